@@ -1,0 +1,1 @@
+"""What produces the rounds of a game, one file each."""

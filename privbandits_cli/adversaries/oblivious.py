@@ -1,0 +1,38 @@
+"""Oblivious adversary (Tossou & Dimitrakakis 2017, section 4).
+
+Draws as the fully oblivious adversary does on every round that is a multiple of `period`, and repeats that
+row of gains until the next multiple. The paper leaves the rounds before the first multiple open; here they
+repeat a row drawn before the game.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import Field
+
+from privbandits_cli.adversaries.fully_oblivious import bernoulli_rows
+from privbandits_cli.games import bandit
+
+
+class Parameters(bandit.Adversary):
+    """How long a row of gains is held, and the width of p's interval."""
+
+    display = "Oblivious"
+
+    period: int = Field(200, ge=1, description="rounds between two draws")
+    spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
+
+    def gains(
+        self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]
+    ) -> Iterator[NDArray[Any]]:
+        rows = bernoulli_rows(rng, 1, setting.n_arms, self.spread)
+        held = 0  # rows[0] is the row of the rounds held * period ...
+        for rounds in blocks:
+            period = np.arange(rounds.start, rounds.stop) // self.period
+            fresh = bernoulli_rows(rng, period[-1] - held, setting.n_arms, self.spread)
+            rows = np.concatenate([rows, fresh])
+            yield rows[period - held]
+            rows, held = rows[-1:], period[-1]

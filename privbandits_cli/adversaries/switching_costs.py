@@ -1,0 +1,77 @@
+"""Switching costs: the multi-scale random walk of Dekel, Ding, Koren & Peres 2014, Figure 1.
+
+W_0 = 0, W_t = W_ρ(t) + ξ_t with ξ_t i.i.d. N(0, σ²) and ρ(t) = t with its lowest set bit cleared. One arm χ,
+uniform, is better by `gap`: the loss of arm x is W_t + 1/2 - gap 1{x = χ} clipped to [0, 1], the gain is one
+minus it. At horizon T with K arms, σ = 1/(9 log2 T) and gap = K^(1/3) T^(-1/3) / (9 log2 T).
+
+A switch earns 0 ("by giving the lowest possible gain of 0", Tossou & Dimitrakakis 2017, section 2.1) and the
+learner sees that 0. The paper does not say what its code showed the learner: `penalty_observed: false` shows
+the gain that the switch forfeits. `memory: m` is the m-bounded memory adversary of Theorem 3.4: a gain counts
+only once its arm has been held for m rounds; 1 is plain switching costs. The first arm is no switch, and the
+best fixed arm never pays. The gap is so small (40 gains in all at T = 2^18) that regret here is the price of
+switching.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import Field
+
+from privbandits_cli.games import bandit
+from privbandits_cli.jit import bind
+
+
+def walk(nodes: NDArray[np.float64], first: int, steps: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+    """W at rounds `first`, `first` + 1, ...: `nodes[j]` is W at the current round's bits from j upwards."""
+    for k in range(len(steps)):
+        lowest = 0
+        while (first + k) >> lowest & 1 == 0:
+            lowest += 1
+        out[k] = nodes[lowest + 1] + steps[k]  # W_ρ(t) + ξ_t
+        nodes[: lowest + 1] = out[k]
+
+
+@cache
+def compiled_walk() -> Callable[..., None]:
+    """The walk's loop, compiled."""
+    return bind(walk, "switching_costs.walk")
+
+
+class Parameters(bandit.Adversary):
+    """The walk's scale and gap, and what a switch costs."""
+
+    display = "Switching costs"
+
+    sigma: float | None = Field(None, gt=0, description="sd of a step; default 1/(9 log2 T)")
+    gap: float | None = Field(
+        None, ge=0, le=1, description="gap of the best arm; default K^(1/3) T^(-1/3) / (9 log2 T)"
+    )
+    memory: int = Field(1, ge=0, description="m: rounds an arm must have been held before a gain counts")
+    penalty_observed: bool = Field(True, description="whether the learner sees the 0 of a switch")
+
+    def tuned(self, setting: bandit.Setting) -> Self:
+        sigma = 1 / (9 * max(1.0, math.log2(setting.horizon)))
+        gap = min(1.0, (setting.n_arms / setting.horizon) ** (1 / 3) * sigma)
+        return self.model_copy(
+            update={"sigma": self.sigma or sigma, "gap": gap if self.gap is None else self.gap}
+        )
+
+    def reaction(self) -> tuple[int, bool]:
+        return self.memory, self.penalty_observed
+
+    def gains(
+        self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]
+    ) -> Iterator[NDArray[Any]]:
+        assert self.sigma is not None
+        advantage = np.zeros(setting.n_arms)
+        advantage[rng.integers(setting.n_arms)] = self.gap
+        nodes = np.zeros(64)
+        for rounds in blocks:
+            w = np.empty(len(rounds))
+            compiled_walk()(nodes, rounds.start, self.sigma * rng.standard_normal(len(rounds)), w)
+            yield np.clip((0.5 - w)[:, None] + advantage, 0.0, 1.0)

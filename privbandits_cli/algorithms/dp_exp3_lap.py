@@ -1,0 +1,25 @@
+"""DP-EXP3-Lap (Tossou & Dimitrakakis 2017, Algorithm 1): DP-Λ-Lap with EXP3 as its base.
+
+γ, b and the expected regret by Corollary 3.1; ε-differentially private by Theorem 3.2. Figure 1 of the paper
+runs it at the ε of Corollary 3.2, 243.3 for K = 4 and T = 2^18: a noise of scale 0.004, hardly any.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from privbandits_cli.algorithms import dp_lambda_lap, exp3
+from privbandits_cli.algorithms.dp_lambda_lap import choose, probabilities, update
+
+__all__ = ["Parameters", "choose", "probabilities", "update"]
+
+
+class Parameters(dp_lambda_lap.Parameters):
+    """The privacy asked for; EXP3's own parameters under `base`."""
+
+    display = "DP-EXP3-Lap"
+
+    epsilon: Annotated[float, Field(gt=0)] | Literal["corollary_3.2"] = Field(
+        "corollary_3.2", description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
+    )
+    base: exp3.Parameters = Field(exp3.Parameters(), description="EXP3 and its γ")

@@ -1,0 +1,65 @@
+"""Tsallis-INF (Zimmert & Seldin 2021), α = 1/2, importance-weighted losses, anytime: η_t = 2/√t.
+
+p = argmin_w <w, L> - (4/η_t) Σ_i √w_i over the simplex, that is p_i = 4 / (η_t (L_i - x))² with x such that
+they sum to 1; after playing arm i with loss l = 1 - gain: L_i += l / p_i.
+"""
+
+import numpy as np
+
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.jit import Record, Records, record
+
+
+class Parameters(bandit.Algorithm):
+    """No parameters."""
+
+    display = "Tsallis-INF"
+
+    def state(self, setting: Setting) -> Records:
+        uniform = np.full(setting.n_arms, 1 / setting.n_arms)
+        return record(t=1, losses=np.zeros(setting.n_arms), p=uniform)
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """4 √(K T) + 1 against oblivious adversaries (Zimmert & Seldin 2021, Theorem 1).
+
+        Stability Σ_t η_t/2 Σ_i √p_i <= 2 √(K T) and penalty 4 (√K - 1)/η_T <= 2 √(K T) give it.
+        """
+        return 4 * np.sqrt(setting.n_arms * rounds) + 1 if memory == 0 else None
+
+
+def solve(losses: Floats, eta: float, p: Floats) -> None:
+    """Newton's method for x, from where the best arm alone has weight 1: the sum falls to 1 from above."""
+    x = losses.min() - 2.0 / eta
+    for _ in range(100):
+        total = 0.0
+        slope = 0.0
+        for i in range(len(p)):
+            root = 2.0 / (eta * (losses[i] - x))  # √p_i
+            p[i] = root * root
+            total += p[i]
+            slope += eta * p[i] * root  # dp_i/dx
+        if total - 1.0 < 1e-12:
+            break
+        x -= (total - 1.0) / slope
+    for i in range(len(p)):
+        p[i] /= total
+
+
+def choose(state: Record, rng: Draws) -> int:
+    solve(state.losses, 2.0 / np.sqrt(state.t), state.p)
+    reached = 0.0
+    arm = 0
+    for i in range(len(state.p) - 1):
+        reached += state.p[i]
+        arm += rng.uniform >= reached
+    return arm
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    state.losses[arm] += (1.0 - gain) / state.p[arm]
+    state.t += 1
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    solve(state.losses, 2.0 / np.sqrt(state.t), out)

@@ -1,0 +1,46 @@
+"""UCB1 (Auer, Cesa-Bianchi & Fischer 2002, Figure 1): a reference baseline for stochastic gains.
+
+Play each arm once, then the arm with the largest mean + √(2 ln t / n), n its plays, t the round.
+Deterministic given the gains, so it has no privacy at all.
+"""
+
+import numpy as np
+
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.jit import Record, Records, record
+
+
+class Parameters(bandit.Algorithm):
+    """No parameters."""
+
+    display = "UCB1"
+
+    def state(self, setting: Setting) -> Records:
+        return record(t=1, plays=np.zeros(setting.n_arms, np.int64), gains=np.zeros(setting.n_arms))
+
+    def draws(self) -> frozenset[str]:
+        return frozenset()
+
+
+def choose(state: Record, rng: Draws) -> int:
+    best, arm = -np.inf, 0
+    log_t = np.log(state.t)
+    for i in range(len(state.plays)):
+        if state.plays[i] == 0:
+            return i
+        index = state.gains[i] / state.plays[i] + np.sqrt(2.0 * log_t / state.plays[i])
+        if index > best:
+            best, arm = index, i
+    return arm
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    state.plays[arm] += 1
+    state.gains[arm] += gain
+    state.t += 1
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -1,0 +1,294 @@
+"""text -> Experiment: every fault of a config at once, each with its place and a suggestion."""
+
+import itertools
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from privbandits_cli import registry
+from privbandits_cli.experiment.document import Document, Fault, Loc, override, parse
+from privbandits_cli.experiment.faults import dotted, suggestion, translated
+from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
+from privbandits_cli.games.parameters import Parameters
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Grid(_Section):
+    """So many rounds, evenly spaced on a linear or a logarithmic axis; the horizon is the last."""
+
+    count: int = Field(ge=1)
+    spacing: Literal["linear", "log"] = "linear"
+
+
+class Summary(_Section):
+    """What stands for the trials of a curve, and how its spread is shown."""
+
+    centre: Literal["median_of_means", "mean", "median"] = "median_of_means"
+    groups: int = Field(24, ge=1, description="a0, the groups of the median of means; divides the trials")
+    bars: Literal["gini", "sd", "quantiles", "bootstrap"] = Field(
+        "gini", description="gini: Gini's mean difference of the trials below and above the centre"
+    )
+
+
+class Plot(_Section):
+    """How the figure looks."""
+
+    bars: int = Field(12, ge=0, description="rounds at which error bars are drawn")
+    log: bool = Field(False, description="logarithmic axes")
+    bounds: bool = Field(False, description="overlay each theorem's regret bound")
+
+
+class _Keys(_Section):
+    """The keys of an experiment, before its algorithms and adversaries are looked up."""
+
+    experiment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the results folder")
+    title: str = ""
+    source: str = Field("", description="the paper, and where in it")
+    game: Literal["bandit"] = "bandit"
+    horizon: int = Field(ge=1, le=2**50, description="T, rounds")
+    arms: int = Field(4, ge=2, le=100_000, description="K")
+    trials: int = Field(ge=1, le=10**8, description="N, independent repetitions")
+    seed: int = Field(0, ge=0)
+    checkpoints: Annotated[int, Field(ge=1)] | list[Annotated[int, Field(ge=1)]] | Grid = Field(
+        64, description="rounds at which regret is recorded: a number of them, a list, or a grid"
+    )
+    adversary: Any = Field(description="one adversary or a list of them, a panel each")
+    algorithms: Any = Field(description="a list of algorithms, or one")
+    summary: Summary = Summary()
+    plot: Plot = Plot()
+    smoke: dict[str, Any] = Field({}, description="keys that --smoke replaces to make a small run")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One algorithm or adversary of a config, after its sweeps are spread out."""
+
+    parameters: Parameters
+    label: str
+    swept: Mapping[str, Any]  # parameter -> value, only those that the config sweeps
+    loc: Loc
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A valid experiment: what to run, not yet how."""
+
+    keys: _Keys
+    adversaries: tuple[Variant, ...]
+    algorithms: tuple[Variant, ...]
+    checkpoints: NDArray[np.int64]
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(self.keys.horizon, self.keys.arms)
+
+    def resolved(self) -> dict[str, Any]:
+        """The experiment as plain data, tuned parameters and defaults written out; runs as a config."""
+
+        def entries(variants: tuple[Variant, ...]) -> list[dict[str, Any]]:
+            return [v.parameters.described() | ({"label": v.label} if v.label else {}) for v in variants]
+
+        keys = self.keys.model_dump(exclude={"smoke"})
+        return keys | {"adversary": entries(self.adversaries), "algorithms": entries(self.algorithms)}
+
+
+class ConfigError(Exception):
+    """A config that cannot be run; `faults` are ready to print."""
+
+    def __init__(self, faults: list[str]) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults
+
+
+def load(path: Path, overrides: list[str] | None = None, smoke: bool = False) -> Experiment:
+    """Read a config, apply the overrides, check all of it; raises ConfigError with every fault."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ConfigError([f"{path}: cannot be read: {reason}"]) from error
+    document = parse(text, str(path))
+    experiment = None
+    if isinstance(document.data, dict):
+        if smoke:
+            _shrink(document)
+        for item in overrides or []:
+            override(document, item)
+        experiment = _check(document)
+    if document.faults or experiment is None:
+        ordered = sorted(dict.fromkeys(document.faults), key=document.place)
+        raise ConfigError([document.render(fault) for fault in ordered])
+    return experiment
+
+
+def _shrink(document: Document) -> None:
+    """Replace keys by those under `smoke`, and the name, so that nothing of the real size is overwritten."""
+    small = document.data.get("smoke")
+    if isinstance(small, dict):
+        for key, value in small.items():
+            document.data[key] = value
+            document.values[(key,)] = document.values[("smoke", key)]
+            document.keys[(key,)] = document.keys[("smoke", key)]
+    document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
+
+
+# --------------------------------------------------------------------------------------------- checking
+
+
+def _check(document: Document) -> Experiment | None:
+    """The experiment, or None with the document's faults filled in."""
+    data, faults = document.data, document.faults
+    keys, wrong = _valid_part(data, faults)
+    found: dict[str, list[Variant]] = {"adversary": [], "algorithms": []}
+    kinds: dict[str, registry.Kind] = {"adversary": "adversaries", "algorithms": "algorithms"}
+    for key, kind in kinds.items():
+        entries = data.get(key)
+        if entries == []:
+            faults.append(Fault((key,), f"name at least one of: {', '.join(registry.names(kind))}"))
+        single = not isinstance(entries, list)
+        for i, entry in enumerate([entries] if single else entries):
+            if entry is not None or not single:
+                loc: Loc = (key,) if single else (key, i)
+                found[key] += _variants(kind, entry, loc, faults)
+    faults.extend(_disagreements(keys, wrong))
+    if wrong & {"horizon", "arms"}:
+        return None
+    setting = Setting(keys.horizon, keys.arms)
+    adversaries, algorithms = (tuple(_tuned(found[key], setting, faults)) for key in kinds)
+    return None if wrong else Experiment(keys, adversaries, algorithms, _checkpoints(keys))
+
+
+def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[_Keys, set[str]]:
+    """The keys, those at fault replaced by a stand-in so that the others can still be checked."""
+    try:
+        return _Keys.model_validate(data), set()
+    except ValidationError as error:
+        faults.extend(translated(error, _Keys, data, ()))
+        wrong = {str(detail["loc"][0]) for detail in error.errors()}
+    stand_in = {"experiment": "x", "horizon": 2**50, "trials": 24, "adversary": None, "algorithms": None}
+    return _Keys.model_validate(stand_in | {k: v for k, v in data.items() if k not in wrong}), wrong
+
+
+def _tuned(variants: list[Variant], setting: Setting, faults: list[Fault]) -> Iterator[Variant]:
+    """The variants with every parameter set; those that cannot play or that come twice are faults."""
+    first: dict[str, Loc] = {}
+    for variant in variants:
+        parameters = variant.parameters
+        assert isinstance(parameters, Adversary | Algorithm)  # what the game `bandit` is played by
+        unfit = list(parameters.faults(setting))
+        faults.extend(Fault(variant.loc, message) for message in unfit)
+        if unfit:
+            continue
+        ready = parameters.tuned(setting)
+        if ready.identity() in first:
+            faults.append(Fault(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
+        first.setdefault(ready.identity(), variant.loc)
+        yield Variant(ready, variant.label, variant.swept, variant.loc)
+
+
+def _disagreements(keys: _Keys, wrong: set[str]) -> Iterator[Fault]:
+    """Faults between keys that are each right by themselves."""
+    groups, trials = keys.summary.groups, keys.trials
+    grouped = keys.summary.centre == "median_of_means" and not wrong & {"trials", "summary"}
+    if grouped and trials % groups:
+        nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
+        yield Fault(("trials",), f"{trials} trials are no multiple of {groups} groups (summary.groups); take {nearest}")
+    if isinstance(keys.checkpoints, list) and not wrong & {"horizon", "checkpoints"}:
+        for i, round_ in enumerate(keys.checkpoints):
+            if round_ > keys.horizon:
+                yield Fault(("checkpoints", i), f"round {round_} lies beyond the horizon {keys.horizon}")
+
+
+def _checkpoints(keys: _Keys) -> NDArray[np.int64]:
+    """The rounds at which regret is recorded, increasing, the horizon the last."""
+    wanted = keys.checkpoints
+    if isinstance(wanted, list):
+        rounds = np.array([*wanted, keys.horizon], np.int64)
+    else:
+        grid = Grid(count=wanted) if isinstance(wanted, int) else wanted
+        space = np.geomspace if grid.spacing == "log" else np.linspace
+        start = 1.0 if grid.spacing == "log" else keys.horizon / grid.count
+        rounds = np.rint(space(start, keys.horizon, grid.count)).astype(np.int64)
+        rounds = np.append(rounds, keys.horizon)
+    return np.unique(np.clip(rounds, 1, keys.horizon))
+
+
+def _variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> list[Variant]:
+    """An entry of a config with its sweeps spread out: one variant per combination of listed values."""
+    if isinstance(entry, str):
+        entry = {"name": entry}
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        faults.append(Fault(loc, "write a name, or {name: ..., parameter: ...}"))
+        return []
+    values = {key: value for key, value in entry.items() if key not in ("name", "label")}
+    name, label = entry["name"], entry.get("label", "")
+    if not isinstance(label, str):
+        faults.append(Fault((*loc, "label"), f"a label is text, got {label!r}"))
+    try:
+        model = registry.find(kind, name)
+    except KeyError:
+        what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
+        message = f"unknown {what} '{name}'" + suggestion(name, registry.names(kind))
+        faults.append(Fault((*loc, "name"), message))
+        return []
+    choices = [_choices(model, key, value, (*loc, key), faults) for key, value in values.items()]
+    out = []
+    for combination in itertools.product(*choices):
+        chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
+        swept = {name: value for choice in combination for name, value in choice.swept.items()}
+        try:
+            out.append(Variant(model.model_validate(chosen), str(label), swept, loc))
+        except ValidationError as error:
+            places = {key: choice.loc for key, choice in zip(values, combination, strict=True)}
+            faults.extend(translated(error, model, chosen, loc, places))
+    return out
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """One value that a parameter takes."""
+
+    value: Any
+    swept: dict[str, Any]
+    loc: Loc
+
+
+def _choices(model: type[Parameters], key: str, value: Any, loc: Loc, faults: list[Fault]) -> list[_Choice]:
+    """The values that a parameter takes: one, or each of a list; a nested algorithm's variants."""
+    field = model.model_fields.get(key)
+    annotation = field.annotation if field else None
+    if isinstance(annotation, type) and issubclass(annotation, Algorithm):
+        found = [] if isinstance(value, list) else _variants("algorithms", value, loc, faults)
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                found += _variants("algorithms", item, (*loc, i), faults)
+        many = isinstance(value, list)
+        return [
+            _Choice(
+                v.parameters,
+                {f"{key}.{k}": x for k, x in v.swept.items()} | ({key: v.parameters.name} if many else {}),
+                v.loc,
+            )
+            for v in found
+        ]
+    if isinstance(value, list) and field and not _takes_list(annotation):
+        if not value:
+            faults.append(Fault(loc, "an empty list sweeps nothing"))
+        return [_Choice(item, {key: item}, (*loc, i)) for i, item in enumerate(value)]
+    return [_Choice(value, {}, loc)]
+
+
+def _takes_list(annotation: Any) -> bool:
+    """Whether a list is one value of this type, not a sweep."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return any(_takes_list(part) for part in get_args(annotation))
+    return (get_origin(annotation) or annotation) in (list, tuple)

@@ -1,0 +1,180 @@
+"""YAML text -> plain data that remembers where each key and value stands.
+
+PyYAML speaks YAML 1.1, where `1e-3` is a string, `no` is false, `010` is 8 and the last of two equal keys wins
+silently. Here numbers follow YAML 1.2, with `2^18` for powers besides, and a duplicate key is a fault.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+Loc = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something wrong at a place of the document."""
+
+    loc: Loc
+    message: str
+    at_key: bool = False  # the key itself is wrong, not its value
+
+
+@dataclass
+class Document:
+    """Plain data, its text, and where each place stands: `(line, column)`, counted from 0."""
+
+    path: str
+    text: str
+    data: Any = None
+    values: dict[Loc, tuple[int, int]] = field(default_factory=dict)
+    keys: dict[Loc, tuple[int, int]] = field(default_factory=dict)
+    overrides: dict[Loc, str] = field(default_factory=dict)  # the KEY=VALUE that set a place
+    faults: list[Fault] = field(default_factory=list)
+
+    def place(self, fault: Fault) -> tuple[int, int]:
+        """Line and column of a fault, counted from 0: its own, or those of what it stands in."""
+        places = self.keys if fault.at_key else self.values
+        for cut in range(len(fault.loc), -1, -1):
+            if fault.loc[:cut] in places:
+                return places[fault.loc[:cut]]
+        return 0, 0
+
+    def render(self, fault: Fault) -> str:
+        """`file:line:col: message`, the line and a caret; or the override that is at fault."""
+        for cut in range(len(fault.loc), -1, -1):
+            if fault.loc[:cut] in self.overrides:
+                return f"override '{self.overrides[fault.loc[:cut]]}': {fault.message}"
+        line, column = self.place(fault)
+        lines = self.text.splitlines() or [""]
+        shown = lines[line] if line < len(lines) else ""
+        return f"{self.path}:{line + 1}:{column + 1}: {fault.message}\n    {shown}\n    {' ' * column}^"
+
+
+class _Loader(yaml.SafeLoader):
+    """SafeLoader with the scalars of YAML 1.2."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (PyYAML's own shape)
+
+
+_POWER = re.compile(r"^\d+\^\d+$")
+_INT = re.compile(r"^[-+]?\d+$")
+_FLOAT = re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
+_INFINITY = re.compile(r"^[-+]?(\.inf|\.Inf|\.INF|inf)$")
+for _tag, _pattern, _first in (
+    ("bool", re.compile(r"^(true|True|TRUE|false|False|FALSE)$"), "tTfF"),
+    ("null", re.compile(r"^(~|null|Null|NULL|)$"), "~nN\0"),
+    ("number", re.compile("|".join(p.pattern for p in (_POWER, _FLOAT, _INFINITY))), "-+.0123456789i"),
+):
+    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, list(_first) + ([""] if _tag == "null" else []))
+
+
+def number(text: str) -> int | float:
+    """`720`, `1e-3`, `2^18`, `.inf`; an integer when the value is one and the text no decimal fraction."""
+    if _POWER.match(text):
+        base, exponent = text.split("^")
+        if len(base) * int(exponent) > 300:
+            raise ValueError(f"{text} is too large a number")
+        return int(base) ** int(exponent)
+    if _INT.match(text):
+        return int(text)
+    if _INFINITY.match(text):
+        return float(text.replace(".", ""))
+    value = float(text)
+    return int(value) if "e" in text.lower() and value.is_integer() and abs(value) < 2**63 else value
+
+
+def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
+    """The node's data; notes its place, and the places of its keys."""
+    document.values[loc] = (node.start_mark.line, node.start_mark.column)
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item, (*loc, i), document) for i, item in enumerate(node.value)]
+    if isinstance(node, yaml.MappingNode):
+        out: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key in out:
+                first = document.keys[(*loc, key)][0] + 1
+                document.faults.append(Fault((*loc, key, "\0again"), f"duplicate key '{key}', first on line {first}", True))
+                document.keys[(*loc, key, "\0again")] = (key_node.start_mark.line, key_node.start_mark.column)
+                continue
+            document.keys[(*loc, key)] = (key_node.start_mark.line, key_node.start_mark.column)
+            out[key] = _plain(value_node, (*loc, key), document)
+        return out
+    return _scalar(node, loc, document)
+
+
+def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
+    kind = node.tag.rpartition(":")[2]
+    text = str(node.value)
+    if kind in ("number", "int", "float"):
+        try:
+            return number(text)
+        except ValueError as error:
+            document.faults.append(Fault(loc, str(error)))
+            return 0
+    return {"bool": text.lower() == "true", "null": None}.get(kind, text)
+
+
+def parse(text: str, path: str) -> Document:
+    """Read a document; a syntax error becomes a fault like any other."""
+    document = Document(path, text)
+    try:
+        node = _Loader(text).get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        document.values[()] = (mark.line, mark.column) if mark else (0, 0)
+        document.faults.append(Fault((), f"not YAML: {error.problem or error}"))
+        return document
+    except yaml.YAMLError as error:
+        document.faults.append(Fault((), f"not YAML: {error}"))
+        return document
+    document.data = {} if node is None else _plain(node, (), document)
+    if not isinstance(document.data, dict):
+        document.faults.append(Fault((), "an experiment is a mapping of keys to values"))
+    return document
+
+
+_STEP = re.compile(r"([A-Za-z_][\w]*)|\[(\d+)\]")
+
+
+def override(document: Document, text: str) -> None:
+    """Apply one `KEY=VALUE`, with KEY like `algorithms[1].epsilon` and VALUE as in YAML."""
+    key, equals, value_text = text.partition("=")
+    loc: Loc = tuple(name or int(index) for name, index in _STEP.findall(key))
+    if not equals or not loc or re.sub(r"\.", "", _STEP.sub("", key)):
+        document.overrides[("\0", text)] = text
+        document.faults.append(Fault(("\0", text), "write it as KEY=VALUE, for example algorithms[1].epsilon=0.5"))
+        return
+    parsed = yaml_value(value_text)
+    document.overrides[loc] = text
+    holder: Any = document.data
+    for depth, step in enumerate(loc):
+        if isinstance(step, str) and isinstance(holder, str):  # `exp3` gains a parameter: {name: exp3, ...}
+            holder = {"name": holder}
+            _assign(document.data, loc[:depth], holder)
+        fits = isinstance(holder, dict) if isinstance(step, str) else isinstance(holder, list) and step < len(holder)
+        if not fits:
+            known = f"has {len(holder)} entries, counted from 0" if isinstance(holder, list) else "is no list"
+            where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc[:depth]).lstrip(".")
+            problem = "takes an index, for example [0]" if isinstance(step, str) else known
+            document.faults.append(Fault(loc, f"'{where}' {problem}"))
+            return
+        if depth == len(loc) - 1:
+            holder[step] = parsed
+        else:
+            holder = holder.setdefault(step, {}) if isinstance(holder, dict) else holder[step]
+
+
+def yaml_value(text: str) -> Any:
+    """One value as it would be read from a YAML file."""
+    inner = parse(f"value: {text}", "override")
+    return text if inner.faults else inner.data.get("value")
+
+
+def _assign(data: Any, loc: Loc, value: Any) -> None:
+    for step in loc[:-1]:
+        data = data[step]
+    data[loc[-1]] = value

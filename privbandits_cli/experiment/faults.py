@@ -1,0 +1,90 @@
+"""pydantic's errors -> faults in the config's own words, at the config's own places."""
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from privbandits_cli.experiment.document import Fault, Loc
+from privbandits_cli.games.parameters import Parameters
+
+
+def translated(
+    error: ValidationError,
+    model: type[BaseModel],
+    data: Mapping[str, Any],
+    loc: Loc,
+    places: Mapping[str, Loc] | None = None,
+) -> Iterator[Fault]:
+    """One fault per wrong place of `data`, which stands at `loc`; `places` says where swept values stand.
+
+    A value that may be of several types draws a complaint from each. The complaints that point deepest into
+    it come from the type that it was meant to be; those at one place are joined by "or".
+    """
+    complaints: dict[str, dict[Loc, list[Any]]] = {}
+    for detail in error.errors(include_url=False):
+        inside = _in_document(detail["loc"], data)
+        head = str(inside[0]) if inside else ""
+        complaints.setdefault(head, {}).setdefault(inside, []).append(detail)
+    for head, by_place in complaints.items():
+        deepest = max(len(inside) for inside in by_place)
+        alternatives = any(len(inside) == 1 for inside in by_place) and deepest > 1
+        for inside, details in by_place.items():
+            if not alternatives or len(inside) == deepest:
+                place = (places or {}).get(head, (*loc, head)) if head else loc
+                yield _fault(details, model, loc, (*place, *inside[1:]), inside)
+
+
+def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, inside: Loc) -> Fault:
+    kind = details[0]["type"]
+    if kind == "extra_forbidden":
+        unknown = str(inside[-1])
+        message = f"unknown key '{unknown}'" + suggestion(unknown, _known(model, inside[:-1]))
+        return Fault((*loc, *inside), message, at_key=True)
+    if kind == "missing":
+        return Fault(place[:-1], f"missing key '{inside[-1]}'")
+    wordings = dict.fromkeys(_wording(detail["msg"]) for detail in details)
+    return Fault(place, f"{inside[-1]} {' or '.join(wordings)}, got {details[0]['input']!r}")
+
+
+def _in_document(where: tuple[str | int, ...], data: Any) -> Loc:
+    """pydantic's location without the names of union branches, which are no keys of the document."""
+    inside: list[str | int] = []
+    for step in where:
+        if isinstance(data, dict) and step in data:
+            inside.append(step)
+            data = data[step]
+        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+            inside.append(step)
+            data = data[step]
+        elif step is where[-1] and isinstance(data, dict):  # a missing key
+            inside.append(step)
+    return tuple(inside)
+
+
+def _wording(message: str) -> str:
+    message = message.removeprefix("Input ")
+    return message.replace("should be a valid integer", "should be an integer").replace("a valid ", "a ")
+
+
+def _known(model: type[BaseModel], inside: Loc) -> list[str]:
+    """The keys known at a place inside a model."""
+    for step in inside:
+        field = model.model_fields.get(str(step))
+        parts = [field.annotation, *get_args(field.annotation)] if field else []
+        model = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), model)
+    return [*model.model_fields, *(["label"] if issubclass(model, Parameters) else [])]
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`, did you mean '...'? (known: ...)`."""
+    known = list(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    hint = f", did you mean '{close[0]}'?" if close else ""
+    return f"{hint} (known: {', '.join(known)})"
+
+
+def dotted(loc: Loc) -> str:
+    """A place as it is written in an override: `algorithms[1].epsilon`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).lstrip(".")

@@ -1,0 +1,297 @@
+"""The game `bandit`: each round the learner plays one of K arms and sees that arm's gain in [0, 1].
+
+Regret at round t is the gain of the best fixed arm on the gains up to t, less the learner's own gain
+(Tossou & Dimitrakakis 2017, section 2.1). It is counted here, from the gains and the arms.
+
+A game is streamed in blocks of rounds, so memory does not grow with the horizon, and one block is played by
+every algorithm while it is in cache. A few trials, the lanes, are played side by side: each round of one
+trial waits for its own last round, and the processor fills that wait with the other lanes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.jit import Record, Records, bind, compile_step, record
+from privbandits_cli.mechanisms.laplace import fill_standard_laplace
+from privbandits_cli.streams import stream
+
+Floats = NDArray[np.float64]
+
+BLOCK = 8192  # rounds
+LANES = 4  # trials side by side
+
+
+class Setting(NamedTuple):
+    """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms."""
+
+    horizon: float
+    n_arms: int
+
+
+class Draws(NamedTuple):
+    """The random numbers of one round, each from a stream of its own."""
+
+    uniform: float  # on [0, 1)
+    laplace: float  # standard Laplace
+
+
+class Adversary(Parameters):
+    """What produces the gains."""
+
+    game: ClassVar[str] = "bandit"
+
+    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
+        """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, all in [0, 1].
+
+        The draws from `rng` must run through the rounds in order, so that no number depends on where a
+        block ends.
+        """
+        raise NotImplementedError
+
+    def reaction(self) -> tuple[int, bool]:
+        """(m, observed): a gain counts only once its arm has been held for m rounds; m = 0 is oblivious.
+
+        `observed`: the learner sees the 0 in its place.
+        """
+        return 0, True
+
+    def tuned(self, setting: Setting) -> Self:
+        """The same with every parameter that was left out set as the paper says."""
+        return self
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        """Why this adversary cannot play in this setting."""
+        yield from ()
+
+
+class Algorithm(Parameters):
+    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
+
+    `choose(state, rng) -> arm` and `update(state, arm, gain, rng)` are compiled into the game's loop; `rng`
+    holds the `Draws` of the round. `probabilities(state, out)` fills the distribution of the next arm.
+    """
+
+    game: ClassVar[str] = "bandit"
+    private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
+
+    def tuned(self, setting: Setting) -> Self:
+        """The same with every parameter that was left out set as the paper says."""
+        return self
+
+    def state(self, setting: Setting) -> Records:
+        """The learner before the first round, as a `record`."""
+        raise NotImplementedError
+
+    def draws(self) -> frozenset[str]:
+        """Which fields of `Draws` its steps use."""
+        return frozenset({"uniform"})
+
+    def guarantee(self, setting: Setting) -> Guarantee | None:
+        """What is promised of its privacy, if anything."""
+        return None
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """Bound on the expected regret after `rounds` rounds, or None where no theorem speaks.
+
+        memory: how many rounds back the adversary reacts to (0 oblivious, 1 switching costs).
+        """
+        return None
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        """Why this algorithm cannot play in this setting."""
+        yield from ()
+
+
+FILLS: dict[str, Callable[[Generator, Floats], Any]] = {
+    "uniform": lambda rng, out: rng.random(out=out),
+    "laplace": fill_standard_laplace,
+}
+
+
+# ---------------------------------------------------------------------------------------------- the loop
+
+
+def choose(state: Record, rng: Draws) -> int:
+    """Stands for the algorithm's step until the loop is bound."""
+    raise NotImplementedError
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Stands for the algorithm's step until the loop is bound."""
+    raise NotImplementedError
+
+
+def play_block(
+    gains: Floats,
+    marks: NDArray[np.int64],
+    earned: Floats,
+    players: Records,
+    states: Records,
+    uniform: Floats,
+    laplace: Floats,
+    memory: int,
+    observed: bool,
+) -> None:
+    """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the own gain after `marks[i]` rounds."""
+    t = 0
+    for i in range(len(marks)):
+        while t < marks[i]:
+            for lane in range(len(states)):
+                state, player = states[lane], players[lane]
+                rng = Draws(uniform[lane, t], laplace[lane, t])
+                arm = choose(state, rng)
+                gain = gains[lane, t, arm]
+                seen = gain
+                if memory > 0:  # the adversary reacts to switches; the first arm is none
+                    switched = player.arm >= 0 and player.arm != arm
+                    player.held = 0 if switched else player.held + 1
+                    player.arm = arm
+                    if player.held < memory:
+                        gain = 0.0
+                        if observed:
+                            seen = 0.0
+                player.gain += gain
+                update(state, arm, seen, rng)
+            t += 1
+        for lane in range(len(states)):
+            earned[lane, i] = players[lane].gain
+
+
+def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
+    """Add a block to the arms' `totals[lane, arm]`; `best[lane, i]` is the largest after `marks[i]` rounds.
+
+    Summed round by round, so that the result does not depend on where blocks end.
+    """
+    for lane in range(len(gains)):
+        t = 0
+        for i in range(len(marks)):
+            while t < marks[i]:
+                for arm in range(totals.shape[1]):
+                    totals[lane, arm] += gains[lane, t, arm]
+                t += 1
+            best[lane, i] = totals[lane].max()
+
+
+# ------------------------------------------------------------------------------------ binding the loop
+
+
+def composition(algorithm: Algorithm) -> tuple[str, ...]:
+    """The modules of an algorithm's steps, outermost wrapper first."""
+    base = getattr(algorithm, "base", None)
+    inner = composition(base) if base is not None else ()
+    return (type(algorithm).__module__, *inner)
+
+
+@cache
+def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+    """The compiled `choose`, `update` and `probabilities` of a composition; a wrapper's hold its base's."""
+    base = steps(modules[1:]) if modules[1:] else {}
+    names = {f"base_{name}": step for name, step in base.items()}
+    module = import_module(modules[0])
+    found = (name for name in ("choose", "update", "probabilities") if hasattr(module, name))
+    return {name: compile_step(getattr(module, name), **names) for name in found}
+
+
+@cache
+def loop(modules: tuple[str, ...], layout: str) -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose state has this record layout."""
+    bound = steps(modules)
+    return bind(play_block, *modules, layout, choose=bound["choose"], update=bound["update"])
+
+
+@cache
+def oracle() -> Callable[..., None]:
+    """The compiled `best_arm_block`."""
+    return bind(best_arm_block, "best_arm_block")
+
+
+# ------------------------------------------------------------------------------------- playing a match
+
+
+class Lane(NamedTuple):
+    """One algorithm in `LANES` trials: its loop, its states and players `[lanes]`, its streams."""
+
+    play_block: Callable[..., None]
+    states: Records
+    players: Records
+    streams: dict[str, list[Generator]]
+
+
+class Match(NamedTuple):
+    """One adversary, the algorithms that meet it, and what to record."""
+
+    adversary: Adversary
+    algorithms: Sequence[Algorithm]  # tuned
+    setting: Setting
+    checkpoints: NDArray[np.int64]  # increasing, at most the horizon
+    seed: int
+
+
+def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]`; block and lanes change the speed and no number."""
+    groups = [trials[first : first + lanes] for first in range(0, len(trials), lanes)]
+    return np.concatenate([_play_lanes(match, group, block) for group in groups], axis=1)
+
+
+def blocks(rounds: int, size: int) -> Iterator[range]:
+    """The rounds 1..rounds in ranges of `size`."""
+    for first in range(1, rounds + 1, size):
+        yield range(first, min(first + size, rounds + 1))
+
+
+def _sit_down(match: Match, algorithm: Algorithm, trials: Sequence[int]) -> Lane:
+    """An algorithm ready to play these trials."""
+    state = algorithm.state(match.setting)
+    player = record(arm=-1, held=match.adversary.reaction()[0], gain=0.0)
+    names = (algorithm.identity(), match.adversary.identity())
+    streams = {
+        kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials]
+        for kind in sorted(algorithm.draws())
+    }
+    kernel = loop(composition(algorithm), str(state.dtype.descr))
+    return Lane(kernel, np.repeat(state, len(trials)), np.repeat(player, len(trials)), streams)
+
+
+def _play_lanes(match: Match, trials: Sequence[int], block: int) -> Floats:
+    adversary, _, setting, checkpoints, seed = match
+    n_lanes, horizon = len(trials), int(checkpoints[-1])
+    block = min(block, horizon)
+    memory, observed = adversary.reaction()
+    tables = [
+        adversary.gains(setting, stream(seed, "gains", adversary.identity(), trial=trial), blocks(horizon, block))
+        for trial in trials
+    ]
+    lanes = [_sit_down(match, algorithm, trials) for algorithm in match.algorithms]
+    gains = np.empty((n_lanes, block, setting.n_arms))
+    draws = {kind: np.zeros((n_lanes, block)) for kind in FILLS}
+    totals = np.zeros((n_lanes, setting.n_arms))
+    regrets = np.empty((len(lanes), n_lanes, len(checkpoints)))
+    for rounds in blocks(horizon, block):
+        n = len(rounds)
+        for lane, table in enumerate(tables):
+            gains[lane, :n] = next(table)
+        inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
+        marks = np.append(checkpoints[inside] - rounds.start + 1, n)
+        best = np.empty((n_lanes, len(marks)))
+        oracle()(gains, marks, totals, best)
+        for k, (kernel, states, players, streams) in enumerate(lanes):
+            for kind, generators in streams.items():
+                for lane, generator in enumerate(generators):
+                    FILLS[kind](generator, draws[kind][lane, :n])
+            earned = np.empty((n_lanes, len(marks)))
+            kernel(gains, marks, earned, players, states, *draws.values(), memory, observed)
+            regrets[k, :, inside] = (best - earned)[:, :-1]
+    return regrets
+
+
+def warm(match: Match) -> None:
+    """Compile or load every loop that the match needs, before jobs share them."""
+    play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])

@@ -1,0 +1,42 @@
+"""What algorithms and adversaries of every game have in common: a name, parameters, an identity."""
+
+import json
+import math
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Parameters(BaseModel):
+    """The parameters of one algorithm or adversary: frozen, checked, printable."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="strings")
+
+    game: ClassVar[str]
+    display: ClassVar[str] = ""
+
+    @property
+    def name(self) -> str:
+        """The name used in a YAML: the file's."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @property
+    def title(self) -> str:
+        """The name used in a figure."""
+        return self.display or self.name
+
+    def described(self) -> dict[str, Any]:
+        """Name and parameters as plain data, nested ones too; infinity as the string `inf`."""
+        out: dict[str, Any] = {"name": self.name}
+        for field in type(self).model_fields:
+            value = getattr(self, field)
+            if isinstance(value, Parameters):
+                value = value.described()
+            elif isinstance(value, float) and math.isinf(value):
+                value = "inf"
+            out[field] = value
+        return out
+
+    def identity(self) -> str:
+        """Canonical JSON of name and parameters: two equal identities play the same."""
+        return json.dumps(self.described(), sort_keys=True, allow_nan=False)

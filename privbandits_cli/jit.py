@@ -1,0 +1,88 @@
+"""How the plain functions of the algorithm files become one compiled loop, cached on disk.
+
+numba does not cache a loop that receives functions as arguments or through a closure, and it does not see
+edits in a callee's file. Globals, however, are no part of its cache key. So a loop is written once, as a
+plain function (the template) whose globals name the steps; `bind` makes a copy of it with the steps filled
+in and a qualified name that says which steps, which record type and which version of the sources it holds.
+One cached name then has one signature, so that two processes compiling at once write the same thing.
+"""
+
+import functools
+import hashlib
+import types
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Record = Any  # one element of a structured array, or numba's view of it
+Records = NDArray[Any]
+
+SOURCES = ("jit.py", "games", "adversaries", "algorithms", "mechanisms")
+
+
+def record(**fields: Any) -> Records:
+    """A structured array `[1]` of one record with these fields; arrays and records nest."""
+    values = {name: np.asarray(value) for name, value in fields.items()}
+    for name, value in values.items():
+        if value.dtype.names is not None:
+            values[name] = value.reshape(())  # a nested record is one record, not an array of one
+    layout = [(name, value.dtype, value.shape) for name, value in values.items()]
+    plain = np.dtype(layout, align=True)
+    out = np.zeros(1, np.dtype((np.record, plain)))
+    for name, value in values.items():
+        out[name] = value
+    return out
+
+
+def unbound(*_: Any) -> Any:
+    """Stands in a wrapper's file for a step of its base until `bind` fills it in."""
+    raise RuntimeError("a wrapper's step was called without its base")
+
+
+@functools.cache
+def source_hash() -> str:
+    """Hash of every source file that a kernel may contain."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in SOURCES:
+        path = root / source
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = "") -> types.FunctionType:
+    """A copy of a plain function whose globals hold these names; plain functions it calls are compiled too."""
+    assert isinstance(function, types.FunctionType)
+    namespace = {**function.__globals__, **names}
+    for name in function.__code__.co_names:
+        if isinstance(namespace.get(name), types.FunctionType):
+            namespace[name] = compile_step(namespace[name])
+    copy = types.FunctionType(function.__code__, namespace, function.__name__ + suffix)
+    copy.__module__ = function.__module__
+    copy.__qualname__ = function.__name__ + suffix
+    return copy
+
+
+def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+    """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
+    import numba
+
+    return numba.njit(nogil=True)(_rebound(function, names))  # type: ignore[no-any-return]
+
+
+def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
+    """Compile a loop with its steps filled in; cached on disk under the key and the sources' hash."""
+    import numba
+
+    digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]
+    function = _rebound(template, names, f"__{digest}")
+    try:
+        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+    except RuntimeError as error:  # numba: "no locator available", nowhere writable
+        warnings.warn(f"compiled kernels cannot be kept ({error}); set NUMBA_CACHE_DIR", stacklevel=2)
+        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""The noise that algorithms share."""
