@@ -24,7 +24,7 @@ def translated(
     """
     complaints: dict[str, dict[Loc, list[Any]]] = {}
     for detail in error.errors(include_url=False):
-        inside = _in_document(detail["loc"], data)
+        inside = _in_document(detail["loc"], data, detail["type"] == "missing")
         head = str(inside[0]) if inside else ""
         complaints.setdefault(head, {}).setdefault(inside, []).append(detail)
     for head, by_place in complaints.items():
@@ -48,7 +48,7 @@ def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, ins
     return Fault(place, f"{inside[-1]} {' or '.join(wordings)}, got {details[0]['input']!r}")
 
 
-def _in_document(where: tuple[str | int, ...], data: Any) -> Loc:
+def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
     """pydantic's location without the names of union branches, which are no keys of the document."""
     inside: list[str | int] = []
     for step in where:
@@ -58,9 +58,7 @@ def _in_document(where: tuple[str | int, ...], data: Any) -> Loc:
         elif isinstance(data, list) and isinstance(step, int) and step < len(data):
             inside.append(step)
             data = data[step]
-        elif step is where[-1] and isinstance(data, dict):  # a missing key
-            inside.append(step)
-    return tuple(inside)
+    return (*inside, where[-1]) if missing else tuple(inside)
 
 
 def _wording(message: str) -> str:

@@ -1,0 +1,106 @@
+"""manifest.json: what was run, with which versions, where, and what came of it."""
+
+import hashlib
+import json
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from privbandits_cli import __version__
+from privbandits_cli.analysis import statistics
+from privbandits_cli.engine.store import Store
+from privbandits_cli.experiment.plan import Plan
+from privbandits_cli.jit import source_hash
+
+SCHEMA = 1
+PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "joblib", "matplotlib", "pydantic", "PyYAML", "typer", "rich")
+
+
+def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: Any) -> dict[str, Any]:
+    """The manifest; `run` holds what only the caller knows: command, engine, jobs, start and end."""
+    wanted = len(plan.curves) * plan.trials
+    done = sum(len(store.regrets(curve, plan.trials)[0]) for curve in plan.curves)
+    resolved = plan.experiment.resolved()
+    return {
+        "schema": SCHEMA,
+        "experiment": plan.name,
+        "complete": done == wanted,
+        "trials": {"wanted": wanted, "done": done, "failed": len(failures), "missing": wanted - done},
+        "failures": failures,
+        **run,
+        "seed": plan.experiment.keys.seed,
+        "config": resolved,
+        "config_sha256": _sha256(json.dumps(resolved, sort_keys=True).encode()),
+        "git": git_state(Path(__file__).parent),
+        "source_hash": source_hash(),
+        "other_source_hashes": sorted(store.other_code),
+        "versions": {"privbandits": __version__, "python": platform.python_version()}
+        | {package: version(package) for package in PACKAGES},
+        "machine": {"cpu": cpu(), "system": platform.platform()},
+        "bit_generator": "SFC64",
+        "sha256": {
+            name: _sha256((store.folder / name).read_bytes())
+            for name in ("summary.csv", "final.csv")
+            if (store.folder / name).exists()
+        }
+        | {"chunks": store.digest(plan)},
+        "privacy": [_privacy(plan, i) for i in range(len(plan.experiment.algorithms))],
+        "accuracy": _accuracy(plan, store),
+        "note": "Seeded noise: a simulation, which protects nobody's data.",
+    }
+
+
+def _privacy(plan: Plan, i: int) -> dict[str, Any]:
+    """What is promised of an algorithm."""
+    curve = plan.curves[i]
+    promised = curve.algorithm.guarantee(plan.experiment.setting)
+    return {"algorithm": curve.label, "guarantee": None if promised is None else dict(vars(promised))}
+
+
+def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
+    """Proposition 4.1 at the horizon: how far the median of means may lie from the mean, curve by curve."""
+    chosen = plan.experiment.keys.summary
+    if chosen.centre != "median_of_means":
+        return None
+    factor, confidence = statistics.median_of_means_accuracy(chosen.groups, plan.trials)
+    radii = {}
+    for curve in plan.curves:
+        _, x = store.regrets(curve, plan.trials)
+        if len(x):
+            adversary = curve.adversary_label or curve.adversary.name
+            radii.setdefault(adversary, {})[curve.label] = factor * float(statistics.sd(x[:, -1:])[0])
+    return {
+        "source": "Tossou & Dimitrakakis 2017, Proposition 4.1, with the sample sd for sigma",
+        "confidence": confidence,
+        "radius_in_sd": factor,
+        "radius_at_horizon": radii,
+    }
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Commit and whether the work tree differs from it; None outside a checkout."""
+
+    def git(*words: str) -> str:
+        command = ["git", "-C", str(folder), *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+    try:
+        commit = git("rev-parse", "HEAD")
+        return {"commit": commit, "dirty": bool(git("status", "--porcelain", "--", str(folder)))}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def cpu() -> str:
+    """The processor's name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,61 @@
+"""Play one chunk: blocks of the adversary, every missing algorithm, regret at the checkpoints. Pure."""
+
+import time
+import traceback
+from dataclasses import dataclass
+
+import numpy as np
+
+from privbandits_cli.experiment.plan import Chunk
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Floats
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial that raised."""
+
+    key: str  # of the curve
+    trial: int
+    error: str  # one line
+    trace: str
+
+
+@dataclass(frozen=True)
+class Played:
+    """What came of a chunk."""
+
+    chunk: Chunk
+    regrets: dict[str, tuple[tuple[int, ...], Floats]]  # curve key -> trials, regrets [trials, checkpoints]
+    failures: tuple[Failure, ...]
+    seconds: float
+
+
+def play_chunk(chunk: Chunk) -> Played:
+    """Play a chunk. If anything in it raises, its trials are played one by one, so that only the bad fail."""
+    start = time.perf_counter()
+    failures: list[Failure] = []
+    try:
+        regrets = _checked(chunk)
+        found = {key: (chunk.trials, regrets[i]) for i, key in enumerate(chunk.keys)}
+    except Exception:  # whatever an algorithm or adversary raises is its trial's failure, reported as such
+        found = {}
+        for i, key in enumerate(chunk.keys):
+            alone = chunk.match._replace(algorithms=chunk.match.algorithms[i : i + 1])
+            rows: dict[int, Floats] = {}
+            for trial in chunk.trials:
+                try:
+                    rows[trial] = _checked(Chunk(alone, (key,), (trial,)))[0, 0]
+                except Exception as error:
+                    line = f"{type(error).__name__}: {error}".splitlines()[0]
+                    failures.append(Failure(key, trial, line, traceback.format_exc()))
+            if rows:
+                found[key] = (tuple(rows), np.array(list(rows.values())))
+    return Played(chunk, found, tuple(failures), time.perf_counter() - start)
+
+
+def _checked(chunk: Chunk) -> Floats:
+    regrets = bandit.play(chunk.match, chunk.trials)
+    if not np.isfinite(regrets).all():
+        raise FloatingPointError("the regret is not a finite number")
+    return regrets

@@ -1,0 +1,162 @@
+"""Experiment -> curves x trials: what there is to play, with stable keys. Pure; plays nothing."""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.experiment.config import Experiment, Variant
+from privbandits_cli.games.bandit import LANES, Adversary, Algorithm, Match, Setting
+
+ROUNDS_PER_CHUNK = 2**23  # of each algorithm: some tenths of a second of work
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One algorithm with its parameters against one adversary with its parameters."""
+
+    adversary: Adversary
+    algorithm: Algorithm
+    adversary_label: str
+    label: str  # as in a legend, with the epsilon of a private algorithm
+    swept: Mapping[str, Any]
+    key: str  # hash of all that determines its numbers, but for the trials
+
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of both, without those that are not set."""
+        sides = {"adversary": self.adversary.described(), "algorithm": self.algorithm.described()}
+        if self.adversary_label:
+            sides["adversary"]["label"] = self.adversary_label
+        return {side: {k: v for k, v in values.items() if v is not None} for side, values in sides.items()}
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A piece of work: some trials of some algorithms against one adversary."""
+
+    match: Match
+    keys: tuple[str, ...]  # of the curves, in the order of the match's algorithms
+    trials: tuple[int, ...]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds to play, over all algorithms."""
+        return len(self.trials) * len(self.keys) * int(self.match.checkpoints[-1])
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The curves of an experiment, and how to play them."""
+
+    experiment: Experiment
+    curves: tuple[Curve, ...]
+
+    @property
+    def name(self) -> str:
+        return self.experiment.keys.experiment
+
+    @property
+    def trials(self) -> int:
+        return self.experiment.keys.trials
+
+    @property
+    def checkpoints(self) -> NDArray[np.int64]:
+        return self.experiment.checkpoints
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of the whole experiment."""
+        return len(self.curves) * self.trials * self.experiment.keys.horizon
+
+    @cached_property
+    def by_key(self) -> dict[str, Curve]:
+        return {curve.key: curve for curve in self.curves}
+
+    def match(self, curves: Collection[Curve]) -> Match:
+        """The match of curves that share an adversary."""
+        adversary = next(iter(curves)).adversary
+        algorithms = tuple(curve.algorithm for curve in curves)
+        keys = self.experiment.keys
+        return Match(adversary, algorithms, self.experiment.setting, self.checkpoints, keys.seed)
+
+    def chunks(self, done: Callable[[Curve], Collection[int]], jobs: int) -> Iterator[Chunk]:
+        """The work that is not done, in pieces; how it is cut changes no number."""
+        size = self._chunk_size(jobs)
+        finished = {curve.key: set(done(curve)) for curve in self.curves}
+        for first in range(0, self.trials, size):
+            trials = range(first, min(first + size, self.trials))
+            for _, rivals in groupby(self.curves, key=lambda curve: curve.adversary.identity()):
+                missing: dict[tuple[int, ...], list[Curve]] = {}
+                for curve in rivals:
+                    todo = tuple(trial for trial in trials if trial not in finished[curve.key])
+                    missing.setdefault(todo, []).append(curve)
+                for todo, curves in missing.items():
+                    if todo:
+                        yield Chunk(self.match(curves), tuple(curve.key for curve in curves), todo)
+
+    def _chunk_size(self, jobs: int) -> int:
+        """Trials in a chunk: enough to be worth starting, few enough to keep every job busy to the end."""
+        n_adversaries = len(self.experiment.adversaries)
+        size = min(ROUNDS_PER_CHUNK // self.experiment.keys.horizon, self.trials * n_adversaries // (4 * jobs))
+        return max(1, size - size % LANES if size > LANES else size)
+
+
+def make_plan(experiment: Experiment) -> Plan:
+    """Every algorithm against every adversary, in the config's order."""
+    curves = (
+        _curve(experiment, adversary, algorithm)
+        for adversary in experiment.adversaries
+        for algorithm in experiment.algorithms
+    )
+    return Plan(experiment, tuple(curves))
+
+
+def _curve(experiment: Experiment, adversary: Variant, algorithm: Variant) -> Curve:
+    assert isinstance(adversary.parameters, Adversary) and isinstance(algorithm.parameters, Algorithm)
+    keys = experiment.keys
+    computed = {
+        "game": keys.game,
+        "adversary": adversary.parameters.described(),
+        "algorithm": algorithm.parameters.described(),
+        "horizon": keys.horizon,
+        "arms": keys.arms,
+        "checkpoints": experiment.checkpoints.tolist(),
+        "seed": keys.seed,
+    }
+    digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
+    return Curve(
+        adversary=adversary.parameters,
+        algorithm=algorithm.parameters,
+        adversary_label=_adversary_label(adversary),
+        label=legend(algorithm, experiment.setting),
+        swept=_columns(adversary.swept, algorithm.swept),
+        key=digest[:16],
+    )
+
+
+def _columns(adversary: Mapping[str, Any], algorithm: Mapping[str, Any]) -> dict[str, Any]:
+    """Swept parameters by column name; the adversary's is prefixed where both sweep one of the same name."""
+    return {f"adversary.{k}" if k in algorithm else k: v for k, v in adversary.items()} | dict(algorithm)
+
+
+def _adversary_label(variant: Variant) -> str:
+    swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
+    if not swept:
+        return variant.label
+    return f"{variant.label or variant.parameters.title} ({swept})"
+
+
+def legend(variant: Variant, setting: Setting) -> str:
+    """A curve's name in figures: label, swept parameters, and what a private algorithm promises."""
+    algorithm = variant.parameters
+    assert isinstance(algorithm, Algorithm)
+    notes = [f"{name} = {value}" for name, value in variant.swept.items() if name != "epsilon"]
+    if algorithm.private:
+        notes.append(str(algorithm.guarantee(setting) or "no guarantee"))
+    return (variant.label or algorithm.title) + (f" ({', '.join(notes)})" if notes else "")
