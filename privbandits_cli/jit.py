@@ -72,7 +72,7 @@ def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., An
     """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
     import numba
 
-    return numba.njit(nogil=True)(_rebound(function, names))  # type: ignore[no-any-return]
+    return numba.njit(nogil=True)(_rebound(function, names))
 
 
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
@@ -82,7 +82,7 @@ def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[...,
     digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]
     function = _rebound(template, names, f"__{digest}")
     try:
-        return numba.njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(cache=True, nogil=True)(function)
     except RuntimeError as error:  # numba: "no locator available", nowhere writable
         warnings.warn(f"compiled kernels cannot be kept ({error}); set NUMBA_CACHE_DIR", stacklevel=2)
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)

@@ -22,8 +22,7 @@ def find(kind: Kind, name: str) -> type[Parameters]:
     """The parameters' class of this name; KeyError if there is none."""
     if name not in names(kind):
         raise KeyError(name)
-    found = import_module(f"privbandits_cli.{kind}.{name}").Parameters
-    assert issubclass(found, Parameters)
+    found: type[Parameters] = import_module(f"privbandits_cli.{kind}.{name}").Parameters
     return found
 
 

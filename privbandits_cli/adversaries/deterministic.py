@@ -19,9 +19,7 @@ class Parameters(bandit.Adversary):
 
     display = "Deterministic"
 
-    def gains(
-        self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]
-    ) -> Iterator[NDArray[Any]]:
+    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         for rounds in blocks:
             t = np.arange(rounds.start, rounds.stop)
             gains = np.zeros((len(t), setting.n_arms))

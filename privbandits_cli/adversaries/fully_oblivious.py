@@ -31,8 +31,6 @@ class Parameters(bandit.Adversary):
 
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
-    def gains(
-        self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]
-    ) -> Iterator[NDArray[Any]]:
+    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         for rounds in blocks:
             yield bernoulli_rows(rng, len(rounds), setting.n_arms, self.spread)

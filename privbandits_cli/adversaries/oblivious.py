@@ -25,9 +25,7 @@ class Parameters(bandit.Adversary):
     period: int = Field(200, ge=1, description="rounds between two draws")
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
-    def gains(
-        self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]
-    ) -> Iterator[NDArray[Any]]:
+    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         rows = bernoulli_rows(rng, 1, setting.n_arms, self.spread)
         held = 0  # rows[0] is the row of the rounds held * period ...
         for rounds in blocks:

@@ -22,9 +22,7 @@ class Parameters(bandit.Adversary):
     best: float = Field(0.55, ge=0, le=1, description="mean gain of arm 1")
     others: float = Field(0.5, ge=0, le=1, description="mean gain of every other arm")
 
-    def gains(
-        self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]
-    ) -> Iterator[NDArray[Any]]:
+    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         means = np.full(setting.n_arms, self.others)
         means[0] = self.best
         for rounds in blocks:

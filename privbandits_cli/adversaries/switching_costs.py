@@ -57,16 +57,12 @@ class Parameters(bandit.Adversary):
     def tuned(self, setting: bandit.Setting) -> Self:
         sigma = 1 / (9 * max(1.0, math.log2(setting.horizon)))
         gap = min(1.0, (setting.n_arms / setting.horizon) ** (1 / 3) * sigma)
-        return self.model_copy(
-            update={"sigma": self.sigma or sigma, "gap": gap if self.gap is None else self.gap}
-        )
+        return self.model_copy(update={"sigma": self.sigma or sigma, "gap": gap if self.gap is None else self.gap})
 
     def reaction(self) -> tuple[int, bool]:
         return self.memory, self.penalty_observed
 
-    def gains(
-        self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]
-    ) -> Iterator[NDArray[Any]]:
+    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         assert self.sigma is not None
         advantage = np.zeros(setting.n_arms)
         advantage[rng.integers(setting.n_arms)] = self.gap

@@ -63,7 +63,7 @@ class Parameters(bandit.Algorithm):
                 # With x = T/τ³ this gives 4x + √(8 x ln(1/δ)) = ε (y/2 + √(1 - y)) <= ε, y = ε/(ε + ln(1/δ));
                 # the printed τ reaches nearly 2ε for small ε.
                 cube = 8 * horizon * (epsilon + log_delta) / epsilon**2
-        return math.ceil(max(1.0, cube ** (1 / 3)))
+        return max(1, math.ceil(math.pow(cube, 1 / 3)))
 
     def state(self, setting: Setting) -> Records:
         return record(tau=self.tau, arm=0, played=0, gain=0.0, base=self.base.state(self.inner(setting)))

@@ -65,7 +65,7 @@ def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
     if chosen.centre != "median_of_means":
         return None
     factor, confidence = statistics.median_of_means_accuracy(chosen.groups, plan.trials)
-    radii = {}
+    radii: dict[str, dict[str, float]] = {}
     for curve in plan.curves:
         _, x = store.regrets(curve, plan.trials)
         if len(x):
@@ -77,6 +77,25 @@ def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
         "radius_in_sd": factor,
         "radius_at_horizon": radii,
     }
+
+
+def figure_sources(folder: Path) -> str:
+    """Hash of all that a figure is made from: its data, its config, the code that draws it."""
+    drawing = Path(__file__).parent
+    files = (folder / "summary.csv", folder / "config.yaml", drawing / "plot.py", drawing / "privbandits.mplstyle")
+    digest = hashlib.sha256(version("matplotlib").encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def drawn_before(folder: Path) -> str | None:
+    """What the figure in this folder was made from, as its manifest says."""
+    try:
+        found = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("figure_of")
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:

@@ -10,12 +10,12 @@ Floats = NDArray[np.float64]
 
 def mean(x: Floats) -> Floats:
     """The mean over trials."""
-    return x.mean(axis=0)
+    return np.asarray(x.mean(axis=0))
 
 
 def median(x: Floats) -> Floats:
     """The median over trials."""
-    return np.median(x, axis=0)
+    return np.asarray(np.median(x, axis=0))
 
 
 def sd(x: Floats) -> Floats:
@@ -33,7 +33,7 @@ def median_of_means(x: Floats, group: NDArray[np.int64]) -> Floats:
 
     group: `[trials]`, the group of each trial. Where trials are missing a group's mean is over those there.
     """
-    return np.median([x[group == g].mean(axis=0) for g in np.unique(group)], axis=0)
+    return np.asarray(np.median([x[group == g].mean(axis=0) for g in np.unique(group)], axis=0))
 
 
 def groups_of(trials: NDArray[np.int64], n_trials: int, groups: int) -> NDArray[np.int64]:
@@ -67,9 +67,7 @@ def split_gini(x: Floats, centre: Floats) -> tuple[Floats, Floats]:
     return np.array(below), np.array(above)
 
 
-def bootstrap_interval(
-    x: Floats, seed: int, confidence: float = 0.95, resamples: int = 2000
-) -> tuple[Floats, Floats]:
+def bootstrap_interval(x: Floats, seed: int, confidence: float = 0.95, resamples: int = 2000) -> tuple[Floats, Floats]:
     """Percentile bootstrap interval of the mean over trials; whole trials are drawn, one stream per seed."""
     from scipy import stats
 
@@ -77,7 +75,13 @@ def bootstrap_interval(
         return x[0].copy(), x[0].copy()
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     interval = stats.bootstrap(
-        (x,), np.mean, axis=0, confidence_level=confidence, n_resamples=resamples, method="percentile",
-        batch=max(1, 10**7 // x.size), rng=rng,
-    ).confidence_interval  # fmt: skip
+        (x,),
+        np.mean,
+        axis=0,
+        confidence_level=confidence,
+        n_resamples=resamples,
+        method="percentile",
+        batch=max(1, 10**7 // x.size),
+        rng=rng,
+    ).confidence_interval
     return np.asarray(interval.low), np.asarray(interval.high)

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,10 +87,10 @@ def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     return dict(zip(CURVE, names, strict=True)) | dict(curve.swept)
 
 
-def _csv(columns: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:
+def _csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
     """CSV text; floats in the shortest form that reads back as the same number."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    writer: csv.DictWriter[str] = csv.DictWriter(out, columns, restval="", lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return out.getvalue()

@@ -1,17 +1,16 @@
 """chunks of trials -> results: the only module that starts jobs."""
 
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from privbandits_cli.engine import Engine
 from privbandits_cli.engine.play import Failure, Played, play_chunk
 from privbandits_cli.experiment.plan import Chunk, Plan
 from privbandits_cli.games import bandit
 
-Engine = Literal["threads", "processes"]
-BACKENDS = {"threads": "threading", "processes": "loky"}
+BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
 ROUNDS = 3  # how often work is offered again after a worker process died
 
 

@@ -68,9 +68,9 @@ class Store:
             lock.flush()
             yield
 
-    def open(self, plan: Plan, fresh: bool = False) -> None:
-        """Read what is done of a plan; `fresh` forgets it instead."""
-        for leftover in self.chunks.glob(".*.tmp"):
+    def open(self, plan: Plan, fresh: bool = False, clean: bool = True) -> None:
+        """Read what is done of a plan; `fresh` forgets it instead; without `clean` nothing is deleted."""
+        for leftover in self.chunks.glob(".*.tmp") if clean else ():
             leftover.unlink()
         for file in sorted(self.chunks.glob("*.npz")):
             key = file.stem.split("__")[-2]
@@ -79,16 +79,17 @@ class Store:
             if fresh:
                 file.unlink()
             else:
-                self._read(file, key)
+                self._read(file, key, clean)
 
-    def _read(self, file: Path, key: str) -> None:
+    def _read(self, file: Path, key: str, clean: bool) -> None:
         try:
             with np.load(file, allow_pickle=False) as content:
                 trials, regrets = content["trials"], content["regrets"]
                 code = str(content["source_hash"])
         except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
             self.unreadable.append(file)
-            file.unlink()
+            if clean:
+                file.unlink()
             return
         if code != source_hash():
             self.other_code.add(key)
@@ -113,6 +114,16 @@ class Store:
         """Append an event to the journal."""
         with (self.folder / "journal.jsonl").open("a", encoding="utf-8") as journal:
             journal.write(json.dumps(event) + "\n")
+
+    def pace(self) -> float | None:
+        """Rounds per second and job of the chunks in the journal; None if there are none."""
+        try:
+            lines = (self.folder / "journal.jsonl").read_bytes().split(b"\n")[:-1]  # the last may be torn
+        except FileNotFoundError:
+            return None
+        events = [event for event in map(json.loads, lines) if event["event"] == "chunk" and event["seconds"]]
+        seconds = sum(event["seconds"] for event in events)
+        return sum(event["rounds"] for event in events) / seconds if seconds else None
 
     def regrets(self, curve: Curve, trials: int) -> tuple[NDArray[np.int64], Floats]:
         """The trials below `trials` that are done, in order, and their regrets `[trials, checkpoints]`."""

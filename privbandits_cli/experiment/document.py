@@ -68,7 +68,9 @@ for _tag, _pattern, _first in (
     ("null", re.compile(r"^(~|null|Null|NULL|)$"), "~nN\0"),
     ("number", re.compile("|".join(p.pattern for p in (_POWER, _FLOAT, _INFINITY))), "-+.0123456789i"),
 ):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", _pattern, list(_first) + ([""] if _tag == "null" else []))
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", _pattern, list(_first) + ([""] if _tag == "null" else [])
+    )
 
 
 def number(text: str) -> int | float:
@@ -77,7 +79,8 @@ def number(text: str) -> int | float:
         base, exponent = text.split("^")
         if len(base) * int(exponent) > 300:
             raise ValueError(f"{text} is too large a number")
-        return int(base) ** int(exponent)
+        power: int = int(base) ** int(exponent)
+        return power
     if _INT.match(text):
         return int(text)
     if _INFINITY.match(text):
@@ -97,7 +100,9 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
             key = str(key_node.value)
             if key in out:
                 first = document.keys[(*loc, key)][0] + 1
-                document.faults.append(Fault((*loc, key, "\0again"), f"duplicate key '{key}', first on line {first}", True))
+                document.faults.append(
+                    Fault((*loc, key, "\0again"), f"duplicate key '{key}', first on line {first}", True)
+                )
                 document.keys[(*loc, key, "\0again")] = (key_node.start_mark.line, key_node.start_mark.column)
                 continue
             document.keys[(*loc, key)] = (key_node.start_mark.line, key_node.start_mark.column)

@@ -52,10 +52,8 @@ def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
     """pydantic's location without the names of union branches, which are no keys of the document."""
     inside: list[str | int] = []
     for step in where:
-        if isinstance(data, dict) and step in data:
-            inside.append(step)
-            data = data[step]
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
+        here = step in data if isinstance(data, dict) else isinstance(data, list) and step in range(len(data))
+        if here:
             inside.append(step)
             data = data[step]
     return (*inside, where[-1]) if missing else tuple(inside)

@@ -253,8 +253,7 @@ def _sit_down(match: Match, algorithm: Algorithm, trials: Sequence[int]) -> Lane
     player = record(arm=-1, held=match.adversary.reaction()[0], gain=0.0)
     names = (algorithm.identity(), match.adversary.identity())
     streams = {
-        kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials]
-        for kind in sorted(algorithm.draws())
+        kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials] for kind in sorted(algorithm.draws())
     }
     kernel = loop(composition(algorithm), str(state.dtype.descr))
     return Lane(kernel, np.repeat(state, len(trials)), np.repeat(player, len(trials)), streams)

@@ -1,0 +1,129 @@
+"""What `list` and `show` say of an algorithm, an adversary or an experiment, taken from its own file."""
+
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+from pydantic_core import PydanticUndefined
+
+from privbandits_cli import registry
+from privbandits_cli.experiment.faults import suggestion
+from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
+from privbandits_cli.games.parameters import Parameters
+
+
+def catalogue(kind: str) -> list[dict[str, Any]]:
+    """Name, first line and parameters of every algorithm or adversary; name and title of every config."""
+    if kind == "experiments":
+        return [_experiment(path) for path in sorted(Path("configs").glob("*.yaml"))]
+    known: registry.Kind = "algorithms" if kind == "algorithms" else "adversaries"
+    return [
+        {"name": name, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
+        for name, model in registry.every(known)
+    ]
+
+
+def _experiment(path: Path) -> dict[str, Any]:
+    from privbandits_cli.experiment.config import ConfigError, load
+
+    try:
+        keys = load(path).keys
+    except ConfigError as error:
+        return {"name": str(path), "line": f"faulty: {error.faults[0].splitlines()[0]}"}
+    return {
+        "name": str(path),
+        "line": keys.title,
+        "source": keys.source,
+        "horizon": keys.horizon,
+        "trials": keys.trials,
+    }
+
+
+def _doc(model: type[Parameters]) -> str:
+    return inspect.cleandoc(sys.modules[model.__module__].__doc__ or "(no description)")
+
+
+def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
+    out = []
+    for name, field in model.model_fields.items():
+        required = field.default is PydanticUndefined
+        default = field.default.described() if isinstance(field.default, Parameters) else field.default
+        out.append(
+            {"name": name, "required": required, "default": None if required else default}
+            | {"description": field.description or ""}
+        )
+    return out
+
+
+def facts(name: str, setting: Setting) -> dict[str, Any]:
+    """All that is known of an algorithm or adversary in a setting; KeyError with a suggestion."""
+    kinds: tuple[registry.Kind, ...] = ("algorithms", "adversaries")
+    kind = next((kind for kind in kinds if name in registry.names(kind)), None)
+    if kind is None:
+        known = [name for kind in kinds for name in registry.names(kind)]
+        raise KeyError(f"unknown name '{name}'" + suggestion(name, known))
+    model = registry.find(kind, name)
+    out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
+    out["horizon"], out["arms"] = setting
+    try:
+        parameters = model()
+    except ValidationError:  # it has parameters without a default: nothing to evaluate
+        return out
+    assert isinstance(parameters, Adversary | Algorithm)
+    ready = parameters.tuned(setting)
+    out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
+    if isinstance(ready, Algorithm):
+        promised = ready.guarantee(setting)
+        out["guarantee"] = None if promised is None else dict(vars(promised))
+        horizon = np.array([float(setting.horizon)])
+        for memory, opponent in ((0, "oblivious"), (1, "switching costs")):
+            bound = ready.regret_bound(horizon, setting, memory)
+            out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
+        out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
+    return out
+
+
+def text(facts: dict[str, Any]) -> str:
+    """Facts as a page of text, 100 columns at most."""
+    lines = [facts["citation"], ""]
+    if facts["parameters"]:
+        lines.append("Parameters")
+    for parameter in facts["parameters"]:
+        lines.append(f"  {parameter['name']}: {parameter['description']}")
+        given = facts.get("tuned", {}).get(parameter["name"])
+        if given is not None:
+            lines.append(f"      = {_plain(given)}")
+    if facts["parameters"] and "tuned" in facts:
+        lines.append(f"  (= as set for T = {facts['horizon']}, K = {facts['arms']})")
+    if facts["kind"] == "algorithms" and "tuned" in facts:
+        lines += ["", *_promises(facts)]
+    return "\n".join(lines)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        inner = ", ".join(f"{k} = {_plain(v)}" for k, v in value.items() if k != "name")
+        return str(value.get("name", "")) + (f" ({inner})" if inner else "")
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _promises(facts: dict[str, Any]) -> list[str]:
+    promised = facts["guarantee"]
+    if promised is None:
+        lines = ["Privacy: none is promised."]
+    else:
+        delta = f", delta = {promised['delta']:.4g}" if promised["delta"] else ""
+        lines = [
+            f"Privacy: epsilon = {promised['epsilon']:.6g}{delta} ({promised['source']}, {promised['status']})",
+            f"  neighbours: {promised['neighbours']}; view: {promised['view']}",
+        ]
+    for opponent in ("oblivious", "switching costs"):
+        bound = facts[f"bound, {opponent}"]
+        said = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
+        lines.append(f"Against {opponent} adversaries: {said}")
+    if facts["bound"]:
+        lines += ["  " + line for line in facts["bound"].splitlines()]
+    return lines

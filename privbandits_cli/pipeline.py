@@ -1,0 +1,131 @@
+"""A plan and its store -> trials played -> CSVs, figure, manifest."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import yaml
+
+from privbandits_cli.analysis import summary
+from privbandits_cli.analysis.manifest import drawn_before, figure_sources, manifest
+from privbandits_cli.engine import Engine
+from privbandits_cli.engine.play import Failure, Played
+from privbandits_cli.engine.store import Store, write_atomically
+from privbandits_cli.experiment.plan import Curve, Plan
+
+FIGURES = ("pdf", "png", "svg")
+
+
+def now() -> str:
+    """The time, UTC, in seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def play(plan: Plan, store: Store, jobs: int, engine: Engine, watch: Callable[[Played], bool]) -> list[Failure]:
+    """Play what is missing and keep it; `watch` sees each chunk that came, and stops the run with False."""
+    chunks = list(plan.chunks(store.done, jobs))
+    failures: list[Failure] = []
+    if not chunks:
+        return failures
+    from privbandits_cli.engine import runner
+
+    store.note(event="start", at=now(), jobs=jobs, engine=engine, chunks=len(chunks))
+    for played in runner.run(plan, chunks, engine, jobs):
+        store.save(plan, played)
+        failures.extend(played.failures)
+        store.note(
+            event="chunk",
+            at=now(),
+            seconds=round(played.seconds, 4),
+            rounds=played.chunk.rounds,
+            keys=played.chunk.keys,
+            first=played.chunk.trials[0],
+            last=played.chunk.trials[-1],
+            failures=[[failure.key, failure.trial, failure.error, failure.trace] for failure in played.failures],
+        )
+        if not watch(played):
+            break
+    return failures
+
+
+def write_outputs(plan: Plan, store: Store, failures: list[Failure], **run: Any) -> list[str]:
+    """summary.csv, final.csv, config.yaml, the figure where any of its sources changed, last the manifest."""
+    resolved = yaml.safe_dump(plan.experiment.resolved(), sort_keys=False, allow_unicode=True, width=110)
+    texts = {
+        "config.yaml": resolved,
+        "summary.csv": summary.summary_csv(plan, store),
+        "final.csv": summary.final_csv(plan, store),
+    }
+    for name, text in texts.items():
+        write_atomically(store.folder / name, text.encode())
+    pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
+    sources = figure_sources(store.folder)
+    if sources != drawn_before(store.folder) or not all(picture.exists() for picture in pictures):
+        from privbandits_cli.analysis import plot, table
+
+        plot.save(plot.figure(table.read(store.folder)), store.folder, plan.name, FIGURES)
+    failed = [
+        {
+            "adversary": plan.by_key[failure.key].adversary.name,
+            "label": plan.by_key[failure.key].label,
+            "trial": failure.trial,
+            "error": failure.error,
+        }
+        for failure in failures
+    ]
+    made = manifest(plan, store, failed, **run, ended=now(), figure_of=sources)
+    text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(store.folder / "manifest.json", text.encode())
+    return [*texts, *(picture.name for picture in pictures), "manifest.json"]
+
+
+def finals(plan: Plan, store: Store) -> Iterator[tuple[Curve, float, int]]:
+    """Each curve with the centre of its regrets at the horizon and its number of trials."""
+    for curve in plan.curves:
+        trials, x = store.regrets(curve, plan.trials)
+        if len(trials):
+            yield curve, float(summary.summarised(plan, trials, x[:, -1:])["regret"][0]), len(trials)
+
+
+def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
+    """A run's result as plain data: final regrets, and where the files are."""
+    return {
+        "experiment": plan.name,
+        "folder": store.folder.as_posix(),
+        "files": written,
+        "final": [
+            {
+                "adversary": curve.adversary.name,
+                "algorithm": curve.algorithm.name,
+                "label": curve.label,
+                "regret": regret,
+                "trials": trials,
+            }
+            for curve, regret, trials in finals(plan, store)
+        ],
+    }
+
+
+def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
+    """What a run would play, as plain data; seconds at the pace of the folder's last runs, if it had any."""
+    chunks = list(plan.chunks(store.done, jobs))
+    rounds = sum(chunk.rounds for chunk in chunks)
+    pace = store.pace()
+    return {
+        "experiment": plan.name,
+        "curves": [
+            {
+                "adversary": curve.adversary_label or curve.adversary.name,
+                "label": curve.label,
+                "key": curve.key,
+                "done": sum(trial < plan.trials for trial in store.done(curve)),
+                "trials": plan.trials,
+            }
+            for curve in plan.curves
+        ],
+        "chunks": len(chunks),
+        "rounds": rounds,
+        "jobs": jobs,
+        "seconds": rounds / (pace * jobs) if pace else None,
+    }

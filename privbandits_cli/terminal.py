@@ -1,0 +1,126 @@
+"""What a person sees while and after a run: progress on stderr, tables on stdout."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from privbandits_cli.experiment.plan import Curve, Plan
+
+PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
+
+Advance = Callable[[int, int], None]  # trials, rounds
+
+
+def stderr() -> Console:
+    """For progress and complaints."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def stdout() -> Console:
+    """For results only."""
+    return Console(highlight=False)
+
+
+class _Speed(ProgressColumn):
+    """Rounds per second since the start."""
+
+    def render(self, task: Task) -> Text:
+        rounds, elapsed = task.fields["rounds"], task.elapsed
+        return Text(speed(rounds / elapsed) if rounds and elapsed else "")
+
+
+def speed(per_second: float) -> str:
+    """`41.3 M rounds/s`."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if per_second >= size:
+            return f"{per_second / size:.1f} {unit} rounds/s"
+    return f"{per_second:.0f} rounds/s"
+
+
+@contextmanager
+def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Advance]:
+    """A bar on a terminal, else a line every 30 s, else nothing; yields the function that advances it."""
+    console = stderr()
+    if quiet:
+        yield lambda trials, rounds: None
+    elif console.is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} trials"),
+            TimeElapsedColumn(),
+            TextColumn("eta"),
+            TimeRemainingColumn(),
+            _Speed(),
+        )
+        with Progress(*columns, console=console, speed_estimate_period=600, redirect_stdout=False) as bar:
+            task = bar.add_task(name, total=total, completed=done, rounds=0)
+
+            def advance(trials: int, rounds: int) -> None:
+                bar.update(task, advance=trials, rounds=bar.tasks[task].fields["rounds"] + rounds)
+
+            yield advance
+    else:
+        yield _plain_lines(console, name, total, done)
+
+
+def _plain_lines(console: Console, name: str, total: int, done: int) -> Advance:
+    start = last = time.monotonic()
+    count, played = done, 0
+
+    def advance(trials: int, rounds: int) -> None:
+        nonlocal count, played, last
+        count, played = count + trials, played + rounds
+        now = time.monotonic()
+        if now - last >= PLAIN_EVERY or count == total:
+            last = now
+            left = (now - start) * (total - count) / max(1, count - done)
+            rate = speed(played / max(1e-9, now - start))
+            console.print(f"{name}: {count}/{total} trials, {rate}, {left:.0f} s left")
+
+    return advance
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], numeric: bool = True) -> Table:
+    """A plain table; the first column is text, the others numbers unless said otherwise."""
+    out = Table(
+        title=title or None, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+    )
+    for i, column in enumerate(columns):
+        widest = max((len(word) for word in column.split()), default=0) if i else 0
+        out.add_column(column, justify="right" if i and numeric else "left", min_width=widest, overflow="fold")
+    for row in rows:
+        out.add_row(*[str(cell) for cell in row])
+    return out
+
+
+def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path) -> None:
+    """The final regrets: a row per algorithm, a column per adversary."""
+    panels: dict[str, dict[str, str]] = {}
+    for curve, value, _ in finals:
+        panels.setdefault(curve.adversary_label or curve.adversary.title, {})[curve.label] = f"{value:,.0f}"
+    labels = dict.fromkeys(curve.label for curve in plan.curves)
+    rows = [[label.replace(" (", "\n("), *(column.get(label, "-") for column in panels.values())] for label in labels]
+    keys = plan.experiment.keys
+    title = f"Regret after {keys.horizon:,} rounds ({keys.summary.centre.replace('_', ' ')} of {keys.trials} trials)"
+    console = stdout()
+    console.print(table(title, ["", *panels], rows))
+    console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
+
+
+def print_forecast(facts: dict[str, Any]) -> None:
+    """What a run would play."""
+    console = stdout()
+    cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
+    console.print(table("", ["curve", "against", "done", "trials"], cells))
+    seconds = facts["seconds"]
+    estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
+    console.print(f"\nto play: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")
