@@ -25,14 +25,21 @@ SOURCES = ("jit.py", "games", "adversaries", "algorithms", "mechanisms")
 
 
 def record(**fields: Any) -> Records:
-    """A structured array `[1]` of one record with these fields; arrays and records nest."""
+    """A structured array `[1]` of one record with these fields; arrays and records nest.
+
+    NumPy's scalars have attributes of their own (`base`, `data`, `real`, ...), which hide fields so named.
+    """
+    hidden = sorted(name for name in fields if hasattr(np.generic, name))
+    if hidden:
+        raise ValueError(f"NumPy hides the fields {hidden} of a record behind its own: rename them")
     values = {name: np.asarray(value) for name, value in fields.items()}
+    layout: list[Any] = []
     for name, value in values.items():
-        if value.dtype.names is not None:
-            values[name] = value.reshape(())  # a nested record is one record, not an array of one
-    layout = [(name, value.dtype, value.shape) for name, value in values.items()]
-    plain = np.dtype(layout, align=True)
-    out = np.zeros(1, np.dtype((np.record, plain)))
+        if value.dtype.names is None:
+            layout.append((name, value.dtype, value.shape))
+        else:
+            layout.append((name, np.dtype((np.void, value.dtype))))  # the record itself, no array of one
+    out = np.zeros(1, np.dtype((np.record, np.dtype(layout, align=True))))
     for name, value in values.items():
         out[name] = value
     return out

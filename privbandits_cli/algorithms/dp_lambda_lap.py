@@ -49,7 +49,7 @@ class Parameters(bandit.Algorithm):
         return self.model_copy(update={"epsilon": epsilon, "b": b, "base": self.base.tuned(setting)})
 
     def state(self, setting: Setting) -> Records:
-        return record(scale=1 / self._epsilon(), b=self.b, base=self.base.state(setting))
+        return record(scale=1 / self._epsilon(), b=self.b, wrapped=self.base.state(setting))
 
     def draws(self) -> frozenset[str]:
         return self.base.draws() | {"laplace"}
@@ -82,15 +82,15 @@ class Parameters(bandit.Algorithm):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    arm: int = base_choose(state.base, rng)
+    arm: int = base_choose(state.wrapped, rng)
     return arm
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     noisy = gain + state.scale * rng.laplace
     if -state.b <= noisy <= state.b + 1.0:
-        base_update(state.base, arm, (noisy + state.b) / (2.0 * state.b + 1.0), rng)
+        base_update(state.wrapped, arm, (noisy + state.b) / (2.0 * state.b + 1.0), rng)
 
 
 def probabilities(state: Record, out: Floats) -> None:
-    base_probabilities(state.base, out)
+    base_probabilities(state.wrapped, out)

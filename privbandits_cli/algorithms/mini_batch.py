@@ -66,7 +66,7 @@ class Parameters(bandit.Algorithm):
         return max(1, math.ceil(math.pow(cube, 1 / 3)))
 
     def state(self, setting: Setting) -> Records:
-        return record(tau=self.tau, arm=0, played=0, gain=0.0, base=self.base.state(self.inner(setting)))
+        return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(self.inner(setting)))
 
     def draws(self) -> frozenset[str]:
         return self.base.draws()
@@ -93,7 +93,7 @@ class Parameters(bandit.Algorithm):
 
 def choose(state: Record, rng: Draws) -> int:
     if state.played == 0:
-        state.arm = base_choose(state.base, rng)
+        state.arm = base_choose(state.wrapped, rng)
     arm: int = state.arm
     return arm
 
@@ -102,14 +102,14 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.gain += gain
     state.played += 1
     if state.played == state.tau:
-        base_update(state.base, arm, state.gain / state.tau, rng)
+        base_update(state.wrapped, arm, state.gain / state.tau, rng)
         state.gain = 0.0
         state.played = 0
 
 
 def probabilities(state: Record, out: Floats) -> None:
     if state.played == 0:
-        base_probabilities(state.base, out)
+        base_probabilities(state.wrapped, out)
     else:
         out[:] = 0.0
         out[state.arm] = 1.0

@@ -29,7 +29,10 @@ class Parameters(bandit.Algorithm):
 
 
 def solve(losses: Floats, eta: float, p: Floats) -> None:
-    """Newton's method for x, from where the best arm alone has weight 1: the sum falls to 1 from above."""
+    """Newton's method for x, from where the best arm alone has weight 1: the sum falls to 1 from above.
+
+    It runs to the last bit: with losses a small error is amplified in later rounds, not forgotten.
+    """
     x = losses.min() - 2.0 / eta
     for _ in range(100):
         total = 0.0
@@ -39,9 +42,10 @@ def solve(losses: Floats, eta: float, p: Floats) -> None:
             p[i] = root * root
             total += p[i]
             slope += eta * p[i] * root  # dp_i/dx
-        if total - 1.0 < 1e-12:
+        closer = x - (total - 1.0) / slope
+        if closer >= x:
             break
-        x -= (total - 1.0) / slope
+        x = closer
     for i in range(len(p)):
         p[i] /= total
 

@@ -1,0 +1,47 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help install test check lint types fig1 smoke bench schema clean
+
+help:  ## say what can be made
+	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+install: $(READY)  ## create .venv and install privbandits with its development tools
+
+test: $(READY)  ## run the tests
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## check style
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)  ## check types
+	$(BIN)/mypy
+
+check: lint types test  ## everything that CI runs
+
+fig1: $(READY)  ## Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
+	$(BIN)/privbandits run configs/fig1.yaml
+
+smoke: $(READY)  ## every algorithm and adversary, small
+	$(BIN)/privbandits run configs/smoke.yaml
+	$(BIN)/privbandits run configs/fig1.yaml --smoke
+
+bench: $(READY)  ## nanoseconds per round beside a hand-written loop
+	$(BIN)/python tests/bench.py
+
+schema: $(READY)  ## renew the JSON schema that editors read
+	$(BIN)/privbandits schema > configs/experiment.schema.json
+
+clean:  ## remove the environment, caches and played trials; figures and CSVs stay
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis results/*/chunks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,59 @@
+"""What the tests share: algorithms and adversaries by name, matches, small experiments on disk."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privbandits_cli import registry
+from privbandits_cli.games.bandit import Match, Setting
+
+ROOT = Path(__file__).parent.parent
+
+# One tuned example of every algorithm; a new file needs a line only if it has parameters without default.
+NEEDED = {
+    "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
+    "mini_batch": lambda: {"tau": 5, "base": make("tsallis_inf")},
+}
+
+
+def make(name, **parameters):
+    """An algorithm by name, not tuned."""
+    return registry.find("algorithms", name)(**(NEEDED.get(name, dict)() | parameters))
+
+
+def foe(name, **parameters):
+    """An adversary by name."""
+    return registry.find("adversaries", name)(**parameters)
+
+
+def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):
+    """A match of tuned players; checkpoints default to the horizon."""
+    setting = Setting(horizon, n_arms)
+    tuned = [algorithm.tuned(setting) for algorithm in algorithms]
+    rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
+    return Match(adversary.tuned(setting), tuned, setting, rounds, seed)
+
+
+SMALL = """\
+experiment: small
+horizon: 1000
+arms: 4
+trials: 16
+seed: 3
+checkpoints: 8
+adversary: [stochastic, switching_costs]
+algorithms:
+  - exp3
+  - {name: dp_exp3_lap, epsilon: 1}
+  - exp3_tau
+summary: {groups: 4}
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The path of a small experiment."""
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL)
+    return path
