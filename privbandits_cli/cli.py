@@ -261,7 +261,7 @@ def list_(
         print(json.dumps(found, ensure_ascii=False))
     else:
         rows = [[entry["name"], entry["line"]] for entry in found]
-        terminal.stdout().print(terminal.table("", ["name", ""], rows, numeric=False))
+        terminal.stdout().print(terminal.table(["name", ""], rows, numeric=False))
 
 
 def _names(incomplete: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +88,13 @@ def facts(name: str, setting: Setting) -> dict[str, Any]:
 
 
 def text(facts: dict[str, Any]) -> str:
-    """Facts as a page of text, 100 columns at most."""
-    lines = [facts["citation"], ""]
+    """Facts as a page of text, 80 columns wide."""
+    lines = [_filled(paragraph, "") for paragraph in facts["citation"].split("\n\n")]
+    lines = ["\n\n".join(lines), ""]
     if facts["parameters"]:
         lines.append("Parameters")
     for parameter in facts["parameters"]:
-        lines.append(f"  {parameter['name']}: {parameter['description']}")
+        lines.append(_filled(f"{parameter['name']}: {parameter['description']}", "  ", "    "))
         given = facts.get("tuned", {}).get(parameter["name"])
         if given is not None:
             lines.append(f"      = {_plain(given)}")
@@ -125,5 +127,16 @@ def _promises(facts: dict[str, Any]) -> list[str]:
         said = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
         lines.append(f"Against {opponent} adversaries: {said}")
     if facts["bound"]:
-        lines += ["  " + line for line in facts["bound"].splitlines()]
+        lines += [_filled(paragraph, "  ") for paragraph in facts["bound"].split("\n\n")]
     return lines
+
+
+def _filled(paragraph: str, indent: str, further: str = "") -> str:
+    """One paragraph, refilled to 80 columns."""
+    return textwrap.fill(
+        " ".join(paragraph.split()),
+        80,
+        initial_indent=indent,
+        subsequent_indent=further or indent,
+        break_on_hyphens=False,
+    )

@@ -89,11 +89,9 @@ def _plain_lines(console: Console, name: str, total: int, done: int) -> Advance:
     return advance
 
 
-def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[Any]], numeric: bool = True) -> Table:
+def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], numeric: bool = True) -> Table:
     """A plain table; the first column is text, the others numbers unless said otherwise."""
-    out = Table(
-        title=title or None, title_justify="left", box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
-    )
+    out = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for i, column in enumerate(columns):
         widest = max((len(word) for word in column.split()), default=0) if i else 0
         out.add_column(column, justify="right" if i and numeric else "left", min_width=widest, overflow="fold")
@@ -112,7 +110,8 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     keys = plan.experiment.keys
     title = f"Regret after {keys.horizon:,} rounds ({keys.summary.centre.replace('_', ' ')} of {keys.trials} trials)"
     console = stdout()
-    console.print(table(title, ["", *panels], rows))
+    console.print(title)
+    console.print(table(["", *panels], rows))
     console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
 
 
@@ -120,7 +119,7 @@ def print_forecast(facts: dict[str, Any]) -> None:
     """What a run would play."""
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
-    console.print(table("", ["curve", "against", "done", "trials"], cells))
+    console.print(table(["curve", "against", "done", "trials"], cells))
     seconds = facts["seconds"]
     estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
     console.print(f"\nto play: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")

@@ -240,7 +240,9 @@ def shared_streams(monkeypatch):
     """Algorithms draw the same uniform numbers whatever their parameters."""
     real = bandit.stream
     shared = {"uniform": ("uniform",), "laplace": ("laplace",)}
-    monkeypatch.setattr(bandit, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial))
+    monkeypatch.setattr(
+        bandit, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial)
+    )
 
 
 @pytest.mark.parametrize("adversary", ADVERSARIES)

@@ -1,5 +1,6 @@
 """chunks of trials -> results: the only module that starts jobs."""
 
+import warnings
 from collections.abc import Iterable, Iterator
 
 from joblib import Parallel, delayed
@@ -11,6 +12,9 @@ from privbandits_cli.experiment.plan import Chunk, Plan
 from privbandits_cli.games import bandit
 
 BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
+# When a run is stopped early, what joblib calls unused is simply not finished: the next run plays it.
+warnings.filterwarnings("ignore", r"\d+ tasks have been successfully executed", UserWarning, "joblib")
+
 ROUNDS = 3  # how often work is offered again after a worker process died
 
 

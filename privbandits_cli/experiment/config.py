@@ -89,6 +89,7 @@ class Experiment:
 
     @property
     def setting(self) -> Setting:
+        """What an algorithm may know before the game."""
         return Setting(self.keys.horizon, self.keys.arms)
 
     def resolved(self) -> dict[str, Any]:

@@ -59,14 +59,17 @@ class Plan:
 
     @property
     def name(self) -> str:
+        """The experiment's, which is its results folder's."""
         return self.experiment.keys.experiment
 
     @property
     def trials(self) -> int:
+        """Trials of each curve."""
         return self.experiment.keys.trials
 
     @property
     def checkpoints(self) -> NDArray[np.int64]:
+        """Rounds at which regret is recorded; the horizon is the last."""
         return self.experiment.checkpoints
 
     @property
@@ -76,6 +79,7 @@ class Plan:
 
     @cached_property
     def by_key(self) -> dict[str, Curve]:
+        """The curves by their keys."""
         return {curve.key: curve for curve in self.curves}
 
     def match(self, curves: Collection[Curve]) -> Match:

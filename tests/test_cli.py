@@ -1,0 +1,203 @@
+"""The commands as a user meets them: output, exit codes, nothing half-written."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, SMALL
+from test_config import PLANTED
+from typer.testing import CliRunner
+
+from privbandits_cli import registry
+from privbandits_cli.cli import app
+
+runner = CliRunner()
+
+
+def call(*words):
+    return runner.invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def ran(small, tmp_path):
+    """A finished small run; its results folder."""
+    assert call("run", small, "--results", tmp_path / "results", "-q").exit_code == 0
+    return tmp_path / "results" / "small"
+
+
+def test_run_leaves_everything(small, tmp_path):
+    result = call("run", small, "--results", tmp_path / "results")
+    assert result.exit_code == 0
+    assert "Regret after 1,000 rounds (median of means of 16 trials)" in result.stdout
+    assert "EXP3-τ" in result.stdout and "Switching costs" in result.stdout
+    left = {path.name for path in (tmp_path / "results" / "small").iterdir()}
+    assert left >= {"summary.csv", "final.csv", "manifest.json", "config.yaml", "small.pdf", "small.png", "small.svg"}
+    made = json.loads((tmp_path / "results" / "small" / "manifest.json").read_text())
+    assert made["complete"] is True and made["schema"] == 1
+    assert set(made) >= {"command", "config", "config_sha256", "git", "versions", "machine", "seed", "engine", "jobs"}
+    assert set(made["sha256"]) == {"summary.csv", "final.csv", "chunks"}
+
+
+def test_results_fit_80_columns(small, tmp_path):
+    result = call("run", small, "--results", tmp_path, "algorithms[1].label=A label that is rather long for a table")
+    assert max(map(len, result.stdout.splitlines()[:-2])) <= 80
+
+
+def test_json_is_all_of_stdout(small, tmp_path):
+    result = call("run", small, "--results", tmp_path, "--json")
+    made = json.loads(result.stdout)
+    assert len(made["final"]) == 6 and made["final"][0]["trials"] == 16
+    assert all((tmp_path / "small" / name).exists() for name in made["files"])
+
+
+def test_dry_run_plays_and_writes_nothing(small, tmp_path):
+    result = call("run", small, "--results", tmp_path / "r", "--dry-run", "--json")
+    made = json.loads(result.stdout)
+    assert made["rounds"] == 6 * 16 * 1000 and made["curves"][0]["done"] == 0 and made["seconds"] is None
+    assert not (tmp_path / "r").exists()
+    call("run", small, "--results", tmp_path / "r", "-q")
+    made = json.loads(call("run", small, "--results", tmp_path / "r", "--dry-run", "--json", "trials=20").stdout)
+    assert made["rounds"] == 6 * 4 * 1000 and made["curves"][0]["done"] == 16 and made["seconds"] > 0
+    assert "to play: " in call("run", small, "--results", tmp_path / "r", "--dry-run").stdout
+
+
+def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text(PLANTED)
+    result = call("run", path, "--results", tmp_path / "r")
+    assert result.exit_code == 2 and result.stdout == ""
+    assert result.stderr.count("bad.yaml:") == 7
+    assert "7 faults; nothing was run or written" in result.stderr
+    assert os.listdir(tmp_path) == ["bad.yaml"]
+    assert len(json.loads(call("run", path, "--json").stdout)["faults"]) == 7
+
+
+def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch):
+    from privbandits_cli.games import bandit
+
+    real = bandit._sit_down
+
+    def sit_down(match, algorithm, trials):
+        if algorithm.name == "exp3" and 3 in trials:
+            raise ZeroDivisionError("on purpose")
+        return real(match, algorithm, trials)
+
+    monkeypatch.setattr(bandit, "_sit_down", sit_down)
+    result = call("run", small, "--results", tmp_path)
+    assert result.exit_code == 1
+    assert "2 trials failed" in result.stderr
+    assert "EXP3 against switching_costs, trial 3: ZeroDivisionError: on purpose" in result.stderr
+    first = call("run", small, "--results", tmp_path / "fast", "--fail-fast", "-j", "1")
+    assert first.exit_code == 1
+    assert call("run", small, "--results", tmp_path / "none", "algorithms=[exp3]", "trials=4").exit_code == 1
+    monkeypatch.undo()
+    assert call("run", small, "--results", tmp_path).exit_code == 0
+
+
+def test_progress_goes_to_stderr_and_quiet_is_quiet(small, tmp_path):
+    loud = call("run", small, "--results", tmp_path / "a")
+    assert "96/96 trials" in loud.stderr and "rounds/s" in loud.stderr and "trials," not in loud.stdout
+    silent = call("run", small, "--results", tmp_path / "b", "--quiet")
+    assert silent.stdout == "" and silent.stderr == ""
+
+
+def test_an_occupied_folder_is_refused(small, tmp_path):
+    from privbandits_cli.engine.store import Store
+
+    with Store(tmp_path / "small").locked():
+        result = call("run", small, "--results", tmp_path)
+    assert result.exit_code == 2 and f"process {os.getpid()} is running" in result.stderr
+
+
+def test_plot_redraws_from_the_csv_alone(ran, tmp_path):
+    bare = tmp_path / "bare" / "small"
+    bare.mkdir(parents=True)
+    (bare / "summary.csv").write_bytes((ran / "summary.csv").read_bytes())
+    result = call("plot", bare, "--format", "png")
+    assert result.exit_code == 0 and (bare / "small.png").stat().st_size > 10_000
+    assert [path.name for path in bare.iterdir() if path.suffix == ".pdf"] == []
+    assert call("plot", tmp_path / "bare", "--bounds", "--log", "--format", "svg").exit_code == 0
+    assert (bare / "small-log-bounds.svg").exists()
+
+
+def test_plot_of_a_finished_run_gives_the_same_bytes(ran):
+    before = {kind: (ran / f"small.{kind}").read_bytes() for kind in ("pdf", "png", "svg")}
+    assert call("plot", ran).exit_code == 0
+    assert {kind: (ran / f"small.{kind}").read_bytes() for kind in before} == before
+
+
+def test_plot_says_what_is_wrong(tmp_path, ran):
+    result = call("plot", tmp_path / "nothing")
+    assert result.exit_code == 2 and "no summary.csv" in result.stderr
+    assert "unknown format 'gif'" in call("plot", ran, "--format", "gif").stderr
+    (ran / "summary.csv").write_text("a,b\n1,2\n")
+    assert call("plot", ran).exit_code == 2
+
+
+@pytest.mark.parametrize("kind", ["algorithms", "adversaries"])
+def test_list(kind):
+    text = call("list", kind).stdout
+    assert all(name in text for name in registry.names(kind))
+    listed = json.loads(call("list", kind, "--json").stdout)
+    assert [entry["name"] for entry in listed] == list(registry.names(kind))
+    assert all(entry["line"] and not entry["line"].startswith("(no") for entry in listed)
+    assert all(parameter["description"] for entry in listed for parameter in entry["parameters"])
+
+
+def test_list_experiments(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert "configs/fig1.yaml" in call("list", "experiments").stdout
+
+
+@pytest.mark.parametrize("name", registry.names("algorithms") + registry.names("adversaries"))
+def test_show(name):
+    text = call("show", name).stdout
+    assert text.strip() and max(map(len, text.splitlines())) <= 80
+    assert json.loads(call("show", name, "--json").stdout)["name"] == name
+
+
+def test_show_tells_the_papers_numbers():
+    text = call("show", "dp_exp3_lap").stdout
+    assert "epsilon = 243.292 (Theorem 3.2, proved)" in text and "at most 3,505" in text
+    text = call("show", "exp3_tau").stdout
+    assert "= 19" in text and "epsilon = 240.223" in text and "Theorem 3.5, paper" in text
+
+
+def test_show_of_an_unknown_name():
+    result = call("show", "exp33")
+    assert result.exit_code == 2 and "did you mean 'exp3'?" in result.stderr
+
+
+def test_validate(small, tmp_path):
+    assert call("validate", small, *sorted((ROOT / "configs").glob("*.yaml"))).exit_code == 0
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(SMALL + "nonsense: 1\n")
+    result = call("validate", small, bad)
+    assert result.exit_code == 2 and "unknown key 'nonsense'" in result.stderr and "small.yaml: ok" in result.stdout
+    assert json.loads(call("validate", small, bad, "--json").stdout)[str(small)] == []
+
+
+def test_usage_errors_exit_2():
+    assert call("run").exit_code == 2
+    assert call("frobnicate").exit_code == 2
+    assert call("list", "nonsense").exit_code == 2
+
+
+def test_names_are_completed():
+    from privbandits_cli.cli import _names
+
+    assert _names("dp_") == ["dp_exp3_lap", "dp_lambda_lap"]
+
+
+def test_the_command_as_a_process():
+    command = [sys.executable, "-X", "importtime", "-m", "privbandits_cli", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "privbandits run configs/fig1.yaml" in done.stdout and "Exit codes" in done.stdout
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "typer" in loaded and not loaded & {"numpy", "numba", "matplotlib", "scipy", "pydantic", "rich.markdown"}
+    version = subprocess.run(
+        [*command[:1], "-m", "privbandits_cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert version.stdout.startswith("privbandits ")

@@ -1,0 +1,294 @@
+"""Running: the same bytes whatever the jobs, engine, order or interruption; resume; failures; damage."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SMALL
+
+from privbandits_cli import pipeline
+from privbandits_cli.analysis import summary
+from privbandits_cli.engine.store import Busy, Store, write_atomically
+from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.plan import make_plan
+
+
+def outputs(folder, config, *overrides, jobs=1, engine="threads", watch=lambda played: True):
+    """Run an experiment into a folder; the plan, its store and the two CSVs."""
+    plan = make_plan(load(config, list(overrides)))
+    store = Store(folder)
+    with store.locked():
+        store.open(plan)
+        failures = pipeline.play(plan, store, jobs, engine, watch)
+        pipeline.write_outputs(plan, store, failures)
+    return plan, store, csvs(folder)
+
+
+def csvs(folder):
+    return {name: (folder / name).read_bytes() for name in ("summary.csv", "final.csv")}
+
+
+def manifest(folder):
+    return json.loads((folder / "manifest.json").read_text())
+
+
+@pytest.fixture
+def whole(small, tmp_path):
+    """The CSVs of an unbroken run on one job."""
+    return outputs(tmp_path / "whole", small)[2]
+
+
+# ------------------------------------------------------------------------------------- the same bytes
+
+
+@pytest.mark.parametrize(("jobs", "engine"), [(2, "threads"), (5, "threads"), (2, "processes")])
+def test_jobs_and_engines_change_no_byte(small, tmp_path, whole, jobs, engine):
+    found = outputs(tmp_path / "other", small, jobs=jobs, engine=engine)[2]
+    assert found == whole
+    assert manifest(tmp_path / "other")["sha256"] == manifest(tmp_path / "whole")["sha256"]
+
+
+def test_the_order_of_algorithms_changes_no_row(small, tmp_path, whole):
+    lines = SMALL.splitlines(keepends=True)
+    start = lines.index("algorithms:\n") + 1
+    small.write_text("".join(lines[:start] + lines[start : start + 3][::-1] + lines[start + 3 :]))
+    found = outputs(tmp_path / "other", small)[2]
+    for name, content in whole.items():
+        assert content != found[name] and sorted(content.splitlines()) == sorted(found[name].splitlines())
+
+
+def test_one_algorithm_alone_has_the_same_rows(small, tmp_path, whole):
+    found = outputs(tmp_path / "other", small, "algorithms=[exp3_tau]", "adversary=switching_costs")[2]
+    rows = set(whole["summary.csv"].splitlines())
+    assert all(row in rows for row in found["summary.csv"].splitlines())
+
+
+def test_another_seed_changes_the_numbers(small, tmp_path, whole):
+    assert outputs(tmp_path / "other", small, "seed=4")[2] != whole
+
+
+# --------------------------------------------------------------------------------------------- resume
+
+
+def test_stopped_after_each_chunk_and_resumed(small, tmp_path, whole):
+    folder, runs, seen = tmp_path / "broken", 0, []
+    while runs == 0 or not manifest(folder)["complete"]:
+        _, _, found = outputs(folder, small, jobs=2, watch=lambda played: seen.append(played.chunk) or False)
+        runs += 1
+    assert found == whole and runs > 2
+    played = [(key, trial) for chunk in seen for key in chunk.keys for trial in chunk.trials]
+    assert len(played) == len(set(played)) == 6 * 16  # no trial twice
+
+
+def test_a_partial_result_says_so(small, tmp_path):
+    outputs(tmp_path / "part", small, jobs=2, watch=lambda played: False)
+    made = manifest(tmp_path / "part")
+    assert made["complete"] is False and made["trials"]["missing"] > 0
+    assert made["trials"]["done"] + made["trials"]["missing"] == made["trials"]["wanted"] == 96
+
+
+def test_more_trials_and_algorithms_play_only_what_is_missing(small, tmp_path):
+    folder, seen = tmp_path / "grow", []
+    outputs(folder, small, "trials=8")
+
+    def watch(played):
+        seen.extend((key, trial) for key in played.chunk.keys for trial in played.chunk.trials)
+        return True
+
+    _, _, grown = outputs(folder, small, watch=watch)
+    assert sorted({trial for _, trial in seen}) == list(range(8, 16)) and len(seen) == 6 * 8
+    seen.clear()
+    plan, _, _ = outputs(folder, small, "algorithms=[exp3, uniform]", watch=watch)
+    assert {plan.by_key[key].algorithm.name for key, _ in seen} == {"uniform"}
+    seen.clear()
+    assert outputs(folder, small, watch=watch)[2] == grown and not seen
+    assert grown == outputs(tmp_path / "direct", small)[2]
+
+
+def test_fewer_trials_use_only_the_first(small, tmp_path):
+    outputs(tmp_path / "all", small)
+    assert outputs(tmp_path / "all", small, "trials=8")[2] == outputs(tmp_path / "few", small, "trials=8")[2]
+
+
+@pytest.mark.parametrize("harm", ["cut", "flip", "empty"])
+def test_a_damaged_chunk_is_noticed_and_played_again(small, tmp_path, whole, harm):
+    folder = tmp_path / "hurt"
+    outputs(folder, small)
+    victim = sorted((folder / "chunks").glob("*.npz"))[1]
+    content = victim.read_bytes()
+    middle = len(content) // 2
+    victim.write_bytes(
+        {
+            "cut": content[:middle],
+            "flip": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+            "empty": b"",
+        }[harm]
+    )
+    _, store, found = outputs(folder, small)
+    assert store.unreadable == [victim] and found == whole
+
+
+def test_leftovers_of_a_crash_are_swept(small, tmp_path):
+    outputs(tmp_path / "x", small)
+    leftover = tmp_path / "x" / "chunks" / ".half.npz.abc.tmp"
+    leftover.write_bytes(b"half")
+    outputs(tmp_path / "x", small)
+    assert not leftover.exists()
+
+
+def test_fresh_forgets(small, tmp_path):
+    plan, _, _ = outputs(tmp_path / "x", small)
+    store = Store(tmp_path / "x")
+    store.open(plan, fresh=True)
+    assert all(store.done(curve) == set() for curve in plan.curves)
+    assert not list((tmp_path / "x" / "chunks").glob("*.npz"))
+
+
+def test_a_folder_belongs_to_one_process(tmp_path):
+    with Store(tmp_path).locked(), pytest.raises(Busy, match=str(os.getpid())), Store(tmp_path).locked():
+        pass
+    with Store(tmp_path).locked():
+        pass
+
+
+def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path, monkeypatch):
+    path = tmp_path / "x"
+    write_atomically(path, b"old")
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["x"]
+
+
+# ------------------------------------------------------------------------------------------- failures
+
+
+@pytest.fixture
+def breaks(monkeypatch):
+    """EXP3 raises in trials 3 and 11 against the stochastic adversary."""
+    from privbandits_cli.games import bandit
+
+    real = bandit._sit_down
+
+    def sit_down(match, algorithm, trials):
+        if algorithm.name == "exp3" and match.adversary.name == "stochastic" and {3, 11} & set(trials):
+            raise ZeroDivisionError("on purpose")
+        return real(match, algorithm, trials)
+
+    monkeypatch.setattr(bandit, "_sit_down", sit_down)
+
+
+def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
+    _, _, found = outputs(tmp_path / "bad", small)
+    made = manifest(tmp_path / "bad")
+    assert sorted((f["adversary"], f["label"], f["trial"]) for f in made["failures"]) == [
+        ("stochastic", "EXP3", 3),
+        ("stochastic", "EXP3", 11),
+    ]
+    assert made["failures"][0]["error"] == "ZeroDivisionError: on purpose"
+    assert not made["complete"] and made["trials"]["failed"] == 2
+    lost = [row for row in whole["final.csv"].splitlines() if row not in found["final.csv"].splitlines()]
+    assert len(lost) == 2
+    counts = {row.split(b",")[-9] for row in found["summary.csv"].splitlines() if b"stochastic,exp3," in row}
+    assert counts == {b"14"}
+
+
+def test_failed_trials_are_played_by_the_next_run(small, tmp_path, whole, monkeypatch, breaks):
+    outputs(tmp_path / "bad", small)
+    monkeypatch.undo()
+    assert outputs(tmp_path / "bad", small)[2] == whole
+
+
+def test_a_worker_process_that_dies_is_survived(small, tmp_path, whole):
+    """A worker is killed in the middle; its chunks are offered again."""
+    killed = []
+
+    def watch(played):
+        if not killed:
+            children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+            workers = [pid for pid in children if b"LokyProcess" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+            os.kill(int(workers[0]), signal.SIGKILL)
+            killed.append(workers[0])
+        return True
+
+    found = outputs(tmp_path / "killed", small, jobs=2, engine="processes", watch=watch)[2]
+    assert killed and found == whole
+
+
+# ------------------------------------------------------------------------------------------- summary
+
+
+def test_the_summary_is_that_of_its_twin(small, tmp_path):
+    import csv
+
+    import naive
+
+    outputs(tmp_path / "x", small)
+    rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
+    finals = list(csv.DictReader((tmp_path / "x" / "final.csv").open(encoding="utf-8")))
+    assert len(rows) == 6 * 8 and len(finals) == 6 * 16
+    assert tuple(rows[0]) == summary.SUMMARY and tuple(finals[0]) == summary.FINAL
+    for row in rows:
+        if row["round"] == "1000":
+            x = [float(f["regret"]) for f in finals if (f["label"], f["adversary"]) == (row["label"], row["adversary"])]
+            centre = naive.median_of_means(x, 4)
+            assert float(row["regret"]) == pytest.approx(centre)
+            assert float(row["mean"]) == pytest.approx(np.mean(x))
+            assert float(row["gmd_above"]) == pytest.approx(naive.gini_mean_difference([v for v in x if v > centre]))
+            assert float(row["gmd_below"]) == pytest.approx(naive.gini_mean_difference([v for v in x if v < centre]))
+            assert json.loads(row["parameters"])["algorithm"]["name"] == row["algorithm"]
+    assert manifest(tmp_path / "x")["accuracy"]["confidence"] == pytest.approx(1 - np.exp(-4 / 4.5))
+
+
+def test_swept_parameters_are_the_last_columns(small, tmp_path):
+    import csv
+
+    outputs(tmp_path / "x", small, "algorithms[1].epsilon=[1, 2]", "summary={groups: 4, bars: bootstrap}")
+    rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
+    assert tuple(rows[0]) == (*summary.SUMMARY, *summary.BOOTSTRAP, "epsilon")
+    assert {(row["algorithm"], row["epsilon"]) for row in rows} == {
+        ("exp3", ""),
+        ("exp3_tau", ""),
+        ("dp_exp3_lap", "1"),
+        ("dp_exp3_lap", "2"),
+    }
+    assert all(float(row["boot_low"]) <= float(row["mean"]) <= float(row["boot_high"]) for row in rows)
+
+
+# ------------------------------------------------------------------------------------ real interruptions
+
+LONG = SMALL.replace("horizon: 1000", "horizon: 60000").replace("trials: 16", "trials: 200")
+
+
+def launch(config, results):
+    command = [sys.executable, "-m", "privbandits_cli", "run", str(config), "--results", str(results), "--jobs", "2"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_killed_and_run_again(tmp_path, kill, code):
+    config = tmp_path / "long.yaml"
+    config.write_text(LONG)
+    chunks = tmp_path / "results" / "small" / "chunks"
+    process = launch(config, tmp_path / "results")
+    deadline = time.monotonic() + 120
+    while len(list(chunks.glob("*.npz"))) < 6 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(kill)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert not (tmp_path / "results" / "small" / "summary.csv").exists()
+    if kill != signal.SIGKILL:
+        assert "the same command goes on from there" in stderr and "Traceback" not in stderr
+    kept = len(list(chunks.glob("*.npz")))
+    again = launch(config, tmp_path / "results")
+    again.communicate(timeout=120)
+    assert again.returncode == 0 and len(list(chunks.glob("*.npz"))) > kept
+    unbroken = outputs(tmp_path / "unbroken", config, jobs=2)[2]
+    assert csvs(tmp_path / "results" / "small") == unbroken

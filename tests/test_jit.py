@@ -1,0 +1,81 @@
+"""Kernels: cached across processes, compiled equals plain Python, edits are seen."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from conftest import ROOT
+
+from privbandits_cli.jit import record, unbound
+
+PROGRAM = """
+import json, sys
+sys.path.insert(0, "tests")
+from conftest import foe, make, match
+from privbandits_cli.games.bandit import play
+found = []
+for adversary in ("stochastic", "switching_costs"):
+    algorithms = [make(n) for n in ("exp3", "dp_exp3_lap", "exp3_tau", "tsallis_inf", "ucb1", "uniform")]
+    found.append(play(match(foe(adversary), algorithms, 300), range(3)).tolist())
+print(json.dumps(found))
+"""
+
+
+def process(cache, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), {path.name: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two processes one after the other with one cache, and one without numba."""
+    cache = tmp_path_factory.mktemp("cache")
+    first, second = process(cache), process(cache)
+    return first, second, process(tmp_path_factory.mktemp("plain"), NUMBA_DISABLE_JIT="1")
+
+
+def test_a_second_process_compiles_nothing(runs):
+    (_, first), (_, second), _ = runs
+    assert first and first == second
+    data = [name for name in first if name.endswith(".nbc")]
+    assert len(data) == len(first) - len(data)  # one data file per index: one signature per cached name
+
+
+def test_compiled_equals_plain_python_bit_for_bit(runs):
+    assert runs[0][0] == runs[1][0] == runs[2][0]
+
+
+def test_the_cached_name_holds_the_sources(monkeypatch):
+    from privbandits_cli import jit
+    from privbandits_cli.games import bandit
+
+    one = jit.bind(bandit.best_arm_block, "x").__qualname__
+    assert one == jit.bind(bandit.best_arm_block, "x").__qualname__
+    assert one != jit.bind(bandit.best_arm_block, "y").__qualname__
+    monkeypatch.setattr(jit, "source_hash", lambda: "edited")
+    assert one != jit.bind(bandit.best_arm_block, "x").__qualname__
+
+
+def test_records_nest_and_refuse_names_that_numpy_hides():
+    outer = record(a=1, inner=record(x=np.arange(3.0), n=2))
+    assert outer.shape == (1,) and outer[0].inner.x.tolist() == [0, 1, 2] and outer[0].inner.n == 2
+    outer[0].inner.x[1] = 9
+    assert outer[0].inner.x[1] == 9
+    with pytest.raises(ValueError, match="base"):
+        record(base=1.0)
+
+
+def test_an_unbound_step_says_so():
+    with pytest.raises(RuntimeError, match="without its base"):
+        unbound(None)
