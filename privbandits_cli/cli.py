@@ -4,7 +4,6 @@ Heavy imports happen inside the commands, so that `privbandits --help` answers a
 """
 
 import json
-import os
 import signal
 import sys
 from enum import StrEnum
@@ -114,11 +113,12 @@ def run(
     trials are not played again; raising `trials` or adding an algorithm plays only what is missing.
     """
     from privbandits_cli import pipeline, terminal
+    from privbandits_cli.engine import runner
     from privbandits_cli.engine.store import Busy, Store
     from privbandits_cli.experiment.plan import make_plan
 
     plan = make_plan(_load(config, overrides or [], smoke, as_json))
-    jobs = jobs or len(os.sched_getaffinity(0))
+    jobs = jobs or runner.cores()
     store = Store(results / plan.name)
     if dry_run:
         store.open(plan, clean=False)
@@ -261,7 +261,7 @@ def list_(
         print(json.dumps(found, ensure_ascii=False))
     else:
         rows = [[entry["name"], entry["line"]] for entry in found]
-        terminal.stdout().print(terminal.table(["name", ""], rows, numeric=False))
+        terminal.stdout().print(terminal.table(["name", ""], rows, text=2))
 
 
 def _names(incomplete: str) -> list[str]:

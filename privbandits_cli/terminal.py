@@ -89,12 +89,12 @@ def _plain_lines(console: Console, name: str, total: int, done: int) -> Advance:
     return advance
 
 
-def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], numeric: bool = True) -> Table:
-    """A plain table; the first column is text, the others numbers unless said otherwise."""
+def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> Table:
+    """A plain table; the first `text` columns are text, the others numbers."""
     out = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for i, column in enumerate(columns):
         widest = max((len(word) for word in column.split()), default=0) if i else 0
-        out.add_column(column, justify="right" if i and numeric else "left", min_width=widest, overflow="fold")
+        out.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
     for row in rows:
         out.add_row(*[str(cell) for cell in row])
     return out
@@ -119,7 +119,7 @@ def print_forecast(facts: dict[str, Any]) -> None:
     """What a run would play."""
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
-    console.print(table(["curve", "against", "done", "trials"], cells))
+    console.print(table(["curve", "against", "done", "trials"], cells, text=2))
     seconds = facts["seconds"]
     estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
     console.print(f"\nto play: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterable, Iterator
 
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from privbandits_cli.engine import Engine
@@ -16,6 +16,11 @@ BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
 warnings.filterwarnings("ignore", r"\d+ tasks have been successfully executed", UserWarning, "joblib")
 
 ROUNDS = 3  # how often work is offered again after a worker process died
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return int(cpu_count())
 
 
 def run(plan: Plan, chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
