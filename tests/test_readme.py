@@ -91,13 +91,19 @@ def test_the_papers_claims_hold_in_the_committed_figure():
     assert exp3 == pytest.approx(1.36e4, rel=0.05) and tau == pytest.approx(4.97e3, rel=0.05)
 
 
-@pytest.mark.parametrize("line", [line for line in README.splitlines() if re.match(r"privbandits (list|show|validate)", line)])
+@pytest.mark.parametrize(
+    "line", [line for line in README.splitlines() if re.match(r"privbandits (list|show|validate)", line)]
+)
 def test_the_commands_of_the_readme_work(line, monkeypatch):
     import glob
     import shlex
 
     monkeypatch.chdir(ROOT)
-    words = [w for word in shlex.split(line.partition("#")[0])[1:] for w in (sorted(glob.glob(word)) if "*" in word else [word])]
+    words = [
+        w
+        for word in shlex.split(line.partition("#")[0])[1:]
+        for w in (sorted(glob.glob(word)) if "*" in word else [word])
+    ]
     assert CliRunner().invoke(app, words).exit_code == 0
 
 
