@@ -1,5 +1,6 @@
 """What a person sees while and after a run: progress on stderr, tables on stdout."""
 
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -123,3 +124,82 @@ def print_forecast(facts: dict[str, Any]) -> None:
     seconds = facts["seconds"]
     estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
     console.print(f"\nto play: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")
+
+
+def print_ledger(blocks: list[dict[str, Any]]) -> None:
+    """What brackets the truth, a line per algorithm; then each bound, and what a reader should know."""
+    console = stdout()
+    rows = [
+        [block["algorithm"], _number(block["upper"]), _number(block["lower"]), f"{block['delta']:.3g}"]
+        for block in blocks
+    ]
+    console.print(table(["", "ε at most", "at least", "at δ"], rows))
+    for block in blocks:
+        print(f"\n{block['algorithm']}")
+        if block["bounds"]:
+            first = block["bounds"][0]
+            print(_filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
+        for bound in block["bounds"]:
+            sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
+            print(f"  ε {sign} {_number(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}")
+        for note in block["notes"] or ["Nothing is promised of its privacy."]:
+            print(_filled(f"- {note}", "  ", "    "))
+
+
+def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
+    """The parameters that `tune` found, and the paper's."""
+    cells = [
+        [
+            row["choice"],
+            _number(row["epsilon"]),
+            f"{row['delta'] or 0:.3g}",
+            _number(row["bound_oblivious"]),
+            _number(row["bound_switching_costs"]),
+        ]
+        for row in rows
+    ]
+    stdout().print(table(["", "proved ε", "δ", "regret, oblivious", "regret, switching costs"], cells))
+    for row in rows:
+        print(f"\n{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}")
+
+
+def _flow(parameters: dict[str, Any]) -> str:
+    """Parameters as they are written in a config."""
+    shown = {key: f"{{{_flow(value)}}}" if isinstance(value, dict) else value for key, value in parameters.items()}
+    return ", ".join(f"{key}: {value}" for key, value in shown.items() if value is not None)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}" if value < 1e4 else f"{value:,.0f}"
+
+
+def _filled(text: str, indent: str, further: str | None = None) -> str:
+    return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
+
+
+def print_audits(rows: list[dict[str, Any]]) -> None:
+    """Verdicts with what they rest on."""
+    cells = [
+        [
+            row["algorithm"],
+            row["verdict"],
+            _number(row["epsilon_seen"]),
+            _number(row["refutable"]),
+            f"{row['cost']:,}",
+        ]
+        for row in rows
+    ]
+    stdout().print(table(["", "verdict", "ε seen ≥", "refutable ε", "cost"], cells, text=2))
+    for row in rows:
+        print()
+        print(_filled(f"{row['algorithm']}: {row['verdict']}", ""))
+        print(_filled(f"claim: {row['claim']}", "  ", "    "))
+        print(_filled(f"found: {row['found']}", "  ", "    "))
+    print()
+    print(
+        _filled(
+            "ε seen: a 95 % lower limit. Refutable ε: the least true ε for which this budget would have refuted "
+            "the claim; - where counting cannot. An audit can refute a claim; it cannot prove one.",
+            "",
+        )
+    )

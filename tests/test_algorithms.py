@@ -10,6 +10,7 @@ from naive import regrets, tsallis_by_bisection
 from scipy import stats
 
 from privbandits_cli import registry
+from privbandits_cli.algorithms.exp3_tau import theorem_3_5
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
 
@@ -271,10 +272,9 @@ def test_the_papers_tuning():
     assert lap.b == pytest.approx(0.0513, abs=5e-5)
     assert tau.tau == 19  # 18.902, rounded up
     assert tau.base.gamma == pytest.approx(0.0153, abs=5e-5)
-    assert tau.guarantee(setting).epsilon == pytest.approx(240.223, abs=5e-4)
-    assert make("exp3_tau", tau=18).tuned(setting).guarantee(setting).epsilon == pytest.approx(274.523, abs=5e-4)
+    assert theorem_3_5(setting, 19, 2.0**-36) == pytest.approx(240.223, abs=5e-4)
+    assert theorem_3_5(setting, 18, 2.0**-36) == pytest.approx(274.523, abs=5e-4)
     assert tau.guarantee(setting).delta == 2.0**-36
-    assert exp3.guarantee(setting).epsilon == 2 * 2**18
 
 
 def test_regret_bounds_of_the_theorems():
@@ -298,7 +298,7 @@ def test_corollary_3_3_corrected_reaches_epsilon_and_printed_does_not(epsilon):
     reached = {}
     for rule in ("corollary_3.3", "corollary_3.3_printed"):
         algorithm = make("exp3_tau", tau=rule, epsilon=epsilon, delta=1e-5).tuned(setting)
-        reached[rule] = algorithm.guarantee(setting).epsilon
+        reached[rule] = theorem_3_5(setting, algorithm.tau, 1e-5)
     assert reached["corollary_3.3"] <= epsilon
     assert reached["corollary_3.3"] > 0.9 * epsilon or epsilon > 1
     assert reached["corollary_3.3_printed"] > epsilon

@@ -18,13 +18,13 @@ FLOORS = [
     {"experiment", "audit"},
     {"engine"},
     {"analysis"},
-    {"pipeline", "describe", "terminal"},
+    {"pipeline", "describe", "ledger", "inspection", "terminal"},
     {"cli", "__main__"},
 ]
 ALONE = {
     "joblib": {"engine/runner.py"},
     "matplotlib": {"analysis/plot.py"},
-    "typer": {"cli.py"},
+    "typer": {"cli/app.py", "cli/look.py", "cli/privacy.py", "cli/run.py"},
     "rich": {"terminal.py"},
 }
 
@@ -55,7 +55,7 @@ def test_imports_go_down(path):
 
 
 @pytest.mark.parametrize("library", ALONE)
-def test_one_module_imports_it(library):
+def test_one_room_imports_it(library):
     users = {
         path.relative_to(PACKAGE).as_posix() for path in FILES if any(m.split(".")[0] == library for m in imports(path))
     }
@@ -64,7 +64,7 @@ def test_one_module_imports_it(library):
 
 def test_only_the_edge_prints():
     printing = {path.name for path in FILES if re.search(r"\bprint\(", path.read_text(encoding="utf-8"))}
-    assert printing <= {"cli.py", "terminal.py"}
+    assert printing <= {"app.py", "look.py", "privacy.py", "run.py", "terminal.py"}
 
 
 def test_global_randomness_is_never_used():
@@ -74,9 +74,9 @@ def test_global_randomness_is_never_used():
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_modules_and_functions_stay_short(path):
-    """Past 300 lines or a function of 40, look for the missing idea; the commands' option lists are data."""
+    """Past 300 lines or a function of 40, look for the missing idea."""
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= (340 if path.name == "cli.py" else 300)
+    assert len(text.splitlines()) <= 300
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             assert ast.get_docstring(node) or node.name.startswith("_") or len(node.body) < 12, node.name
@@ -102,7 +102,12 @@ def test_public_modules_and_functions_say_what_they_are():
         assert ast.get_docstring(tree), path
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-                inner = node.name in overriding | steps or path.name in ("terminal.py", "cli.py")
+                inner = node.name in overriding | steps or path.name in (
+                    "terminal.py",
+                    "run.py",
+                    "look.py",
+                    "privacy.py",
+                )
                 assert inner or ast.get_docstring(node) or _is_nested(tree, node), f"{path.name}: {node.name}"
 
 

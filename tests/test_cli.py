@@ -162,7 +162,7 @@ def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
     assert "epsilon = 243.292 (Theorem 3.2, proved)" in text and "at most 3,505" in text
     text = call("show", "exp3_tau").stdout
-    assert "= 19" in text and "epsilon = 240.223" in text and "Theorem 3.5, paper" in text
+    assert "= 19" in text and "epsilon = 25.7207" in text and "Lemma A, bounded range (Rényi), proved" in text
 
 
 def test_show_of_an_unknown_name():
@@ -186,9 +186,9 @@ def test_usage_errors_exit_2():
 
 
 def test_names_are_completed():
-    from privbandits_cli.cli import _names
+    from privbandits_cli.cli.app import complete_name
 
-    assert _names("dp_") == ["dp_exp3_lap", "dp_lambda_lap"]
+    assert complete_name("dp_") == ["dp_exp3_lap", "dp_lambda_lap"]
 
 
 def test_the_command_as_a_process():

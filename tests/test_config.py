@@ -232,7 +232,7 @@ def test_private_curves_carry_their_epsilon():
     assert [curve.label for curve in plan.curves[:3]] == [
         "EXP3",
         "DP-EXP3-Lap (ε = 243.3)",
-        "EXP3-τ (ε = 240.2, δ = 1.5e-11)",
+        "EXP3-τ (ε = 25.72, δ = 1.5e-11)",
     ]
     assert plan.rounds == 2_831_155_200
 

@@ -1,9 +1,12 @@
-"""What a theorem promises of an algorithm's privacy."""
+"""Statements about an algorithm's privacy, and which of them leads."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 Status = Literal["paper", "proved", "exact", "numeric"]
+
+MEANINGLESS = 20.0  # an epsilon above it lets a single round change a likelihood 5e8-fold
 
 
 @dataclass(frozen=True)
@@ -11,17 +14,20 @@ class Guarantee:
     """An (epsilon, delta)-differential-privacy statement and where it comes from.
 
     epsilon: in nats, >= 0; delta: in [0, 1).
-    neighbours: which inputs must look alike; view: what the observer sees.
     status: `paper` as printed, `proved` where a proof holds, `exact` where it is the value itself,
     `numeric` where only a computation speaks for it.
+    lower: an attack; the algorithm is not (epsilon', delta)-private for any smaller epsilon'.
+    neighbours, unit, view: which inputs must look alike, what one of them is, what the observer sees.
     """
 
     epsilon: float
     delta: float
     source: str
     status: Status
+    lower: bool = False
     neighbours: str = "the gains of one round replaced"
-    view: str = "all actions"
+    unit: str = "one round"
+    view: str = "all arms played"
 
     def __post_init__(self) -> None:
         if not self.epsilon >= 0:
@@ -30,6 +36,16 @@ class Guarantee:
             raise ValueError(f"delta must lie in [0, 1), got {self.delta}")
 
     def __str__(self) -> str:
-        """As in a legend: `ε = 243.3`, or `ε = 240.2, δ = 1.5e-11`."""
+        """As in a legend: `ε = 243.3`, or `ε = 25.72, δ = 1.5e-11`."""
         epsilon = "∞" if self.epsilon == float("inf") else f"{self.epsilon:.4g}"
         return f"ε = {epsilon}" + (f", δ = {self.delta:.2g}" if self.delta else "")
+
+
+def leading(bounds: Iterable[Guarantee]) -> Guarantee | None:
+    """The one to quote: the least that is proved or exact, else the paper's; never a numeric one."""
+    upper = [bound for bound in bounds if not bound.lower]
+    for statuses in ({"proved", "exact"}, {"paper"}):
+        found = [bound for bound in upper if bound.status in statuses]
+        if found:
+            return min(found, key=lambda bound: bound.epsilon)
+    return None

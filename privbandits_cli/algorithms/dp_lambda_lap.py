@@ -36,7 +36,10 @@ class Parameters(bandit.Algorithm):
     epsilon: Annotated[float, Field(gt=0)] | Literal["corollary_3.2"] = Field(
         description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
     )
-    b: float | None = Field(None, ge=0, description="accept g' in [-b, b + 1]; default ln T / ε (Corollary 3.1)")
+    b: Annotated[float, Field(ge=0)] | Literal["least_bound"] | None = Field(
+        None,
+        description="accept g' in [-b, b + 1]; default ln T / ε (Corollary 3.1); `least_bound`: Theorem 3.1's best",
+    )
     base: bandit.Algorithm = Field(description="the algorithm Λ that is made private")
 
     @property
@@ -45,8 +48,16 @@ class Parameters(bandit.Algorithm):
 
     def tuned(self, setting: Setting) -> Self:
         epsilon = corollary_3_2_epsilon(setting) if isinstance(self.epsilon, str) else float(self.epsilon)
-        b = math.log(setting.horizon) / epsilon if self.b is None else self.b
-        return self.model_copy(update={"epsilon": epsilon, "b": b, "base": self.base.tuned(setting)})
+        base = self.base.tuned(setting)
+        b = self.b
+        if b is None:
+            b = math.log(setting.horizon) / epsilon
+        elif b == "least_bound":
+            # (2b + 1) R + 2TK exp(-εb), Theorem 3.1, is least where exp(-εb) = R/(TKε)
+            bound = base.regret_bound(np.array([setting.horizon]), setting)
+            least = setting.horizon if bound is None else float(bound[0])
+            b = max(0.0, math.log(setting.horizon * setting.n_arms * epsilon / least) / epsilon)
+        return self.model_copy(update={"epsilon": epsilon, "b": float(b), "base": base})
 
     def state(self, setting: Setting) -> Records:
         return record(scale=1 / self._epsilon(), b=self.b, wrapped=self.base.state(setting))
@@ -59,8 +70,30 @@ class Parameters(bandit.Algorithm):
             yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
         yield from self.base.faults(setting)
 
-    def guarantee(self, setting: Setting) -> Guarantee:
-        return Guarantee(self._epsilon(), 0.0, source="Theorem 3.2", status="proved")
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Theorem 3.2, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
+        epsilon = self._epsilon() * sensitivity
+        seen = max(0.0, epsilon + 2 * math.log1p(-delta))
+        view = "all noisy gains, and so all arms played"
+        return [
+            Guarantee(epsilon, 0.0, "Theorem 3.2: each gain seen once, under fresh noise", "proved", view=view),
+            Guarantee(seen, delta, "attack: the sign of one noisy gain", "exact", lower=True, view=view),
+        ]
+
+    def tap(self) -> Literal["arms", "release"] | None:
+        return "release"
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {"certified": cls(epsilon=epsilon, b="least_bound", **given), "paper": cls(epsilon=epsilon, **given)}
+
+    def caveats(self, setting: Setting) -> list[str]:
+        scale = 1 / self._epsilon()
+        return [
+            f"The Laplace noise has scale {scale:.4g} on gains in [0, 1], b = {self.b:.4g}: "
+            + ("hardly any noise." if scale < 0.05 else "the privacy is local, round by round."),
+            "Corollary 3.1 prints 2b for 2b + 1 in the regret: at large ε it lies below the bound of the base itself.",
+        ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 3.1: the base's bound times 2b + 1 (gains in [-b, b + 1]), + 2TK exp(-εb) + √(32T)/ε.
@@ -71,7 +104,7 @@ class Parameters(bandit.Algorithm):
         base = self.base.regret_bound(rounds, setting, memory)
         if base is None:
             return None
-        assert self.b is not None
+        assert isinstance(self.b, float), "tune the parameters first"
         epsilon = self._epsilon()
         rejected = 2 * rounds * setting.n_arms * math.exp(-epsilon * self.b) if self.b > 0 else 0.0
         return (2 * self.b + 1) * base + rejected + np.sqrt(32 * rounds) / epsilon
@@ -86,8 +119,14 @@ def choose(state: Record, rng: Draws) -> int:
     return arm
 
 
+def released(state: Record, gain: float, rng: Draws) -> float:
+    """The noisy gain g': all that the base and any observer learn of the gain."""
+    noisy: float = gain + state.scale * rng.laplace
+    return noisy
+
+
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    noisy = gain + state.scale * rng.laplace
+    noisy = released(state, gain, rng)
     if -state.b <= noisy <= state.b + 1.0:
         base_update(state.wrapped, arm, (noisy + state.b) / (2.0 * state.b + 1.0), rng)
 

@@ -4,11 +4,13 @@
 """
 
 import math
+from collections.abc import Iterator
 
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import exp3, mini_batch
+from privbandits_cli.algorithms.dp_lambda_lap import corollary_3_2_epsilon
 from privbandits_cli.algorithms.mini_batch import choose, probabilities, update
 from privbandits_cli.games.bandit import Setting
 
@@ -23,9 +25,29 @@ class Parameters(mini_batch.Parameters):
 
     base: exp3.Parameters = Field(exp3.Parameters(), description="EXP3 and its γ")
 
-    def guarantee(self, setting: Setting) -> Guarantee:
-        """Theorem 3.5: 4T/τ³ + √(8 ln(1/δ) T/τ³). T/τ³ stands under the root, as Corollary 3.2 needs it."""
-        assert isinstance(self.tau, int) and self.delta is not None
-        x = setting.horizon / self.tau**3
-        epsilon = 4 * x + math.sqrt(8 * math.log(1 / self.delta) * x)
-        return Guarantee(epsilon, self.delta, source="Theorem 3.5", status="paper")
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """EXP3's for averages, after what the paper prints."""
+        return [*self._printed(setting, delta), *super().bounds(setting, delta, sensitivity)]
+
+    def _printed(self, setting: Setting, delta: float) -> Iterator[Guarantee]:
+        """Theorem 3.5 at this τ; Corollary 3.2 at its own δ and unrounded τ; Corollary 3.3 where ε was asked for."""
+        yield Guarantee(theorem_3_5(setting, self.tau, delta), delta, "Theorem 3.5", "paper")
+        if self.tau == self._rule("corollary_3.2", delta, setting) and math.isclose(delta, setting.horizon**-2.0):
+            yield Guarantee(corollary_3_2_epsilon(setting), delta, "Corollary 3.2, τ not rounded", "paper")
+        asked = self.epsilon is not None and self.delta == delta
+        if asked and self.tau == self._rule("corollary_3.3_printed", delta, setting):
+            yield Guarantee(self.epsilon or 0.0, delta, "Corollary 3.3, as printed", "paper")
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return [
+            f"τ = {self.tau}; the paper's rules are rounded up, as rounding down costs privacy.",
+            "The proof of Theorem 3.5 prints 2T/τ for the loss per draw 2/τ, and ε0 for e^ε0 - 1; as an upper bound "
+            "the theorem is true. Corollary 3.3's printed τ does not reach its ε under Theorem 3.5.",
+        ]
+
+
+def theorem_3_5(setting: Setting, tau: object, delta: float) -> float:
+    """4T/τ³ + √(8 ln(1/δ) T/τ³): the paper's ε of EXP3-τ at δ, in nats."""
+    assert isinstance(tau, int), "tune the parameters first"
+    x = setting.horizon / tau**3
+    return 4 * x + math.sqrt(8 * math.log(1 / delta) * x)

@@ -5,6 +5,7 @@ is fed the average gain of the block. A last block that is not full is never fed
 T/τ rounds that it sees.
 """
 
+import bisect
 import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
@@ -20,7 +21,8 @@ base_choose: Any = unbound
 base_update: Any = unbound
 base_probabilities: Any = unbound
 
-Rule = Literal["corollary_3.2", "corollary_3.3", "corollary_3.3_printed"]
+Rule = Literal["corollary_3.2", "corollary_3.3", "corollary_3.3_printed", "certified"]
+ASKS_EPSILON = ("corollary_3.3", "corollary_3.3_printed", "certified")
 
 
 class Parameters(bandit.Algorithm):
@@ -29,9 +31,10 @@ class Parameters(bandit.Algorithm):
     tau: Annotated[int, Field(ge=1)] | Rule = Field(
         "corollary_3.2",
         description="τ, rounds in a block; `corollary_3.2`: (T / (7 K ln K))^(1/3); `corollary_3.3`: from epsilon "
-        "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed. Rounded up",
+        "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; `certified`: the best "
+        "of those that are proved to give ε. Rounded up",
     )
-    epsilon: float | None = Field(None, gt=0, description="ε that `tau: corollary_3.3` is to reach")
+    epsilon: float | None = Field(None, gt=0, description="ε that `corollary_3.3` and `certified` are to reach")
     delta: float | None = Field(None, gt=0, lt=1, description="δ of the guarantee; default T^-2")
     base: bandit.Algorithm = Field(description="the algorithm that sees the averages")
 
@@ -46,9 +49,15 @@ class Parameters(bandit.Algorithm):
 
     def tuned(self, setting: Setting) -> Self:
         delta = self.delta or setting.horizon**-2.0
-        tau = self.tau if isinstance(self.tau, int) else self._rule(self.tau, delta, setting)
-        ready = self.model_copy(update={"tau": tau, "delta": delta})
-        return ready.model_copy(update={"base": self.base.tuned(ready.inner(setting))})
+        ready = self.model_copy(update={"delta": delta})
+        if self.tau == "certified":
+            return ready._certified(setting)
+        return ready._with(self.tau if isinstance(self.tau, int) else self._rule(self.tau, delta, setting), setting)
+
+    def _with(self, tau: int, setting: Setting) -> Self:
+        """These parameters with blocks of tau rounds, and the base tuned for them."""
+        sized = self.model_copy(update={"tau": tau})
+        return sized.model_copy(update={"base": self.base.tuned(sized.inner(setting))})
 
     def _rule(self, rule: Rule, delta: float, setting: Setting) -> int:
         horizon, n_arms = setting
@@ -65,6 +74,25 @@ class Parameters(bandit.Algorithm):
                 cube = 8 * horizon * (epsilon + log_delta) / epsilon**2
         return max(1, math.ceil(math.pow(cube, 1 / 3)))
 
+    def _certified(self, setting: Setting) -> Self:
+        """The τ of the least regret bound against switching costs among those whose proved ε is small enough.
+
+        The proved ε falls with τ, so the least such τ is found by bisection; the bound is convex in τ and least
+        at Corollary 3.2's, so that one is taken if it is private enough.
+        """
+        assert self.epsilon is not None
+        most = int(setting.horizon)
+        asked = self.epsilon
+        if self._costs(most, setting) > asked:
+            return self._with(most + 1, setting)  # no block length is private enough; `faults` says so
+        least = bisect.bisect_left(range(1, most), True, key=lambda tau: self._costs(tau, setting) <= asked) + 1
+        return self._with(min(most, max(least, self._rule("corollary_3.2", 1.0, setting))), setting)
+
+    def _costs(self, tau: int, setting: Setting) -> float:
+        """The ε that is proved of blocks of tau rounds."""
+        promised = self._with(tau, setting).guarantee(setting)
+        return math.inf if promised is None or promised.status == "paper" else promised.epsilon
+
     def state(self, setting: Setting) -> Records:
         return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(self.inner(setting)))
 
@@ -72,17 +100,33 @@ class Parameters(bandit.Algorithm):
         return self.base.draws()
 
     def faults(self, setting: Setting) -> Iterator[str]:
-        if str(self.tau).startswith("corollary_3.3") and self.epsilon is None:
+        if self.tau in ASKS_EPSILON and self.epsilon is None:
             yield f"tau: {self.tau} needs an epsilon"
             return
         tau = self.tuned(setting).tau
-        if isinstance(tau, int) and tau > setting.horizon:
+        if self.tau == "certified" and isinstance(tau, int) and tau > setting.horizon:
+            yield f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
+        elif isinstance(tau, int) and tau > setting.horizon:
             yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
         yield from self.base.faults(setting)
 
-    def guarantee(self, setting: Setting) -> Guarantee | None:
-        """The base's: one changed round changes one average in [0, 1]."""
-        return self.base.guarantee(self.inner(setting))
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """The base's, which sees T/τ averages that one round changes by at most 1/τ."""
+        assert isinstance(self.tau, int)
+        return self.base.bounds(self.inner(setting), delta, sensitivity / self.tau)
+
+    def tap(self) -> Literal["arms", "release"] | None:
+        return "arms" if self.base.tap() == "arms" else None
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """The base's, for averages; at the parameter `delta` where none is asked for."""
+        assert isinstance(self.tau, int)
+        return self.base.guarantee(self.inner(setting), delta or self.delta, sensitivity / self.tau)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        asked = {"epsilon": epsilon, "delta": delta, **given}
+        return {"certified": cls(tau="certified", **asked), "paper": cls(tau="corollary_3.3_printed", **asked)}
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 3.4's form for any base: τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""

@@ -20,6 +20,9 @@ class Parameters(bandit.Algorithm):
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)
         return record(t=1, losses=np.zeros(setting.n_arms), p=uniform)
 
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["Nothing is proved: Lemma A needs gains, and with losses the difference of two tables is amplified."]
+
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """4 √(K T) + 1 against oblivious adversaries (Zimmert & Seldin 2021, Theorem 1).
 

@@ -19,6 +19,9 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         return record(t=1, plays=np.zeros(setting.n_arms, np.int64), gains=np.zeros(setting.n_arms))
 
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["Its arms are a function of the gains: no ε is true of it at any δ < 1."]
+
     def draws(self) -> frozenset[str]:
         return frozenset()
 

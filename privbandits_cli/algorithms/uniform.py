@@ -18,8 +18,8 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: bandit.Setting) -> Records:
         return record(n_arms=setting.n_arms)
 
-    def guarantee(self, setting: bandit.Setting) -> Guarantee:
-        return Guarantee(0.0, 0.0, source="the actions do not depend on the gains", status="exact")
+    def bounds(self, setting: bandit.Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        return [Guarantee(0.0, 0.0, "its arms do not depend on the gains", "exact")]
 
     def regret_bound(self, rounds: bandit.Floats, setting: bandit.Setting, memory: int = 0) -> bandit.Floats:
         return (1 - 1 / setting.n_arms) * rounds if memory == 0 else 1.0 * rounds

@@ -33,7 +33,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         "seed": plan.experiment.keys.seed,
         "config": resolved,
         "config_sha256": _sha256(json.dumps(resolved, sort_keys=True).encode()),
-        "git": git_state(Path(__file__).parent),
+        "git": git_state(Path(__file__).parent.parent),
         "source_hash": source_hash(),
         "other_source_hashes": sorted(store.other_code),
         "versions": {"privbandits": __version__, "python": platform.python_version()}
@@ -99,7 +99,7 @@ def drawn_before(folder: Path) -> str | None:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit and whether the work tree differs from it; None outside a checkout."""
+    """Commit, and whether a file of this folder differs from it; None outside a checkout."""
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(folder), *words]

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis.table import Line, Table
@@ -53,9 +53,9 @@ def figure(table: Table, log: bool = False) -> Figure:
             _panel(axes[i], lines, looks, table, log)
             axes[i].set_title(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title)
             if i % n_columns == 0:
-                axes[i].set_ylabel("regret")
+                axes[i].set_ylabel("regret" if table.x_label == "round" else "final regret")
             if i + n_columns >= n:
-                axes[i].set_xlabel("round")
+                axes[i].set_xlabel(table.x_label)
         for spare in axes[n:]:
             spare.axis("off")
         _legend(out, axes[n] if in_cell else None, axes[0], table, looks)
@@ -91,12 +91,12 @@ def _look(colour: int, shape: int) -> dict[str, Any]:
 def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], table: Table, log: bool) -> None:
     for k, line in enumerate(lines):
         look = looks[line.label]
-        marked = _bar_positions(line.rounds, table.bar_rounds, k, len(lines), log)
-        axis.plot(line.rounds, line.regret, label=line.label, markevery=list(marked), **look)
+        marked = _bar_positions(line.x, table.bar_rounds, k, len(lines), log)
+        axis.plot(line.x, line.regret, label=line.label, markevery=list(marked), **look)
         if len(marked):
             spread = np.array([line.below[marked], line.above[marked]])
             axis.errorbar(
-                line.rounds[marked],
+                line.x[marked],
                 line.regret[marked],
                 spread,
                 fmt="none",
@@ -107,26 +107,36 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
                 alpha=0.8,
             )
         if line.bound is not None:
-            axis.plot(line.rounds, line.bound, color=look["color"], lw=0.7, ls=(0, (1, 1.5)))
+            axis.plot(line.x, line.bound, color=look["color"], lw=0.7, ls=(0, (1, 1.5)))
+    _scales(axis, lines, log)
+
+
+def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
+    """Scales and ticks; a logarithmic axis only where everything drawn is positive."""
     if log:
         axis.set_xscale("log")
-        axis.set_yscale("log")
     else:
-        axis.set_xlim(0, max(line.rounds[-1] for line in lines) * 1.02)
-        for side in (axis.xaxis, axis.yaxis):
-            side.set_major_formatter(FuncFormatter(_thousands))
-            side.set_major_locator(MaxNLocator(4))
+        axis.set_xlim(0, max(line.x[-1] for line in lines) * 1.02)
+    if log and all((line.regret > 0).all() for line in lines):
+        axis.set_yscale("log")
+    for side, scale in ((axis.xaxis, axis.get_xscale()), (axis.yaxis, axis.get_yscale())):
+        side.set_major_locator(LogLocator(subs=(1.0,)) if scale == "log" else MaxNLocator(4))
+        side.set_major_formatter(FuncFormatter(_thousands))
+        side.set_minor_formatter(NullFormatter())
+    low, high = axis.get_ylim()
+    if axis.get_yscale() == "log" and high < 30 * low:  # less than two powers of ten: ticks between them, too
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
 def _thousands(x: float, position: int | None = None) -> str:
     return f"{x / 1000:g}k" if abs(x) >= 1000 else f"{x:g}"
 
 
-def _bar_positions(rounds: Floats, n: int, k: int, of: int, log: bool) -> NDArray[np.int64]:
-    """About `n` of the checkpoints, evenly on the axis, those of curve `k` shifted so that bars do not hide."""
-    if n == 0:
-        return np.array([], np.int64)
-    axis = np.log(rounds) if log else rounds
+def _bar_positions(x: Floats, n: int, k: int, of: int, log: bool) -> NDArray[np.int64]:
+    """About `n` of the points, evenly on the axis, those of line `k` shifted so that bars do not hide."""
+    if len(x) <= n or n == 0:
+        return np.arange(len(x) if n else 0)
+    axis = np.log(x) if log else x
     wanted = axis[0] + (axis[-1] - axis[0]) * (np.arange(n) + (k + 1) / (of + 1)) / n
     return np.unique(np.abs(axis[:, None] - wanted).argmin(axis=0))
 

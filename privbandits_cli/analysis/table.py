@@ -6,7 +6,7 @@ Everything drawn stands in the CSV; a config beside it adds the title and the er
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from privbandits_cli import registry
 from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
 
 Floats = NDArray[np.float64]
+Row = dict[str, str]
 
 BARS = {
     "gini": "Gini's mean difference below and above",
@@ -30,11 +31,11 @@ CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "medi
 
 @dataclass(frozen=True)
 class Line:
-    """One curve of a panel; all arrays `[checkpoints]`, in rounds."""
+    """One line of a panel; all arrays `[points]`, regrets in rounds."""
 
     algorithm: str
     label: str
-    rounds: Floats
+    x: Floats  # the checkpoints, or the values of a swept parameter
     regret: Floats
     below: Floats  # lengths of the error bars
     above: Floats
@@ -48,6 +49,7 @@ class Table:
 
     title: str
     panels: dict[str, list[Line]]
+    x_label: str
     centre: str
     bars: str
     bar_rounds: int
@@ -65,16 +67,21 @@ def read(folder: Path, bounds: bool = False) -> Table:
     config_path = folder / "config.yaml"
     config = yaml.safe_load(config_path.read_text(encoding="utf-8")) if config_path.exists() else {}
     summary, plot = config.get("summary", {}), config.get("plot", {})
-    bars = summary.get("bars", "gini")
-    panels: dict[str, list[Line]] = {}
+    bars, against = summary.get("bars", "gini"), plot.get("against", "")
+    panels: dict[str, list[list[Row]]] = {}
     for curve in _curves(rows):
-        parameters = json.loads(curve[0]["parameters"])
-        panels.setdefault(_panel_title(parameters["adversary"]), []).append(
-            _line(curve, parameters, bars, bounds or plot.get("bounds", False), config)
-        )
+        adversary = json.loads(curve[0]["parameters"])["adversary"]
+        panels.setdefault(_panel_title(adversary), []).append(curve)
+    if against:
+        lines = {title: _swept_lines(curves, against, bars) for title, curves in panels.items()}
+    else:
+        setting = Setting(config.get("horizon", float(rows[-1]["round"])), config.get("arms", 4))
+        wanted = setting if bounds or plot.get("bounds", False) else None
+        lines = {title: [_line(curve, "round", bars, wanted) for curve in curves] for title, curves in panels.items()}
     return Table(
         title=config.get("title", ""),
-        panels=panels,
+        panels=lines,
+        x_label=against or "round",
         centre=CENTRES[summary.get("centre", "median_of_means")],
         bars=BARS[bars],
         bar_rounds=plot.get("bars", 12),
@@ -83,9 +90,9 @@ def read(folder: Path, bounds: bool = False) -> Table:
     )
 
 
-def _curves(rows: Sequence[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
+def _curves(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """The rows of each curve, in the file's order."""
-    found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    found: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
         found.setdefault((row["label"], row["parameters"]), []).append(row)
     yield from found.values()
@@ -100,29 +107,49 @@ def _panel_title(adversary: Mapping[str, Any]) -> str:
         return str(adversary["name"])
 
 
-def _line(
-    rows: list[dict[str, str]], parameters: dict[str, Any], bars: str, bounds: bool, config: Mapping[str, Any]
-) -> Line:
-    def column(name: str) -> Floats:
-        return np.array([float(row[name]) for row in rows])
+def _swept_lines(curves: list[list[Row]], against: str, bars: str) -> list[Line]:
+    """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
+    if against not in curves[0][0]:
+        raise ValueError(f"plot.against: no parameter '{against}' is swept")
+    grouped: dict[tuple[str, str], list[Row]] = {}
+    for curve in curves:
+        row = curve[-1]
+        grouped.setdefault((row["algorithm"], row["label"].partition(" (")[0]), []).append(row)
+    values = [float(row[against]) for rows in grouped.values() for row in rows if row[against]]
+    lines = []
+    for (_, label), rows in grouped.items():
+        ordered = sorted(rows, key=lambda row: float(row[against] or 0))
+        line = replace(_line(ordered, against, bars, None), label=label)
+        if not ordered[0][against]:  # drawn from end to end, without bars
+            none = np.zeros(2)
+            level = np.repeat(line.regret[:1], 2)
+            line = replace(line, x=np.array([min(values), max(values)]), regret=level, below=none, above=none)
+        lines.append(line)
+    return lines
 
-    regret, rounds = column("regret"), column("round")
+
+def _line(rows: list[Row], x: str, bars: str, setting: Setting | None) -> Line:
+    """One line from its rows; with a setting, its regret bound, too."""
+
+    def column(name: str) -> Floats:
+        return np.array([float(row[name] or "nan") for row in rows])
+
+    regret = column("regret")
     below, above = {
         "gini": lambda: (column("gmd_below"), column("gmd_above")),
         "sd": lambda: (column("sd"), column("sd")),
         "quantiles": lambda: (regret - column("q05"), column("q95") - regret),
         "bootstrap": lambda: (regret - column("boot_low"), column("boot_high") - regret),
     }[bars]()
-    setting = Setting(config.get("horizon", rounds[-1]), config.get("arms", 4))
     return Line(
         algorithm=rows[0]["algorithm"],
         label=rows[0]["label"],
-        rounds=rounds,
+        x=column(x),
         regret=regret,
         below=np.maximum(below, 0),
         above=np.maximum(above, 0),
-        trials=int(rows[-1]["trials"]),
-        bound=_bound(parameters, rounds, setting) if bounds else None,
+        trials=min(int(row["trials"]) for row in rows),
+        bound=None if setting is None else _bound(json.loads(rows[0]["parameters"]), column(x), setting),
     )
 
 

@@ -45,6 +45,7 @@ class Plot(_Section):
     bars: int = Field(12, ge=0, description="rounds at which error bars are drawn")
     log: bool = Field(False, description="logarithmic axes")
     bounds: bool = Field(False, description="overlay each theorem's regret bound")
+    against: str = Field("", description="draw the regret at the horizon against this swept parameter, not over rounds")
 
 
 class _Keys(_Section):

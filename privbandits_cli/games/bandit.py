@@ -8,106 +8,37 @@ every algorithm while it is in cache. A few trials, the lanes, are played side b
 trial waits for its own last round, and the processor fills that wait with the other lanes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting
 from privbandits_cli.jit import Record, Records, bind, compile_step, record
 from privbandits_cli.mechanisms.laplace import fill_standard_laplace
 from privbandits_cli.streams import stream
 
-Floats = NDArray[np.float64]
+__all__ = [
+    "Adversary",
+    "Algorithm",
+    "Draws",
+    "Floats",
+    "Lane",
+    "Match",
+    "Setting",
+    "blocks",
+    "composition",
+    "play",
+    "steps",
+    "warm",
+]
 
 BLOCK = 8192  # rounds
 LANES = 4  # trials side by side
-
-
-class Setting(NamedTuple):
-    """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms."""
-
-    horizon: float
-    n_arms: int
-
-
-class Draws(NamedTuple):
-    """The random numbers of one round, each from a stream of its own."""
-
-    uniform: float  # on [0, 1)
-    laplace: float  # standard Laplace
-
-
-class Adversary(Parameters):
-    """What produces the gains."""
-
-    game: ClassVar[str] = "bandit"
-
-    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, all in [0, 1].
-
-        The draws from `rng` must run through the rounds in order, so that no number depends on where a
-        block ends.
-        """
-        raise NotImplementedError
-
-    def reaction(self) -> tuple[int, bool]:
-        """(m, observed): a gain counts only once its arm has been held for m rounds; m = 0 is oblivious.
-
-        `observed`: the learner sees the 0 in its place.
-        """
-        return 0, True
-
-    def tuned(self, setting: Setting) -> Self:
-        """The same with every parameter that was left out set as the paper says."""
-        return self
-
-    def faults(self, setting: Setting) -> Iterator[str]:
-        """Why this adversary cannot play in this setting."""
-        yield from ()
-
-
-class Algorithm(Parameters):
-    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
-
-    `choose(state, rng) -> arm` and `update(state, arm, gain, rng)` are compiled into the game's loop; `rng`
-    holds the `Draws` of the round. `probabilities(state, out)` fills the distribution of the next arm.
-    """
-
-    game: ClassVar[str] = "bandit"
-    private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
-
-    def tuned(self, setting: Setting) -> Self:
-        """The same with every parameter that was left out set as the paper says."""
-        return self
-
-    def state(self, setting: Setting) -> Records:
-        """The learner before the first round, as a `record`."""
-        raise NotImplementedError
-
-    def draws(self) -> frozenset[str]:
-        """Which fields of `Draws` its steps use."""
-        return frozenset({"uniform"})
-
-    def guarantee(self, setting: Setting) -> Guarantee | None:
-        """What is promised of its privacy, if anything."""
-        return None
-
-    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """Bound on the expected regret after `rounds` rounds, or None where no theorem speaks.
-
-        memory: how many rounds back the adversary reacts to (0 oblivious, 1 switching costs).
-        """
-        return None
-
-    def faults(self, setting: Setting) -> Iterator[str]:
-        """Why this algorithm cannot play in this setting."""
-        yield from ()
 
 
 FILLS: dict[str, Callable[[Generator, Floats], Any]] = {
@@ -190,13 +121,16 @@ def composition(algorithm: Algorithm) -> tuple[str, ...]:
     return (type(algorithm).__module__, *inner)
 
 
+STEPS = ("choose", "update", "probabilities", "released")
+
+
 @cache
 def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
     """The compiled `choose`, `update` and `probabilities` of a composition; a wrapper's hold its base's."""
     base = steps(modules[1:]) if modules[1:] else {}
     names = {f"base_{name}": step for name, step in base.items()}
     module = import_module(modules[0])
-    found = (name for name in ("choose", "update", "probabilities") if hasattr(module, name))
+    found = (name for name in STEPS if hasattr(module, name))
     return {name: compile_step(getattr(module, name), **names) for name in found}
 
 

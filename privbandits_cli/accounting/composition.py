@@ -1,0 +1,98 @@
+"""Composition: what k releases cost together, each epsilon0-differentially private given the ones before.
+
+Units: every epsilon is in nats. Domain: epsilon0 >= 0, k >= 1, 0 < delta < 1; anything else is a ValueError that
+says what was given. All bounds but `basic` hold at the delta asked for.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def check(epsilon0: float, k: int, delta: float | None = None) -> None:
+    """Refuse what no theorem covers."""
+    if not epsilon0 >= 0:
+        raise ValueError(f"epsilon0 must not be negative, got {epsilon0}")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    if delta is not None and not 0 < delta < 1:
+        raise ValueError(f"delta must lie in (0, 1), got {delta}")
+
+
+def basic(epsilon0: float, k: int) -> float:
+    """k epsilon0, with delta 0 (Dwork & Roth 2014, Corollary 3.15)."""
+    check(epsilon0, k)
+    return k * epsilon0
+
+
+def advanced(epsilon0: float, k: int, delta: float) -> float:
+    """√(2k ln(1/δ)) ε0 + k ε0 (e^ε0 - 1) (Dwork, Rothblum & Vadhan 2010, Theorem III.3)."""
+    check(epsilon0, k, delta)
+    return math.sqrt(2 * k * math.log(1 / delta)) * epsilon0 + k * epsilon0 * math.expm1(epsilon0)
+
+
+def advanced_tight(epsilon0: float, k: int, delta: float) -> float:
+    """The same with the exact mean loss ε0 tanh(ε0/2) of randomised response in place of ε0 (e^ε0 - 1)."""
+    check(epsilon0, k, delta)
+    return math.sqrt(2 * k * math.log(1 / delta)) * epsilon0 + k * epsilon0 * math.tanh(epsilon0 / 2)
+
+
+def optimal_delta(epsilon0: float, k: int, epsilon: float) -> float:
+    """The least δ at which k ε0-private releases are (ε, δ)-private (Kairouz, Oh & Viswanath 2015, Theorem 3.3).
+
+    The worst case is k-fold randomised response: losses (2l - k) ε0 with l ~ Bin(k, 1/(1 + e^-ε0)).
+    """
+    from scipy import stats
+
+    check(epsilon0, k)
+    heads = np.arange(k + 1)
+    loss = (2 * heads - k) * epsilon0
+    beyond = loss > epsilon
+    log_p = stats.binom.logpmf(heads[beyond], k, 1 / (1 + math.exp(-epsilon0)))
+    return float(np.sum(np.exp(log_p) * -np.expm1(epsilon - loss[beyond])))
+
+
+def optimal(epsilon0: float, k: int, delta: float) -> float:
+    """The least ε at which any k ε0-private releases, adaptive ones too, are (ε, δ)-private: exact."""
+    check(epsilon0, k, delta)
+    if optimal_delta(epsilon0, k, 0.0) <= delta:
+        return 0.0
+    return solve(lambda epsilon: optimal_delta(epsilon0, k, epsilon), delta, k * epsilon0)
+
+
+def solve(delta_of: Callable[[float], float], delta: float, most: float) -> float:
+    """The ε in (0, most] at which a falling δ(ε) reaches δ; on the logarithms, where δ may be 1e-11."""
+    from scipy import optimize
+
+    tiny = 1e-320  # below every delta, above 0, which has no logarithm
+    gap = lambda epsilon: math.log(max(delta_of(epsilon), tiny)) - math.log(delta)  # noqa: E731
+    return float(optimize.brentq(gap, 0.0, most, xtol=1e-12, rtol=1e-12))
+
+
+def zcdp(rho: float, delta: float) -> float:
+    """ρ + 2 √(ρ ln(1/δ)) for ρ-zero-concentrated privacy (Bun & Steinke 2016, Proposition 1.3)."""
+    check(rho, 1, delta)
+    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+
+
+def renyi(divergence: Callable[[Floats], Floats], delta: float) -> float:
+    """The ε of a Rényi divergence D(α) at δ: min over α > 1 of D(α) + ln(1 - 1/α) - (ln δ + ln α)/(α - 1).
+
+    Canonne, Kamath & Steinke 2020, Proposition 12; true at every α, so a grid only loses what lies between its
+    points, here a part in 1e8. `divergence` is the composed one, in nats, of an array of orders.
+    """
+    check(0.0, 1, delta)
+    low, high = -12.0, 16.0  # of ln(α - 1)
+    least = math.inf
+    for _ in range(3):
+        x = np.linspace(low, high, 601)
+        alpha = 1 + np.exp(x)
+        epsilon = divergence(alpha) + np.log1p(-1 / alpha) - (math.log(delta) + np.log(alpha)) / (alpha - 1)
+        i = int(np.argmin(epsilon))
+        least = min(least, float(epsilon[i]))
+        low, high = x[max(0, i - 1)], x[min(len(x) - 1, i + 1)]
+    return max(0.0, least)

@@ -1,0 +1,181 @@
+"""What EXP3 leaks of one gain, from above and from below.
+
+Setting. EXP3 with learning rate η = γ/K and floor γ/K: u_i = η G_i, q = softmax(u), p = (1-γ) q + γ/K; playing i
+with gain g adds η g / p_i to u_i. Two tables of gains in [0, 1] differ in round s only, there by at most Δ
+(1 for EXP3, 1/τ for the averages of EXP3-τ). The observer sees all arms. On one path of arms let
+D_i = u_i - u'_i. After round s only the arm played there differs, by at most ηΔ/p <= Δ.
+
+The difference stays, so every later draw leaks; and it changes all later importance weights 1/p, which the
+proof sketch of Tossou & Dimitrakakis leaves out. That this feedback does no harm is
+
+    Lemma A. The range R = max_i D_i - min_i D_i never grows. So the log-ratios ln(p_i/p'_i) of each later
+    round lie in an interval of length R <= Δ that contains 0: the round is Δ-private and of Δ-bounded range.
+
+    Proof. Let ψ = ln Σ_j q'_j e^(D_j); it lies in [min D, max D], and q_i/q'_i = e^z with z = D_i - ψ. Let i be
+    played with gain g. Then D_i changes by η g (1/p_i - 1/p'_i). With b' = (1-γ) q'_i / (γ/K) and η = γ/K this
+    is g [1/(1 + b' e^z) - 1/(1 + b')], of the sign opposite to z and, over b' (the extreme is at b' = e^(-z/2)),
+    of size at most tanh(|z|/4) <= |z|/4. So D_i moves towards ψ and does not pass it; as ψ lies in the old
+    range, the range cannot grow. Mixing in the floor moves each log-ratio towards 0, and as Σ p = Σ p' the
+    ratios lie on both sides of it. ∎
+
+The proof is per path of arms. So it also covers adversaries that react to the arms, as switching costs do. It
+needs gains: with losses D_i moves away from ψ, and the difference is amplified.
+
+Units: nats, rounds. Domain: 0 < γ <= 1, K >= 2, 0 < Δ <= 1, k >= 1 later draws, 0 < δ < 1.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.accounting.composition import check, renyi, solve
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ExponentialWeights:
+    """EXP3 as its privacy sees it: γ, K arms, k updates, gains that differ by Δ."""
+
+    gamma: float
+    n_arms: int
+    k: int
+    sensitivity: float = 1.0
+
+    def __post_init__(self) -> None:
+        check(self.sensitivity, self.k)
+        if not 0 < self.gamma <= 1 or self.n_arms < 2 or self.sensitivity > 1:
+            raise ValueError(f"no EXP3: {self}")
+
+    @property
+    def floor(self) -> float:
+        """γ/K: the least probability of an arm, and the learning rate."""
+        return self.gamma / self.n_arms
+
+
+@dataclass(frozen=True)
+class Canary:
+    """An attack: others earn 1 until arm 1 has probability (1 + a) γ/K, then arm 1 earns Δ or 0, then all 0."""
+
+    a: float
+    start: float  # round of the canary
+    silent: int  # rounds after it, over which arm 1 is counted
+    p: float  # probability of arm 1 before it
+    raised: float  # probability of arm 1 after it, if it was played and earned Δ
+
+
+def canary(game: ExponentialWeights, a: float) -> Canary:
+    """The canary with arm 1 at (1 + a) times the floor, in a game whose other arms share their weight equally."""
+    floor = game.floor
+    q = floor * a / (1 - game.gamma)
+    start = math.log((1 / q - 1) / (game.n_arms - 1)) / floor  # u of each other arm grows by η a round
+    p = floor * (1 + a)
+    return Canary(a, start, int(game.k - start - 1), p, raised(game, p))
+
+
+def raised(game: ExponentialWeights, p: float) -> float:
+    """The probability of an arm that had p, after it was played and earned Δ more: u grows by η Δ / p."""
+    q = (p - game.floor) / (1 - game.gamma)
+    odds = q / (1 - q) * math.exp(game.floor * game.sensitivity / p)
+    return game.floor + (1 - game.gamma) * odds / (1 + odds)
+
+
+def attack(game: ExponentialWeights, delta: float) -> float:
+    """A lower bound on every ε that is true at δ: the canary's, exactly, at the best a.
+
+    Arm 1 is played with probability p; then its count over the silent rounds is binomial with p or the raised
+    probability, and δ(ε) = p times the hockey-stick divergence of the two. 0 where no canary is seen at this δ.
+    """
+    from scipy import optimize
+
+    check(0.0, 1, delta)
+    a = np.geomspace(0.05, 30.0, 61)
+    values = [_canary_epsilon(game, x, delta) for x in a]
+    i = int(np.argmax(values))
+    if values[i] == 0:
+        return 0.0
+    bracket = (a[max(0, i - 1)], a[min(len(a) - 1, i + 1)])
+    best = optimize.minimize_scalar(
+        lambda x: -_canary_epsilon(game, x, delta), bounds=bracket, method="bounded", options={"xatol": 1e-4}
+    )
+    return max(values[i], -float(best.fun))
+
+
+def _canary_epsilon(game: ExponentialWeights, a: float, delta: float) -> float:
+    from scipy import stats
+
+    if game.floor * a >= 1 - game.gamma:
+        return 0.0
+    c = canary(game, a)
+    if c.start < 0 or c.silent < 1:
+        return 0.0
+    spread = 40 * math.sqrt(c.silent * c.raised)  # counts beyond have no mass that delta could see
+    counts = np.arange(max(0, int(c.silent * c.p - spread)), min(c.silent, int(c.silent * c.raised + spread) + 50) + 1)
+    base, lifted = (stats.binom.logpmf(counts, c.silent, p) for p in (c.p, c.raised))
+    return max(_hockey_stick_epsilon(lifted, base, delta / c.p), _hockey_stick_epsilon(base, lifted, delta / c.p))
+
+
+def _hockey_stick_epsilon(log_p: Floats, log_q: Floats, delta: float) -> float:
+    """The ε at which the hockey-stick divergence of two laws on the same points is δ; 0 where it is below."""
+    ratio = log_p - log_q
+
+    def delta_of(epsilon: float) -> float:
+        beyond = ratio > epsilon
+        return float(np.sum(np.exp(log_p[beyond]) * -np.expm1(epsilon - ratio[beyond])))
+
+    return 0.0 if delta_of(0.0) <= delta else solve(delta_of, delta, float(ratio.max()))
+
+
+def pure_attack(game: ExponentialWeights) -> float:
+    """A lower bound on every pure ε: the canary, after which arm 1 alone is played in every silent round."""
+
+    from scipy import optimize
+
+    def minus_loss(a: float) -> float:
+        c = canary(game, a)
+        return -max(0, c.silent) * math.log(c.raised / c.p) if c.start >= 0 else 0.0
+
+    most = min(30.0, (1 - game.gamma) / game.floor * 0.99)
+    if most <= 0.01:
+        return 0.0
+    return max(0.0, -float(optimize.minimize_scalar(minus_loss, bounds=(0.01, most), method="bounded").fun))
+
+
+# Largest found by numerical search over states with K = 2, 3, 4, 8 arms; no proof for K > 2.
+ONE_ROUND = {True: 0.2855, False: 0.288}  # |log-ratio| of one draw, over Δ, for Δ = 1 and for small Δ
+VARIANCE = {True: 0.2222, False: 0.1945}  # χ²-divergence of one draw, over ηΔ²
+
+
+def searched(game: ExponentialWeights, delta: float) -> float:
+    """What the numerically searched constants of one draw compose to at δ; a computation, not a theorem.
+
+    A draw whose ratio has mean 1, variance at most v and maximum at most 1 + B has E(1 + X)^α at most that of
+    the two-point law with these (Bennett): mass v/(v + B²) on B, the rest on -v/B.
+    """
+    check(0.0, 1, delta)
+    whole = game.sensitivity == 1
+    v = VARIANCE[whole] * game.floor * game.sensitivity**2
+    most = math.expm1(ONE_ROUND[whole] * game.sensitivity)
+    w = v / (v + most**2)
+
+    def divergence(alpha: Floats) -> Floats:
+        high = math.log(w) + alpha * math.log1p(most)
+        low = math.log1p(-w) + alpha * math.log1p(-v / most)
+        return np.asarray(game.k * np.logaddexp(high, low) / (alpha - 1))
+
+    return renyi(divergence, delta)
+
+
+def hockey_stick(n: int, p: float, q: float, epsilon: float) -> float:
+    """The δ at ε between the counts Bin(n, p) and Bin(n, q), the larger of both directions."""
+    from scipy import stats
+
+    counts = np.arange(n + 1)
+    one, other = (stats.binom.logpmf(counts, n, share) for share in (p, q))
+    found = []
+    for log_p, log_q in ((one, other), (other, one)):
+        beyond = log_p - log_q > epsilon
+        found.append(float(np.sum(np.exp(log_p[beyond]) * -np.expm1(epsilon - (log_p - log_q)[beyond]))))
+    return max(found)

@@ -1,0 +1,137 @@
+"""Statistics that an audit may rely on: whatever the score, the count of an event decides, at level alpha.
+
+A claim says P(X in S) <= e^ε P(Y in S) + δ for every event S, X and Y being what is observed of two neighbouring
+inputs. Any event may be tried, found on other data than it is tested on; a poor one costs power, never validity.
+Events are half-lines of a score; none looks at the last bits of a float.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Event:
+    """`score > threshold`, or below it; X is the first world unless `swapped`."""
+
+    threshold: float
+    above: bool
+    swapped: bool
+
+    def hits(self, x: Floats, y: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which of the scores of the two worlds lie in the event, the world that should be likelier first."""
+        first, second = (y, x) if self.swapped else (x, y)
+        if self.above:
+            return first > self.threshold, second > self.threshold
+        return first < self.threshold, second < self.threshold
+
+
+def best_event(x: Floats, y: Floats, epsilon: float, delta: float) -> Event:
+    """The half-line that grows a bet fastest on these scores, out of 64 quantiles, both sides, both directions."""
+    pooled = np.unique(np.quantile(np.concatenate([x, y]), np.linspace(0, 1, 64)))
+    between = (pooled[1:] + pooled[:-1]) / 2 if len(pooled) > 1 else pooled
+    best, event = -math.inf, Event(float(pooled[0]), True, False)
+    for threshold in between:
+        for above in (True, False):
+            for swapped in (False, True):
+                candidate = Event(float(threshold), above, swapped)
+                p, q = (float(hits.mean()) for hits in candidate.hits(x, y))
+                value = _growth(p, q, epsilon, delta)
+                if value > best:
+                    best, event = value, candidate
+    return event
+
+
+def _growth(p: float, q: float, epsilon: float, delta: float) -> float:
+    """How fast a bet on an event with these frequencies grows: mean over sd of its gain, one more count of doubt."""
+    gain = p - math.exp(epsilon) * q - delta
+    return gain / math.sqrt(p + math.exp(2 * epsilon) * q + 1e-9)
+
+
+def bet(x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, delta: float, alpha: float) -> int | None:
+    """After how many pairs a bet against the claim reaches 1/α; None if it never does.
+
+    Wealth Π (1 + λ_i Z_i) with Z = 1{X in S} - e^ε 1{Y in S} - δ and λ_i from the pairs before i, in
+    [0, 1/(e^ε + δ)): under the claim a supermartingale, so it reaches 1/α with probability at most α, whenever one
+    stops (Ville). λ follows the growth-rate-optimal mean over mean square of the past.
+    """
+    z = x_hits - math.exp(epsilon) * y_hits - delta
+    most = 0.5 / (math.exp(epsilon) + delta)
+    before = np.arange(len(z))
+    mean = np.concatenate([[0.0], np.cumsum(z)[:-1]]) / (before + 1)
+    square = (np.concatenate([[0.0], np.cumsum(z**2)[:-1]]) + 1.0) / (before + 1)
+    wealth = np.cumsum(np.log1p(np.clip(mean / square, 0.0, most) * z))
+    reached = np.flatnonzero(wealth >= math.log(1 / alpha))
+    return int(reached[0]) + 1 if len(reached) else None
+
+
+def clopper_pearson(hits: int, n: int, alpha: float) -> tuple[float, float]:
+    """Two one-sided limits of a probability, each wrong with probability at most α."""
+    from scipy import stats
+
+    low = float(stats.beta.ppf(alpha, hits, n - hits + 1)) if hits else 0.0
+    high = float(stats.beta.ppf(1 - alpha, hits + 1, n - hits)) if hits < n else 1.0
+    return low, high
+
+
+def epsilon_from_counts(x_hits: Any, y_hits: Any, delta: float, alpha: float) -> float:
+    """A lower limit on ε at δ, wrong with probability at most α: ln((p_low - δ)/q_high), α/2 for each side."""
+    low, _ = clopper_pearson(int(np.sum(x_hits)), len(x_hits), alpha / 2)
+    _, high = clopper_pearson(int(np.sum(y_hits)), len(y_hits), alpha / 2)
+    return max(0.0, math.log(max(low - delta, 1e-300) / high))
+
+
+def refutable(n: int, p: float, epsilon: float, delta: float, alpha: float) -> float | None:
+    """The least true ε at which a bet over n pairs is expected to refute the claim (ε, δ); None if none is.
+
+    p: probability of the event in its likelier world; in the other it is (p - δ) e^-ε' under a true ε'.
+    """
+    from scipy import optimize
+
+    def growth(true: float) -> float:
+        q = max(0.0, p - delta) * math.exp(-true)
+        mean = p - math.exp(epsilon) * q - delta
+        square = p + math.exp(2 * epsilon) * q
+        stake = min(max(0.0, mean) / square, 0.5 / (math.exp(epsilon) + delta))
+        outcomes = ((p, q), (p, 1 - q), (1 - p, q), (1 - p, 1 - q))
+        gains = (1 - math.exp(epsilon) - delta, 1 - delta, -math.exp(epsilon) - delta, -delta)
+        grown = sum(a * b * math.log1p(stake * z) for (a, b), z in zip(outcomes, gains, strict=True))
+        return n * grown - math.log(1 / alpha)
+
+    most = 50.0
+    if epsilon >= most or p <= delta or growth(most) < 0:
+        return None
+    return float(optimize.brentq(growth, epsilon, most))
+
+
+def epsilon_from_guesses(right: int, guesses: int, alpha: float) -> float:
+    """A lower limit on a pure ε from one run with many independent canaries (Steinke, Nasr & Jagielski 2023).
+
+    Under ε each guess is right with probability at most e^ε/(1 + e^ε), whatever the others are.
+    """
+    low, _ = clopper_pearson(right, guesses, alpha)
+    return max(0.0, math.log(low / (1 - low))) if 0 < low < 1 else (math.inf if low >= 1 else 0.0)
+
+
+def conformance(noise: Floats, scale: float) -> float:
+    """The p-value of noise as Laplace of this scale: Σ|noise| has the law Gamma(n, scale). Two-sided."""
+    from scipy import stats
+
+    if scale == 0:
+        return float(np.all(noise == 0))
+    law = stats.gamma(len(noise), scale=scale)
+    total = float(np.abs(noise).sum())
+    return min(1.0, 2 * min(float(law.cdf(total)), float(law.sf(total))))
+
+
+def binomial_conformance(hits: int, n: int, p: float) -> float:
+    """The p-value of a count as Bin(n, p). Two-sided."""
+    from scipy import stats
+
+    law = stats.binom(n, p)
+    return min(1.0, 2 * min(float(law.cdf(hits)), float(law.sf(hits - 1))))

@@ -1,0 +1,151 @@
+"""Deliberately broken algorithms, each with the fault of a plausible slip. An auditor that misses one is no auditor."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from privbandits_cli import registry
+from privbandits_cli.audit.auditor import Audit, Steps, audit
+from privbandits_cli.games.bandit import STEPS, Algorithm, Draws, Setting, composition, steps
+from privbandits_cli.jit import Record, Records, compile_step, record
+
+Step = Callable[..., Any]
+
+
+FACTOR = 1.0  # set where a mutant is made
+
+
+def scaled_noise(state: Record, gain: float, rng: Draws) -> float:
+    """Noise of FACTOR times the scale."""
+    noisy: float = gain + FACTOR * state.scale * rng.laplace
+    return noisy
+
+
+def no_noise(state: Record, gain: float, rng: Draws) -> float:
+    """No noise at all."""
+    return gain
+
+
+def twice_the_gain(state: Record, gain: float, rng: Draws) -> float:
+    """The sensitivity taken for half of what it is: gains of range 2 under the noise for range 1."""
+    noisy: float = 2.0 * gain - 0.5 + state.scale * rng.laplace
+    return noisy
+
+
+def one_noise(state: Record, gain: float, rng: Draws) -> float:
+    """One noise, drawn in the first round and kept."""
+    if state.kept == 0.0:
+        state.kept = state.scale * rng.laplace
+    noisy: float = gain + state.kept
+    return noisy
+
+
+def doubled_rate(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """EXP3 with twice the learning rate."""
+    state.gains[arm] += 2.0 * state.gamma / len(state.weights) * (gain / state.p)
+    state.weights[arm] = np.exp(state.gains[arm])
+    state.total = state.weights.sum()
+
+
+def no_floor(state: Record, rng: Draws) -> int:
+    """EXP3 that forgets to explore."""
+    threshold = rng.uniform * state.total
+    reached = 0.0
+    arm = 0
+    for i in range(len(state.weights) - 1):
+        reached += state.weights[i]
+        arm += threshold >= reached
+    state.p = state.weights[arm] / state.total
+    return arm
+
+
+def losses(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """EXP3 carried over to losses: the difference of two tables is amplified, not contracted."""
+    state.gains[arm] -= state.gamma / len(state.weights) * ((1.0 - gain) / state.p)
+    state.offset = state.gains.max()
+    for i in range(len(state.weights)):
+        state.weights[i] = np.exp(state.gains[i] - state.offset)
+    state.total = state.weights.sum()
+
+
+def sum_of_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """A mini-batch that feeds the sum of its block, not the mean."""
+    state.gain += gain
+    state.played += 1
+    if state.played == state.tau:
+        base_update(state.wrapped, arm, state.gain, rng)
+        state.gain = 0.0
+        state.played = 0
+
+
+def base_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Stands for EXP3's step until `sum_of_block` is compiled."""
+    raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A broken algorithm: the name of the one it is taken for, and the step that is replaced."""
+
+    name: str
+    algorithm: str
+    step: str
+    broken: Step
+    factor: float = 1.0
+
+    def audited(self, setting: Setting, alpha: float, budget: int, seed: int) -> Audit:
+        """The audit of this mutant, against the claim of the algorithm that it is taken for."""
+        parameters = CORRECT[self.algorithm]().tuned(setting)
+        state = parameters.state(setting)
+        if self.broken is one_noise:
+            state = with_field(state, "kept", 0.0)
+        return audit(parameters, setting, alpha, budget, seed, self.mutated(parameters), state)
+
+    def mutated(self, parameters: Algorithm) -> Steps:
+        """The steps of the algorithm compiled anew, with the broken one among them."""
+        modules = composition(parameters)
+        base = steps(modules[1:]) if modules[1:] else {}
+        names: dict[str, Any] = {f"base_{name}": step for name, step in base.items()}
+        names["FACTOR"] = self.factor
+        module = import_module(modules[0])
+        plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)} | {self.step: self.broken}
+        if "released" in plain:  # `update` calls it
+            names["released"] = compile_step(plain["released"], **names)
+        return {name: compile_step(step, **names) for name, step in plain.items()}
+
+
+def with_field(state: Records, name: str, value: float) -> Records:
+    """A state with one more field."""
+    names = state.dtype.names or ()
+    fields = {old: state[old].reshape(()) if state[old].dtype.names else state[old][0] for old in names}
+    return record(**fields, **{name: value})
+
+
+def make(name: str, **parameters: Any) -> Algorithm:
+    """An algorithm by name."""
+    made = registry.find("algorithms", name)(**parameters)
+    assert isinstance(made, Algorithm)
+    return made
+
+
+CORRECT: dict[str, Callable[[], Algorithm]] = {
+    "dp_exp3_lap": lambda: make("dp_exp3_lap", epsilon=1.0),
+    "exp3": lambda: make("exp3"),
+    "exp3_tau": lambda: make("exp3_tau"),
+}
+
+MUTANTS = (
+    Mutant("noise scale x 0.5", "dp_exp3_lap", "released", scaled_noise, 0.5),
+    Mutant("noise scale x 0.75", "dp_exp3_lap", "released", scaled_noise, 0.75),
+    Mutant("noise scale x 0.9", "dp_exp3_lap", "released", scaled_noise, 0.9),
+    Mutant("no noise", "dp_exp3_lap", "released", no_noise),
+    Mutant("sensitivity halved", "dp_exp3_lap", "released", twice_the_gain),
+    Mutant("noise reused", "dp_exp3_lap", "released", one_noise),
+    Mutant("learning rate doubled", "exp3", "update", doubled_rate),
+    Mutant("floor missing", "exp3", "choose", no_floor),
+    Mutant("losses for gains", "exp3", "update", losses),
+    Mutant("sum for mean", "exp3_tau", "update", sum_of_block),
+)

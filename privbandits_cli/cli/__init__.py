@@ -1,0 +1,17 @@
+"""The commands: the only room that knows the whole chain, and with `terminal` the only one that prints.
+
+Heavy imports happen inside the commands, so that `privbandits --help` answers at once.
+"""
+
+from privbandits_cli.cli import look, privacy, run
+from privbandits_cli.cli.app import app
+
+ORDER = ("run", "plot", "list", "show", "privacy", "tune", "audit", "validate", "schema")
+app.registered_commands.sort(key=lambda command: ORDER.index(command.name or getattr(command.callback, "__name__", "")))
+
+__all__ = ["app", "look", "main", "privacy", "run"]
+
+
+def main() -> None:
+    """The entry point of the command `privbandits`."""
+    app()

@@ -1,0 +1,82 @@
+"""The Typer application, and what its commands share."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from privbandits_cli import __version__
+
+if TYPE_CHECKING:
+    from privbandits_cli.experiment.config import ConfigError, Experiment
+
+OK, FAILED, USAGE, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 4, 130, 143
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: Rich alone would take half of its time
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="""Reproduce the figures of the differentially private bandit literature.
+
+\b
+Examples:
+  privbandits run configs/fig1.yaml             the paper's figure, full scale
+  privbandits run configs/fig1.yaml --smoke     the same in seconds, small
+  privbandits run configs/fig1.yaml trials=48 experiment=mine
+                                                keys replaced, own folder
+  privbandits plot results/fig1 --bounds        with the regret theorems
+  privbandits show dp_exp3_lap                  formula, tuning, guarantee
+  privbandits privacy configs/fig1.yaml         what its privacy costs
+
+\b
+Exit codes: 0 ok, 1 some trials failed, 2 usage or config,
+4 an audit found a violation, 130 interrupted, 143 terminated.""",
+)
+
+
+def fail(*lines: str) -> typer.Exit:
+    """Print the complaint; raise what is returned."""
+    for line in lines:
+        print(line, file=sys.stderr)
+    return typer.Exit(USAGE)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"privbandits {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    pass
+
+
+def load_config(config: Path, overrides: list[str], smoke: bool, as_json: bool) -> "Experiment":
+    """Read a config or leave with its faults."""
+    from privbandits_cli.experiment.config import ConfigError, load
+
+    try:
+        return load(config, overrides, smoke)
+    except ConfigError as error:
+        raise _refuse(error, as_json) from error
+
+
+def _refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
+    if as_json:
+        print(json.dumps({"faults": error.faults}, ensure_ascii=False))
+    n = len(error.faults)
+    return fail(*error.faults, f"{n} fault{'s' if n > 1 else ''}; nothing was run or written")
+
+
+def complete_name(incomplete: str) -> list[str]:
+    """Shell completion of algorithms and adversaries."""
+    from privbandits_cli import registry
+
+    names = registry.names("algorithms") + registry.names("adversaries")
+    return [name for name in names if name.startswith(incomplete)]

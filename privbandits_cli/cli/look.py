@@ -1,0 +1,120 @@
+"""`plot`, `list`, `show`, `validate`, `schema`: look at what there is; nothing is played."""
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privbandits_cli.cli.app import USAGE, app, complete_name, fail
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    algorithms = "algorithms"
+    adversaries = "adversaries"
+    experiments = "experiments"
+
+
+@app.command()
+def plot(
+    path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
+    formats: Annotated[str, typer.Option("--format", help="Which files to write.")] = "pdf,png,svg",
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; written as NAME-log.")] = False,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Each theorem's regret bound; as NAME-bounds.")] = False,
+) -> None:
+    """Redraw figures from the CSVs alone."""
+    from privbandits_cli.analysis import plot as plotting
+    from privbandits_cli.analysis import table
+
+    folders = [path] if (path / "summary.csv").exists() else sorted(p.parent for p in path.glob("*/summary.csv"))
+    if not folders:
+        raise fail(f"{path}: no summary.csv here or one folder below; run an experiment first")
+    suffix = ("-log" if log else "") + ("-bounds" if bounds else "")
+    for folder in folders:
+        try:
+            drawn = plotting.figure(table.read(folder, bounds), log)
+            name = folder.resolve().name + suffix
+            for written in plotting.save(drawn, folder, name, [kind.strip() for kind in formats.split(",")]):
+                print(written)
+        except (ValueError, KeyError, OSError) as error:
+            raise fail(f"{folder}: {error}") from error
+
+
+@app.command(name="list")
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """List algorithms, adversaries or experiments."""
+    from privbandits_cli import terminal
+    from privbandits_cli.describe import catalogue
+
+    found = catalogue(kind.value)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+    else:
+        rows = [[entry["name"], entry["line"]] for entry in found]
+        terminal.stdout().print(terminal.table(["name", ""], rows, text=2))
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=complete_name)],
+    horizon: Annotated[int, typer.Option(min=1, help="T for the tuning and the numbers.")] = 2**18,
+    arms: Annotated[int, typer.Option(min=2, help="K for the tuning and the numbers.")] = 4,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Show an algorithm or adversary.
+
+    Citation, formula, parameters with the paper's tuning, guarantee and regret bound.
+    """
+    from privbandits_cli import describe
+    from privbandits_cli.games.bandit import Setting
+
+    try:
+        facts = describe.facts(name, Setting(horizon, arms))
+    except KeyError as error:
+        raise fail(str(error.args[0])) from error
+    print(json.dumps(facts, ensure_ascii=False) if as_json else describe.text(facts))
+
+
+@app.command()
+def validate(
+    configs: Annotated[list[Path], typer.Argument(help="The configs to check.")],
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Check configs without running them.
+
+    Every fault at once, with its place and a suggestion.
+    """
+    from privbandits_cli.experiment.config import ConfigError, load
+
+    faults: dict[str, list[str]] = {}
+    for config in configs:
+        try:
+            load(config)
+            load(config, smoke=True)
+            faults[str(config)] = []
+        except ConfigError as error:
+            faults[str(config)] = error.faults
+    if as_json:
+        print(json.dumps(faults, ensure_ascii=False))
+    for config_name, found in faults.items():
+        if found:
+            print("\n".join(found), file=sys.stderr)
+        elif not as_json:
+            print(f"{config_name}: ok")
+    if any(faults.values()):
+        raise typer.Exit(USAGE)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of experiments."""
+    from privbandits_cli.experiment.schema import schema as experiment_schema
+
+    print(json.dumps(experiment_schema(), indent=1, ensure_ascii=False))

@@ -1,0 +1,94 @@
+"""`privacy`, `tune`, `audit`: what privacy costs, what it takes to reach it, and attempts to refute it."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privbandits_cli.cli.app import OK, VIOLATED, app, complete_name, fail, load_config
+
+
+@app.command()
+def privacy(
+    config: Annotated[Path, typer.Argument(help="An experiment.")],
+    overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
+    delta: Annotated[float | None, typer.Option(help="δ; default T^-2, the paper's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """What each algorithm of an experiment costs in privacy.
+
+    For each: the paper's theorem, what is proved, what an attack shows from below, and what the paper gets wrong.
+    """
+    from privbandits_cli import terminal
+    from privbandits_cli.ledger import ledger
+
+    check_level("--delta", delta)
+    experiment = load_config(config, overrides or [], False, as_json)
+    blocks = ledger(experiment, delta)
+    print(json.dumps(blocks, ensure_ascii=False)) if as_json else terminal.print_ledger(blocks)
+
+
+@app.command()
+def tune(
+    algorithm: Annotated[str, typer.Argument(help="A private algorithm.", autocompletion=complete_name)],
+    epsilon: Annotated[float, typer.Option(min=0, help="The ε that it may cost, proved.")],
+    delta: Annotated[float, typer.Option(help="δ.")] = 1e-6,
+    horizon: Annotated[int, typer.Option(min=1, help="T.")] = 2**18,
+    arms: Annotated[int, typer.Option(min=2, help="K.")] = 4,
+    base: Annotated[str | None, typer.Option(help="What a wrapper is put around.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Find the parameters for an ε.
+
+    Of those whose proved ε is small enough, the ones with the least regret bound; the paper's choice beside them.
+    """
+    from pydantic import ValidationError
+
+    from privbandits_cli import ledger, terminal
+    from privbandits_cli.games.bandit import Setting
+
+    check_level("--delta", delta)
+    try:
+        rows = ledger.tune(algorithm, base, epsilon, delta, Setting(horizon, arms))
+    except ValidationError as error:
+        first = error.errors()[0]
+        hint = "; name one with --base" if first["loc"] == ("base",) else ""
+        raise fail(f"{algorithm}: {first['loc'][0]}: {first['msg']}{hint}") from error
+    except (KeyError, ValueError) as error:
+        raise fail(str(error.args[0])) from error
+    print(json.dumps(rows, ensure_ascii=False)) if as_json else terminal.print_tuning(algorithm, rows)
+
+
+def check_level(option: str, value: float | None) -> None:
+    """Leave with a complaint where a probability is none."""
+    if value is not None and not 0 < value < 1:
+        raise fail(f"{option} must lie between 0 and 1, got {value:g}")
+
+
+@app.command()
+def audit(
+    config: Annotated[Path | None, typer.Argument(help="An experiment.")] = None,
+    overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
+    alpha: Annotated[float, typer.Option(help="Chance that a correct algorithm is accused.")] = 0.001,
+    budget: Annotated[int, typer.Option(min=1024, help="Rounds to observe of each algorithm.")] = 2**18,
+    seed: Annotated[int, typer.Option(min=0, help="Of the audit's own random numbers.")] = 0,
+    mutants: Annotated[bool, typer.Option("--mutants", help="Audit deliberately broken algorithms.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Try to refute what the algorithms of an experiment promise.
+
+    An audit can refute a claim; it cannot prove one. Exit code 4 on a violation.
+    """
+    from privbandits_cli import inspection, terminal
+
+    check_level("--alpha", alpha)
+    if (config is None) != mutants:
+        raise fail("name an experiment, or --mutants")
+    if config is None:
+        rows = inspection.audit_mutants(alpha, budget, seed)
+    else:
+        rows = inspection.audit_experiment(load_config(config, overrides or [], False, as_json), alpha, budget, seed)
+    print(json.dumps(rows, ensure_ascii=False)) if as_json else terminal.print_audits(rows)
+    found = any(row["verdict"] == "VIOLATION" for row in rows)
+    raise typer.Exit(OK if mutants or not found else VIOLATED)

@@ -1,0 +1,118 @@
+"""Who plays the game `bandit`: what an adversary and an algorithm over arms are, and what they may know."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from privbandits_cli.accounting.guarantee import Guarantee, leading
+from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.jit import Records
+
+Floats = NDArray[np.float64]
+
+
+class Setting(NamedTuple):
+    """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms."""
+
+    horizon: float
+    n_arms: int
+
+
+class Draws(NamedTuple):
+    """The random numbers of one round, each from a stream of its own."""
+
+    uniform: float  # on [0, 1)
+    laplace: float  # standard Laplace
+
+
+class Adversary(Parameters):
+    """What produces the gains."""
+
+    game: ClassVar[str] = "bandit"
+
+    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
+        """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, all in [0, 1].
+
+        The draws from `rng` must run through the rounds in order, so that no number depends on where a
+        block ends.
+        """
+        raise NotImplementedError
+
+    def reaction(self) -> tuple[int, bool]:
+        """(m, observed): a gain counts only once its arm has been held for m rounds; m = 0 is oblivious.
+
+        `observed`: the learner sees the 0 in its place.
+        """
+        return 0, True
+
+    def tuned(self, setting: Setting) -> Self:
+        """The same with every parameter that was left out set as the paper says."""
+        return self
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        """Why this adversary cannot play in this setting."""
+        yield from ()
+
+
+class Algorithm(Parameters):
+    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
+
+    `choose(state, rng) -> arm` and `update(state, arm, gain, rng)` are compiled into the game's loop; `rng`
+    holds the `Draws` of the round. `probabilities(state, out)` fills the distribution of the next arm.
+    """
+
+    game: ClassVar[str] = "bandit"
+    private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
+
+    def tuned(self, setting: Setting) -> Self:
+        """The same with every parameter that was left out set as the paper says."""
+        return self
+
+    def state(self, setting: Setting) -> Records:
+        """The learner before the first round, as a `record`."""
+        raise NotImplementedError
+
+    def draws(self) -> frozenset[str]:
+        """Which fields of `Draws` its steps use."""
+        return frozenset({"uniform"})
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """What is known of its privacy at `delta`, from above and below, tuned parameters assumed.
+
+        sensitivity: by how much one of the gains that it sees may differ; 1/tau inside a mini-batch.
+        """
+        return []
+
+    def caveats(self, setting: Setting) -> list[str]:
+        """What a reader of the bounds should know: where the paper is wrong or silent."""
+        return []
+
+    def tap(self) -> Literal["arms", "release"] | None:
+        """What an audit watches: what the proof privatises. None: there is no claim to refute.
+
+        `arms`: the arms played, of EXP3 or blocks of it; `release`: `released(state, gain, rng)` of the file.
+        """
+        return None
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """The bound to quote, at `delta` or T^-2, the paper's; None if nothing is promised."""
+        return leading(self.bounds(setting, setting.horizon**-2.0 if delta is None else delta, sensitivity))
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        """Parameters (not yet tuned) that reach epsilon at delta: `certified` by proof, `paper` as printed."""
+        return {}
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """Bound on the expected regret after `rounds` rounds, or None where no theorem speaks.
+
+        memory: how many rounds back the adversary reacts to (0 oblivious, 1 switching costs).
+        """
+        return None
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        """Why this algorithm cannot play in this setting."""
+        yield from ()

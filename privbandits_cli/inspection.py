@@ -1,0 +1,37 @@
+"""Audits of an experiment's algorithms and of the mutants, as plain data."""
+
+from typing import Any
+
+from privbandits_cli.audit.auditor import Audit, audit
+from privbandits_cli.audit.mutants import CORRECT, MUTANTS
+from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.games.bandit import Algorithm, Setting
+
+
+def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: int) -> list[dict[str, Any]]:
+    """A row per algorithm, in the config's order."""
+    rows = []
+    for variant in experiment.algorithms:
+        algorithm = variant.parameters
+        assert isinstance(algorithm, Algorithm)
+        swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
+        title = (variant.label or algorithm.title) + (f" ({swept})" if swept else "")
+        rows.append(_row(title, audit(algorithm, experiment.setting, alpha, budget, seed)))
+    return rows
+
+
+def audit_mutants(alpha: float, budget: int, seed: int) -> list[dict[str, Any]]:
+    """A row per correct algorithm and per mutant of it, in the paper's setting: K = 4, T = 2^18."""
+    setting = Setting(2**18, 4)
+    rows = []
+    for name, correct in CORRECT.items():
+        algorithm = correct().tuned(setting)
+        rows.append(_row(f"{algorithm.title}, correct", audit(algorithm, setting, alpha, budget, seed)))
+        for mutant in MUTANTS:
+            if mutant.algorithm == name:
+                rows.append(_row(f"{algorithm.title}, {mutant.name}", mutant.audited(setting, alpha, budget, seed)))
+    return rows
+
+
+def _row(title: str, found: Audit) -> dict[str, Any]:
+    return {"algorithm": title} | dict(vars(found))

@@ -1,0 +1,82 @@
+"""The privacy ledger: what each algorithm promises, what is proved of it, what is known from below; and its inverse."""
+
+from typing import Any
+
+import numpy as np
+
+from privbandits_cli import registry
+from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
+from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.experiment.faults import suggestion
+from privbandits_cli.games.bandit import Algorithm, Setting
+
+
+def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
+    """A block per algorithm of an experiment, in its order; delta defaults to T^-2, the paper's."""
+    blocks = []
+    for variant in experiment.algorithms:
+        algorithm = variant.parameters
+        assert isinstance(algorithm, Algorithm)
+        swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
+        title = (variant.label or algorithm.title) + (f" ({swept})" if swept else "")
+        blocks.append({"algorithm": title} | block(algorithm, experiment.setting, delta))
+    return blocks
+
+
+def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) -> dict[str, Any]:
+    """Bounds and notes of one tuned algorithm, as plain data; `upper` and `lower` bracket the truth at delta."""
+    at = setting.horizon**-2.0 if delta is None else delta
+    bounds = algorithm.bounds(setting, at)
+    best = leading(bounds)
+    below = [bound.epsilon for bound in bounds if bound.lower and bound.delta > 0]
+    lower = max(below, default=None)
+    notes = algorithm.caveats(setting)
+    if best is not None and best.epsilon > MEANINGLESS:
+        notes = [f"ε = {best.epsilon:.4g} means no protection: one gain may change a likelihood e^ε-fold.", *notes]
+    return {
+        "delta": at,
+        "leading": None if best is None else dict(vars(best)),
+        "upper": None if best is None else best.epsilon,
+        "lower": lower,
+        "bounds": [dict(vars(bound)) for bound in bounds],
+        "notes": notes,
+    }
+
+
+def tune(name: str, base: str | None, epsilon: float, delta: float, setting: Setting) -> list[dict[str, Any]]:
+    """Parameters of the least regret bound whose proved ε is at most `epsilon`, and the paper's beside them.
+
+    KeyError for a name that is none or has no such parameters; ValueError where no parameters reach epsilon.
+    """
+    known = [other for other, model in registry.every("algorithms") if issubclass(model, Algorithm) and model.private]
+    if name not in registry.names("algorithms"):
+        raise KeyError(f"unknown algorithm '{name}'" + suggestion(name, registry.names("algorithms")))
+    model = registry.find("algorithms", name)
+    assert issubclass(model, Algorithm)
+    given = {} if base is None else {"base": registry.find("algorithms", base)()}
+    found = model.for_epsilon(epsilon, delta, given)
+    if not found:
+        raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
+    rows = []
+    for choice, parameters in found.items():
+        faults = list(parameters.faults(setting))
+        if faults and choice == "certified":
+            raise ValueError(faults[0])
+        if not faults:
+            rows.append({"choice": choice} | _evaluated(parameters.tuned(setting), setting, delta))
+    return rows
+
+
+def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str, Any]:
+    """A tuned algorithm with what is proved of it."""
+    promised = algorithm.guarantee(setting, delta)
+    horizon = np.array([float(setting.horizon)])
+    bounds = [algorithm.regret_bound(horizon, setting, memory) for memory in (0, 1)]
+    oblivious, switching = (None if bound is None else float(bound[0]) for bound in bounds)
+    return {
+        "parameters": {key: value for key, value in algorithm.described().items() if key != "name"},
+        "epsilon": promised.epsilon if isinstance(promised, Guarantee) else None,
+        "delta": promised.delta if isinstance(promised, Guarantee) else None,
+        "bound_oblivious": oblivious,
+        "bound_switching_costs": switching,
+    }
