@@ -5,19 +5,16 @@ from typing import Any
 from privbandits_cli.audit.auditor import Audit, audit
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.experiment.config import Experiment
-from privbandits_cli.games.bandit import Algorithm, Setting
+from privbandits_cli.games.bandit import Setting
+from privbandits_cli.ledger import titled_algorithms
 
 
 def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: int) -> list[dict[str, Any]]:
     """A row per algorithm, in the config's order."""
-    rows = []
-    for variant in experiment.algorithms:
-        algorithm = variant.parameters
-        assert isinstance(algorithm, Algorithm)
-        swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
-        title = (variant.label or algorithm.title) + (f" ({swept})" if swept else "")
-        rows.append(_row(title, audit(algorithm, experiment.setting, alpha, budget, seed)))
-    return rows
+    return [
+        _row(title, audit(algorithm, experiment.setting, alpha, budget, seed))
+        for title, algorithm in titled_algorithms(experiment)
+    ]
 
 
 def audit_mutants(alpha: float, budget: int, seed: int) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The privacy ledger: what each algorithm promises, what is proved of it, what is known from below; and its inverse."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,18 @@ from privbandits_cli.games.bandit import Algorithm, Setting
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
     """A block per algorithm of an experiment, in its order; delta defaults to T^-2, the paper's."""
-    blocks = []
+    return [
+        {"algorithm": title} | block(algorithm, experiment.setting, delta)
+        for title, algorithm in titled_algorithms(experiment)
+    ]
+
+
+def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm]]:
+    """Each algorithm of an experiment with its label or title and its swept parameters."""
     for variant in experiment.algorithms:
-        algorithm = variant.parameters
-        assert isinstance(algorithm, Algorithm)
+        assert isinstance(variant.parameters, Algorithm)
         swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
-        title = (variant.label or algorithm.title) + (f" ({swept})" if swept else "")
-        blocks.append({"algorithm": title} | block(algorithm, experiment.setting, delta))
-    return blocks
+        yield (variant.label or variant.parameters.title) + (f" ({swept})" if swept else ""), variant.parameters
 
 
 def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) -> dict[str, Any]:
