@@ -3,17 +3,23 @@
 import inspect
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 from pydantic_core import PydanticUndefined
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.faults import suggestion
 from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
 from privbandits_cli.games.parameters import Parameters
+
+# What `show` puts where a parameter has no default.
+EXAMPLE: dict[str, Callable[[], Any]] = {
+    "base": lambda: registry.find("algorithms", "exp3")(),
+    "epsilon": lambda: 1.0,
+}
 
 
 def catalogue(kind: str) -> list[dict[str, Any]]:
@@ -69,10 +75,9 @@ def facts(name: str, setting: Setting) -> dict[str, Any]:
     model = registry.find(kind, name)
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
     out["horizon"], out["arms"] = setting
-    try:
-        parameters = model()
-    except ValidationError:  # it has parameters without a default: nothing to evaluate
-        return out
+    example = {name: EXAMPLE[name] for name, field in model.model_fields.items() if field.is_required()}
+    parameters = model(**{name: make() for name, make in example.items()})
+    out["shown_with"] = {name: _plain(parameters.described()[name]) for name in example}
     assert isinstance(parameters, Adversary | Algorithm)
     ready = parameters.tuned(setting)
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
@@ -99,7 +104,8 @@ def text(facts: dict[str, Any]) -> str:
         if given is not None:
             lines.append(f"      = {_plain(given)}")
     if facts["parameters"] and "tuned" in facts:
-        lines.append(f"  (= as set for T = {facts['horizon']}, K = {facts['arms']})")
+        shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
+        lines.append(f"  (= as set for T = {facts['horizon']}, K = {facts['arms']}{shown})")
     if facts["kind"] == "algorithms" and "tuned" in facts:
         lines += ["", *_promises(facts)]
     return "\n".join(lines)
@@ -119,8 +125,9 @@ def _promises(facts: dict[str, Any]) -> list[str]:
     else:
         delta = f", delta = {promised['delta']:.4g}" if promised["delta"] else ""
         lines = [
-            f"Privacy: epsilon = {promised['epsilon']:.6g}{delta} ({promised['source']}, {promised['status']})",
-            f"  neighbours: {promised['neighbours']}; view: {promised['view']}",
+            f"Privacy: epsilon = {promised['epsilon']:.6g}{delta}, {promised['status']}",
+            _filled(promised["source"], "  "),
+            _filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  "),
         ]
     for opponent in ("oblivious", "switching costs"):
         bound = facts[f"bound, {opponent}"]

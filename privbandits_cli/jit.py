@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Record = Any  # one element of a structured array, or numba's view of it
 Records = NDArray[Any]
 
-SOURCES = ("jit.py", "games", "adversaries", "algorithms", "mechanisms")
+SOURCES = ("jit.py", "streams.py", "games", "adversaries", "algorithms", "mechanisms")
 
 
 def record(**fields: Any) -> Records:

@@ -9,7 +9,7 @@ from privbandits_cli import registry
 from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.faults import suggestion
-from privbandits_cli.games.bandit import Algorithm, Setting
+from privbandits_cli.games.bandit import Algorithm, Setting, papers_delta
 
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
@@ -30,7 +30,7 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm]]
 
 def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) -> dict[str, Any]:
     """Bounds and notes of one tuned algorithm, as plain data; `upper` and `lower` bracket the truth at delta."""
-    at = setting.horizon**-2.0 if delta is None else delta
+    at = papers_delta(setting) if delta is None else delta
     bounds = algorithm.bounds(setting, at)
     best = leading(bounds)
     below = [bound.epsilon for bound in bounds if bound.lower and bound.delta > 0]

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
 import yaml
 
 from privbandits_cli.analysis import summary
-from privbandits_cli.analysis.manifest import drawn_before, figure_sources, manifest
+from privbandits_cli.analysis.manifest import drawn_before, figure_sources, manifest, recorded
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.play import Failure, Played
 from privbandits_cli.engine.store import Store, write_atomically
@@ -22,8 +23,18 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def play(plan: Plan, store: Store, jobs: int, engine: Engine, watch: Callable[[Played], bool]) -> list[Failure]:
-    """Play what is missing and keep it; `watch` sees each chunk that came, and stops the run with False."""
+def play(
+    plan: Plan,
+    store: Store,
+    jobs: int,
+    engine: Engine,
+    watch: Callable[[Played], bool],
+    wait: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> list[Failure]:
+    """Play what is missing and keep it; `watch` sees each chunk that came, and stops the run with False.
+
+    wait: entered whenever the next result is waited for; what it raises ends the run.
+    """
     chunks = list(plan.chunks(store.done, jobs))
     failures: list[Failure] = []
     if not chunks:
@@ -31,7 +42,13 @@ def play(plan: Plan, store: Store, jobs: int, engine: Engine, watch: Callable[[P
     from privbandits_cli.engine import runner
 
     store.note(event="start", at=now(), jobs=jobs, engine=engine, chunks=len(chunks))
-    for played in runner.run(plan, chunks, engine, jobs):
+    runner.warm(chunks, wait)
+    results = runner.run(chunks, engine, jobs)
+    while True:
+        with wait():
+            played = next(results, None)
+        if played is None:
+            return failures
         store.save(plan, played)
         failures.extend(played.failures)
         store.note(
@@ -45,12 +62,14 @@ def play(plan: Plan, store: Store, jobs: int, engine: Engine, watch: Callable[[P
             failures=[[failure.key, failure.trial, failure.error, failure.trace] for failure in played.failures],
         )
         if not watch(played):
-            break
-    return failures
+            return failures
 
 
-def write_outputs(plan: Plan, store: Store, failures: list[Failure], **run: Any) -> list[str]:
-    """summary.csv, final.csv, config.yaml, the figure where any of its sources changed, last the manifest."""
+def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
+    """summary.csv, final.csv, config.yaml, the figure where any of its sources changed, last the manifest.
+
+    run: how it was played, for the manifest; None where nothing was, and what stands there is left.
+    """
     resolved = yaml.safe_dump(plan.experiment.resolved(), sort_keys=False, allow_unicode=True, width=110)
     texts = {
         "config.yaml": resolved,
@@ -74,7 +93,8 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], **run: Any)
         }
         for failure in failures
     ]
-    made = manifest(plan, store, failed, **run, ended=now(), figure_of=sources)
+    told = recorded(store.folder) if run is None else run | {"ended": now()}
+    made = manifest(plan, store, failed, **told, figure_of=sources)
     text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
     write_atomically(store.folder / "manifest.json", text.encode())
     return [*texts, *(picture.name for picture in pictures), "manifest.json"]

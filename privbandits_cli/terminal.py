@@ -22,12 +22,12 @@ Advance = Callable[[int, int], None]  # trials, rounds
 
 def stderr() -> Console:
     """For progress and complaints."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def stdout() -> Console:
     """For results only."""
-    return Console(highlight=False)
+    return Console(highlight=False, markup=False, emoji=False)
 
 
 class _Speed(ProgressColumn):
@@ -112,8 +112,22 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     title = f"Regret after {keys.horizon:,} rounds ({keys.summary.centre.replace('_', ' ')} of {keys.trials} trials)"
     console = stdout()
     console.print(title)
-    console.print(table(["", *panels], rows))
+    for first, last in _fitting(list(panels), console.width):
+        names = list(panels)[first:last]
+        console.print(table(["", *names], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
     console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
+
+
+def _fitting(columns: list[str], width: int) -> Iterator[tuple[int, int]]:
+    """Runs of columns, each narrow enough to stand beside labels in one table."""
+    first, used = 0, 20
+    for i, column in enumerate(columns):
+        needed = 1 + max(9, *(len(word) for word in column.split()))
+        if used + needed > width and i > first:
+            yield first, i
+            first, used = i, 20
+        used += needed
+    yield first, len(columns)
 
 
 def print_forecast(facts: dict[str, Any]) -> None:

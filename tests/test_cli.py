@@ -160,9 +160,9 @@ def test_show(name):
 
 def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
-    assert "epsilon = 243.292 (Theorem 3.2, proved)" in text and "at most 3,505" in text
+    assert "epsilon = 243.292, proved\n  Theorem 3.2" in text and "at most 3,505" in text
     text = call("show", "exp3_tau").stdout
-    assert "= 19" in text and "epsilon = 25.7207" in text and "Lemma A, bounded range (Rényi), proved" in text
+    assert "= 19" in text and "epsilon = 25.7207" in text and "Lemma A, bounded range (Rényi)" in text
 
 
 def test_show_of_an_unknown_name():
@@ -201,3 +201,88 @@ def test_the_command_as_a_process():
         [*command[:1], "-m", "privbandits_cli", "--version"], capture_output=True, text=True, check=True
     )
     assert version.stdout.startswith("privbandits ")
+
+
+def test_labels_are_text_and_no_markup(small, tmp_path):
+    label = r"[/foo] [red]x $\\bad{$"
+    small.write_text(SMALL.replace("- exp3\n", f"- {{name: exp3, label: '{label}'}}\n"))
+    result = call("run", small, "--results", tmp_path)
+    assert result.exit_code == 0 and "[/foo]" in result.stdout and "[red]x" in result.stdout
+    assert (tmp_path / "small" / "manifest.json").exists()
+
+
+def test_every_number_is_shown_however_many_panels(small, tmp_path):
+    panels = ", ".join(f"{{name: stochastic, best: 0.{i}}}" for i in range(51, 60))
+    result = call("run", small, "--results", tmp_path, f"adversary=[{panels}]", "--json")
+    finals = {f"{row['regret']:,.0f}" for row in json.loads(result.stdout)["final"]}
+    text = call("run", small, "--results", tmp_path, f"adversary=[{panels}]").stdout
+    assert all(number in text for number in finals) and "Stochastic (best" in text
+    assert max(map(len, text.splitlines()[:-2])) <= 80
+
+
+def test_plot_goes_on_after_a_damaged_folder(ran, tmp_path):
+    other = ran.parent / "another"
+    other.mkdir()
+    (other / "summary.csv").write_bytes((ran / "summary.csv").read_bytes())
+    (other / "config.yaml").write_text("")
+    (ran / "small.png").unlink()
+    result = call("plot", ran.parent, "--format", "png")
+    assert result.exit_code == 2 and "no config" in result.stderr and (ran / "small.png").exists()
+
+
+def test_foreign_files_among_the_chunks_do_no_harm(small, ran):
+    (ran / "chunks" / "foo.npz").write_text("junk")
+    assert call("run", small, "--results", ran.parent, "-q").exit_code == 0
+
+
+def test_dry_run_of_fresh_counts_everything(small, ran):
+    made = json.loads(call("run", small, "--results", ran.parent, "--dry-run", "--fresh", "--json").stdout)
+    assert made["rounds"] == 6 * 16 * 1000
+
+
+def test_privacy(tmp_path):
+    text = call("privacy", ROOT / "configs" / "fig1.yaml").stdout
+    assert max(map(len, text.splitlines())) <= 90
+    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines()[1:4]}
+    assert lines["DP-EXP3-Lap"] == ["243.3", "243.3", "1.46e-11"] and lines["EXP3-τ"] == ["25.72", "0.8241", "1.46e-11"]
+    assert "scale 0.00411" in text and "no protection" in text
+    blocks = json.loads(call("privacy", ROOT / "configs" / "fig1.yaml", "--delta", "1e-5", "--json").stdout)
+    assert [block["delta"] for block in blocks] == [1e-5] * 3
+    assert all(bound["source"] and bound["status"] for block in blocks for bound in block["bounds"])
+    assert call("privacy", ROOT / "configs" / "fig1.yaml", "--delta", "2").exit_code == 2
+
+
+def test_tune():
+    rows = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)
+    assert [row["choice"] for row in rows] == ["certified", "paper"]
+    assert rows[0]["parameters"]["tau"] == 111 and rows[0]["epsilon"] <= 1 and rows[1]["parameters"]["tau"] == 203
+    assert "certified: {name: dp_exp3_lap, epsilon: 1.0" in call("tune", "dp_exp3_lap", "--epsilon", "1").stdout
+    assert "--base" in call("tune", "mini_batch", "--epsilon", "1").stderr
+    assert call("tune", "dp_lambda_lap", "--epsilon", "1", "--base", "tsallis_inf").exit_code == 0
+    for words in (["exp3", "--epsilon", "1"], ["nonsense", "--epsilon", "1"], ["exp3_tau", "--epsilon", "0"]):
+        assert call("tune", *words).exit_code == 2
+    assert "no block length" in call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000").stderr
+
+
+def test_audit(small, monkeypatch):
+    result = call("audit", small, "--budget", "65536")
+    assert (
+        result.exit_code == 0
+        and result.stdout.count("CONSISTENT") >= 3
+        and "cannot prove" in " ".join(result.stdout.split())
+    )
+    assert call("audit").exit_code == 2 and call("audit", small, "--mutants").exit_code == 2
+    assert call("audit", small, "--alpha", "0").exit_code == 2
+    from privbandits_cli import inspection
+
+    row = {
+        "verdict": "VIOLATION",
+        "algorithm": "x",
+        "claim": "c",
+        "found": "f",
+        "cost": 1,
+        "epsilon_seen": 2.0,
+        "refutable": None,
+    }
+    monkeypatch.setattr(inspection, "audit_experiment", lambda *_: [row])
+    assert call("audit", small).exit_code == 4

@@ -259,3 +259,55 @@ def test_smoke_has_a_folder_of_its_own(tmp_path):
     assert (small.keys.experiment, small.keys.horizon, small.keys.trials) == ("small-smoke", 100, 8)
     assert Path(path).read_text().startswith("experiment: small\n")
     assert any(":13:" in fault for fault in faults(tmp_path, SMALL + "smoke: {horizon: 0}\n", smoke=True))
+
+
+def test_equal_labels_are_told_apart_by_what_differs(tmp_path):
+    text = SMALL.replace("  - exp3\n", "  - {name: exp3, gamma: 0.1}\n  - {name: exp3, gamma: 0.2}\n")
+    plan = plan_of(tmp_path, text, "adversary=[{name: stochastic, best: 0.6}, {name: stochastic, best: 0.9}]")
+    assert [curve.label for curve in plan.curves[:2]] == ["EXP3 (gamma = 0.1)", "EXP3 (gamma = 0.2)"]
+    assert {curve.adversary_label for curve in plan.curves} == {"Stochastic (best = 0.6)", "Stochastic (best = 0.9)"}
+    same = SMALL.replace("- exp3\n", "- {name: exp3, label: A}\n").replace("- exp3_tau", "- {name: exp3_tau, label: A}")
+    assert len({curve.label for curve in plan_of(tmp_path, same).curves}) == 3
+
+
+def test_a_wrapper_of_a_private_base_carries_its_epsilon(tmp_path):
+    text = SMALL.replace("- exp3_tau", "- {name: mini_batch, tau: 10, base: {name: dp_exp3_lap, epsilon: 2}}")
+    assert plan_of(tmp_path, text).curves[2].label == "DP-EXP3-Lap-τ (ε = 0.2)"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("adversary:", "name at least one of"),
+        ("algorithms:", "name at least one of"),
+        ("checkpoints: 1e12", "less than or equal to 100000"),
+        ("algorithms: {name: exp3_tau, tau: corollary_3.3, epsilon: .inf}", "less than or equal to"),
+        ("algorithms: {name: exp3_tau, tau: corollary_3.3, epsilon: 1e-200}", "greater than or equal to"),
+        ("algorithms: {name: dp_exp3_lap, epsilon: 1e-320}", "greater than or equal to"),
+        ("adversary: {name: switching_costs, sigma: .inf}", "less than or equal to"),
+        ("algorithms: &a [*a]", "refers to itself"),
+        ("checkpoints: [1.5]", "checkpoints[0] should be an integer"),
+        ("algorithms: {name: mini_batch, tau: 50, base: {name: mini_batch, tau: 50, base: exp3}}", "does not fit"),
+    ],
+)
+def test_odd_values_are_faults_not_tracebacks(tmp_path, line, words):
+    key = line.partition(":")[0]
+    kept = [
+        old for old in SMALL.splitlines() if not old.startswith((f"{key}:", "  -" if key == "algorithms" else "\0"))
+    ]
+    assert any(words in fault for fault in faults(tmp_path, "\n".join([*kept, line]) + "\n"))
+
+
+def test_a_single_round_is_a_game(tmp_path):
+    assert plan_of(tmp_path, SMALL, "horizon=1", "checkpoints=1").rounds == 6 * 16
+
+
+def test_overrides_of_smoke_say_what_to_shrink_to(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text(SMALL + "smoke: {horizon: 100, trials: 8}\n")
+    small = load(path, ["smoke.trials=4", "seed=9", "experiment=other"], smoke=True).keys
+    assert (small.trials, small.horizon, small.seed, small.experiment) == (4, 100, 9, "other-smoke")
+
+
+def test_the_only_base_that_fits_need_not_be_named(tmp_path):
+    assert plan_of(tmp_path, SMALL, "algorithms[1].base.gamma=0.5").curves[1].algorithm.base.gamma == 0.5

@@ -26,7 +26,7 @@ def outputs(folder, config, *overrides, jobs=1, engine="threads", watch=lambda p
     with store.locked():
         store.open(plan)
         failures = pipeline.play(plan, store, jobs, engine, watch)
-        pipeline.write_outputs(plan, store, failures)
+        pipeline.write_outputs(plan, store, failures, {"engine": engine, "jobs": jobs})
     return plan, store, csvs(folder)
 
 
@@ -240,6 +240,9 @@ def test_the_summary_is_that_of_its_twin(small, tmp_path):
             centre = naive.median_of_means(x, 4)
             assert float(row["regret"]) == pytest.approx(centre)
             assert float(row["mean"]) == pytest.approx(np.mean(x))
+            for name, q in (("q05", 5), ("q50", 50), ("q95", 95)):
+                assert float(row[name]) == pytest.approx(np.percentile(x, q))
+            assert float(row["sd"]) == pytest.approx(np.std(x, ddof=1))
             assert float(row["gmd_above"]) == pytest.approx(naive.gini_mean_difference([v for v in x if v > centre]))
             assert float(row["gmd_below"]) == pytest.approx(naive.gini_mean_difference([v for v in x if v < centre]))
             assert json.loads(row["parameters"])["algorithm"]["name"] == row["algorithm"]
@@ -263,12 +266,15 @@ def test_swept_parameters_are_the_last_columns(small, tmp_path):
 
 # ------------------------------------------------------------------------------------ real interruptions
 
-LONG = SMALL.replace("horizon: 1000", "horizon: 60000").replace("trials: 16", "trials: 200")
+LONG = SMALL.replace("horizon: 1000", "horizon: 150000").replace("trials: 16", "trials: 200")
 
 
-def launch(config, results):
+def launch(config, results, *options, **environment):
     command = [sys.executable, "-m", "privbandits_cli", "run", str(config), "--results", str(results), "--jobs", "2"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    environment = {**os.environ, **environment}
+    return subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
 
 
 @pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
@@ -292,3 +298,54 @@ def test_killed_and_run_again(tmp_path, kill, code):
     assert again.returncode == 0 and len(list(chunks.glob("*.npz"))) > kept
     unbroken = outputs(tmp_path / "unbroken", config, jobs=2)[2]
     assert csvs(tmp_path / "results" / "small") == unbroken
+
+
+@pytest.mark.parametrize("delay", [0.05, 0.3, 0.6, 1.0, 1.5])
+@pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_at_any_moment_ends_the_run_with_its_code(tmp_path, kill, code, delay):
+    """Also while modules are imported and kernels compiled, where an exception would be swallowed."""
+    config = tmp_path / "long.yaml"
+    config.write_text(LONG.replace("trials: 200", "trials: 2000"))
+    process = launch(config, tmp_path / "results", NUMBA_CACHE_DIR=str(tmp_path / "numba"))
+    while not (tmp_path / "results" / "small" / "lock").exists() and process.poll() is None:
+        time.sleep(0.005)  # from here on signals are the run's
+    time.sleep(delay)
+    process.send_signal(kill)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == code, stderr
+    assert "the same command goes on from there" in stderr and "Traceback" not in stderr
+
+
+def test_worker_processes_do_not_outlive_a_kill(tmp_path):
+    config = tmp_path / "long.yaml"
+    config.write_text(LONG.replace("trials: 200", "trials: 2000"))
+    process = launch(config, tmp_path / "results", "--engine", "processes")
+    chunks = tmp_path / "results" / "small" / "chunks"
+    while len(list(chunks.glob("*.npz"))) < 1 and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate(timeout=30)  # the pipes close when the last worker is gone
+
+
+def test_a_run_that_plays_nothing_keeps_its_record(small, tmp_path):
+    outputs(tmp_path / "x", small, jobs=2)
+    before = manifest(tmp_path / "x")
+    plan = make_plan(load(small))
+    store = Store(tmp_path / "x")
+    store.open(plan)
+    pipeline.write_outputs(plan, store, [], None)
+    after = manifest(tmp_path / "x")
+    assert {key: after[key] for key in ("engine", "jobs", "ended")} == {
+        key: before[key] for key in ("engine", "jobs", "ended")
+    }
+
+
+def test_chunks_of_other_code_are_told(small, tmp_path, monkeypatch):
+    from privbandits_cli.engine import store as module
+
+    monkeypatch.setattr(module, "source_hash", lambda: "old")
+    outputs(tmp_path / "x", small)
+    monkeypatch.undo()
+    plan, store, _ = outputs(tmp_path / "x", small, "trials=20")
+    assert set(store.other_code) == {curve.key for curve in plan.curves}
+    assert manifest(tmp_path / "x")["other_source_hashes"] == ["old"]

@@ -17,7 +17,7 @@ def ran(tmp_path, small, *overrides, watch=lambda played: True):
     plan, store = make_plan(load(small, list(overrides))), Store(tmp_path / "out")
     with store.locked():
         store.open(plan)
-        pipeline.write_outputs(plan, store, pipeline.play(plan, store, 2, "threads", watch))
+        pipeline.write_outputs(plan, store, pipeline.play(plan, store, 2, "threads", watch), {})
     return tmp_path / "out"
 
 

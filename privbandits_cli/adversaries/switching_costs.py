@@ -47,7 +47,7 @@ class Parameters(bandit.Adversary):
 
     display = "Switching costs"
 
-    sigma: float | None = Field(None, gt=0, description="sd of a step; default 1/(9 log2 T)")
+    sigma: float | None = Field(None, gt=0, le=1e9, description="sd of a step; default 1/(9 log2 T)")
     gap: float | None = Field(
         None, ge=0, le=1, description="gap of the best arm; default K^(1/3) T^(-1/3) / (9 log2 T)"
     )

@@ -19,7 +19,7 @@ class Parameters(dp_lambda_lap.Parameters):
 
     display = "DP-EXP3-Lap"
 
-    epsilon: Annotated[float, Field(gt=0)] | Literal["corollary_3.2"] = Field(
+    epsilon: Annotated[float, Field(ge=1e-9)] | Literal["corollary_3.2"] = Field(
         "corollary_3.2", description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
     )
     base: exp3.Parameters = Field(exp3.Parameters(), description="EXP3 and its γ")

@@ -33,7 +33,7 @@ class Parameters(bandit.Algorithm):
 
     private = True
 
-    epsilon: Annotated[float, Field(gt=0)] | Literal["corollary_3.2"] = Field(
+    epsilon: Annotated[float, Field(ge=1e-9)] | Literal["corollary_3.2"] = Field(
         description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
     )
     b: Annotated[float, Field(ge=0)] | Literal["least_bound"] | None = Field(

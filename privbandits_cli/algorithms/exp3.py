@@ -62,7 +62,7 @@ class Parameters(bandit.Algorithm):
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee:
         """The least of the proved ones, without computing the others."""
-        delta = setting.horizon**-2.0 if delta is None else delta
+        delta = bandit.papers_delta(setting) if delta is None else delta
         k = math.ceil(setting.horizon)
         pure = Guarantee(basic(sensitivity, max(1, k - 1)), 0.0, PURE, "proved")
         ranged = bounded_range.composed(sensitivity, k, delta)

@@ -34,7 +34,9 @@ class Parameters(bandit.Algorithm):
         "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; `certified`: the best "
         "of those that are proved to give ε. Rounded up",
     )
-    epsilon: float | None = Field(None, gt=0, description="ε that `corollary_3.3` and `certified` are to reach")
+    epsilon: float | None = Field(
+        None, ge=1e-9, le=1e9, description="ε that `corollary_3.3` and `certified` are to reach"
+    )
     delta: float | None = Field(None, gt=0, lt=1, description="δ of the guarantee; default T^-2")
     base: bandit.Algorithm = Field(description="the algorithm that sees the averages")
 
@@ -48,7 +50,7 @@ class Parameters(bandit.Algorithm):
         return setting._replace(horizon=setting.horizon / self.tau)
 
     def tuned(self, setting: Setting) -> Self:
-        delta = self.delta or setting.horizon**-2.0
+        delta = self.delta or bandit.papers_delta(setting)
         ready = self.model_copy(update={"delta": delta})
         if self.tau == "certified":
             return ready._certified(setting)
@@ -108,7 +110,8 @@ class Parameters(bandit.Algorithm):
             yield f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
         elif isinstance(tau, int) and tau > setting.horizon:
             yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
-        yield from self.base.faults(setting)
+        else:
+            yield from self.base.faults(setting._replace(horizon=setting.horizon / int(tau)))
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The base's, which sees T/τ averages that one round changes by at most 1/τ."""

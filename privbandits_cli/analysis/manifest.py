@@ -35,7 +35,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         "config_sha256": _sha256(json.dumps(resolved, sort_keys=True).encode()),
         "git": git_state(Path(__file__).parent.parent),
         "source_hash": source_hash(),
-        "other_source_hashes": sorted(store.other_code),
+        "other_source_hashes": sorted(set().union(*store.other_code.values())),
         "versions": {"privbandits": __version__, "python": platform.python_version()}
         | {package: version(package) for package in PACKAGES},
         "machine": {"cpu": cpu(), "system": platform.platform()},
@@ -89,13 +89,26 @@ def figure_sources(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def _before(folder: Path) -> dict[str, Any]:
+    """The manifest that stands in this folder; empty if there is none."""
+    try:
+        found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def drawn_before(folder: Path) -> str | None:
     """What the figure in this folder was made from, as its manifest says."""
-    try:
-        found = json.loads((folder / "manifest.json").read_text(encoding="utf-8")).get("figure_of")
-    except (OSError, ValueError):
-        return None
-    return found if isinstance(found, str) else None
+    return _before(folder).get("figure_of")
+
+
+RUN = ("command", "engine", "jobs", "started", "ended")
+
+
+def recorded(folder: Path) -> dict[str, Any]:
+    """How the trials of this folder were last played, as its manifest says."""
+    return {key: value for key, value in _before(folder).items() if key in RUN}
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:

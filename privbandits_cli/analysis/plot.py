@@ -10,6 +10,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
@@ -43,7 +44,8 @@ def figure(table: Table, log: bool = False) -> Figure:
     in_cell = n % 2 == 1 and n > 1 and len(looks) <= 4
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
-    legend_height = 0 if in_cell else 0.17 * math.ceil(len(looks) / 2) + 0.45
+    rows = len(looks) if max(map(len, looks)) > 36 else math.ceil(len(looks) / 2)
+    legend_height = 0 if in_cell else 0.17 * rows + 0.5
     with matplotlib.rc_context(fname=STYLE):
         height = (2.3 if n == 1 else 1.42 * n_rows) + legend_height
         out = Figure(figsize=(COLUMN, height), layout="constrained")
@@ -51,7 +53,8 @@ def figure(table: Table, log: bool = False) -> Figure:
         axes = list(out.subplots(n_rows, n_columns, squeeze=False).flat)
         for i, (title, lines) in enumerate(table.panels.items()):
             _panel(axes[i], lines, looks, table, log)
-            axes[i].set_title(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title)
+            plain = title.replace("$", r"\$")
+            axes[i].set_title(f"({chr(97 + i)}) {plain}" if 1 < n <= 26 else plain)
             if i % n_columns == 0:
                 axes[i].set_ylabel("regret" if table.x_label == "round" else "final regret")
             if i + n_columns >= n:
@@ -68,24 +71,24 @@ def figure(table: Table, log: bool = False) -> Figure:
 def _looks(table: Table) -> dict[str, dict[str, Any]]:
     """Colour, marker and line by label: fixed for the first curve of an algorithm, free ones for its others."""
     curves = dict.fromkeys((line.algorithm, line.label) for lines in table.panels.values() for line in lines)
-    taken: dict[str, tuple[int, int]] = {}  # label -> colour, marker and line
-    for algorithm, label in curves:
-        first = next(name for owner, name in curves if owner == algorithm)
-        if label == first and algorithm in STYLES:
-            taken[label] = (STYLES[algorithm], STYLES[algorithm])
-    for algorithm, label in curves:
-        if label not in taken:
-            used = {colour for colour, _ in taken.values()}
-            own = STYLES.get(algorithm, 0)
-            colour = next((i for i in range(len(PALETTE)) if i not in used), own)
-            shapes = {shape for other, shape in taken.values() if other == colour}
-            shape = next((i for i in range(colour, colour + len(LINES)) if i % len(LINES) not in shapes), colour)
-            taken[label] = (colour, shape % len(LINES))
-    return {label: _look(*taken[label]) for _, label in curves}
+    owners = list(dict.fromkeys(algorithm for algorithm, _ in curves))
+    taken = [STYLES[owner] for owner in owners if owner in STYLES]
+    free = [i for i in range(len(PALETTE)) if i not in taken]
+    looks = {}
+    for owner in owners:
+        own = STYLES[owner] if owner in STYLES else (free.pop(0) if free else len(owner) % len(PALETTE))
+        siblings = [label for algorithm, label in curves if algorithm == owner]
+        for k, label in enumerate(siblings):
+            looks[label] = _look(own, k, len(siblings))
+    return {label: looks[label] for _, label in curves}
 
 
-def _look(colour: int, shape: int) -> dict[str, Any]:
-    return {"color": PALETTE[colour], "marker": MARKERS[shape], "ls": LINES[shape], "markeredgewidth": 0}
+def _look(own: int, k: int, of: int) -> dict[str, Any]:
+    """The look of the k-th of an algorithm's curves: its colour, ever paler, with markers and lines in turn."""
+    pale = 0.65 * k / max(1, of - 1)
+    colour = tuple(part + (1 - part) * pale for part in to_rgb(PALETTE[own]))
+    shape = (own + k) % len(MARKERS)
+    return {"color": colour, "marker": MARKERS[shape], "ls": LINES[shape], "markeredgewidth": 0}
 
 
 def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], table: Table, log: bool) -> None:
@@ -117,6 +120,8 @@ def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
         axis.set_xscale("log")
     else:
         axis.set_xlim(0, max(line.x[-1] for line in lines) * 1.02)
+        if all((line.regret - line.below > 0).all() for line in lines):
+            axis.set_ylim(bottom=0)
     if log and all((line.regret > 0).all() for line in lines):
         axis.set_yscale("log")
     for side, scale in ((axis.xaxis, axis.get_xscale()), (axis.yaxis, axis.get_yscale())):
@@ -148,20 +153,22 @@ def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, looks: dic
     if any(line.bound is not None for line in every):
         notes.append("dotted: the theorem's bound")
     handles = [Line2D([], [], **look) for look in looks.values()]
+    labels = [label.replace("$", r"\$") for label in looks]  # a label is text, no formula
     if cell is not None:
-        labels = [label.replace(" (", "\n(") for label in looks]
         note = "\n".join(textwrap.fill(note, 26) for note in notes)
-        cell.legend(handles, labels, loc="center", title=note, title_fontsize=5.5, handlelength=2.6)
+        broken = [label.replace(" (", "\n(") for label in labels]
+        cell.legend(handles, broken, loc="center", title=note, title_fontsize=5.5, handlelength=2.6)
     else:
+        columns = 2 if max(map(len, labels)) <= 36 else 1
         out.legend(
             handles,
-            list(looks),
+            labels,
             loc="outside lower center",
-            ncols=2,
-            title="; ".join(notes),
+            ncols=columns,
+            title=textwrap.fill("; ".join(notes), 84),
             title_fontsize=5.5,
-            handlelength=2.6,
-            columnspacing=1.0,
+            handlelength=2.4,
+            columnspacing=0.8,
         )
 
 

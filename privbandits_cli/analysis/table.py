@@ -65,7 +65,12 @@ def read(folder: Path, bounds: bool = False) -> Table:
     if not rows or "regret" not in rows[0]:
         raise ValueError(f"{path} has no rows to draw")
     config_path = folder / "config.yaml"
-    config = yaml.safe_load(config_path.read_text(encoding="utf-8")) if config_path.exists() else {}
+    try:
+        config = yaml.safe_load(config_path.read_text(encoding="utf-8")) if config_path.exists() else {}
+    except yaml.YAMLError as error:
+        raise ValueError(f"{config_path} is not YAML: {error}") from error
+    if not isinstance(config, dict):
+        raise ValueError(f"{config_path} is no config: delete it, or run the experiment again")
     summary, plot = config.get("summary", {}), config.get("plot", {})
     bars, against = summary.get("bars", "gini"), plot.get("against", "")
     panels: dict[str, list[list[Row]]] = {}

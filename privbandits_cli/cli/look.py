@@ -26,7 +26,14 @@ def plot(
     log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; written as NAME-log.")] = False,
     bounds: Annotated[bool, typer.Option("--bounds", help="Each theorem's regret bound; as NAME-bounds.")] = False,
 ) -> None:
-    """Redraw figures from the CSVs alone."""
+    """Redraw figures from the CSVs alone.
+
+    \b
+    Examples:
+      privbandits plot                              all of results/
+      privbandits plot results/fig1 --bounds        as results/fig1/fig1-bounds.pdf
+      privbandits plot results/fig1 --format svg --log
+    """
     from privbandits_cli.analysis import plot as plotting
     from privbandits_cli.analysis import table
 
@@ -34,14 +41,17 @@ def plot(
     if not folders:
         raise fail(f"{path}: no summary.csv here or one folder below; run an experiment first")
     suffix = ("-log" if log else "") + ("-bounds" if bounds else "")
+    faults = []
     for folder in folders:
         try:
             drawn = plotting.figure(table.read(folder, bounds), log)
             name = folder.resolve().name + suffix
             for written in plotting.save(drawn, folder, name, [kind.strip() for kind in formats.split(",")]):
                 print(written)
-        except (ValueError, KeyError, OSError) as error:
-            raise fail(f"{folder}: {error}") from error
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            faults.append(f"{folder}: {error}")
+    if faults:
+        raise fail(*faults)
 
 
 @app.command(name="list")
@@ -71,6 +81,12 @@ def show(
     """Show an algorithm or adversary.
 
     Citation, formula, parameters with the paper's tuning, guarantee and regret bound.
+
+    \b
+    Examples:
+      privbandits show exp3_tau
+      privbandits show switching_costs
+      privbandits show exp3 --horizon 100000 --arms 10
     """
     from privbandits_cli import describe
     from privbandits_cli.games.bandit import Setting

@@ -1,8 +1,11 @@
 """`privbandits run`: play an experiment, show how far it is, leave its outputs."""
 
 import json
+import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -25,8 +28,42 @@ class Engine(StrEnum):
     processes = "processes"
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM came."""
+class Stopped(KeyboardInterrupt):
+    """SIGINT or SIGTERM came."""
+
+
+class Stop:
+    """Signals that end a run. They raise only where it waits for a result: an exception thrown into an import or
+    into the compiler is swallowed there or leaves it half done. Elsewhere a signal is noted, and raised by the
+    next wait.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.waiting = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._note)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.number = number
+        if self.waiting:
+            raise Stopped
+
+    @contextmanager
+    def wait(self) -> Iterator[None]:
+        """Where a signal may raise."""
+        self.waiting = True
+        try:
+            if self.number:
+                raise Stopped
+            yield
+        finally:
+            self.waiting = False
+
+    @property
+    def code(self) -> int:
+        """The exit code of the signal that came."""
+        return TERMINATED if self.number == signal.SIGTERM else INTERRUPTED
 
 
 @app.command()
@@ -49,6 +86,12 @@ def run(
 
     They are left in results/EXPERIMENT. The same command again goes on where the last one stopped: finished
     trials are not played again; raising `trials` or adding an algorithm plays only what is missing.
+
+    \b
+    Examples:
+      privbandits run configs/fig1.yaml
+      privbandits run configs/fig1.yaml --smoke
+      privbandits run configs/fig1.yaml 'algorithms[1].epsilon=[0.1, 1]' experiment=mine
     """
     from privbandits_cli import pipeline, terminal
     from privbandits_cli.engine import runner
@@ -59,52 +102,55 @@ def run(
     jobs = jobs or runner.cores()
     store = Store(results / plan.name)
     if dry_run:
-        store.open(plan, clean=False)
+        if not fresh:
+            store.open(plan, clean=False)
         facts = pipeline.forecast(plan, store, jobs)
         print(json.dumps(facts, ensure_ascii=False)) if as_json else terminal.print_forecast(facts)
         return
-    signal.signal(signal.SIGTERM, _terminate)
+    stop = Stop()
     try:
         with store.locked():
             store.open(plan, fresh)
-            raise typer.Exit(_run(plan, store, jobs, engine, fail_fast, quiet, as_json))
+            raise typer.Exit(_run(plan, store, stop, jobs, engine, fail_fast, quiet, as_json))
     except Busy as error:
         raise fail(f"{error}; wait for it, or give --results another folder") from error
     except OSError as error:
         raise fail(
             f"{error.filename or store.folder}: {error.strerror}; what is finished is kept, run again"
         ) from error
+    except Stopped:
+        total = len(plan.curves) * plan.trials
+        kept = f"{_kept(plan, store)}/{total} trials are kept"
+        print(f"\nstopped: {kept}; the same command goes on from there", file=sys.stderr, flush=True)
+        os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
-    raise Terminated
-
-
-def _run(plan: "Plan", store: "Store", jobs: int, engine: Engine, fail_fast: bool, quiet: bool, as_json: bool) -> int:
+def _run(
+    plan: "Plan", store: "Store", stop: Stop, jobs: int, engine: Engine, fail_fast: bool, quiet: bool, as_json: bool
+) -> int:
     """Play what is missing, then write the outputs; the exit code."""
     from privbandits_cli import pipeline, terminal
 
-    _warn_of(store, quiet)
+    _warn_of(store)
     facts = {"command": ["privbandits", *sys.argv[1:]], "engine": engine.value, "jobs": jobs, "started": pipeline.now()}
     total = len(plan.curves) * plan.trials
-    try:
-        with terminal.progress(plan.name, total, _kept(plan, store), quiet) as advance:
+    before = _kept(plan, store)
+    with terminal.progress(plan.name, total, before, quiet) as advance:
 
-            def watch(played: "Played") -> bool:
-                advance(len(played.chunk.keys) * len(played.chunk.trials), played.chunk.rounds)
-                for failure in played.failures:
-                    print(_failure_line(plan, failure), file=sys.stderr)
-                return not (fail_fast and played.failures)
+        def watch(played: "Played") -> bool:
+            advance(len(played.chunk.keys) * len(played.chunk.trials), played.chunk.rounds)
+            for failure in played.failures:
+                print(_failure_line(plan, failure), file=sys.stderr)
+            return not (fail_fast and played.failures)
 
-            failures = pipeline.play(plan, store, jobs, engine.value, watch)
-        if _kept(plan, store) == 0:
-            print("no trial succeeded: nothing to summarise", file=sys.stderr)
-            return FAILED
-        written = pipeline.write_outputs(plan, store, failures, **facts)
-    except KeyboardInterrupt as stop:
-        kept = _kept(plan, store)
-        print(f"\nstopped: {kept}/{total} trials are kept; the same command goes on from there", file=sys.stderr)
-        return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+        failures = pipeline.play(plan, store, jobs, engine.value, watch, stop.wait)
+    if _kept(plan, store) == 0:
+        print("no trial succeeded: nothing to summarise", file=sys.stderr)
+        return FAILED
+    played_any = _kept(plan, store) > before or bool(failures)
+    written = pipeline.write_outputs(plan, store, failures, facts if played_any else None)
+    with stop.wait():  # a signal that came meanwhile
+        pass
     _print_failures(plan, failures)
     if as_json:
         print(json.dumps(pipeline.result(plan, store, written), ensure_ascii=False))
@@ -118,10 +164,10 @@ def _kept(plan: "Plan", store: "Store") -> int:
     return sum(sum(trial < plan.trials for trial in store.done(curve)) for curve in plan.curves)
 
 
-def _warn_of(store: "Store", quiet: bool) -> None:
+def _warn_of(store: "Store") -> None:
     for path in store.unreadable:
         print(f"{path} was damaged; its trials are played again", file=sys.stderr)
-    if store.other_code and not quiet:
+    if store.other_code:
         print(
             f"{len(store.other_code)} curves hold trials played by another version of the code; "
             "--fresh plays them anew",

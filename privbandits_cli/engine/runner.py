@@ -1,14 +1,20 @@
 """chunks of trials -> results: the only module that starts jobs."""
 
+import os
+import threading
+import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import cache
 
 from joblib import Parallel, cpu_count, delayed
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.play import Failure, Played, play_chunk
-from privbandits_cli.experiment.plan import Chunk, Plan
+from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.games import bandit
 
 BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
@@ -23,15 +29,30 @@ def cores() -> int:
     return int(cpu_count())
 
 
-def run(plan: Plan, chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
+def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+    """Compile or load every loop that the chunks need, before jobs share them; `wait` is entered between two.
+
+    What raises here is reported by its chunk, which meets the same error.
+    """
+    seen: set[object] = set()
+    for chunk in chunks:
+        for algorithm in chunk.match.algorithms:
+            kind = (chunk.match.adversary.name, bandit.composition(algorithm))
+            if kind not in seen:
+                seen.add(kind)
+                with wait():
+                    pass
+                with suppress(Exception):
+                    bandit.warm(chunk.match._replace(algorithms=(algorithm,)))
+
+
+def run(chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
     """Play the chunks on so many jobs; results come as they finish, in any order.
 
-    Kernels are compiled here first, so that jobs load them from the cache. A worker process that dies takes
-    the unfinished chunks with it; they are offered again, and fail only if that keeps happening.
+    A worker process that dies takes the unfinished chunks with it; they are offered again, and fail only if that
+    keeps happening.
     """
     outstanding = {chunk.trials + chunk.keys: chunk for chunk in chunks}
-    if outstanding:
-        _warm(outstanding.values())
     for _ in range(ROUNDS):
         try:
             for played in _parallel(list(outstanding.values()), engine, jobs):
@@ -39,6 +60,10 @@ def run(plan: Plan, chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Itera
                 yield played
         except TerminatedWorkerError:
             continue
+        except KeyboardInterrupt:
+            if engine == "processes":
+                get_reusable_executor().shutdown(wait=False, kill_workers=True)
+            raise
         return
     for chunk in outstanding.values():
         error = "the worker process died"
@@ -48,18 +73,23 @@ def run(plan: Plan, chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Itera
 
 def _parallel(chunks: list[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
     parallel = Parallel(n_jobs=jobs, backend=BACKENDS[engine], return_as="generator_unordered", batch_size=1)
-    yield from parallel(delayed(play_chunk)(chunk) for chunk in chunks)
+    task = play_chunk if engine == "threads" or jobs == 1 else _play_in_worker
+    yield from parallel(delayed(task)(chunk) for chunk in chunks)
 
 
-def _warm(chunks: Iterable[Chunk]) -> None:
-    """Compile every loop once, before jobs share them; what raises here is reported by its chunk."""
-    seen: set[object] = set()
-    for chunk in chunks:
-        for algorithm in chunk.match.algorithms:
-            kind = (chunk.match.adversary.name, bandit.composition(algorithm))
-            if kind not in seen:
-                seen.add(kind)
-                try:
-                    bandit.warm(chunk.match._replace(algorithms=(algorithm,)))
-                except Exception:  # its chunk meets the same error and reports it
-                    continue
+def _play_in_worker(chunk: Chunk) -> Played:
+    _follow_parent()
+    return play_chunk(chunk)
+
+
+@cache
+def _follow_parent() -> None:
+    """End this worker when the process that started it is gone, killed without a word."""
+    parent = os.getppid()
+
+    def follow() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()

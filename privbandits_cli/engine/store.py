@@ -50,7 +50,7 @@ class Store:
         self.folder = folder
         self.chunks = folder / "chunks"
         self.unreadable: list[Path] = []  # chunk files found damaged; their trials are played again
-        self.other_code: set[str] = set()  # curves with chunks that other versions of the kernels played
+        self.other_code: dict[str, set[str]] = {}  # curve key -> hashes of other sources that played some of it
         self._regrets: dict[str, dict[int, Floats]] = {}  # curve key -> trial -> regrets [checkpoints]
 
     @contextmanager
@@ -70,10 +70,11 @@ class Store:
 
     def open(self, plan: Plan, fresh: bool = False, clean: bool = True) -> None:
         """Read what is done of a plan; `fresh` forgets it instead; without `clean` nothing is deleted."""
-        for leftover in self.chunks.glob(".*.tmp") if clean else ():
-            leftover.unlink()
+        for folder in (self.chunks, self.folder) if clean else ():
+            for leftover in folder.glob(".*.tmp*"):
+                leftover.unlink()
         for file in sorted(self.chunks.glob("*.npz")):
-            key = file.stem.split("__")[-2]
+            key = file.stem.rpartition("__")[0].rpartition("__")[2]
             if key not in plan.by_key:
                 continue
             if fresh:
@@ -92,7 +93,7 @@ class Store:
                 file.unlink()
             return
         if code != source_hash():
-            self.other_code.add(key)
+            self.other_code.setdefault(key, set()).add(code)
         self._regrets.setdefault(key, {}).update(zip(trials.tolist(), regrets, strict=True))
 
     def done(self, curve: Curve) -> set[int]:

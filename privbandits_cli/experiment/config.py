@@ -1,11 +1,9 @@
 """text -> Experiment: every fault of a config at once, each with its place and a suggestion."""
 
-import itertools
-import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.document import Document, Fault, Loc, override, parse
-from privbandits_cli.experiment.faults import dotted, suggestion, translated
+from privbandits_cli.experiment.faults import dotted, translated
+from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
-from privbandits_cli.games.parameters import Parameters
 
 
 class _Section(BaseModel):
@@ -25,7 +23,7 @@ class _Section(BaseModel):
 class Grid(_Section):
     """So many rounds, evenly spaced on a linear or a logarithmic axis; the horizon is the last."""
 
-    count: int = Field(ge=1)
+    count: int = Field(ge=1, le=100_000)
     spacing: Literal["linear", "log"] = "linear"
 
 
@@ -59,7 +57,7 @@ class _Keys(_Section):
     arms: int = Field(4, ge=2, le=100_000, description="K")
     trials: int = Field(ge=1, le=10**8, description="N, independent repetitions")
     seed: int = Field(0, ge=0)
-    checkpoints: Annotated[int, Field(ge=1)] | list[Annotated[int, Field(ge=1)]] | Grid = Field(
+    checkpoints: Annotated[int, Field(ge=1, le=100_000)] | list[Annotated[int, Field(ge=1)]] | Grid = Field(
         64, description="rounds at which regret is recorded: a number of them, a list, or a grid"
     )
     adversary: Any = Field(description="one adversary or a list of them, a panel each")
@@ -67,16 +65,6 @@ class _Keys(_Section):
     summary: Summary = Summary()
     plot: Plot = Plot()
     smoke: dict[str, Any] = Field({}, description="keys that --smoke replaces to make a small run")
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One algorithm or adversary of a config, after its sweeps are spread out."""
-
-    parameters: Parameters
-    label: str
-    swept: Mapping[str, Any]  # parameter -> value, only those that the config sweeps
-    loc: Loc
 
 
 @dataclass(frozen=True)
@@ -97,7 +85,7 @@ class Experiment:
         """The experiment as plain data, tuned parameters and defaults written out; runs as a config."""
 
         def entries(variants: tuple[Variant, ...]) -> list[dict[str, Any]]:
-            return [v.parameters.described() | ({"label": v.label} if v.label else {}) for v in variants]
+            return [v.parameters.described() | ({"label": v.named()} if v.named() else {}) for v in variants]
 
         keys = self.keys.model_dump(exclude={"smoke"})
         return keys | {"adversary": entries(self.adversaries), "algorithms": entries(self.algorithms)}
@@ -121,10 +109,17 @@ def load(path: Path, overrides: list[str] | None = None, smoke: bool = False) ->
     document = parse(text, str(path))
     experiment = None
     if isinstance(document.data, dict):
+        given = overrides or []
+        for item in given:
+            if item.startswith("smoke"):  # it says what to shrink to
+                override(document, item)
         if smoke:
             _shrink(document)
-        for item in overrides or []:
-            override(document, item)
+        for item in given:
+            if not item.startswith("smoke"):
+                override(document, item)
+        if smoke:  # a folder of its own, so that nothing of the real size is overwritten
+            document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
         experiment = _check(document)
     if document.faults or experiment is None:
         ordered = sorted(dict.fromkeys(document.faults), key=document.place)
@@ -133,14 +128,15 @@ def load(path: Path, overrides: list[str] | None = None, smoke: bool = False) ->
 
 
 def _shrink(document: Document) -> None:
-    """Replace keys by those under `smoke`, and the name, so that nothing of the real size is overwritten."""
+    """Replace keys by those under `smoke`."""
     small = document.data.get("smoke")
     if isinstance(small, dict):
         for key, value in small.items():
             document.data[key] = value
-            document.values[(key,)] = document.values[("smoke", key)]
-            document.keys[(key,)] = document.keys[("smoke", key)]
-    document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
+            document.values[(key,)] = document.values.get(("smoke", key), (0, 0))
+            document.keys[(key,)] = document.keys.get(("smoke", key), (0, 0))
+            if ("smoke", key) in document.overrides:
+                document.overrides[(key,)] = document.overrides["smoke", key]
 
 
 # --------------------------------------------------------------------------------------------- checking
@@ -154,13 +150,13 @@ def _check(document: Document) -> Experiment | None:
     kinds: dict[str, registry.Kind] = {"adversary": "adversaries", "algorithms": "algorithms"}
     for key, kind in kinds.items():
         entries = data.get(key)
-        if entries == []:
+        if key in data and entries in (None, []):
             faults.append(Fault((key,), f"name at least one of: {', '.join(registry.names(kind))}"))
         single = not isinstance(entries, list)
         for i, entry in enumerate([entries] if single else entries):
             if entry is not None or not single:
                 loc: Loc = (key,) if single else (key, i)
-                found[key] += _variants(kind, entry, loc, faults)
+                found[key] += variants(kind, entry, loc, faults)
     faults.extend(_disagreements(keys, wrong))
     if wrong & {"horizon", "arms"}:
         return None
@@ -186,11 +182,14 @@ def _tuned(variants: list[Variant], setting: Setting, faults: list[Fault]) -> It
     for variant in variants:
         parameters = variant.parameters
         assert isinstance(parameters, Adversary | Algorithm)  # what the game `bandit` is played by
-        unfit = list(parameters.faults(setting))
+        try:
+            unfit = list(parameters.faults(setting))
+            ready = parameters.tuned(setting) if not unfit else parameters
+        except (ArithmeticError, ValueError) as error:
+            unfit = [f"cannot be tuned for T = {setting.horizon}, K = {setting.n_arms}: {error}"]
         faults.extend(Fault(variant.loc, message) for message in unfit)
         if unfit:
             continue
-        ready = parameters.tuned(setting)
         if ready.identity() in first:
             faults.append(Fault(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
         first.setdefault(ready.identity(), variant.loc)
@@ -222,75 +221,3 @@ def _checkpoints(keys: _Keys) -> NDArray[np.int64]:
         rounds = np.rint(space(start, keys.horizon, grid.count)).astype(np.int64)
         rounds = np.append(rounds, keys.horizon)
     return np.unique(np.clip(rounds, 1, keys.horizon))
-
-
-def _variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> list[Variant]:
-    """An entry of a config with its sweeps spread out: one variant per combination of listed values."""
-    if isinstance(entry, str):
-        entry = {"name": entry}
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        faults.append(Fault(loc, "write a name, or {name: ..., parameter: ...}"))
-        return []
-    values = {key: value for key, value in entry.items() if key not in ("name", "label")}
-    name, label = entry["name"], entry.get("label", "")
-    if not isinstance(label, str):
-        faults.append(Fault((*loc, "label"), f"a label is text, got {label!r}"))
-    try:
-        model = registry.find(kind, name)
-    except KeyError:
-        what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
-        message = f"unknown {what} '{name}'" + suggestion(name, registry.names(kind))
-        faults.append(Fault((*loc, "name"), message))
-        return []
-    choices = [_choices(model, key, value, (*loc, key), faults) for key, value in values.items()]
-    out = []
-    for combination in itertools.product(*choices):
-        chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
-        swept = {name: value for choice in combination for name, value in choice.swept.items()}
-        try:
-            out.append(Variant(model.model_validate(chosen), str(label), swept, loc))
-        except ValidationError as error:
-            places = {key: choice.loc for key, choice in zip(values, combination, strict=True)}
-            faults.extend(translated(error, model, chosen, loc, places))
-    return out
-
-
-@dataclass(frozen=True)
-class _Choice:
-    """One value that a parameter takes."""
-
-    value: Any
-    swept: dict[str, Any]
-    loc: Loc
-
-
-def _choices(model: type[Parameters], key: str, value: Any, loc: Loc, faults: list[Fault]) -> list[_Choice]:
-    """The values that a parameter takes: one, or each of a list; a nested algorithm's variants."""
-    field = model.model_fields.get(key)
-    annotation = field.annotation if field else None
-    if isinstance(annotation, type) and issubclass(annotation, Algorithm):
-        found = [] if isinstance(value, list) else _variants("algorithms", value, loc, faults)
-        if isinstance(value, list):
-            for i, item in enumerate(value):
-                found += _variants("algorithms", item, (*loc, i), faults)
-        many = isinstance(value, list)
-        return [
-            _Choice(
-                v.parameters,
-                {f"{key}.{k}": x for k, x in v.swept.items()} | ({key: v.parameters.name} if many else {}),
-                v.loc,
-            )
-            for v in found
-        ]
-    if isinstance(value, list) and field and not _takes_list(annotation):
-        if not value:
-            faults.append(Fault(loc, "an empty list sweeps nothing"))
-        return [_Choice(item, {key: item}, (*loc, i)) for i, item in enumerate(value)]
-    return [_Choice(value, {}, loc)]
-
-
-def _takes_list(annotation: Any) -> bool:
-    """Whether a list is one value of this type, not a sweep."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        return any(_takes_list(part) for part in get_args(annotation))
-    return (get_origin(annotation) or annotation) in (list, tuple)

@@ -44,9 +44,9 @@ class Document:
 
     def render(self, fault: Fault) -> str:
         """`file:line:col: message`, the line and a caret; or the override that is at fault."""
-        for cut in range(len(fault.loc), -1, -1):
-            if fault.loc[:cut] in self.overrides:
-                return f"override '{self.overrides[fault.loc[:cut]]}': {fault.message}"
+        for loc, text in self.overrides.items():
+            if fault.loc[: len(loc)] == loc or (fault.loc and loc[: len(fault.loc)] == fault.loc):
+                return f"override '{text}': {fault.message}"
         line, column = self.place(fault)
         lines = self.text.splitlines() or [""]
         shown = lines[line] if line < len(lines) else ""
@@ -136,7 +136,11 @@ def parse(text: str, path: str) -> Document:
     except yaml.YAMLError as error:
         document.faults.append(Fault((), f"not YAML: {error}"))
         return document
-    document.data = {} if node is None else _plain(node, (), document)
+    try:
+        document.data = {} if node is None else _plain(node, (), document)
+    except RecursionError:
+        document.faults.append(Fault((), "an anchor refers to itself"))
+        return document
     if not isinstance(document.data, dict):
         document.faults.append(Fault((), "an experiment is a mapping of keys to values"))
     return document

@@ -45,7 +45,8 @@ def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, ins
     if kind == "missing":
         return Fault(place[:-1], f"missing key '{inside[-1]}'")
     wordings = dict.fromkeys(_wording(detail["msg"]) for detail in details)
-    return Fault(place, f"{inside[-1]} {' or '.join(wordings)}, got {details[0]['input']!r}")
+    got = repr(details[0]["input"])
+    return Fault(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got if len(got) < 60 else got[:57] + '...'}")
 
 
 def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
@@ -60,7 +61,7 @@ def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
 
 
 def _wording(message: str) -> str:
-    message = message.removeprefix("Input ")
+    message = message.removeprefix("Input ").removeprefix("String ")
     return message.replace("should be a valid integer", "should be an integer").replace("a valid ", "a ")
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.experiment.config import Experiment, Variant
+from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games.bandit import LANES, Adversary, Algorithm, Match, Setting
 
 ROUNDS_PER_CHUNK = 2**23  # of each algorithm: some tenths of a second of work
@@ -113,15 +114,17 @@ class Plan:
 
 def make_plan(experiment: Experiment) -> Plan:
     """Every algorithm against every adversary, in the config's order."""
+    titles = distinct([_adversary_title(v) for v in experiment.adversaries], experiment.adversaries)
+    labels = distinct([legend(v, experiment.setting) for v in experiment.algorithms], experiment.algorithms)
     curves = (
-        _curve(experiment, adversary, algorithm)
-        for adversary in experiment.adversaries
-        for algorithm in experiment.algorithms
+        _curve(experiment, adversary, title, algorithm, label)
+        for adversary, title in zip(experiment.adversaries, titles, strict=True)
+        for algorithm, label in zip(experiment.algorithms, labels, strict=True)
     )
     return Plan(experiment, tuple(curves))
 
 
-def _curve(experiment: Experiment, adversary: Variant, algorithm: Variant) -> Curve:
+def _curve(experiment: Experiment, adversary: Variant, title: str, algorithm: Variant, label: str) -> Curve:
     assert isinstance(adversary.parameters, Adversary) and isinstance(algorithm.parameters, Algorithm)
     keys = experiment.keys
     computed = {
@@ -137,11 +140,34 @@ def _curve(experiment: Experiment, adversary: Variant, algorithm: Variant) -> Cu
     return Curve(
         adversary=adversary.parameters,
         algorithm=algorithm.parameters,
-        adversary_label=_adversary_label(adversary),
-        label=legend(algorithm, experiment.setting),
+        adversary_label="" if title == adversary.parameters.title else title,
+        label=label,
         swept=_columns(adversary.swept, algorithm.swept),
         key=digest[:16],
     )
+
+
+def distinct(labels: list[str], variants: Sequence[Variant]) -> list[str]:
+    """The labels, those that are equal followed by the parameters in which they differ."""
+    out = []
+    for label, variant in zip(labels, variants, strict=True):
+        rivals = [_flat(v.parameters.described()) for v, other in zip(variants, labels, strict=True) if other == label]
+        own = _flat(variant.parameters.described())
+        differing = [name for name in own if any(rival.get(name) != own[name] for rival in rivals)]
+        notes = [
+            f"{name} = {own[name]:.4g}" if isinstance(own[name], float) else f"{name} = {own[name]}"
+            for name in differing
+        ]
+        out.append(f"{label} ({', '.join(notes)})" if notes else label)
+    return out
+
+
+def _flat(described: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested parameters by dotted names."""
+    out: dict[str, Any] = {}
+    for name, value in described.items():
+        out |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return out
 
 
 def _columns(adversary: Mapping[str, Any], algorithm: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,11 +175,10 @@ def _columns(adversary: Mapping[str, Any], algorithm: Mapping[str, Any]) -> dict
     return {f"adversary.{k}" if k in algorithm else k: v for k, v in adversary.items()} | dict(algorithm)
 
 
-def _adversary_label(variant: Variant) -> str:
+def _adversary_title(variant: Variant) -> str:
+    """A panel's title: label, or the adversary's own, with its swept parameters."""
     swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
-    if not swept:
-        return variant.label
-    return f"{variant.label or variant.parameters.title} ({swept})"
+    return (variant.label or variant.parameters.title) + (f" ({swept})" if swept else "")
 
 
 def legend(variant: Variant, setting: Setting) -> str:
@@ -161,6 +186,6 @@ def legend(variant: Variant, setting: Setting) -> str:
     algorithm = variant.parameters
     assert isinstance(algorithm, Algorithm)
     notes = [f"{name} = {value}" for name, value in variant.swept.items() if name != "epsilon"]
-    if algorithm.private:
+    if algorithm.promises():
         notes.append(str(algorithm.guarantee(setting) or "no guarantee"))
     return (variant.label or algorithm.title) + (f" ({', '.join(notes)})" if notes else "")

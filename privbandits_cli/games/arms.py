@@ -21,6 +21,11 @@ class Setting(NamedTuple):
     n_arms: int
 
 
+def papers_delta(setting: Setting) -> float:
+    """T^-2, the δ of Tossou & Dimitrakakis 2017; 1/4 for the single round at which that is no δ."""
+    return float(min(0.25, setting.horizon**-2.0))
+
+
 class Draws(NamedTuple):
     """The random numbers of one round, each from a stream of its own."""
 
@@ -90,6 +95,11 @@ class Algorithm(Parameters):
         """What a reader of the bounds should know: where the paper is wrong or silent."""
         return []
 
+    def promises(self) -> bool:
+        """Whether it is made to be private: a legend then carries its epsilon. A wrapper's base counts."""
+        base = getattr(self, "base", None)
+        return self.private or (isinstance(base, Algorithm) and base.promises())
+
     def tap(self) -> Literal["arms", "release"] | None:
         """What an audit watches: what the proof privatises. None: there is no claim to refute.
 
@@ -99,7 +109,7 @@ class Algorithm(Parameters):
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
         """The bound to quote, at `delta` or T^-2, the paper's; None if nothing is promised."""
-        return leading(self.bounds(setting, setting.horizon**-2.0 if delta is None else delta, sensitivity))
+        return leading(self.bounds(setting, papers_delta(setting) if delta is None else delta, sensitivity))
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

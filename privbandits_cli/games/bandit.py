@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting
+from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, papers_delta
 from privbandits_cli.jit import Record, Records, bind, compile_step, record
 from privbandits_cli.mechanisms.laplace import fill_standard_laplace
 from privbandits_cli.streams import stream
@@ -32,12 +32,13 @@ __all__ = [
     "Setting",
     "blocks",
     "composition",
+    "papers_delta",
     "play",
     "steps",
     "warm",
 ]
 
-BLOCK = 8192  # rounds
+BLOCK = 8192  # rounds, of games with 4 arms; fewer where there are more
 LANES = 4  # trials side by side
 
 
@@ -196,7 +197,7 @@ def _sit_down(match: Match, algorithm: Algorithm, trials: Sequence[int]) -> Lane
 def _play_lanes(match: Match, trials: Sequence[int], block: int) -> Floats:
     adversary, _, setting, checkpoints, seed = match
     n_lanes, horizon = len(trials), int(checkpoints[-1])
-    block = min(block, horizon)
+    block = min(max(1, block * 4 // max(4, setting.n_arms)), horizon)
     memory, observed = adversary.reaction()
     tables = [
         adversary.gains(setting, stream(seed, "gains", adversary.identity(), trial=trial), blocks(horizon, block))

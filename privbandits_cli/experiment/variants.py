@@ -1,0 +1,104 @@
+"""An entry of a config, `{name: ..., parameter: ...}`, and the variants that it asks for: every list is swept."""
+
+import itertools
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import ValidationError
+
+from privbandits_cli import registry
+from privbandits_cli.experiment.document import Fault, Loc
+from privbandits_cli.experiment.faults import suggestion, translated
+from privbandits_cli.games.bandit import Algorithm
+from privbandits_cli.games.parameters import Parameters
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One algorithm or adversary of a config, after its sweeps are spread out."""
+
+    parameters: Parameters
+    label: str
+    swept: Mapping[str, Any]  # parameter -> value, only those that the config sweeps
+    loc: Loc
+
+    def named(self) -> str:
+        """Its label, with what tells it from its siblings once its sweep is spread out; empty if it needs none."""
+        notes = ", ".join(f"{name} = {value}" for name, value in self.swept.items() if name != "epsilon")
+        return f"{self.label or self.parameters.title} ({notes})" if notes else self.label
+
+
+def variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> list[Variant]:
+    """An entry of a config with its sweeps spread out: one variant per combination of listed values."""
+    if isinstance(entry, str):
+        entry = {"name": entry}
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        faults.append(Fault(loc, "write a name, or {name: ..., parameter: ...}"))
+        return []
+    values = {key: value for key, value in entry.items() if key not in ("name", "label")}
+    name, label = entry["name"], entry.get("label", "")
+    if not isinstance(label, str):
+        faults.append(Fault((*loc, "label"), f"a label is text, got {label!r}"))
+    try:
+        model = registry.find(kind, name)
+    except KeyError:
+        what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
+        message = f"unknown {what} '{name}'" + suggestion(name, registry.names(kind))
+        faults.append(Fault((*loc, "name"), message))
+        return []
+    choices = [_choices(model, key, value, (*loc, key), faults) for key, value in values.items()]
+    out = []
+    for combination in itertools.product(*choices):
+        chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
+        swept = {name: value for choice in combination for name, value in choice.swept.items()}
+        try:
+            out.append(Variant(model.model_validate(chosen), str(label), swept, loc))
+        except ValidationError as error:
+            places = {key: choice.loc for key, choice in zip(values, combination, strict=True)}
+            faults.extend(translated(error, model, chosen, loc, places))
+    return out
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """One value that a parameter takes."""
+
+    value: Any
+    swept: dict[str, Any]
+    loc: Loc
+
+
+def _choices(model: type[Parameters], key: str, value: Any, loc: Loc, faults: list[Fault]) -> list[_Choice]:
+    """The values that a parameter takes: one, or each of a list; a nested algorithm's variants."""
+    field = model.model_fields.get(key)
+    annotation = field.annotation if field else None
+    if field and isinstance(field.default, Parameters) and isinstance(value, dict) and "name" not in value:
+        value = {"name": field.default.name} | value  # only one base fits: it need not be named
+    if isinstance(annotation, type) and issubclass(annotation, Algorithm):
+        found = [] if isinstance(value, list) else variants("algorithms", value, loc, faults)
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                found += variants("algorithms", item, (*loc, i), faults)
+        many = isinstance(value, list)
+        return [
+            _Choice(
+                v.parameters,
+                {f"{key}.{k}": x for k, x in v.swept.items()} | ({key: v.parameters.name} if many else {}),
+                v.loc,
+            )
+            for v in found
+        ]
+    if isinstance(value, list) and field and not _takes_list(annotation):
+        if not value:
+            faults.append(Fault(loc, "an empty list sweeps nothing"))
+        return [_Choice(item, {key: item}, (*loc, i)) for i, item in enumerate(value)]
+    return [_Choice(value, {}, loc)]
+
+
+def _takes_list(annotation: Any) -> bool:
+    """Whether a list is one value of this type, not a sweep."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return any(_takes_list(part) for part in get_args(annotation))
+    return (get_origin(annotation) or annotation) in (list, tuple)
