@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help install test check lint types fig1 smoke bench schema clean
+.PHONY: help install test check lint types fig1 figures audit smoke bench schema clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,9 +32,15 @@ check: lint types test  ## everything that CI runs
 fig1: $(READY)  ## Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
 
+figures: $(READY)  ## every figure at full scale: about seven minutes on two cores
+	for config in fig1 fig1_equal_privacy frontier; do $(BIN)/privbandits run configs/$$config.yaml || exit; done
+
+audit: $(READY)  ## the auditor against deliberately broken algorithms
+	$(BIN)/privbandits audit --mutants
+
 smoke: $(READY)  ## every algorithm and adversary, small
 	$(BIN)/privbandits run configs/smoke.yaml
-	$(BIN)/privbandits run configs/fig1.yaml --smoke
+	for config in fig1 fig1_equal_privacy frontier; do $(BIN)/privbandits run configs/$$config.yaml --smoke -q || exit; done
 
 bench: $(READY)  ## nanoseconds per round beside a hand-written loop
 	$(BIN)/python tests/bench.py

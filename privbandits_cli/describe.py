@@ -113,7 +113,7 @@ def text(facts: dict[str, Any]) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
-        inner = ", ".join(f"{k} = {_plain(v)}" for k, v in value.items() if k != "name")
+        inner = ", ".join(f"{k} = {_plain(v)}" for k, v in value.items() if k != "name" and v is not None)
         return str(value.get("name", "")) + (f" ({inner})" if inner else "")
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 

@@ -2,31 +2,33 @@
 
 from typing import Any
 
-from privbandits_cli.audit.auditor import Audit, audit
+from privbandits_cli.audit.auditor import Audit, Test, audit
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.ledger import titled_algorithms
 
 
-def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: int) -> list[dict[str, Any]]:
+def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: int, test: Test) -> list[dict[str, Any]]:
     """A row per algorithm, in the config's order."""
     return [
-        _row(title, audit(algorithm, experiment.setting, alpha, budget, seed))
+        _row(title, audit(algorithm, experiment.setting, alpha, budget, seed, test=test))
         for title, algorithm in titled_algorithms(experiment)
     ]
 
 
-def audit_mutants(alpha: float, budget: int, seed: int) -> list[dict[str, Any]]:
+def audit_mutants(alpha: float, budget: int, seed: int, test: Test) -> list[dict[str, Any]]:
     """A row per correct algorithm and per mutant of it, in the paper's setting: K = 4, T = 2^18."""
     setting = Setting(2**18, 4)
     rows = []
     for name, correct in CORRECT.items():
         algorithm = correct().tuned(setting)
-        rows.append(_row(f"{algorithm.title}, correct", audit(algorithm, setting, alpha, budget, seed)))
+        rows.append(_row(f"{algorithm.title}, correct", audit(algorithm, setting, alpha, budget, seed, test=test)))
         for mutant in MUTANTS:
             if mutant.algorithm == name:
-                rows.append(_row(f"{algorithm.title}, {mutant.name}", mutant.audited(setting, alpha, budget, seed)))
+                rows.append(
+                    _row(f"{algorithm.title}, {mutant.name}", mutant.audited(setting, alpha, budget, seed, test))
+                )
     return rows
 
 

@@ -20,10 +20,16 @@ def test_every_mutant_is_caught(mutant):
     assert mutant.audited(SETTING, 0.001, 2**18, seed=0).verdict == "VIOLATION"
 
 
+@pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.algorithm == "dp_exp3_lap"], ids=lambda mutant: mutant.name)
+def test_counts_catch_the_noise_mutants_too(mutant):
+    assert mutant.audited(SETTING, 0.001, 2**18, seed=0, test="counts").verdict == "VIOLATION"
+
+
+@pytest.mark.parametrize("test", ["bets", "counts"])
 @pytest.mark.parametrize("name", CORRECT)
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_no_correct_algorithm_is_flagged(name, seed):
-    found = audit(CORRECT[name]().tuned(SETTING), SETTING, alpha=0.001, seed=seed)
+def test_no_correct_algorithm_is_flagged(name, seed, test):
+    found = audit(CORRECT[name]().tuned(SETTING), SETTING, alpha=0.001, seed=seed, test=test)
     assert found.verdict == "CONSISTENT" and found.refutable is not None
 
 

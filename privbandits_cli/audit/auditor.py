@@ -28,11 +28,15 @@ from privbandits_cli.jit import Record, Records, compile_step
 from privbandits_cli.streams import stream
 
 Verdict = Literal["VIOLATION", "CONSISTENT", "NOT AUDITABLE"]
+Test = Literal["bets", "counts"]
 Steps = dict[str, Callable[..., Any]]
 
 LEARN = 0.25  # share of the budget on which events are chosen; the rest decides
 SEEN = 0.05  # level of the lower limits on ε that are reported; verdicts have the level asked for
 ROUNDS_A_FORK = 128  # a fork of an EXP3 costs thousands of rounds, so the budget buys fewer
+
+
+TESTS = {"bets": evidence.bet, "counts": evidence.counts}
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,19 @@ class Audit:
 
 
 def audit(
-    algorithm: Algorithm, setting: Setting, alpha: float = 0.001, budget: int = 2**18, seed: int = 0,
-    bound: Steps | None = None, state: Records | None = None,
-) -> Audit:  # fmt: skip
+    algorithm: Algorithm,
+    setting: Setting,
+    alpha: float = 0.001,
+    budget: int = 2**18,
+    seed: int = 0,
+    bound: Steps | None = None,
+    state: Records | None = None,
+    test: Test = "bets",
+) -> Audit:
     """Audit a tuned algorithm; `bound` and `state` replace its steps and state, as a mutant's do.
 
     budget: rounds observed of a release; forks are budget / ROUNDS_A_FORK.
+    test: `bets` stop as soon as they have won; `counts` compare Clopper-Pearson limits at the end of the budget.
     """
     bound = steps(composition(algorithm)) if bound is None else bound
     state = algorithm.state(setting) if state is None else state
@@ -61,9 +72,9 @@ def audit(
     if tap == "release":
         promised = algorithm.guarantee(setting)
         assert promised is not None
-        return _audit_release(bound, state, promised.epsilon, alpha, budget, seed)
+        return _audit_release(bound, state, promised.epsilon, alpha, budget, seed, test)
     if tap == "arms":
-        return _audit_arms(algorithm, setting, bound, state, alpha, max(64, budget // ROUNDS_A_FORK), seed)
+        return _audit_arms(algorithm, setting, bound, state, alpha, max(64, budget // ROUNDS_A_FORK), seed, test)
     why = "nothing is promised" if algorithm.guarantee(setting) is None else "its arms do not depend on the gains"
     return Audit("NOT AUDITABLE", "none", why, 0)
 
@@ -95,7 +106,9 @@ def watch_releases(states: Records, gains: Floats, uniform: Floats, laplace: Flo
         update(states[0], arm, gains[t], rng)
 
 
-def _audit_release(bound: Steps, state: Records, epsilon: float, alpha: float, budget: int, seed: int) -> Audit:
+def _audit_release(
+    bound: Steps, state: Records, epsilon: float, alpha: float, budget: int, seed: int, test: Test
+) -> Audit:
     """Every round a canary: gain 1 or 0 by a coin, then the noisy gain is looked at."""
     coins = stream(seed, "audit", "coins", trial=0).integers(0, 2, budget).astype(float)
     draws = _draws(seed, budget)
@@ -109,17 +122,17 @@ def _audit_release(bound: Steps, state: Records, epsilon: float, alpha: float, b
     x, y = (seen[learn:][coins[learn:] == c][:pairs] for c in (1, 0))
     early = [seen[:learn][coins[:learn] == c] for c in (1, 0)]
     event = evidence.best_event(early[0], early[1], epsilon, 0.0)
-    stopped = evidence.bet(*event.hits(x, y), epsilon, 0.0, level)
+    stopped = TESTS[test](*event.hits(x, y), epsilon, 0.0, level)
     guessed = guesses_lower_limit(seen, coins, event, learn)
     most = evidence.refutable(pairs, 0.5, epsilon, 0.0, level)  # Laplace noise: half of it lies beyond the gain
     if stopped is not None:
-        return Audit(
-            "VIOLATION", claim, f"a bet against the claim won after {stopped} pairs", 2 * stopped, guessed, most
-        )
+        return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of gains", 2 * stopped, guessed, most)
     if conforms < level:
         law = f"the noise is not Laplace of that scale (p = {conforms:.2g})"
         return Audit("VIOLATION", claim, law, budget, guessed, most)
-    return Audit("CONSISTENT", claim, f"noise conforms (p = {conforms:.2g}); no bet won", budget, guessed, most)
+    return Audit(
+        "CONSISTENT", claim, f"noise conforms (p = {conforms:.2g}); not refuted by {test}", budget, guessed, most
+    )
 
 
 def guesses_lower_limit(seen: Floats, coins: Floats, event: evidence.Event, learn: int) -> float:
@@ -162,7 +175,14 @@ CANARY = 2.0  # arm 1 is at (1 + this) times the floor when the canary is sent
 
 
 def _audit_arms(
-    algorithm: Algorithm, setting: Setting, bound: Steps, state: Records, alpha: float, forks: int, seed: int
+    algorithm: Algorithm,
+    setting: Setting,
+    bound: Steps,
+    state: Records,
+    alpha: float,
+    forks: int,
+    seed: int,
+    test: Test,
 ) -> Audit:
     """Fork the game where arm 1 is rare, with and without the canary's gain, and count arm 1 in silence."""
     tau = algorithm.tau if isinstance(algorithm, mini_batch.Parameters) else 1
@@ -185,15 +205,15 @@ def _audit_arms(
     hits = evidence.best_event(x[:learn], y[:learn], epsilon, delta).hits(x[learn:], y[learn:])
     limit = evidence.epsilon_from_counts(*hits, delta, SEEN)
     most = evidence.refutable(forks - learn, float(hits[0].mean()), epsilon, delta, alpha / 2)
-    stopped = evidence.bet(*hits, epsilon, delta, alpha / 2)
+    stopped = TESTS[test](*hits, epsilon, delta, alpha / 2)
     if stopped is not None:
-        return Audit("VIOLATION", claim, f"a bet against it won after {stopped} pairs of forks", stopped, limit, most)
+        return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of forks", stopped, limit, most)
     counts = ((x, lifted), (y, p))
     conforms = min(evidence.binomial_conformance(int(z.sum()), forks * silent, share) for z, share in counts)
     if conforms < alpha / 4:
         law = f"arm 1 is not drawn as EXP3 draws it (p = {conforms:.2g})"
         return Audit("VIOLATION", claim, law, forks, limit, most)
-    return Audit("CONSISTENT", claim, f"draws conform (p = {conforms:.2g}); no bet won", forks, limit, most)
+    return Audit("CONSISTENT", claim, f"draws conform (p = {conforms:.2g}); not refuted by {test}", forks, limit, most)
 
 
 def _rare(bound: Steps, state: Records, floor: float, tau: int, setting: Setting, rng: Generator) -> Records:

@@ -86,6 +86,13 @@ def epsilon_from_counts(x_hits: Any, y_hits: Any, delta: float, alpha: float) ->
     return max(0.0, math.log(max(low - delta, 1e-300) / high))
 
 
+def counts(
+    x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, delta: float, alpha: float
+) -> int | None:
+    """All pairs, if the limits of their counts refute the claim at level α; else None."""
+    return len(x_hits) if epsilon_from_counts(x_hits, y_hits, delta, alpha) > epsilon else None
+
+
 def refutable(n: int, p: float, epsilon: float, delta: float, alpha: float) -> float | None:
     """The least true ε at which a bet over n pairs is expected to refute the claim (ε, δ); None if none is.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli import registry
-from privbandits_cli.audit.auditor import Audit, Steps, audit
+from privbandits_cli.audit.auditor import Audit, Steps, Test, audit
 from privbandits_cli.games.bandit import STEPS, Algorithm, Draws, Setting, composition, steps
 from privbandits_cli.jit import Record, Records, compile_step, record
 
@@ -96,13 +96,13 @@ class Mutant:
     broken: Step
     factor: float = 1.0
 
-    def audited(self, setting: Setting, alpha: float, budget: int, seed: int) -> Audit:
+    def audited(self, setting: Setting, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
         """The audit of this mutant, against the claim of the algorithm that it is taken for."""
         parameters = CORRECT[self.algorithm]().tuned(setting)
         state = parameters.state(setting)
         if self.broken is one_noise:
             state = with_field(state, "kept", 0.0)
-        return audit(parameters, setting, alpha, budget, seed, self.mutated(parameters), state)
+        return audit(parameters, setting, alpha, budget, seed, self.mutated(parameters), state, test)
 
     def mutated(self, parameters: Algorithm) -> Steps:
         """The steps of the algorithm compiled anew, with the broken one among them."""

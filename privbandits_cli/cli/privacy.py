@@ -1,12 +1,20 @@
 """`privacy`, `tune`, `audit`: what privacy costs, what it takes to reach it, and attempts to refute it."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from privbandits_cli.cli.app import OK, VIOLATED, app, complete_name, fail, load_config
+
+
+class Test(StrEnum):
+    """How an audit decides."""
+
+    bets = "bets"
+    counts = "counts"
 
 
 @app.command()
@@ -73,6 +81,7 @@ def audit(
     alpha: Annotated[float, typer.Option(help="Chance that a correct algorithm is accused.")] = 0.001,
     budget: Annotated[int, typer.Option(min=1024, help="Rounds to observe of each algorithm.")] = 2**18,
     seed: Annotated[int, typer.Option(min=0, help="Of the audit's own random numbers.")] = 0,
+    test: Annotated[Test, typer.Option(help="Bets stop when they have won; counts at the budget's end.")] = Test.bets,
     mutants: Annotated[bool, typer.Option("--mutants", help="Audit deliberately broken algorithms.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -86,9 +95,10 @@ def audit(
     if (config is None) != mutants:
         raise fail("name an experiment, or --mutants")
     if config is None:
-        rows = inspection.audit_mutants(alpha, budget, seed)
+        rows = inspection.audit_mutants(alpha, budget, seed, test.value)
     else:
-        rows = inspection.audit_experiment(load_config(config, overrides or [], False, as_json), alpha, budget, seed)
+        experiment = load_config(config, overrides or [], False, as_json)
+        rows = inspection.audit_experiment(experiment, alpha, budget, seed, test.value)
     print(json.dumps(rows, ensure_ascii=False)) if as_json else terminal.print_audits(rows)
     found = any(row["verdict"] == "VIOLATION" for row in rows)
     raise typer.Exit(OK if mutants or not found else VIOLATED)
