@@ -269,6 +269,14 @@ def test_swept_parameters_are_the_last_columns(small, tmp_path):
 LONG = SMALL.replace("horizon: 1000", "horizon: 150000").replace("trials: 16", "trials: 200")
 
 
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    """The CSVs of the long experiment, played in one go."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    (folder / "long.yaml").write_text(LONG)
+    return outputs(folder / "out", folder / "long.yaml", jobs=2)[2]
+
+
 def launch(config, results, *options, **environment):
     command = [sys.executable, "-m", "privbandits_cli", "run", str(config), "--results", str(results), "--jobs", "2"]
     environment = {**os.environ, **environment}
@@ -278,7 +286,7 @@ def launch(config, results, *options, **environment):
 
 
 @pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_killed_and_run_again(tmp_path, kill, code):
+def test_killed_and_run_again(tmp_path, kill, code, unbroken):
     config = tmp_path / "long.yaml"
     config.write_text(LONG)
     chunks = tmp_path / "results" / "small" / "chunks"
@@ -296,7 +304,6 @@ def test_killed_and_run_again(tmp_path, kill, code):
     again = launch(config, tmp_path / "results")
     again.communicate(timeout=120)
     assert again.returncode == 0 and len(list(chunks.glob("*.npz"))) > kept
-    unbroken = outputs(tmp_path / "unbroken", config, jobs=2)[2]
     assert csvs(tmp_path / "results" / "small") == unbroken
 
 

@@ -63,15 +63,16 @@ def test_the_table_of_the_readme_is_the_committed_csv():
         assert f"| {label} | {cells} |" in README
 
 
-def test_the_committed_figure_is_complete_and_of_its_csvs():
+@pytest.mark.parametrize(("name", "trials"), [("fig1", 10_800), ("fig1_equal_privacy", 10_800), ("frontier", 28_200)])
+def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     import hashlib
 
-    folder = ROOT / "results" / "fig1"
+    folder = ROOT / "results" / name
     made = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert made["complete"] and made["trials"]["done"] == 10_800
+    assert made["complete"] and made["trials"]["done"] == trials and not made["other_source_hashes"]
     for name in ("summary.csv", "final.csv"):
         assert made["sha256"][name] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
-    assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / "fig1.yaml").resolved()))
+    assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / f"{name}.yaml").resolved()))
 
 
 def test_the_papers_claims_hold_in_the_committed_figure():
@@ -92,7 +93,8 @@ def test_the_papers_claims_hold_in_the_committed_figure():
 
 
 @pytest.mark.parametrize(
-    "line", [line for line in README.splitlines() if re.match(r"privbandits (list|show|validate)", line)]
+    "line",
+    [line for line in README.splitlines() if re.match(r"privbandits (list|show|validate|privacy|tune|audit)", line)],
 )
 def test_the_commands_of_the_readme_work(line, monkeypatch):
     import glob
@@ -113,3 +115,33 @@ def test_the_fault_of_the_readme_is_what_is_printed(tmp_path):
     path.write_text(block("yaml", "experiment: mine").replace("[0.1, 1, 10]", "[0.1, -1, 10]"))
     result = CliRunner().invoke(app, ["validate", str(path)])
     assert shown in result.stderr
+
+
+def finals(name, algorithm, **where):
+    with (ROOT / "results" / name / "summary.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["round"] == "262144" and row["algorithm"] == algorithm]
+    return [float(row["regret"]) for row in rows if all(row[key] == value for key, value in where.items())]
+
+
+def test_what_the_readme_says_of_equal_privacy():
+    for adversary, lap, tau, exp3 in (("deterministic", 18_744, 16_982, 1_765), ("stochastic", 8_682, 8_291, 1_740)):
+        for algorithm, said in (("dp_exp3_lap", lap), ("exp3_tau", tau), ("exp3", exp3)):
+            (found,) = finals("fig1_equal_privacy", algorithm, adversary=adversary)
+            assert round(found) == said and f"{said:,}" in README
+    adversaries = ("deterministic", "stochastic", "fully_oblivious", "oblivious", "switching_costs")
+    for adversary in adversaries:
+        assert finals("fig1_equal_privacy", "exp3_tau", adversary=adversary) <= finals(
+            "fig1_equal_privacy", "dp_exp3_lap", adversary=adversary
+        )
+        for epsilon in ("0.5", "1", "2", "5", "10", "20", "50", "100", "300"):
+            at = {"adversary": adversary, "epsilon": epsilon}
+            assert finals("frontier", "dp_lambda_lap", **at) < finals("frontier", "dp_exp3_lap", **at)
+    assert round(finals("fig1_equal_privacy", "exp3_tau", adversary="switching_costs")[0]) == 891
+    assert round(2**18 * 0.05 * 3 / 4) == 9830
+
+
+def test_the_ledger_of_the_readme_is_what_is_printed(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    printed = CliRunner().invoke(app, ["privacy", "configs/fig1.yaml"]).stdout
+    for part in block("", "ε at most").split("...\n"):
+        assert part.strip() in printed

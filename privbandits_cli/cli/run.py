@@ -41,10 +41,18 @@ class Stop:
     def __init__(self) -> None:
         self.number = 0
         self.waiting = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._note)
+
+    def __enter__(self) -> "Stop":
+        self.before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if self.number:  # asked twice: at once, then
+            os._exit(self.code)
         self.number = number
         if self.waiting:
             raise Stopped
@@ -98,31 +106,29 @@ def run(
     from privbandits_cli.engine.store import Busy, Store
     from privbandits_cli.experiment.plan import make_plan
 
-    plan = make_plan(load_config(config, overrides or [], smoke, as_json))
-    jobs = jobs or runner.cores()
-    store = Store(results / plan.name)
-    if dry_run:
-        if not fresh:
-            store.open(plan, clean=False)
-        facts = pipeline.forecast(plan, store, jobs)
-        print(json.dumps(facts, ensure_ascii=False)) if as_json else terminal.print_forecast(facts)
-        return
-    stop = Stop()
-    try:
-        with store.locked():
-            store.open(plan, fresh)
-            raise typer.Exit(_run(plan, store, stop, jobs, engine, fail_fast, quiet, as_json))
-    except Busy as error:
-        raise fail(f"{error}; wait for it, or give --results another folder") from error
-    except OSError as error:
-        raise fail(
-            f"{error.filename or store.folder}: {error.strerror}; what is finished is kept, run again"
-        ) from error
-    except Stopped:
-        total = len(plan.curves) * plan.trials
-        kept = f"{_kept(plan, store)}/{total} trials are kept"
-        print(f"\nstopped: {kept}; the same command goes on from there", file=sys.stderr, flush=True)
-        os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash
+    with Stop() as stop:
+        plan = make_plan(load_config(config, overrides or [], smoke, as_json))
+        jobs = jobs or runner.cores()
+        store = Store(results / plan.name)
+        if dry_run:
+            if not fresh:
+                store.open(plan, clean=False)
+            facts = pipeline.forecast(plan, store, jobs)
+            print(json.dumps(facts, ensure_ascii=False)) if as_json else terminal.print_forecast(facts)
+            return
+        try:
+            with store.locked():
+                store.open(plan, fresh)
+                raise typer.Exit(_run(plan, store, stop, jobs, engine, fail_fast, quiet, as_json))
+        except Busy as error:
+            raise fail(f"{error}; wait for it, or give --results another folder") from error
+        except OSError as error:
+            where = error.filename or store.folder
+            raise fail(f"{where}: {error.strerror}; what is finished is kept, run again") from error
+        except Stopped:
+            kept = f"{_kept(plan, store)}/{len(plan.curves) * plan.trials} trials are kept"
+            print(f"\nstopped: {kept}; the same command goes on from there", file=sys.stderr, flush=True)
+            os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash
 
 
 def _run(
