@@ -19,7 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def block(language, containing):
-    return next(b for b in re.findall(rf"```{language}\n(.*?)```", README, re.S) if containing in b)
+    code = [part.partition("\n") for part in README.split("\n```")[1::2]]  # between every second pair of fences
+    return next(text + "\n" for opening, _, text in code if opening == language and containing in text)
 
 
 @pytest.fixture
@@ -63,15 +64,15 @@ def test_the_table_of_the_readme_is_the_committed_csv():
         assert f"| {label} | {cells} |" in README
 
 
-@pytest.mark.parametrize(("name", "trials"), [("fig1", 10_800), ("fig1_equal_privacy", 10_800), ("frontier", 28_200)])
+@pytest.mark.parametrize(("name", "trials"), [("fig1", 10_800), ("fig1_equal_privacy", 10_800), ("frontier", 16_800)])
 def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     import hashlib
 
     folder = ROOT / "results" / name
     made = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert made["complete"] and made["trials"]["done"] == trials and not made["other_source_hashes"]
-    for name in ("summary.csv", "final.csv"):
-        assert made["sha256"][name] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    for table in ("summary.csv", "final.csv"):
+        assert made["sha256"][table] == hashlib.sha256((folder / table).read_bytes()).hexdigest()
     assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / f"{name}.yaml").resolved()))
 
 
@@ -133,7 +134,7 @@ def test_what_the_readme_says_of_equal_privacy():
         assert finals("fig1_equal_privacy", "exp3_tau", adversary=adversary) <= finals(
             "fig1_equal_privacy", "dp_exp3_lap", adversary=adversary
         )
-        for epsilon in ("0.5", "1", "2", "5", "10", "20", "50", "100", "300"):
+        for epsilon in ("1", "5", "20", "100", "300"):
             at = {"adversary": adversary, "epsilon": epsilon}
             assert finals("frontier", "dp_lambda_lap", **at) < finals("frontier", "dp_exp3_lap", **at)
     assert round(finals("fig1_equal_privacy", "exp3_tau", adversary="switching_costs")[0]) == 891

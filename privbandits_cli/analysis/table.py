@@ -76,7 +76,7 @@ def read(folder: Path, bounds: bool = False) -> Table:
     panels: dict[str, list[list[Row]]] = {}
     for curve in _curves(rows):
         adversary = json.loads(curve[0]["parameters"])["adversary"]
-        panels.setdefault(_panel_title(adversary), []).append(curve)
+        panels.setdefault(_panel_title(curve[0]["adversary"], adversary), []).append(curve)
     if against:
         lines = {title: _swept_lines(curves, against, bars) for title, curves in panels.items()}
     else:
@@ -99,17 +99,17 @@ def _curves(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """The rows of each curve, in the file's order."""
     found: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault((row["label"], row["parameters"]), []).append(row)
+        found.setdefault((row["adversary"], row["label"], row["parameters"]), []).append(row)
     yield from found.values()
 
 
-def _panel_title(adversary: Mapping[str, Any]) -> str:
-    if "label" in adversary:
-        return str(adversary["label"])
+def _panel_title(name: str, parameters: Mapping[str, Any]) -> str:
+    if "label" in parameters:
+        return str(parameters["label"])
     try:
-        return registry.find("adversaries", adversary["name"]).display
+        return registry.find("adversaries", name).display
     except KeyError:
-        return str(adversary["name"])
+        return name
 
 
 def _swept_lines(curves: list[list[Row]], against: str, bars: str) -> list[Line]:
@@ -154,14 +154,15 @@ def _line(rows: list[Row], x: str, bars: str, setting: Setting | None) -> Line:
         below=np.maximum(below, 0),
         above=np.maximum(above, 0),
         trials=min(int(row["trials"]) for row in rows),
-        bound=None if setting is None else _bound(json.loads(rows[0]["parameters"]), column(x), setting),
+        bound=None if setting is None else _bound(rows[0], column(x), setting),
     )
 
 
-def _bound(parameters: dict[str, Any], rounds: Floats, setting: Setting) -> Floats | None:
+def _bound(row: Row, rounds: Floats, setting: Setting) -> Floats | None:
     """The algorithm's regret bound against the adversary's memory, where a theorem speaks."""
-    adversary = {k: v for k, v in parameters["adversary"].items() if k != "label"}
-    opponent = registry.rebuilt("adversaries", adversary)
-    algorithm = registry.rebuilt("algorithms", parameters["algorithm"])
+    parameters = json.loads(row["parameters"])
+    parameters["adversary"].pop("label", None)
+    opponent = registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
+    algorithm = registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
     return algorithm.regret_bound(rounds, setting, memory=opponent.reaction()[0])

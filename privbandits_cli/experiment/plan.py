@@ -30,11 +30,14 @@ class Curve:
     key: str  # hash of all that determines its numbers, but for the trials
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of both, without those that are not set."""
+        """The parameters of both, without those that are not set, and without the names: the CSVs have these."""
         sides = {"adversary": self.adversary.described(), "algorithm": self.algorithm.described()}
+        told = {
+            side: {k: v for k, v in values.items() if v is not None and k != "name"} for side, values in sides.items()
+        }
         if self.adversary_label:
-            sides["adversary"]["label"] = self.adversary_label
-        return {side: {k: v for k, v in values.items() if v is not None} for side, values in sides.items()}
+            told["adversary"]["label"] = self.adversary_label
+        return told
 
 
 @dataclass(frozen=True)
