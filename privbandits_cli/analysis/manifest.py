@@ -112,13 +112,14 @@ def recorded(folder: Path) -> dict[str, Any]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit, and whether a file of this folder differs from it; None outside a checkout."""
+    """Commit, and whether a file of this folder differs from it; None where git does not track the folder."""
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(folder), *words]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", str(folder / "__init__.py"))  # installed inside another project: not ours
         commit = git("rev-parse", "HEAD")
         return {"commit": commit, "dirty": bool(git("status", "--porcelain", "--", str(folder)))}
     except (OSError, subprocess.SubprocessError):
