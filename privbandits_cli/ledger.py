@@ -37,10 +37,14 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     lower = max(below, default=None)
     notes = algorithm.caveats(setting)
     if best is not None and best.epsilon > MEANINGLESS:
-        notes = [f"ε = {best.epsilon:.4g} means no protection: one gain may change a likelihood e^ε-fold.", *notes]
+        notes = [
+            f"ε = {best.epsilon:.4g} promises no protection: it lets one gain change a likelihood e^ε-fold.",
+            *notes,
+        ]
     return {
         "delta": at,
         "leading": None if best is None else dict(vars(best)),
+        "mechanism": algorithm.mechanism(),
         "upper": None if best is None else best.epsilon,
         "lower": lower,
         "bounds": [dict(vars(bound)) for bound in bounds],
@@ -58,6 +62,8 @@ def tune(name: str, base: str | None, epsilon: float, delta: float, setting: Set
         raise KeyError(f"unknown algorithm '{name}'" + suggestion(name, registry.names("algorithms")))
     model = registry.find("algorithms", name)
     assert issubclass(model, Algorithm)
+    if base is not None and base not in registry.names("algorithms"):
+        raise KeyError(f"unknown base '{base}'" + suggestion(base, registry.names("algorithms")))
     given = {} if base is None else {"base": registry.find("algorithms", base)()}
     found = model.for_epsilon(epsilon, delta, given)
     if not found:

@@ -144,10 +144,16 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """What brackets the truth, a line per algorithm; then each bound, and what a reader should know."""
     console = stdout()
     rows = [
-        [block["algorithm"], _number(block["upper"]), _number(block["lower"]), f"{block['delta']:.3g}"]
+        [
+            block["algorithm"],
+            block["mechanism"],
+            _number(block["upper"]),
+            _number(block["lower"]),
+            f"{block['delta']:.3g}",
+        ]
         for block in blocks
     ]
-    console.print(table(["", "ε at most", "at least", "at δ"], rows))
+    console.print(table(["", "", "ε at most", "at least", "at δ"], rows, text=2))
     for block in blocks:
         print(f"\n{block['algorithm']}")
         if block["bounds"]:
@@ -155,8 +161,10 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
             print(_filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
         for bound in block["bounds"]:
             sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
-            print(f"  ε {sign} {_number(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}")
-        for note in block["notes"] or ["Nothing is promised of its privacy."]:
+            line = f"ε {sign} {_number(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
+            print(_filled(line, "  ", " " * 36))
+        nothing = [] if block["bounds"] else ["Nothing is promised of its privacy."]
+        for note in nothing + block["notes"]:
             print(_filled(f"- {note}", "  ", "    "))
 
 
@@ -173,6 +181,7 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
         for row in rows
     ]
     stdout().print(table(["", "proved ε", "δ", "regret, oblivious", "regret, switching costs"], cells))
+    print("\nregret: the theorems' bounds; certified is the least against switching costs where one speaks of these")
     for row in rows:
         print(f"\n{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}")
 
@@ -194,26 +203,19 @@ def _filled(text: str, indent: str, further: str | None = None) -> str:
 def print_audits(rows: list[dict[str, Any]]) -> None:
     """Verdicts with what they rest on."""
     cells = [
-        [
-            row["algorithm"],
-            row["verdict"],
-            _number(row["epsilon_seen"]),
-            _number(row["refutable"]),
-            f"{row['cost']:,}",
-        ]
+        [row["algorithm"], row["verdict"], _number(row["epsilon_seen"]), _number(row["refutable"]), f"{row['cost']:,}"]
         for row in rows
     ]
-    stdout().print(table(["", "verdict", "ε seen ≥", "refutable ε", "cost"], cells, text=2))
+    stdout().print(table(["", "verdict", "ε seen", "refutable", "cost"], cells, text=2))
     for row in rows:
         print()
         print(_filled(f"{row['algorithm']}: {row['verdict']}", ""))
         print(_filled(f"claim: {row['claim']}", "  ", "    "))
         print(_filled(f"found: {row['found']}", "  ", "    "))
     print()
-    print(
-        _filled(
-            "ε seen: a 95 % lower limit. Refutable ε: the least true ε for which this budget would have refuted "
-            "the claim; - where counting cannot. An audit can refute a claim; it cannot prove one.",
-            "",
-        )
+    notes = (
+        "ε seen: a lower limit at 95 %, at the claim's δ. refutable: the least true ε, at that δ and on that game, for "
+        "which this budget would have refuted the claim; - where counting cannot. cost: observations used. "
+        "An audit can refute a claim; it cannot prove one."
     )
+    print(_filled(notes, ""))

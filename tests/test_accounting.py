@@ -194,13 +194,16 @@ def test_limits():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: composition.basic(-1, 2), "epsilon0 must not be negative, got -1"),
-        (lambda: composition.basic(1, 0), "k must be at least 1, got 0"),
+        (lambda: composition.basic(-1, 2), r"epsilon0 must lie in \[0, 500\], got -1"),
+        (lambda: composition.basic(1, 0), "k must be a whole number from 1 up, got 0"),
         (lambda: composition.optimal(1, 2, 0.0), r"delta must lie in \(0, 1\), got 0"),
         (lambda: composition.advanced(1, 2, 1.0), r"delta must lie in \(0, 1\), got 1"),
         (lambda: composition.optimal(math.nan, 2, 0.1), "got nan"),
         (lambda: bounded_range.composed(1, 2, 2.0), "got 2"),
         (lambda: bounded_range.divergence(1, np.array([1.0])), "alpha must exceed 1"),
+        (lambda: composition.basic(math.inf, 2), "got inf"),
+        (lambda: composition.optimal(1.0, 2.5, 0.1), "got 2.5"),
+        (lambda: composition.zcdp(-1.0, 0.1), "rho must not be negative"),
         (lambda: ExponentialWeights(0.0, 4, 10), "no EXP3"),
         (lambda: ExponentialWeights(0.1, 4, 10, 1.5), "no EXP3"),
         (lambda: Guarantee(-1.0, 0.0, "x", "paper"), "negative"),
@@ -383,13 +386,24 @@ def test_wrappers_account_for_their_bases():
     assert make("mini_batch", tau=10, base=make("tsallis_inf")).tuned(setting).guarantee(setting) is None
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 4.0, 100.0])
-def test_certified_tau_is_the_least_that_fits(epsilon):
-    setting = Setting(T, K)
-    found = make("exp3_tau", tau="certified", epsilon=epsilon, delta=1e-6).tuned(setting)
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 4.0, 20.0, 300.0])
+@pytest.mark.parametrize(("horizon", "n_arms", "delta"), [(T, K, 1e-6), (64_750, 6, 2e-4)])
+def test_certified_tau_has_the_least_bound_of_those_that_fit(epsilon, horizon, n_arms, delta):
+    setting, end = Setting(horizon, n_arms), np.array([float(horizon)])
+    found = make("exp3_tau", tau="certified", epsilon=epsilon, delta=delta).tuned(setting)
     assert found.guarantee(setting).epsilon <= epsilon
-    if found.tau > 19:  # Corollary 3.2's, the best where privacy does not bind
-        assert make("exp3_tau", tau=found.tau - 1, delta=1e-6).tuned(setting).guarantee(setting).epsilon > epsilon
+    least = found.regret_bound(end, setting, memory=1)[0]
+    for tau in {2, 5, 10, 19, 31, 60, 111, 300, found.tau - 1, found.tau + 1}:
+        other = make("exp3_tau", tau=max(2, tau), delta=delta).tuned(setting)
+        fits = other.guarantee(setting).epsilon <= epsilon
+        assert not fits or other.regret_bound(end, setting, memory=1)[0] >= least - 1e-9, tau
+
+
+def test_rejected_rounds_count_in_the_bound_at_threshold_zero():
+    setting, end = Setting(T, K), np.array([float(T)])
+    everything = make("dp_exp3_lap", epsilon=10.0, b=0.0).tuned(setting).regret_bound(end, setting)[0]
+    assert everything > 2 * T * K
+    assert make("dp_exp3_lap", epsilon=math.inf).tuned(setting).regret_bound(end, setting)[0] == pytest.approx(3160.857)
 
 
 def test_least_bound_threshold_is_the_least():

@@ -57,6 +57,25 @@ def test_what_promises_nothing_is_not_auditable():
         assert found.verdict == "NOT AUDITABLE" and found.found
 
 
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("exp3", {"gamma": 1.0}),
+        ("exp3_tau", {"tau": 100_000}),
+        ("dp_exp3_lap", {"epsilon": math.inf}),
+        ("mini_batch", {"tau": 3, "base": make("exp3_tau", tau=3)}),
+        ("mini_batch", {"tau": 3, "base": make("dp_exp3_lap", epsilon=1.0)}),
+    ],
+)
+def test_games_without_a_canary_are_not_auditable(name, own):
+    assert audit(make(name, **own).tuned(SETTING), SETTING, budget=2**14).verdict == "NOT AUDITABLE"
+
+
+@pytest.mark.parametrize("epsilon", [400.0, 1000.0])
+def test_huge_claims_do_not_overflow(epsilon):
+    assert audit(make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING), SETTING, budget=2**14).verdict == "CONSISTENT"
+
+
 # ------------------------------------------------------------------------------------------- evidence
 
 
@@ -104,9 +123,12 @@ def test_limits_from_guesses_are_wrong_at_most_alpha_often():
 
 def test_conformance_is_a_p_value_and_sees_five_percent():
     rng = np.random.default_rng(5)
-    p = [evidence.conformance(rng.laplace(size=1000), 1.0) for _ in range(400)]
-    assert stats.kstest(p, "uniform").pvalue > 1e-4
+    p = np.array([evidence.conformance(rng.laplace(size=1000), 1.0) for _ in range(400)])
+    assert (p < 0.05).sum() <= stats.binom.ppf(1 - 1e-6, 400, 0.05)
     assert evidence.conformance(0.95 * rng.laplace(size=20_000), 1.0) < 1e-3
+    for wrong in (rng.uniform(-2, 2, 20_000), np.abs(rng.laplace(size=20_000)), np.sign(rng.normal(size=20_000))):
+        assert evidence.conformance(wrong, 1.0) < 1e-6  # the right mean size, another law
+    assert evidence.conformance(np.repeat(rng.laplace(size=10_000), 2), 1.0) < 1e-6  # each for two rounds
     assert evidence.conformance(np.zeros(10), 0.0) == 1.0 and evidence.conformance(np.ones(10), 0.0) == 0.0
 
 

@@ -242,10 +242,14 @@ def test_dry_run_of_fresh_counts_everything(small, ran):
 
 def test_privacy(tmp_path):
     text = call("privacy", ROOT / "configs" / "fig1.yaml").stdout
-    assert max(map(len, text.splitlines())) <= 90
-    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines()[1:4]}
+    assert max(map(len, text.splitlines())) <= 80
+    lines = {line.split()[0]: line.split()[-3:] for line in text.splitlines()[1:4]}
     assert lines["DP-EXP3-Lap"] == ["243.3", "243.3", "1.46e-11"] and lines["EXP3-τ"] == ["25.72", "0.8241", "1.46e-11"]
     assert "scale 0.00411" in text and "no protection" in text
+    odd = call(
+        "privacy", ROOT / "configs" / "fig1.yaml", "algorithms[1].epsilon=.inf", "--delta", "1e-320", "--json"
+    ).stdout
+    assert "Infinity" not in odd and json.loads(odd)[1]["upper"] == "inf"
     blocks = json.loads(call("privacy", ROOT / "configs" / "fig1.yaml", "--delta", "1e-5", "--json").stdout)
     assert [block["delta"] for block in blocks] == [1e-5] * 3
     assert all(bound["source"] and bound["status"] for block in blocks for bound in block["bounds"])
@@ -259,6 +263,7 @@ def test_tune():
     assert "certified: {name: dp_exp3_lap, epsilon: 1.0" in call("tune", "dp_exp3_lap", "--epsilon", "1").stdout
     assert "--base" in call("tune", "mini_batch", "--epsilon", "1").stderr
     assert call("tune", "dp_lambda_lap", "--epsilon", "1", "--base", "tsallis_inf").exit_code == 0
+    assert "unknown base" in call("tune", "mini_batch", "--epsilon", "1", "--base", "nope").stderr
     for words in (["exp3", "--epsilon", "1"], ["nonsense", "--epsilon", "1"], ["exp3_tau", "--epsilon", "0"]):
         assert call("tune", *words).exit_code == 2
     assert "no block length" in call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000").stderr
@@ -286,3 +291,7 @@ def test_audit(small, monkeypatch):
     }
     monkeypatch.setattr(inspection, "audit_experiment", lambda *_: [row])
     assert call("audit", small).exit_code == 4
+    monkeypatch.setattr(inspection, "audit_mutants", lambda *_: [row | {"verdict": "missed"}])
+    assert call("audit", "--mutants").exit_code == 1
+    monkeypatch.setattr(inspection, "audit_mutants", lambda *_: [row | {"verdict": "caught"}])
+    assert call("audit", "--mutants").exit_code == 0

@@ -15,10 +15,10 @@ Floats = NDArray[np.float64]
 
 def check(epsilon0: float, k: int, delta: float | None = None) -> None:
     """Refuse what no theorem covers."""
-    if not epsilon0 >= 0:
-        raise ValueError(f"epsilon0 must not be negative, got {epsilon0}")
-    if k < 1:
-        raise ValueError(f"k must be at least 1, got {k}")
+    if not 0 <= epsilon0 <= 500:
+        raise ValueError(f"epsilon0 must lie in [0, 500], got {epsilon0}")
+    if k < 1 or k != int(k):
+        raise ValueError(f"k must be a whole number from 1 up, got {k}")
     if delta is not None and not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta}")
 
@@ -32,13 +32,13 @@ def basic(epsilon0: float, k: int) -> float:
 def advanced(epsilon0: float, k: int, delta: float) -> float:
     """√(2k ln(1/δ)) ε0 + k ε0 (e^ε0 - 1) (Dwork, Rothblum & Vadhan 2010, Theorem III.3)."""
     check(epsilon0, k, delta)
-    return math.sqrt(2 * k * math.log(1 / delta)) * epsilon0 + k * epsilon0 * math.expm1(epsilon0)
+    return math.sqrt(-2 * k * math.log(delta)) * epsilon0 + k * epsilon0 * math.expm1(epsilon0)
 
 
 def advanced_tight(epsilon0: float, k: int, delta: float) -> float:
     """The same with the exact mean loss ε0 tanh(ε0/2) of randomised response in place of ε0 (e^ε0 - 1)."""
     check(epsilon0, k, delta)
-    return math.sqrt(2 * k * math.log(1 / delta)) * epsilon0 + k * epsilon0 * math.tanh(epsilon0 / 2)
+    return math.sqrt(-2 * k * math.log(delta)) * epsilon0 + k * epsilon0 * math.tanh(epsilon0 / 2)
 
 
 def optimal_delta(epsilon0: float, k: int, epsilon: float) -> float:
@@ -75,8 +75,10 @@ def solve(delta_of: Callable[[float], float], delta: float, most: float) -> floa
 
 def zcdp(rho: float, delta: float) -> float:
     """ρ + 2 √(ρ ln(1/δ)) for ρ-zero-concentrated privacy (Bun & Steinke 2016, Proposition 1.3)."""
-    check(rho, 1, delta)
-    return rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    check(0.0, 1, delta)
+    if not rho >= 0:
+        raise ValueError(f"rho must not be negative, got {rho}")
+    return rho + 2 * math.sqrt(-rho * math.log(delta))
 
 
 def renyi(divergence: Callable[[Floats], Floats], delta: float) -> float:

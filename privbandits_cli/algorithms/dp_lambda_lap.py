@@ -80,6 +80,9 @@ class Parameters(bandit.Algorithm):
             Guarantee(seen, delta, "attack: the sign of one noisy gain", "exact", lower=True, view=view),
         ]
 
+    def mechanism(self) -> str:
+        return f"Laplace noise of scale {1 / self._epsilon():.4g}"
+
     def tap(self) -> Literal["arms", "release"] | None:
         return "release"
 
@@ -106,7 +109,7 @@ class Parameters(bandit.Algorithm):
             return None
         assert isinstance(self.b, float), "tune the parameters first"
         epsilon = self._epsilon()
-        rejected = 2 * rounds * setting.n_arms * math.exp(-epsilon * self.b) if self.b > 0 else 0.0
+        rejected = 0.0 if math.isinf(epsilon) else 2 * rounds * setting.n_arms * math.exp(-epsilon * self.b)
         return (2 * self.b + 1) * base + rejected + np.sqrt(32 * rounds) / epsilon
 
     def _epsilon(self) -> float:

@@ -56,7 +56,7 @@ class Parameters(bandit.Algorithm):
             Guarantee(optimal(one, k, delta), delta, "Lemma A, optimal composition", "proved"),
             Guarantee(bounded_range.composed(one, k, delta), delta, RANGED, "proved"),
             Guarantee(searched(game, delta), delta, "constants of one draw searched, unproved", "numeric"),
-            Guarantee(attack(game, delta), delta, "attack: canary on a rare arm, then silence", "exact", lower=True),
+            Guarantee(attack(game, delta), delta, "attack: canary on a rare arm, ideal prefix", "exact", lower=True),
             Guarantee(pure_attack(game), 0.0, "attack, at δ = 0: the canary's arm replayed", "exact", lower=True),
         ]
 
@@ -81,7 +81,7 @@ class Parameters(bandit.Algorithm):
         assert self.gamma is not None
         horizon, n_arms = setting
         gamma = self.gamma
-        exploited = (1 - gamma) * horizon + math.sqrt(horizon * math.log(1 / delta) / 2)
+        exploited = (1 - gamma) * horizon + math.sqrt(-horizon * math.log(delta) / 2)
         return [
             Guarantee(2 * horizon, 0.0, "Theorem 3.3, first term", "paper"),
             Guarantee(horizon * math.log((n_arms * (1 - gamma) + gamma) / gamma), 0.0, "Theorem 3.3, second", "paper"),

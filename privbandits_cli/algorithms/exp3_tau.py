@@ -50,4 +50,4 @@ def theorem_3_5(setting: Setting, tau: object, delta: float) -> float:
     """4T/τ³ + √(8 ln(1/δ) T/τ³): the paper's ε of EXP3-τ at δ, in nats."""
     assert isinstance(tau, int), "tune the parameters first"
     x = setting.horizon / tau**3
-    return 4 * x + math.sqrt(8 * math.log(1 / delta) * x)
+    return 4 * x + math.sqrt(-8 * math.log(delta) * x)

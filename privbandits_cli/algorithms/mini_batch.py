@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
@@ -67,7 +68,7 @@ class Parameters(bandit.Algorithm):
             cube = horizon / (7 * n_arms * math.log(n_arms))
         else:
             assert self.epsilon is not None
-            epsilon, log_delta = self.epsilon, math.log(1 / delta)
+            epsilon, log_delta = self.epsilon, -math.log(delta)
             if rule == "corollary_3.3_printed":
                 cube = horizon * (4 * epsilon + 2 * log_delta) / epsilon**2
             else:
@@ -79,16 +80,24 @@ class Parameters(bandit.Algorithm):
     def _certified(self, setting: Setting) -> Self:
         """The τ of the least regret bound against switching costs among those whose proved ε is small enough.
 
-        The proved ε falls with τ, so the least such τ is found by bisection; the bound is convex in τ and least
-        at Corollary 3.2's, so that one is taken if it is private enough.
+        The proved ε falls with τ, so the least such τ is found by bisection; the bound is convex in τ, so its least
+        value from there on is, too, by the sign of its steps.
         """
         assert self.epsilon is not None
-        most = int(setting.horizon)
-        asked = self.epsilon
+        most, asked = int(setting.horizon), self.epsilon
         if self._costs(most, setting) > asked:
             return self._with(most + 1, setting)  # no block length is private enough; `faults` says so
         least = bisect.bisect_left(range(1, most), True, key=lambda tau: self._costs(tau, setting) <= asked) + 1
-        return self._with(min(most, max(least, self._rule("corollary_3.2", 1.0, setting))), setting)
+        rises = bisect.bisect_left(
+            range(least, most), True, key=lambda tau: self._loses(tau + 1, setting) >= self._loses(tau, setting)
+        )
+        return self._with(least + rises, setting)
+
+    def _loses(self, tau: int, setting: Setting) -> float:
+        """The bound on the regret of blocks of tau rounds against switching costs, at the horizon."""
+        ready = self._with(tau, setting)
+        bound = ready.regret_bound(np.array([setting.horizon]), setting, memory=1)
+        return math.inf if bound is None and tau == 1 else float(tau) if bound is None else float(bound[0])
 
     def _costs(self, tau: int, setting: Setting) -> float:
         """The ε that is proved of blocks of tau rounds."""
@@ -117,6 +126,10 @@ class Parameters(bandit.Algorithm):
         """The base's, which sees T/τ averages that one round changes by at most 1/τ."""
         assert isinstance(self.tau, int)
         return self.base.bounds(self.inner(setting), delta, sensitivity / self.tau)
+
+    def mechanism(self) -> str:
+        inner = self.base.mechanism()
+        return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
     def tap(self) -> Literal["arms", "release"] | None:
         return "arms" if self.base.tap() == "arms" else None

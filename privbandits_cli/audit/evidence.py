@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+LARGEST = 50.0  # an ε that no count reaches: a run would need e^50 rounds
+
 
 @dataclass(frozen=True)
 class Event:
@@ -49,8 +51,8 @@ def best_event(x: Floats, y: Floats, epsilon: float, delta: float) -> Event:
 
 def _growth(p: float, q: float, epsilon: float, delta: float) -> float:
     """How fast a bet on an event with these frequencies grows: mean over sd of its gain, one more count of doubt."""
-    gain = p - math.exp(epsilon) * q - delta
-    return gain / math.sqrt(p + math.exp(2 * epsilon) * q + 1e-9)
+    odds = math.exp(min(epsilon, LARGEST))
+    return (p - odds * q - delta) / math.sqrt(p + odds**2 * q + 1e-9)
 
 
 def bet(x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, delta: float, alpha: float) -> int | None:
@@ -60,6 +62,8 @@ def bet(x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, de
     [0, 1/(e^ε + δ)): under the claim a supermartingale, so it reaches 1/α with probability at most α, whenever one
     stops (Ville). λ follows the growth-rate-optimal mean over mean square of the past.
     """
+    if epsilon > LARGEST:
+        return None  # no run is long enough
     z = x_hits - math.exp(epsilon) * y_hits - delta
     most = 0.5 / (math.exp(epsilon) + delta)
     before = np.arange(len(z))
@@ -110,7 +114,7 @@ def refutable(n: int, p: float, epsilon: float, delta: float, alpha: float) -> f
         grown = sum(a * b * math.log1p(stake * z) for (a, b), z in zip(outcomes, gains, strict=True))
         return n * grown - math.log(1 / alpha)
 
-    most = 50.0
+    most = LARGEST
     if epsilon >= most or p <= delta or growth(most) < 0:
         return None
     return float(optimize.brentq(growth, epsilon, most))
@@ -126,14 +130,24 @@ def epsilon_from_guesses(right: int, guesses: int, alpha: float) -> float:
 
 
 def conformance(noise: Floats, scale: float) -> float:
-    """The p-value of noise as Laplace of this scale: Σ|noise| has the law Gamma(n, scale). Two-sided."""
+    """The p-value of noise as independent Laplace noise of this scale: the least of three, times three.
+
+    Its size: Σ|noise| has the law Gamma(n, scale), two-sided; its shape: Kolmogorov and Smirnov; its freshness:
+    how many pairs of rounds have noise that is equal but for rounding, where independent noise has next to none.
+    """
     from scipy import stats
 
     if scale == 0:
         return float(np.all(noise == 0))
     law = stats.gamma(len(noise), scale=scale)
     total = float(np.abs(noise).sum())
-    return min(1.0, 2 * min(float(law.cdf(total)), float(law.sf(total))))
+    size = 2 * min(float(law.cdf(total)), float(law.sf(total)))
+    shape = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)
+    width = max(1e-12 * scale, 4e-16)
+    equal = int(np.sum(np.diff(np.sort(noise)) < width))
+    expected = len(noise) ** 2 * width / (4 * scale)  # ∫ density² = 1/(4 scale)
+    fresh = float(stats.poisson.sf(equal - 1, expected)) if equal else 1.0
+    return min(1.0, 3 * min(size, shape, fresh))
 
 
 def binomial_conformance(hits: int, n: int, p: float) -> float:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli import registry
-from privbandits_cli.audit.auditor import Audit, Steps, Test, audit
+from privbandits_cli.audit.auditor import audit
+from privbandits_cli.audit.verdict import Audit, Steps, Test
 from privbandits_cli.games.bandit import STEPS, Algorithm, Draws, Setting, composition, steps
 from privbandits_cli.jit import Record, Records, compile_step, record
 
@@ -41,6 +42,24 @@ def one_noise(state: Record, gain: float, rng: Draws) -> float:
         state.kept = state.scale * rng.laplace
     noisy: float = gain + state.kept
     return noisy
+
+
+def noise_for_two(state: Record, gain: float, rng: Draws) -> float:
+    """Each noise serves two rounds."""
+    if state.kept == 0.0:
+        state.kept = state.scale * rng.laplace
+        noisy: float = gain + state.kept
+    else:
+        noisy = gain + state.kept
+        state.kept = 0.0
+    return noisy
+
+
+def true_gain(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The base is fed the gain itself; the noise only decides whether."""
+    noisy = gain + state.scale * rng.laplace
+    if -state.b <= noisy <= state.b + 1.0:
+        base_update(state.wrapped, arm, (gain + state.b) / (2.0 * state.b + 1.0), rng)
 
 
 def doubled_rate(state: Record, arm: int, gain: float, rng: Draws) -> None:
@@ -100,7 +119,7 @@ class Mutant:
         """The audit of this mutant, against the claim of the algorithm that it is taken for."""
         parameters = CORRECT[self.algorithm]().tuned(setting)
         state = parameters.state(setting)
-        if self.broken is one_noise:
+        if self.broken in (one_noise, noise_for_two):
             state = with_field(state, "kept", 0.0)
         return audit(parameters, setting, alpha, budget, seed, self.mutated(parameters), state, test)
 
@@ -144,6 +163,8 @@ MUTANTS = (
     Mutant("no noise", "dp_exp3_lap", "released", no_noise),
     Mutant("sensitivity halved", "dp_exp3_lap", "released", twice_the_gain),
     Mutant("noise reused", "dp_exp3_lap", "released", one_noise),
+    Mutant("noise kept for two rounds", "dp_exp3_lap", "released", noise_for_two),
+    Mutant("base fed the true gain", "dp_exp3_lap", "update", true_gain),
     Mutant("learning rate doubled", "exp3", "update", doubled_rate),
     Mutant("floor missing", "exp3", "choose", no_floor),
     Mutant("losses for gains", "exp3", "update", losses),

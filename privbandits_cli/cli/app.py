@@ -1,6 +1,7 @@
 """The Typer application, and what its commands share."""
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -69,7 +70,7 @@ def load_config(config: Path, overrides: list[str], smoke: bool, as_json: bool) 
 
 def _refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
     if as_json:
-        print(json.dumps({"faults": error.faults}, ensure_ascii=False))
+        print(dumps({"faults": error.faults}))
     n = len(error.faults)
     return fail(*error.faults, f"{n} fault{'s' if n > 1 else ''}; nothing was run or written")
 
@@ -80,3 +81,16 @@ def complete_name(incomplete: str) -> list[str]:
 
     names = registry.names("algorithms") + registry.names("adversaries")
     return [name for name in names if name.startswith(incomplete)]
+
+
+def dumps(data: object) -> str:
+    """JSON on one line; what JSON has no number for becomes text."""
+    return json.dumps(_sayable(data), ensure_ascii=False, allow_nan=False)
+
+
+def _sayable(data: object) -> object:
+    if isinstance(data, dict):
+        return {key: _sayable(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_sayable(value) for value in data]
+    return str(data) if isinstance(data, float) and not math.isfinite(data) else data

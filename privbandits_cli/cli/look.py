@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import USAGE, app, complete_name, fail
+from privbandits_cli.cli.app import USAGE, app, complete_name, dumps, fail
 
 
 class Kind(StrEnum):
@@ -65,7 +65,7 @@ def list_(
 
     found = catalogue(kind.value)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(dumps(found))
     else:
         rows = [[entry["name"], entry["line"]] for entry in found]
         terminal.stdout().print(terminal.table(["name", ""], rows, text=2))
@@ -95,7 +95,7 @@ def show(
         facts = describe.facts(name, Setting(horizon, arms))
     except KeyError as error:
         raise fail(str(error.args[0])) from error
-    print(json.dumps(facts, ensure_ascii=False) if as_json else describe.text(facts))
+    print(dumps(facts) if as_json else describe.text(facts))
 
 
 @app.command()
@@ -118,7 +118,7 @@ def validate(
         except ConfigError as error:
             faults[str(config)] = error.faults
     if as_json:
-        print(json.dumps(faults, ensure_ascii=False))
+        print(dumps(faults))
     for config_name, found in faults.items():
         if found:
             print("\n".join(found), file=sys.stderr)

@@ -1,13 +1,12 @@
 """`privacy`, `tune`, `audit`: what privacy costs, what it takes to reach it, and attempts to refute it."""
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import OK, VIOLATED, app, complete_name, fail, load_config
+from privbandits_cli.cli.app import FAILED, OK, VIOLATED, app, complete_name, dumps, fail, load_config
 
 
 class Test(StrEnum):
@@ -34,7 +33,7 @@ def privacy(
     check_level("--delta", delta)
     experiment = load_config(config, overrides or [], False, as_json)
     blocks = ledger(experiment, delta)
-    print(json.dumps(blocks, ensure_ascii=False)) if as_json else terminal.print_ledger(blocks)
+    print(dumps(blocks)) if as_json else terminal.print_ledger(blocks)
 
 
 @app.command()
@@ -65,7 +64,7 @@ def tune(
         raise fail(f"{algorithm}: {first['loc'][0]}: {first['msg']}{hint}") from error
     except (KeyError, ValueError) as error:
         raise fail(str(error.args[0])) from error
-    print(json.dumps(rows, ensure_ascii=False)) if as_json else terminal.print_tuning(algorithm, rows)
+    print(dumps(rows)) if as_json else terminal.print_tuning(algorithm, rows)
 
 
 def check_level(option: str, value: float | None) -> None:
@@ -99,6 +98,7 @@ def audit(
     else:
         experiment = load_config(config, overrides or [], False, as_json)
         rows = inspection.audit_experiment(experiment, alpha, budget, seed, test.value)
-    print(json.dumps(rows, ensure_ascii=False)) if as_json else terminal.print_audits(rows)
-    found = any(row["verdict"] == "VIOLATION" for row in rows)
-    raise typer.Exit(OK if mutants or not found else VIOLATED)
+    print(dumps(rows)) if as_json else terminal.print_audits(rows)
+    if mutants:
+        raise typer.Exit(OK if all(row["verdict"] in ("caught", "passed") for row in rows) else FAILED)
+    raise typer.Exit(VIOLATED if any(row["verdict"] == "VIOLATION" for row in rows) else OK)

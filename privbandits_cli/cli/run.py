@@ -1,6 +1,5 @@
 """`privbandits run`: play an experiment, show how far it is, leave its outputs."""
 
-import json
 import os
 import signal
 import sys
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, fail, load_config
+from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail, load_config
 
 if TYPE_CHECKING:
     from privbandits_cli.engine.play import Failure, Played
@@ -114,7 +113,7 @@ def run(
             if not fresh:
                 store.open(plan, clean=False)
             facts = pipeline.forecast(plan, store, jobs)
-            print(json.dumps(facts, ensure_ascii=False)) if as_json else terminal.print_forecast(facts)
+            print(dumps(facts)) if as_json else terminal.print_forecast(facts)
             return
         try:
             with store.locked():
@@ -159,7 +158,7 @@ def _run(
         pass
     _print_failures(plan, failures)
     if as_json:
-        print(json.dumps(pipeline.result(plan, store, written), ensure_ascii=False))
+        print(dumps(pipeline.result(plan, store, written)))
     elif not quiet:
         terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder)
     return FAILED if failures else OK

@@ -100,6 +100,10 @@ class Algorithm(Parameters):
         base = getattr(self, "base", None)
         return self.private or (isinstance(base, Algorithm) and base.promises())
 
+    def mechanism(self) -> str:
+        """What makes it private, in a few words; empty where nothing does."""
+        return ""
+
     def tap(self) -> Literal["arms", "release"] | None:
         """What an audit watches: what the proof privatises. None: there is no claim to refute.
 
