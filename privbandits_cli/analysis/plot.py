@@ -121,7 +121,7 @@ def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
     else:
         axis.set_xlim(0, max(line.x[-1] for line in lines) * 1.02)
         if all((line.regret - line.below > 0).all() for line in lines):
-            axis.set_ylim(bottom=0)
+            axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])  # from 0, with room for the markers there
     if log and all((line.regret > 0).all() for line in lines):
         axis.set_yscale("log")
     for side, scale in ((axis.xaxis, axis.get_xscale()), (axis.yaxis, axis.get_yscale())):

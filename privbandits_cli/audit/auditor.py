@@ -43,7 +43,7 @@ def audit(
     if promised is None or math.isinf(promised.epsilon):
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
     if tap == "release":
-        return audit_release(bound, state, promised.epsilon, alpha, budget, seed, test)
+        return audit_release(bound, state, setting.n_arms, promised.epsilon, alpha, budget, seed, test)
     if tap == "arms":
         return audit_arms(algorithm, setting, bound, state, alpha, max(64, budget // ROUNDS_A_FORK), seed, test)
     return Audit("NOT AUDITABLE", str(promised), f"no tap is declared ({promised.source})", 0)

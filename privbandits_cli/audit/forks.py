@@ -8,7 +8,7 @@ from privbandits_cli.accounting.exponential_weights import hockey_stick, raised
 from privbandits_cli.algorithms import exp3, mini_batch
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.verdict import LEARN, SEEN, TESTS, Audit, Steps, Test, choose, compiled, update
-from privbandits_cli.games.bandit import Algorithm, Draws, Floats, Setting, composition, steps
+from privbandits_cli.games.bandit import Algorithm, Draws, Floats, Setting
 from privbandits_cli.jit import Records
 from privbandits_cli.streams import stream
 
@@ -53,7 +53,10 @@ def audit_arms(
     out = np.empty(setting.n_arms)
     bound["probabilities"](prefix[0], out)
     p = float(out[0])
-    if not leak.floor < p <= (1 + CANARY) * leak.floor and bound is steps(composition(algorithm)):
+    if p < leak.floor * (1 - 1e-9):
+        below = f"arm 1 is played with probability {p:.3g}, below EXP3's floor {leak.floor:.3g}"
+        return Audit("VIOLATION", "EXP3's law", below, 1)
+    if p > (1 + CANARY) * leak.floor:
         return Audit("NOT AUDITABLE", "EXP3's law", "within this horizon arm 1 does not become rare", 0)
     lifted = raised(leak, p)
     epsilon = 1.0 if tau == 1 else 0.02

@@ -1,7 +1,5 @@
 """Audit of a release: the noisy gain before the accept or ignore step, in one run with every round a canary."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from privbandits_cli.audit import evidence
@@ -25,7 +23,7 @@ def watch_releases(states: Records, gains: Floats, uniform: Floats, laplace: Flo
 
 
 def audit_release(
-    bound: Steps, state: Records, epsilon: float, alpha: float, budget: int, seed: int, test: Test
+    bound: Steps, state: Records, n_arms: int, epsilon: float, alpha: float, budget: int, seed: int, test: Test
 ) -> Audit:
     """Every round a canary: gain 1 or 0 by a coin, then the noisy gain is looked at."""
     coins = stream(seed, "audit", "coins", trial=0).integers(0, 2, budget).astype(float)
@@ -43,8 +41,8 @@ def audit_release(
     stopped = TESTS[test](*event.hits(x, y), epsilon, 0.0, level)
     guessed = guesses_lower_limit(seen, coins, event, learn)
     most = evidence.refutable(pairs, 0.5, epsilon, 0.0, level)  # Laplace noise: half of it lies beyond the gain
-    if _sees_more(bound, state, 1 / epsilon):
-        more = "two gains under noise that makes them one release leave different states: more than it is fed"
+    if _sees_more(bound, state, 1 / epsilon, n_arms):
+        more = "two gains under noise that makes them one release lead to different arms: more is used than is released"
         return Audit("VIOLATION", claim, more, 2, None, most)
     if stopped is not None:
         return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of gains", 2 * stopped, guessed, most)
@@ -56,27 +54,22 @@ def audit_release(
     )
 
 
-def _sees_more(bound: Steps, state: Records, scale: float) -> bool:
-    """Whether `update` learns of the gain by another way than what is released of it.
+def _sees_more(bound: Steps, state: Records, scale: float, n_arms: int) -> bool:
+    """Whether the next arm depends on the gain by another way than what is released of it.
 
     Gain 1 with noise 0 and gain 0 with noise 1 should be released as one number, up to rounding; if they are, the
-    states that they leave must be one, too.
+    probabilities of the next arm must be the same, too.
     """
-    seen, left = [], []
+    seen, after = [], []
     for gain, noise in ((1.0, 0.0), (0.0, 1.0 / scale)):
-        fork, tapped = state.copy(), state.copy()
+        fork, tapped, out = state.copy(), state.copy(), np.empty(n_arms)
         draws = Draws(0.3, noise)
         arm = bound["choose"](fork[0], draws)
         seen.append(bound["released"](tapped[0], gain, draws))
         bound["update"](fork[0], arm, gain, draws)
-        left.append(np.array(list(_leaves(fork))))
-    return bool(np.isclose(seen[0], seen[1], rtol=1e-9)) and not np.allclose(left[0], left[1], rtol=1e-9, atol=1e-12)
-
-
-def _leaves(state: Records) -> Iterator[float]:
-    """All numbers of a state."""
-    for name in state.dtype.names or ():
-        yield from _leaves(state[name]) if state[name].dtype.names else np.ravel(state[name]).tolist()
+        bound["probabilities"](fork[0], out)
+        after.append(out)
+    return bool(np.isclose(seen[0], seen[1], rtol=1e-9)) and not np.allclose(after[0], after[1], rtol=1e-9, atol=0)
 
 
 def guesses_lower_limit(seen: Floats, coins: Floats, event: evidence.Event, learn: int) -> float:
