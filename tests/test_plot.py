@@ -36,6 +36,9 @@ def test_lines_and_bars_are_the_csvs(tmp_path, small):
             wanted = [row for row in rows(folder) if (row["adversary"], row["label"]) == (adversary, line.get_label())]
             np.testing.assert_array_equal(line.get_ydata(), [float(row["regret"]) for row in wanted])
             np.testing.assert_array_equal(line.get_xdata(), [float(row["round"]) for row in wanted])
+            (left, right), (low, high) = axis.get_xlim(), axis.get_ylim()
+            assert left <= line.get_xdata().min() and line.get_xdata().max() <= right  # nothing is cut off
+            assert low <= min(0, line.get_ydata().min()) and line.get_ydata().max() <= high
         bars = [c.lines[2][0].get_segments() for c in axis.containers]
         first = {(row["label"], float(row["round"])): row for row in rows(folder) if row["adversary"] == adversary}
         for segments, label in zip(bars, dict.fromkeys(label for label, _ in first), strict=True):
