@@ -79,7 +79,7 @@ def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., An
     """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
     import numba
 
-    return numba.njit(nogil=True)(_rebound(function, names))
+    return numba.njit(nogil=True, forceinline=True)(_rebound(function, names))
 
 
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:

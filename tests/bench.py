@@ -14,7 +14,7 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli import registry, terminal
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import BLOCK, FILLS, LANES, play
+from privbandits_cli.games.bandit import BLOCK, LANES, SOURCES, play
 
 ROUNDS = 2**17
 TURNS = 7
@@ -54,8 +54,9 @@ def candidates():
     rng, out = Generator(SFC64(1)), np.empty(BLOCK)
     gamma = make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma
     yield "EXP3 by hand", ("reference", lambda: exp3_by_hand(TABLE, gamma, rng), ROUNDS)
-    for kind, fill in FILLS.items():
-        yield f"{kind} numbers", ("random numbers", lambda fill=fill: [fill(rng, out) for _ in range(16)], 16 * BLOCK)
+    for kind, source in SOURCES.items():
+        fill = source(rng)
+        yield f"{kind} numbers", ("random numbers", lambda fill=fill: [fill(out) for _ in range(8)], 8 * BLOCK)
     for name in registry.names("adversaries"):
         game = match(foe(name), [], ROUNDS)
         yield name, ("adversaries", lambda game=game: play(game, range(LANES)), LANES * ROUNDS)

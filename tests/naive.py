@@ -44,7 +44,7 @@ class DpExp3Lap:
     def update(self, arm: int, gain: float) -> None:
         noisy = gain + self.laplace() / self.epsilon
         if -self.b <= noisy <= self.b + 1:
-            self.base.update(arm, (noisy + self.b) / (2 * self.b + 1))
+            self.base.update(arm, (noisy + self.b) * (1 / (2 * self.b + 1)))
 
 
 class MiniBatch:
@@ -54,9 +54,8 @@ class MiniBatch:
         self.base, self.tau, self.t, self.block = base, tau, 0, []
 
     def choose(self, uniform: Callable[[], float]) -> int:
-        u = uniform()  # one number a round, used where a block begins
         if self.t % self.tau == 0:
-            self.arm = self.base.choose(lambda: u)
+            self.arm = self.base.choose(uniform)
         return self.arm
 
     def update(self, arm: int, gain: float) -> None:
@@ -182,19 +181,21 @@ def regrets(
     """The regret at each checkpoint: best arm on the gains up to it, less the learner's own gain."""
     table = gain_table(adversary, setting, seed, trial)
     names = (algorithm.identity(), adversary.identity())
-    uniforms = stream(seed, "uniform", *names, trial=trial)
-    exponentials = stream(seed, "laplace", *names, trial=trial)
+    numbers = {"uniform": stream(seed, "uniform", *names, trial=trial).random}
+    numbers["laplace"] = standard_laplace(stream(seed, "laplace", *names, trial=trial))
+    now: dict[str, float] = {}  # this round's numbers: a kind that is not due has none, and using it raises
 
-    def laplace() -> float:
-        first, second = exponentials.standard_exponential(), exponentials.standard_exponential()
-        return first - second
+    def uniform() -> float:
+        return now["uniform"]
 
-    player = learner(algorithm, setting.n_arms, laplace)
+    player = learner(algorithm, setting.n_arms, lambda: now["laplace"])
     memory, observed = adversary.reaction()
     arms: list[int] = []
     own, totals, out = 0.0, [0.0] * setting.n_arms, []
     for t, gains in enumerate(table.tolist(), start=1):
-        arm = player.choose(uniforms.random)
+        now.clear()
+        now.update({kind: numbers[kind]() for kind, n in algorithm.draws().items() if t % n in (0, 1 % n)})
+        arm = player.choose(uniform)
         held = arms[len(arms) - memory :] if memory else []  # the arms of the last m rounds
         pays = memory == 0 or all(other == arm for other in held)
         own += gains[arm] if pays else 0.0
@@ -204,6 +205,29 @@ def regrets(
         if t in checkpoints:
             out.append(max(totals) - own)
     return out
+
+
+def standard_laplace(rng) -> Callable[[], float]:
+    """Exponential numbers with the bits of another stream, lowest first, as signs."""
+    words = iter(rng.spawn(1)[0].bit_generator.random_raw, None)
+    signs = (int(word) >> bit & 1 for word in words for bit in range(64))
+    return lambda: (1 - 2 * next(signs)) * rng.standard_exponential()
+
+
+def bernoulli(rng, means: Sequence[float], n: int) -> list[list[bool]]:
+    """Rows of gains: 16 bits of a word for each, lowest first, against the mean; a tie goes to another stream."""
+    last, rows = rng.spawn(1)[0], []
+    for _ in range(n):
+        words = [int(rng.bit_generator.random_raw()) for _ in range(math.ceil(len(means) / 4))]
+        numbers = [words[i // 4] >> 16 * (i % 4) & 0xFFFF for i in range(len(means))]
+        whole = [min(math.floor(65536 * mean), 65535) for mean in means]
+        rows.append(
+            [
+                number < least or (number == least and last.random() < 65536 * mean - least)
+                for number, least, mean in zip(numbers, whole, means, strict=True)
+            ]
+        )
+    return rows
 
 
 def walk(steps: Sequence[float]) -> list[float]:

@@ -324,14 +324,14 @@ def test_the_attack_lies_below_what_is_proved():
 
 def test_the_canary_is_exp3s_own_arithmetic():
     """The raised probability by the formula, and by playing the canary on EXP3's state."""
+    from privbandits_cli.algorithms import exp3
     from privbandits_cli.games.bandit import Draws, composition, steps
 
     setting = Setting(2**14, 4)
     algorithm = make("exp3").tuned(setting)
     bound, state = steps(composition(algorithm)), algorithm.state(setting)
     state[0].gains[1:] = 4.0
-    state[0].weights[1:] = math.exp(4.0)
-    state[0].total = state[0].weights.sum()
+    exp3.restart(state[0], 0.0)
     out = np.empty(4)
     bound["probabilities"](state[0], out)
     before = out[0]

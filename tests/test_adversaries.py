@@ -5,10 +5,11 @@ import math
 import numpy as np
 import pytest
 from conftest import foe
-from naive import gain_table, walk
+from naive import bernoulli, gain_table, walk
 from scipy import stats
 
 from privbandits_cli import registry
+from privbandits_cli.adversaries import stochastic
 from privbandits_cli.games.bandit import Setting, blocks
 from privbandits_cli.streams import stream
 
@@ -43,7 +44,7 @@ def test_gains_do_not_depend_on_where_blocks_end(name, size):
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "deterministic"])
 def test_trials_are_different_games(name):
-    games = {table(name, horizon=400, trial=trial).tobytes() for trial in range(100)}
+    games = {table(name, horizon=4000, trial=trial).tobytes() for trial in range(100)}
     assert len(games) == 100
 
 
@@ -73,6 +74,26 @@ def test_bernoulli_adversaries_have_their_means(name, best):
     assert binomial_p(ones[0], n, best) > 1e-5
     assert all(binomial_p(one, n, 0.5) > 1e-5 for one in ones[1:])
     assert binomial_p(ones[0], n, best + 0.01) < 1e-5  # negative control
+
+
+@pytest.mark.parametrize("n_arms", [2, 4, 7])
+def test_bernoulli_rows_are_their_twin(n_arms):
+    means = np.array([0.55, 1.0, 0.0, 3.5 / 65536, 0.3, 0.5, 2 / 3])[:n_arms]
+    draw = stochastic.bernoulli(stream(3, "rows", trial=0), means)
+    found = np.concatenate([draw(1), draw(30_000), draw(10_000)])
+    assert found.tolist() == bernoulli(stream(3, "rows", trial=0), means.tolist(), 40_001)
+
+
+def test_bernoulli_is_exact_beyond_its_sixteen_bits():
+    """A mean of 0.7/65536: every 1 comes from a tie, and those alone have the right frequency."""
+    n = 2**22
+    draw = stochastic.bernoulli(stream(4, "rows", trial=0), np.full(4, 0.7 / 65536))
+    ones = sum(int(draw(2**16).sum()) for _ in range(n // 4 // 2**16))
+    assert binomial_p(ones, n, 0.7 / 65536) > 1e-5
+    assert binomial_p(n / 65536, n, 0.7 / 65536) < 1e-2  # negative control: every tie a 1
+    always, never = np.array([1.0, 1.0]), np.array([0.0, 0.0])
+    assert stochastic.bernoulli(stream(4, "rows", trial=0), always)(2**18).all()
+    assert not stochastic.bernoulli(stream(4, "rows", trial=0), never)(2**18).any()
 
 
 @pytest.mark.parametrize("name", ["stochastic", "fully_oblivious"])
@@ -137,11 +158,14 @@ def test_switching_costs_constants_at_the_papers_horizon():
 def test_the_walk_equals_its_definition():
     from privbandits_cli.adversaries.switching_costs import compiled_walk
 
-    steps = np.random.default_rng(0).standard_normal(300)
-    out, nodes = np.empty(300), np.zeros(64)
-    compiled_walk()(nodes, 1, steps[:100], out[:100])
-    compiled_walk()(nodes, 101, steps[100:], out[100:])
-    assert out.tolist() == walk(steps.tolist())
+    steps = 0.02 * np.random.default_rng(0).standard_normal(300)
+    wanted = [[0.5 - w + 0.0, 0.5 - w + 0.1] for w in walk(steps.tolist())]
+    for cuts in ([], [100], [1, 2, 3, 64, 65, 127, 130, 256], range(300)):
+        gains, nodes = np.empty((300, 2)), np.zeros(64)
+        for part in np.split(np.arange(300), cuts):
+            if len(part):
+                compiled_walk()(nodes, part[0] + 1, steps[part], np.array([0.0, 0.1]), gains[part[0] : part[-1] + 1])
+        assert gains.tolist() == wanted
 
 
 def test_the_best_arm_of_switching_costs_is_uniform():

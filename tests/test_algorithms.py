@@ -203,6 +203,28 @@ def test_exp3_by_hand():
     np.testing.assert_allclose(distribution(bound, state, 2)[0], q0, rtol=1e-14)
 
 
+@pytest.mark.parametrize("n_arms", [1, 8, 9, 17, 100, 1000])
+def test_exp3_goes_down_its_tree_to_every_arm(n_arms):
+    """As u runs through [0, 1) the arms take their shares of it, whatever lies above them in the tree."""
+    bound, state = ready("exp3", Setting(10**4, n_arms), gamma=0.3)
+    history(bound, state, 3000, seed=n_arms, n_arms=n_arms)
+    p, n = distribution(bound, state, n_arms), 100_000
+    counts = np.zeros(n_arms)
+    for i in range(n):
+        counts[bound["choose"](state, Draws((i + 0.5) / n, 0.0))] += 1
+    assert np.abs(counts - n * p).max() <= 2
+    assert bound["choose"](state, Draws(0.0, 0.0)) == 0
+    assert 0 <= bound["choose"](state, Draws(1 - 2**-53, 0.0)) < n_arms
+    assert state.sums[1] == pytest.approx(state.weights.sum(), rel=1e-12)
+
+
+def test_exp3s_weights_do_not_drift():
+    """Most steps multiply a weight by the series of exp; after 200,000 it is still exp of its estimate."""
+    bound, state = ready("exp3", Setting(2**18, 4))
+    history(bound, state, 200_000, seed=1)
+    np.testing.assert_allclose(state.weights, np.exp(state.gains - state.offset), rtol=1e-11)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_tsallis_inf_solves_its_equation(seed):
     rng = np.random.default_rng(seed)

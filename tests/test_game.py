@@ -127,4 +127,4 @@ def test_exp3_agrees_with_independent_programs():
 
 
 def test_draws_carry_every_stream():
-    assert set(Draws._fields) == set(bandit.FILLS)
+    assert set(Draws._fields) == set(bandit.SOURCES)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.mechanisms.laplace import fill_standard_laplace
+from privbandits_cli.mechanisms.laplace import standard_laplace
 from privbandits_cli.streams import stream
 
 
@@ -57,18 +57,22 @@ GOLDEN = [
 def test_laplace_has_its_law_and_a_gaussian_has_not():
     n = 100_000
     x = np.empty(n)
-    fill_standard_laplace(stream(1, "laplace", trial=0), x)
+    standard_laplace(stream(1, "laplace", trial=0))(x)
     assert stats.kstest(x, stats.laplace.cdf).pvalue > 1e-4
     assert stats.kstest(x / 1.05, stats.laplace.cdf).pvalue < 1e-4  # negative control: scale off by 5 %
     assert np.abs(x).sum() == pytest.approx(n, abs=5 * np.sqrt(n))  # Σ|x| ~ Gamma(n, 1)
+    signs = np.sign(x)
+    for lag in (1, 2, 64):  # signs come from the bits of a word: independent, of each other and of the sizes
+        assert abs(np.mean(signs[lag:] * signs[:-lag])) < 5 / np.sqrt(n)
+    assert abs(np.mean(signs * (np.abs(x) - 1))) < 5 / np.sqrt(n)
 
 
-@pytest.mark.parametrize("cuts", [[1, 5, 30], [17], [35, 35]])
+@pytest.mark.parametrize("cuts", [[1, 5, 30], [17], [63, 1, 1], [64, 3], [35, 35]])
 def test_laplace_draws_continue_over_block_ends(cuts):
-    whole = np.empty(100)
-    fill_standard_laplace(stream(1, "laplace", trial=0), whole)
-    parts = np.empty(100)
-    rng = stream(1, "laplace", trial=0)
+    whole = np.empty(200)
+    standard_laplace(stream(1, "laplace", trial=0))(whole)
+    parts = np.empty(200)
+    fill = standard_laplace(stream(1, "laplace", trial=0))
     for part in np.split(parts, np.cumsum(cuts)):
-        fill_standard_laplace(rng, part)
+        fill(part)
     np.testing.assert_array_equal(parts, whole)

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privbandits_cli.adversaries.fully_oblivious import bernoulli_rows
+from privbandits_cli.adversaries.fully_oblivious import draw_rows
 from privbandits_cli.games import bandit
 
 
@@ -21,16 +21,18 @@ class Parameters(bandit.Adversary):
     """How long a row of gains is held, and the width of p's interval."""
 
     display = "Oblivious"
+    binary = True
 
     period: int = Field(200, ge=1, description="rounds between two draws")
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
     def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        rows = bernoulli_rows(rng, 1, setting.n_arms, self.spread)
+        draw = draw_rows(rng, setting.n_arms, self.spread)
+        rows = draw(1)
         held = 0  # rows[0] is the row of the rounds held * period ...
         for rounds in blocks:
-            period = np.arange(rounds.start, rounds.stop) // self.period
-            fresh = bernoulli_rows(rng, period[-1] - held, setting.n_arms, self.spread)
-            rows = np.concatenate([rows, fresh])
-            yield rows[period - held]
-            rows, held = rows[-1:], period[-1]
+            last = (rounds.stop - 1) // self.period
+            rows = np.concatenate([rows, draw(last - held)])
+            edges = np.clip(np.arange(held, last + 2) * self.period, rounds.start, rounds.stop)
+            yield np.repeat(rows, np.diff(edges), axis=0)
+            rows, held = rows[-1:], last

@@ -26,14 +26,34 @@ from privbandits_cli.games import bandit
 from privbandits_cli.jit import bind
 
 
-def walk(nodes: NDArray[np.float64], first: int, steps: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """W at rounds `first`, `first` + 1, ...: `nodes[j]` is W at the current round's bits from j upwards."""
+def walk(
+    nodes: NDArray[np.float64],
+    first: int,
+    steps: NDArray[np.float64],
+    advantage: NDArray[np.float64],
+    gains: NDArray[np.float64],
+) -> None:
+    """Gains `[rounds, arms]` from round `first` on: 1/2 - W + advantage, clipped; steps are the ξ_t.
+
+    `nodes[j]` is W at the last round so far, its j lowest bits cleared. The rounds whose lowest bit is j follow
+    those with higher ones, which hold their ρ(t).
+    """
+    w = np.empty(len(steps))
+    last = first + len(steps) - 1
+    top = 0
+    while last >> top > 1:
+        top += 1
+    for j in range(top, -1, -1):
+        for t in range((first + (1 << j) - 1 >> j | 1) << j, last + 1, 2 << j):
+            parent = t - (1 << j)
+            w[t - first] = (w[parent - first] if parent >= first else nodes[j + 1]) + steps[t - first]
+    for j in range(top + 1):
+        node = last >> j << j
+        if node >= first:
+            nodes[j] = w[node - first]
     for k in range(len(steps)):
-        lowest = 0
-        while (first + k) >> lowest & 1 == 0:
-            lowest += 1
-        out[k] = nodes[lowest + 1] + steps[k]  # W_ρ(t) + ξ_t
-        nodes[: lowest + 1] = out[k]
+        for arm in range(len(advantage)):
+            gains[k, arm] = min(1.0, max(0.0, 0.5 - w[k] + advantage[arm]))
 
 
 @cache
@@ -68,6 +88,7 @@ class Parameters(bandit.Adversary):
         advantage[rng.integers(setting.n_arms)] = self.gap
         nodes = np.zeros(64)
         for rounds in blocks:
-            w = np.empty(len(rounds))
-            compiled_walk()(nodes, rounds.start, self.sigma * rng.standard_normal(len(rounds)), w)
-            yield np.clip((0.5 - w)[:, None] + advantage, 0.0, 1.0)
+            steps = self.sigma * rng.standard_normal(len(rounds))
+            gains = np.empty((len(rounds), setting.n_arms))
+            compiled_walk()(nodes, rounds.start, steps, advantage, gains)
+            yield gains

@@ -60,10 +60,13 @@ class Parameters(bandit.Algorithm):
         return self.model_copy(update={"epsilon": epsilon, "b": float(b), "base": base})
 
     def state(self, setting: Setting) -> Records:
-        return record(scale=1 / self._epsilon(), b=self.b, wrapped=self.base.state(setting))
+        assert isinstance(self.b, float), "tune the parameters first"
+        return record(
+            scale=1 / self._epsilon(), b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting)
+        )
 
-    def draws(self) -> frozenset[str]:
-        return self.base.draws() | {"laplace"}
+    def draws(self) -> dict[str, int]:
+        return dict.fromkeys((*self.base.draws(), "laplace"), 1)  # an ignored round shifts the base's: all of them
 
     def faults(self, setting: Setting) -> Iterator[str]:
         if "laplace" in self.base.draws():
@@ -131,7 +134,7 @@ def released(state: Record, gain: float, rng: Draws) -> float:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     noisy = released(state, gain, rng)
     if -state.b <= noisy <= state.b + 1.0:
-        base_update(state.wrapped, arm, (noisy + state.b) / (2.0 * state.b + 1.0), rng)
+        base_update(state.wrapped, arm, (noisy + state.b) * state.shrink, rng)
 
 
 def probabilities(state: Record, out: Floats) -> None:

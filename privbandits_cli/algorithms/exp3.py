@@ -34,13 +34,20 @@ class Parameters(bandit.Algorithm):
         return self.model_copy(update={"gamma": gamma})  # Auer et al. 2003, Corollary 3.2, with g = T
 
     def state(self, setting: Setting) -> Records:
+        n_arms = setting.n_arms
+        assert self.gamma is not None
+        blocks = 1 << (math.ceil(n_arms / SPAN) - 1).bit_length()  # a power of two
+        arms = np.zeros(2 * blocks)
+        arms[blocks:] = np.clip(n_arms - SPAN * np.arange(blocks), 0, SPAN)
+        add_up(arms)
         return record(
             gamma=self.gamma,
-            p=0.0,  # of the arm just chosen
-            gains=np.zeros(setting.n_arms),  # γ/K G_i
+            rate=self.gamma / n_arms,
+            gains=np.zeros(n_arms),  # γ/K G_i
             offset=0.0,
-            weights=np.ones(setting.n_arms),  # exp(γ/K G_i - offset)
-            total=float(setting.n_arms),  # Σ_j weights
+            weights=np.ones(n_arms),  # exp(γ/K G_i - offset)
+            arms=arms,  # below a node of the tree over blocks of arms: how many arms, ...
+            sums=arms,  # ... and the sum of their weights
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -103,33 +110,83 @@ class Parameters(bandit.Algorithm):
         return (math.e - 1) * self.gamma * rounds + setting.n_arms * math.log(setting.n_arms) / self.gamma
 
 
+SPAN = 8  # arms in a block. A draw goes down a binary tree to a block, then along its arms: O(log K)
+
+
+def block_of(arm: int, n_arms: int) -> tuple[int, int]:
+    """The first arm of its block and the one after the last."""
+    if n_arms <= SPAN:  # known to the compiler, which then unrolls loops over the block
+        return 0, n_arms
+    first = arm // SPAN * SPAN
+    return first, min(first + SPAN, n_arms)
+
+
+def add_up(tree: Floats) -> None:
+    """Fill the nodes 1, 2, ... of a tree, of which the second half are leaves: node i has 2i and 2i + 1 below."""
+    for node in range(len(tree) // 2 - 1, 0, -1):
+        tree[node] = tree[2 * node] + tree[2 * node + 1]
+
+
 def choose(state: Record, rng: Draws) -> int:
-    n_arms = len(state.weights)
-    floor = state.gamma / n_arms * state.total
-    threshold = rng.uniform * state.total
+    n_arms, leaves = len(state.weights), len(state.sums) // 2
+    total = state.sums[1]
+    floor = state.rate * total  # p_i Σ_j weights is (1 - γ) weight + floor, eq. 2.1
+    threshold = rng.uniform * total
+    node = 1
+    while node < leaves:
+        node *= 2
+        left = (1.0 - state.gamma) * state.sums[node] + floor * state.arms[node]
+        if threshold >= left:
+            threshold -= left
+            node += 1
+    arm, end = block_of((node - leaves) * SPAN, n_arms)
     reached = 0.0
-    arm = 0
-    for i in range(n_arms - 1):
-        reached += (1.0 - state.gamma) * state.weights[i] + floor  # p_i Σ_j weights, eq. 2.1
+    for i in range(arm, end - 1):
+        reached += (1.0 - state.gamma) * state.weights[i] + floor
         arm += threshold >= reached
-    state.p = ((1.0 - state.gamma) * state.weights[arm] + floor) / state.total
-    return arm
+    return min(arm, n_arms - 1)  # rounding may lead past the last block
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    n_arms = len(state.weights)
-    state.gains[arm] += state.gamma / n_arms * (gain / state.p)
-    if state.gains[arm] - state.offset > 500.0:  # exp overflows at 709
-        state.offset = state.gains[arm]
-        for i in range(n_arms):
-            state.weights[i] = np.exp(state.gains[i] - state.offset)
+    weight, total = state.weights[arm], state.sums[1]
+    mass = (1.0 - state.gamma) * weight + state.rate * total  # p_i Σ_j weights, as when it was drawn
+    step = state.rate * gain * total / mass
+    state.gains[arm] += step
+    grown = state.gains[arm] - state.offset
+    if grown > 500.0:  # exp overflows at 709
+        restart(state, state.gains[arm])
+    elif step < 2.0**-7 and weight > 1e-290:  # nearly always; exp by its series to the last bit saves a fifth
+        put(
+            state, arm, weight * (1 + step * (1 + step * (1 / 2 + step * (1 / 6 + step * (1 / 24 + step * (1 / 120))))))
+        )
     else:
-        state.weights[arm] = np.exp(state.gains[arm] - state.offset)
-    state.total = 0.0
-    for i in range(n_arms):
-        state.total += state.weights[i]
+        put(state, arm, np.exp(grown))
+
+
+def put(state: Record, arm: int, weight: float) -> None:
+    """Set a weight, and the sums that it is part of."""
+    state.weights[arm] = weight
+    first, end = block_of(arm, len(state.weights))
+    node = len(state.sums) // 2 + first // SPAN
+    total = 0.0
+    for i in range(first, end):
+        total += state.weights[i]
+    state.sums[node] = total
+    while node > 1:
+        node //= 2
+        state.sums[node] = state.sums[2 * node] + state.sums[2 * node + 1]
+
+
+def restart(state: Record, offset: float) -> None:
+    """Compute all weights anew with another offset."""
+    leaves = len(state.sums) // 2
+    state.offset = offset
+    state.weights[:] = np.exp(state.gains - offset)
+    for leaf in range(leaves):
+        state.sums[leaves + leaf] = state.weights[SPAN * leaf : SPAN * (leaf + 1)].sum()
+    add_up(state.sums)
 
 
 def probabilities(state: Record, out: Floats) -> None:
     for i in range(len(out)):
-        out[i] = (1.0 - state.gamma) * state.weights[i] / state.total + state.gamma / len(out)
+        out[i] = (1.0 - state.gamma) * state.weights[i] / state.sums[1] + state.rate

@@ -107,8 +107,9 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(self.inner(setting)))
 
-    def draws(self) -> frozenset[str]:
-        return self.base.draws()
+    def draws(self) -> dict[str, int]:
+        assert isinstance(self.tau, int), "tune the parameters first"
+        return {kind: self.tau * period for kind, period in self.base.draws().items()}
 
     def faults(self, setting: Setting) -> Iterator[str]:
         if self.tau in ASKS_EPSILON and self.epsilon is None:

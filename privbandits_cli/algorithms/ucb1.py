@@ -22,8 +22,8 @@ class Parameters(bandit.Algorithm):
     def caveats(self, setting: Setting) -> list[str]:
         return ["Its arms are a function of the gains: no ε is true of it at any δ < 1."]
 
-    def draws(self) -> frozenset[str]:
-        return frozenset()
+    def draws(self) -> dict[str, int]:
+        return {}
 
 
 def choose(state: Record, rng: Draws) -> int:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from privbandits_cli import registry
+from privbandits_cli.algorithms.exp3 import restart
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.audit.verdict import Audit, Steps, Test
 from privbandits_cli.games.bandit import STEPS, Algorithm, Draws, Setting, composition, steps
@@ -64,30 +63,27 @@ def true_gain(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 def doubled_rate(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """EXP3 with twice the learning rate."""
-    state.gains[arm] += 2.0 * state.gamma / len(state.weights) * (gain / state.p)
-    state.weights[arm] = np.exp(state.gains[arm])
-    state.total = state.weights.sum()
+    p = (1.0 - state.gamma) * state.weights[arm] / state.sums[1] + state.rate
+    state.gains[arm] += 2.0 * state.rate * gain / p
+    restart(state, state.gains.max())
 
 
 def no_floor(state: Record, rng: Draws) -> int:
     """EXP3 that forgets to explore."""
-    threshold = rng.uniform * state.total
+    threshold = rng.uniform * state.sums[1]
     reached = 0.0
     arm = 0
     for i in range(len(state.weights) - 1):
         reached += state.weights[i]
         arm += threshold >= reached
-    state.p = state.weights[arm] / state.total
     return arm
 
 
 def losses(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """EXP3 carried over to losses: the difference of two tables is amplified, not contracted."""
-    state.gains[arm] -= state.gamma / len(state.weights) * ((1.0 - gain) / state.p)
-    state.offset = state.gains.max()
-    for i in range(len(state.weights)):
-        state.weights[i] = np.exp(state.gains[i] - state.offset)
-    state.total = state.weights.sum()
+    p = (1.0 - state.gamma) * state.weights[arm] / state.sums[1] + state.rate
+    state.gains[arm] -= state.rate * (1.0 - gain) / p
+    restart(state, state.gains.max())
 
 
 def sum_of_block(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.verdict import LEARN, SEEN, TESTS, Audit, Steps, Test, choose, compiled, released, update
-from privbandits_cli.games.bandit import FILLS, Draws, Floats
+from privbandits_cli.games.bandit import SOURCES, Draws, Floats
 from privbandits_cli.jit import Records
 from privbandits_cli.streams import stream
 
@@ -91,7 +91,7 @@ def guesses_lower_limit(seen: Floats, coins: Floats, event: evidence.Event, lear
 
 
 def _draws(seed: int, rounds: int) -> dict[str, Floats]:
-    out = {kind: np.empty(rounds) for kind in FILLS}
-    for kind, fill in FILLS.items():
-        fill(stream(seed, "audit", kind, trial=0), out[kind])
+    out = {kind: np.empty(rounds) for kind in SOURCES}
+    for kind, source in SOURCES.items():
+        source(stream(seed, "audit", kind, trial=0))(out[kind])
     return out

@@ -37,6 +37,7 @@ class Adversary(Parameters):
     """What produces the gains."""
 
     game: ClassVar[str] = "bandit"
+    binary: ClassVar[bool] = False  # every gain is 0 or 1: a block is then kept in an eighth of the memory
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, all in [0, 1].
@@ -80,9 +81,9 @@ class Algorithm(Parameters):
         """The learner before the first round, as a `record`."""
         raise NotImplementedError
 
-    def draws(self) -> frozenset[str]:
-        """Which fields of `Draws` its steps use."""
-        return frozenset({"uniform"})
+    def draws(self) -> dict[str, int]:
+        """Which fields of `Draws` its steps use: on the first and the last of every so many rounds."""
+        return {"uniform": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """What is known of its privacy at `delta`, from above and below, tuned parameters assumed.

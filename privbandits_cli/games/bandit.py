@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, papers_delta
 from privbandits_cli.jit import Record, Records, bind, compile_step, record
-from privbandits_cli.mechanisms.laplace import fill_standard_laplace
+from privbandits_cli.mechanisms.laplace import standard_laplace
 from privbandits_cli.streams import stream
 
 __all__ = [
@@ -27,8 +27,8 @@ __all__ = [
     "Algorithm",
     "Draws",
     "Floats",
-    "Lane",
     "Match",
+    "Seat",
     "Setting",
     "blocks",
     "composition",
@@ -38,13 +38,15 @@ __all__ = [
     "warm",
 ]
 
-BLOCK = 8192  # rounds, of games with 4 arms; fewer where there are more
+BLOCK = 16384  # rounds, of games with 4 arms; fewer where there are more
 LANES = 4  # trials side by side
 
 
-FILLS: dict[str, Callable[[Generator, Floats], Any]] = {
-    "uniform": lambda rng, out: rng.random(out=out),
-    "laplace": fill_standard_laplace,
+Fill = Callable[[Floats], Any]  # fills an array with random numbers, going on from the last call
+
+SOURCES: dict[str, Callable[[Generator], Fill]] = {
+    "uniform": lambda rng: lambda out: rng.random(out=out),
+    "laplace": standard_laplace,
 }
 
 
@@ -80,7 +82,7 @@ def play_block(
                 state, player = states[lane], players[lane]
                 rng = Draws(uniform[lane, t], laplace[lane, t])
                 arm = choose(state, rng)
-                gain = gains[lane, t, arm]
+                gain: float = np.float64(gains[lane, t, arm])
                 seen = gain
                 if memory > 0:  # the adversary reacts to switches; the first arm is none
                     switched = player.arm >= 0 and player.arm != arm
@@ -102,13 +104,14 @@ def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best
 
     Summed round by round, so that the result does not depend on where blocks end.
     """
-    for lane in range(len(gains)):
-        t = 0
-        for i in range(len(marks)):
-            while t < marks[i]:
+    t = 0
+    for i in range(len(marks)):
+        while t < marks[i]:
+            for lane in range(len(gains)):
                 for arm in range(totals.shape[1]):
                     totals[lane, arm] += gains[lane, t, arm]
-                t += 1
+            t += 1
+        for lane in range(len(gains)):
             best[lane, i] = totals[lane].max()
 
 
@@ -136,28 +139,29 @@ def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
 
 
 @cache
-def loop(modules: tuple[str, ...], layout: str) -> Callable[..., None]:
-    """The compiled `play_block` of a composition whose state has this record layout."""
+def loop(modules: tuple[str, ...], layout: str, binary: bool) -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose state has this record layout, for gains of this kind."""
     bound = steps(modules)
-    return bind(play_block, *modules, layout, choose=bound["choose"], update=bound["update"])
+    return bind(play_block, *modules, layout, str(binary), choose=bound["choose"], update=bound["update"])
 
 
 @cache
-def oracle() -> Callable[..., None]:
-    """The compiled `best_arm_block`."""
-    return bind(best_arm_block, "best_arm_block")
+def oracle(binary: bool) -> Callable[..., None]:
+    """The compiled `best_arm_block`, for gains of this kind."""
+    return bind(best_arm_block, "best_arm_block", str(binary))
 
 
 # ------------------------------------------------------------------------------------- playing a match
 
 
-class Lane(NamedTuple):
-    """One algorithm in `LANES` trials: its loop, its states and players `[lanes]`, its streams."""
+class Seat(NamedTuple):
+    """One algorithm before its game: its loop, its first state, who plays it, the names of its streams."""
 
     play_block: Callable[..., None]
-    states: Records
-    players: Records
-    streams: dict[str, list[Generator]]
+    state: Records
+    player: Records
+    names: tuple[str, str]
+    draws: dict[str, int]
 
 
 class Match(NamedTuple):
@@ -172,8 +176,9 @@ class Match(NamedTuple):
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; block and lanes change the speed and no number."""
+    seats = [_sit_down(match, algorithm) for algorithm in match.algorithms]
     groups = [trials[first : first + lanes] for first in range(0, len(trials), lanes)]
-    return np.concatenate([_play_lanes(match, group, block) for group in groups], axis=1)
+    return np.concatenate([_play_lanes(match, seats, group, block) for group in groups], axis=1)
 
 
 def blocks(rounds: int, size: int) -> Iterator[range]:
@@ -182,46 +187,59 @@ def blocks(rounds: int, size: int) -> Iterator[range]:
         yield range(first, min(first + size, rounds + 1))
 
 
-def _sit_down(match: Match, algorithm: Algorithm, trials: Sequence[int]) -> Lane:
-    """An algorithm ready to play these trials."""
+def _sit_down(match: Match, algorithm: Algorithm) -> Seat:
     state = algorithm.state(match.setting)
     player = record(arm=-1, held=match.adversary.reaction()[0], gain=0.0)
-    names = (algorithm.identity(), match.adversary.identity())
-    streams = {
-        kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials] for kind in sorted(algorithm.draws())
+    kernel = loop(composition(algorithm), str(state.dtype.descr), match.adversary.binary)
+    return Seat(kernel, state, player, (algorithm.identity(), match.adversary.identity()), algorithm.draws())
+
+
+def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, list[Fill]]:
+    """The random numbers of an algorithm, by kind, a source for each trial."""
+    return {
+        kind: [SOURCES[kind](stream(seed, kind, *seat.names, trial=trial)) for trial in trials] for kind in seat.draws
     }
-    kernel = loop(composition(algorithm), str(state.dtype.descr))
-    return Lane(kernel, np.repeat(state, len(trials)), np.repeat(player, len(trials)), streams)
 
 
-def _play_lanes(match: Match, trials: Sequence[int], block: int) -> Floats:
+def draw(rounds: range, period: int, sources: Sequence[Fill], out: Floats) -> None:
+    """Numbers `out[lane, round]` for the first and the last round of every period; the others stay as they are."""
+    if period == 1:
+        for lane, fill in enumerate(sources):
+            fill(out[lane, : len(rounds)])
+        return
+    edges = np.arange(rounds.start // period, rounds.stop // period + 1) * period - rounds.start
+    used = np.stack([edges, edges + 1], axis=1).ravel()  # the last round of one period, the first of the next
+    used = used[(used >= 0) & (used < len(rounds))]
+    numbers = np.empty(len(used))
+    for lane, fill in enumerate(sources):
+        fill(numbers)
+        out[lane, used] = numbers
+
+
+def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], block: int) -> Floats:
     adversary, _, setting, checkpoints, seed = match
-    n_lanes, horizon = len(trials), int(checkpoints[-1])
+    n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
     block = min(max(1, block * 4 // max(4, setting.n_arms)), horizon)
-    memory, observed = adversary.reaction()
-    tables = [
-        adversary.gains(setting, stream(seed, "gains", adversary.identity(), trial=trial), blocks(horizon, block))
-        for trial in trials
-    ]
-    lanes = [_sit_down(match, algorithm, trials) for algorithm in match.algorithms]
-    gains = np.empty((n_lanes, block, setting.n_arms))
-    draws = {kind: np.zeros((n_lanes, block)) for kind in FILLS}
+    tables = [adversary.gains(setting, stream(seed, "gains", foe, trial=t), blocks(horizon, block)) for t in trials]
+    sources = [_sources(seat, seed, trials) for seat in seats]
+    states = [np.repeat(seat.state, n_lanes) for seat in seats]
+    players = [np.repeat(seat.player, n_lanes) for seat in seats]
+    gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), np.bool_ if adversary.binary else np.float64)
+    draws = {kind: np.zeros((n_lanes, block)) for kind in SOURCES}
     totals = np.zeros((n_lanes, setting.n_arms))
-    regrets = np.empty((len(lanes), n_lanes, len(checkpoints)))
+    regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     for rounds in blocks(horizon, block):
         n = len(rounds)
         for lane, table in enumerate(tables):
-            gains[lane, :n] = next(table)
+            np.copyto(gains[lane, :n], next(table), casting="safe")
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, n)
-        best = np.empty((n_lanes, len(marks)))
-        oracle()(gains, marks, totals, best)
-        for k, (kernel, states, players, streams) in enumerate(lanes):
-            for kind, generators in streams.items():
-                for lane, generator in enumerate(generators):
-                    FILLS[kind](generator, draws[kind][lane, :n])
-            earned = np.empty((n_lanes, len(marks)))
-            kernel(gains, marks, earned, players, states, *draws.values(), memory, observed)
+        best, earned = np.empty((2, n_lanes, len(marks)))
+        oracle(adversary.binary)(gains, marks, totals, best)
+        for k, seat in enumerate(seats):
+            for kind, fills in sources[k].items():
+                draw(rounds, seat.draws[kind], fills, draws[kind])
+            seat.play_block(gains, marks, earned, players[k], states[k], *draws.values(), *adversary.reaction())
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets
 

@@ -1,16 +1,46 @@
 """The Laplace mechanism's noise, drawn in bulk."""
 
+import math
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from privbandits_cli.jit import bind
 
-def fill_standard_laplace(rng: Generator, out: NDArray[np.float64]) -> None:
-    """Fill `out` with standard Laplace noise, density exp(-|x|)/2.
 
-    The difference of two independent standard exponentials has that law: its characteristic function is
-    1/((1-it)(1+it)) = 1/(1+t^2). NumPy's ziggurat draws two of them in half the time of one
-    `Generator.laplace`. The draws of consecutive calls continue each other whatever their sizes.
+def flip(words: NDArray[np.uint64], first: int, out: NDArray[np.uint64]) -> None:
+    """Negate those of the doubles `out`, seen as their bits, whose own bit is set, counted from bit `first`."""
+    for i in range(len(out)):
+        out[i] ^= words[(first + i) >> 6] >> np.uint64((first + i) & 63) << np.uint64(63)
+
+
+@cache
+def compiled_flip() -> Callable[..., None]:
+    """The sign's loop, compiled."""
+    return bind(flip, "laplace.flip")
+
+
+def standard_laplace(rng: Generator) -> Callable[[NDArray[np.float64]], None]:
+    """A source of standard Laplace noise, density exp(-|x|)/2: each call fills an array, going on from the last.
+
+    An exponential from `rng` with a random sign, one bit of a stream of its own, so that the numbers do not depend
+    on how they are divided into calls. NumPy's ziggurat and one bit take a third of the time of
+    `Generator.laplace`.
     """
-    pairs = rng.standard_exponential(2 * len(out))
-    np.subtract(pairs[0::2], pairs[1::2], out=out)
+    signs = rng.spawn(1)[0].bit_generator
+    words = np.empty(0, np.uint64)
+    used = 0  # bits of `words`
+
+    def fill(out: NDArray[np.float64]) -> None:
+        nonlocal words, used
+        rng.standard_exponential(out=out)
+        kept = words[used // 64 :]
+        fresh = math.ceil((used % 64 + len(out)) / 64) - len(kept)
+        words, used = np.concatenate([kept, signs.random_raw(fresh)]), used % 64
+        compiled_flip()(words, used, out.view(np.uint64))
+        used += len(out)
+
+    return fill
