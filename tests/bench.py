@@ -1,15 +1,21 @@
-"""Nanoseconds per round of every algorithm and adversary, beside a loop written by hand for EXP3 alone and the
-bare cost of the random numbers used. All candidates take turns in one run, so their ratios hold on a noisy machine.
+"""Nanoseconds per round of every algorithm and adversary, beside two loops written by hand: EXP3 for one game, and
+the floor, arms at random. All take turns in one run, so their ratios to the floor hold on a noisy machine.
+
+The ratios that are expected are in results/bench.csv: what takes more than 1.5 times its own fails. `--keep` writes
+the file anew.
 """
 
+import csv
 import math
+import platform
 import sys
 import time
+from pathlib import Path
 from statistics import median
 
 import numba
 import numpy as np
-from conftest import foe, make, match
+from conftest import ROOT, foe, make, match
 from numpy.random import SFC64, Generator
 
 from privbandits_cli import registry, terminal
@@ -17,7 +23,18 @@ from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import BLOCK, LANES, SOURCES, play
 
 ROUNDS = 2**17
-TURNS = 7
+TURNS = 9
+WORSE = 1.5
+KEPT = ROOT / "results" / "bench.csv"
+
+
+@numba.njit(nogil=True)
+def floor_by_hand(gains, uniform):
+    """Arms at random from numbers drawn beforehand: less than this no round can cost."""
+    earned = 0.0
+    for t in range(len(gains)):
+        earned += gains[t, int(uniform[t] * gains.shape[1])]
+    return earned
 
 
 @numba.njit(nogil=True)
@@ -41,53 +58,89 @@ def exp3_by_hand(gains, gamma, rng):
 class Prepared(bandit.Adversary):
     """Gains drawn beforehand, so that only the algorithms are timed."""
 
+    binary = True
+
     def gains(self, setting, rng, blocks):
         for rounds in blocks:
-            yield TABLE[rounds.start - 1 : rounds.stop - 1]
+            yield TABLES[setting.n_arms][rounds.start - 1 : rounds.stop - 1]
 
 
-TABLE = (np.random.default_rng(0).random((ROUNDS, 4)) < np.array([0.55, 0.5, 0.5, 0.5])).astype(float)
+RNG = Generator(SFC64(1))
+TABLES = {k: RNG.random((ROUNDS if k == 4 else 2**14, k)) < np.where(np.arange(k) == 0, 0.55, 0.5) for k in (4, 64, 1024)}
 
 
 def candidates():
-    """Name -> (group, what to run, rounds that it plays)."""
-    rng, out = Generator(SFC64(1)), np.empty(BLOCK)
+    """Name -> (group, what to run, rounds that it plays, what is to be taken off)."""
+    table, uniform, out = TABLES[4].astype(float), RNG.random(ROUNDS), np.empty(BLOCK)
     gamma = make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma
-    yield "EXP3 by hand", ("reference", lambda: exp3_by_hand(TABLE, gamma, rng), ROUNDS)
+    yield "floor by hand", ("reference", lambda: floor_by_hand(table, uniform), ROUNDS, None)
+    yield "EXP3 by hand", ("reference", lambda: exp3_by_hand(table, gamma, RNG), ROUNDS, None)
     for kind, source in SOURCES.items():
-        fill = source(rng)
-        yield f"{kind} numbers", ("random numbers", lambda fill=fill: [fill(out) for _ in range(8)], 8 * BLOCK)
+        fill = source(Generator(SFC64(2)))
+        yield f"{kind} numbers", ("random numbers", lambda fill=fill: [fill(out) for _ in range(8)], 8 * BLOCK, None)
     for name in registry.names("adversaries"):
-        game = match(foe(name), [], ROUNDS)
-        yield name, ("adversaries", lambda game=game: play(game, range(LANES)), LANES * ROUNDS)
-    empty = match(Prepared(), [], ROUNDS)
-    yield "(no algorithm)", ("algorithms", lambda: play(empty, range(LANES)), LANES * ROUNDS)
+        yield name, game("adversaries", foe(name), [])
+    for k in TABLES:
+        yield f"(no algorithm), {k} arms", game("algorithms", Prepared(), [], k)
     for name in registry.names("algorithms"):
-        game = match(Prepared(), [make(name)], ROUNDS)
-        yield name, ("algorithms", lambda game=game: play(game, range(LANES)), LANES * ROUNDS)
+        yield name, game("algorithms", Prepared(), [make(name)])
+    for k in (64, 1024):
+        yield f"exp3, {k} arms", game("algorithms", Prepared(), [make("exp3")], k)
 
 
-def main():
-    found = dict(candidates())
+def game(group, adversary, algorithms, n_arms=4):
+    """A match in as many trials as have lanes; of an algorithm the block, the oracle and the loop are taken off."""
+    rounds = len(TABLES[n_arms])
+    played = match(adversary, algorithms, rounds, n_arms)
+    less = f"(no algorithm), {n_arms} arms" if algorithms else None
+    return group, lambda: play(played, range(LANES)), LANES * rounds, less
+
+
+def measured(found):
+    """Name -> nanoseconds per round, one number a turn."""
     times = {name: [] for name in found}
     for turn in range(TURNS + 1):
-        for name, (_, run, rounds) in found.items():
+        for name, (_, run, rounds, _) in found.items():
             start = time.perf_counter()
             run()
             if turn:  # the first turn compiles
                 times[name].append((time.perf_counter() - start) / rounds * 1e9)
         print(f"\rturn {turn}/{TURNS}", end="", file=sys.stderr)
     print(file=sys.stderr)
-    nothing = times["(no algorithm)"]
-    for name, (group, _, _) in found.items():
-        if group == "algorithms" and name != "(no algorithm)":  # less the block, the oracle and the loop around
-            times[name] = [own - around for own, around in zip(times[name], nothing, strict=True)]
-    hand = times["EXP3 by hand"]
-    rows = []
-    for name, (group, _, _) in found.items():
-        ratios = [own / other for own, other in zip(times[name], hand, strict=True)]
-        rows.append([group, name, f"{min(times[name]):.1f}", f"{median(times[name]):.1f}", f"{median(ratios):.2f}"])
-    terminal.stdout().print(terminal.table(["", "", "ns min", "ns median", "x by hand"], rows, text=2))
+    around = {name: list(own) for name, own in times.items()}
+    for name, (_, _, _, less) in found.items():
+        if less:
+            times[name] = [own - other for own, other in zip(times[name], around[less], strict=True)]
+    return times
+
+
+def processor():
+    """The model's name where Linux tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def main():
+    found = dict(candidates())
+    times = measured(found)
+    floor = times["floor by hand"]
+    kept = {row["name"]: float(row["ratio"]) for row in csv.DictReader(KEPT.open())} if KEPT.exists() else {}
+    rows, slower = [], []
+    for name, (group, _, _, _) in found.items():
+        ratio = median(own / other for own, other in zip(times[name], floor, strict=True))
+        rows.append([group, name, f"{min(times[name]):.1f}", f"{median(times[name]):.1f}", f"{ratio:.1f}"])
+        if group != "reference" and ratio > WORSE * kept.get(name, math.inf):
+            slower.append(f"{name}: {ratio:.1f} times the floor, {kept[name]:.1f} expected")
+    terminal.stdout().print(terminal.table(["", "", "ns min", "ns median", "x floor"], rows, text=2))
+    if "--keep" in sys.argv:
+        with KEPT.open("w", newline="") as file:
+            out = csv.writer(file, lineterminator="\n")
+            out.writerow(["group", "name", "ns_min", "ns_median", "ratio", "machine"])
+            out.writerows([*row, processor()] for row in rows)
+        return
+    print("\n".join(slower) or "nothing is slower than expected")
+    sys.exit(bool(slower))
 
 
 if __name__ == "__main__":

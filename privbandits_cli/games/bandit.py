@@ -38,7 +38,8 @@ __all__ = [
     "warm",
 ]
 
-BLOCK = 16384  # rounds, of games with 4 arms; fewer where there are more
+BLOCK = 16384  # rounds; fewer where there are many arms
+BYTES = 2**21  # of a block of one trial, at most
 LANES = 4  # trials side by side
 
 
@@ -219,12 +220,13 @@ def draw(rounds: range, period: int, sources: Sequence[Fill], out: Floats) -> No
 def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], block: int) -> Floats:
     adversary, _, setting, checkpoints, seed = match
     n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
-    block = min(max(1, block * 4 // max(4, setting.n_arms)), horizon)
+    kind: Any = np.bool_ if adversary.binary else np.float64
+    block = min(block, max(1, BYTES // (setting.n_arms * np.dtype(kind).itemsize)), horizon)
     tables = [adversary.gains(setting, stream(seed, "gains", foe, trial=t), blocks(horizon, block)) for t in trials]
     sources = [_sources(seat, seed, trials) for seat in seats]
     states = [np.repeat(seat.state, n_lanes) for seat in seats]
     players = [np.repeat(seat.player, n_lanes) for seat in seats]
-    gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), np.bool_ if adversary.binary else np.float64)
+    gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), kind)
     draws = {kind: np.zeros((n_lanes, block)) for kind in SOURCES}
     totals = np.zeros((n_lanes, setting.n_arms))
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
