@@ -72,12 +72,12 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     """
     resolved = yaml.safe_dump(plan.experiment.resolved(), sort_keys=False, allow_unicode=True, width=110)
     texts = {
-        "config.yaml": resolved,
-        "summary.csv": summary.summary_csv(plan, store),
+        "config.yaml": [resolved],
+        "summary.csv": [summary.summary_csv(plan, store)],
         "final.csv": summary.final_csv(plan, store),
     }
-    for name, text in texts.items():
-        write_atomically(store.folder / name, text.encode())
+    for name, parts in texts.items():
+        write_atomically(store.folder / name, (part.encode() for part in parts))
     pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
     sources = figure_sources(store.folder)
     if sources != drawn_before(store.folder) or not all(picture.exists() for picture in pictures):
@@ -139,7 +139,7 @@ def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
                 "adversary": curve.adversary_label or curve.adversary.name,
                 "label": curve.label,
                 "key": curve.key,
-                "done": sum(trial < plan.trials for trial in store.done(curve)),
+                "done": int((store.done(curve) < plan.trials).sum()),
                 "trials": plan.trials,
             }
             for curve in plan.curves
