@@ -42,7 +42,8 @@ def play(
     from privbandits_cli.engine import runner
 
     store.note(event="start", at=now(), jobs=jobs, engine=engine, chunks=len(chunks))
-    runner.warm(chunks, wait)
+    if "://" not in engine:  # elsewhere each worker warms its own
+        runner.warm(chunks, wait)
     results = runner.run(chunks, engine, jobs)
     while True:
         with wait():

@@ -23,6 +23,7 @@ FLOORS = [
 ]
 ALONE = {
     "joblib": {"engine/runner.py"},
+    "distributed": {"engine/cluster.py"},
     "matplotlib": {"analysis/plot.py"},
     "typer": {"cli/app.py", "cli/look.py", "cli/privacy.py", "cli/run.py"},
     "rich": {"terminal.py"},
