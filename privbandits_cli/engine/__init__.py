@@ -4,4 +4,8 @@ Engine = str  # threads, processes, dask (workers on this machine), or the addre
 
 
 class EngineError(Exception):
-    """An engine cannot start or go on; the message says what to do."""
+    """An engine cannot start; the message says what to do."""
+
+
+class EngineLost(EngineError):
+    """An engine cannot go on; what it has played is kept."""

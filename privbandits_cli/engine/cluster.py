@@ -16,7 +16,7 @@ from itertools import islice
 from distributed import Client, Future, KilledWorker, LocalCluster
 
 from privbandits_cli import __version__
-from privbandits_cli.engine import EngineError, runner
+from privbandits_cli.engine import EngineError, EngineLost, runner
 from privbandits_cli.engine.play import Played, lost, play_chunk
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.jit import source_hash
@@ -83,8 +83,8 @@ def _threads(client: Client) -> int:
         if client.status == "running":
             return int(sum(client.nthreads().values()))
     except OSError as error:
-        raise EngineError("the scheduler was lost") from error
-    raise EngineError("the scheduler was lost")
+        raise EngineLost("the scheduler was lost") from error
+    raise EngineLost("the scheduler was lost")
 
 
 def _run(client: Client, chunks: Sequence[Chunk]) -> Iterator[Played]:
@@ -119,9 +119,9 @@ def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) ->
         except KilledWorker:
             yield chunk, None
         except Stranger as error:
-            raise EngineError(str(error)) from error
+            raise EngineLost(str(error)) from error
         except Exception as error:  # a chunk reports what it raises: this is the cluster's
-            raise EngineError(f"the cluster was lost ({type(error).__name__})") from error
+            raise EngineLost(f"the cluster was lost ({type(error).__name__})") from error
 
 
 def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
@@ -134,7 +134,7 @@ def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
             if _threads(client):
                 seen = time.monotonic()
             elif time.monotonic() - seen > PATIENCE:
-                raise EngineError(f"all workers were lost, and none came in {PATIENCE:.0f} s") from None
+                raise EngineLost(f"all workers were lost, and none came in {PATIENCE:.0f} s") from None
 
 
 def play_there(chunk: Chunk, wanted: dict[str, str]) -> Played:

@@ -69,6 +69,7 @@ class Store:
         self.chunks = folder / "chunks"
         self.unreadable: list[Path] = []  # chunk files found damaged; their trials are played again
         self.other_code: dict[str, set[str]] = {}  # curve key -> hashes of other sources that played some of it
+        self.played_by: set[str] = set()  # hashes of the sources of all that was read
         self._pieces: dict[str, list[tuple[Path, Trials]]] = {}  # curve key -> chunk files and the trials in them
 
     @contextmanager
@@ -108,6 +109,7 @@ class Store:
             if clean:
                 file.unlink()
             return
+        self.played_by.add(code)
         if code != source_hash():
             self.other_code.setdefault(key, set()).add(code)
         self._pieces.setdefault(key, []).append((file, trials))
@@ -154,9 +156,13 @@ class Store:
             with suppress(ValueError):
                 yield json.loads(line)
 
+    def pieces(self, curve: Curve) -> Iterator[tuple[Trials, Floats, str]]:
+        """What the chunk files of a curve hold."""
+        return (read_chunk(file) for file, _ in self._pieces.get(curve.key, []))
+
     def regrets(self, curve: Curve, trials: int) -> tuple[Trials, Floats]:
         """The trials below `trials` that are done, in order, and their regrets `[trials, checkpoints]`."""
-        pieces = [read_chunk(file) for file, _ in self._pieces.get(curve.key, [])]
+        pieces = list(self.pieces(curve))
         if not pieces:
             return np.empty(0, np.int64), np.empty((0, 0))
         done, rows = np.unique(np.concatenate([piece[0] for piece in pieces]), return_index=True)

@@ -72,7 +72,12 @@ class Plan:
     def folder(self) -> str:
         """Name of the results folder; a shard has its own, as shards run at the same time."""
         i, n = self.shard
-        return self.name if n == 1 else f"{self.name}-shard-{i}-of-{n}"
+        return f"{self.name}-shard-{i}-of-{n}" if self.is_part else self.name
+
+    @property
+    def is_part(self) -> bool:
+        """Whether this is one shard of several."""
+        return self.shard[1] > 1
 
     @property
     def trials(self) -> int:
