@@ -187,6 +187,8 @@ def _run(
     if "://" in engine and before < total:
         from privbandits_cli.engine import runner
 
+        if not quiet:
+            print(f"looking for workers at {engine}", file=sys.stderr)
         facts |= {"engine": "dask", "jobs": runner.survey(engine, stop.wait)}
     with terminal.progress(plan.folder, total, before, quiet) as advance:
 

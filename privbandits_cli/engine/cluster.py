@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from importlib.metadata import version
 from itertools import islice
 
-from distributed import Client, Future, KilledWorker, LocalCluster
+from distributed import Client, Future, KilledWorker, LocalCluster, get_worker
 
 from privbandits_cli import __version__
 from privbandits_cli.engine import EngineError, EngineLost, runner
@@ -21,15 +21,12 @@ from privbandits_cli.engine.play import Played, lost, play_chunk
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.jit import source_hash
 
-PATIENCE = 60.0  # seconds without a single worker before the run ends
+PATIENCE = 60.0  # seconds without a scheduler or a single worker before the run ends
 AHEAD = 4  # chunks given out for each thread of the workers
-logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what goes wrong is told in our words
+for _name in ("distributed", "distributed.client"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)  # what goes wrong is told in our words
 
 _compiling = threading.Lock()
-
-
-class Stranger(Exception):
-    """A worker that would play other numbers."""
 
 
 def identity() -> dict[str, str]:
@@ -40,12 +37,13 @@ def identity() -> dict[str, str]:
 
 def survey(address: str, wait: Callable[[], AbstractContextManager[None]]) -> int:
     """Threads of the workers at this address; waits for the first worker, and refuses those of other versions."""
-    client = _client(address)
+    with wait():
+        client = _client(address)
     try:
         deadline = time.monotonic() + PATIENCE
         while not _threads(client):
             if time.monotonic() > deadline:
-                raise EngineError(f"no worker at {address} after {PATIENCE:.0f} s: start `dask worker {address}`")
+                raise EngineError(f"no worker at {address} in {PATIENCE:.0f} s: start `dask worker {address}`")
             with wait():
                 time.sleep(0.1)
         for worker, found in client.run(identity, on_error="return").items():
@@ -72,9 +70,11 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
 
 def _client(address: str) -> Client:
     try:
-        return Client(address)
+        return Client(address, timeout=PATIENCE)
     except (OSError, ValueError) as error:
-        raise EngineError(f"no scheduler at {address}: start `dask scheduler`, and give its tcp://host:port") from error
+        raise EngineError(
+            f"no scheduler at {address} in {PATIENCE:.0f} s: start `dask scheduler`, and give its tcp://host:port"
+        ) from error
 
 
 def _threads(client: Client) -> int:
@@ -94,12 +94,21 @@ def _run(client: Client, chunks: Sequence[Chunk]) -> Iterator[Played]:
             yield played
         else:
             killed.append(chunk)
-    for chunk in killed:  # what ran beside a chunk that kills workers may be innocent: alone it is found out
-        alone = len(killed) > 1
-        yield (alone and next(_offer(client, [chunk], lambda: 1))[1]) or lost(chunk, "the workers that played it died")
+    for chunk in killed:
+        yield (_alone(client, chunk) if len(killed) > 1 else None) or lost(chunk, "the workers that played it died")
     client.close()
     if client.cluster:
         client.cluster.close()
+
+
+def _alone(client: Client, chunk: Chunk) -> Played | None:
+    """Offer a chunk again with nothing beside it: it may have been its neighbour that killed the workers."""
+    try:
+        return next(_offer(client, [chunk], lambda: 1))[1]
+    except EngineLost:
+        if client.status != "running":
+            raise
+        return None  # it took the last worker with it
 
 
 def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) -> Iterator[tuple[Chunk, Played | None]]:
@@ -115,13 +124,14 @@ def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) ->
             return
         future, chunk = alive.pop(_next(client, done).key)
         try:
-            yield chunk, future.result()
+            played = future.result()
         except KilledWorker:
-            yield chunk, None
-        except Stranger as error:
-            raise EngineLost(str(error)) from error
-        except Exception as error:  # a chunk reports what it raises: this is the cluster's
+            played = None
+        except Exception as error:
             raise EngineLost(f"the cluster was lost ({type(error).__name__})") from error
+        if isinstance(played, str):
+            raise EngineLost(played)
+        yield chunk, played
 
 
 def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
@@ -137,15 +147,20 @@ def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
                 raise EngineLost(f"all workers were lost, and none came in {PATIENCE:.0f} s") from None
 
 
-def play_there(chunk: Chunk, wanted: dict[str, str]) -> Played:
-    """On a worker: play a chunk, if that gives the numbers that it gives here."""
-    if identity() != wanted:
-        from distributed import get_worker
+def play_there(chunk: Chunk, wanted: dict[str, str]) -> Played | str:
+    """On a worker: play a chunk, or say why this worker must not.
 
-        raise Stranger(_difference(get_worker().address, identity(), wanted))
-    with _compiling:  # once for all threads of the worker
-        runner.warm([chunk])
-    return play_chunk(chunk)
+    Nothing is raised: the client waits for ever for an error whose traceback it cannot read.
+    """
+    worker = get_worker().address
+    try:
+        if identity() != wanted:
+            return _difference(worker, identity(), wanted)
+        with _compiling:  # once for all threads of the worker
+            runner.warm([chunk])
+        return play_chunk(chunk)
+    except Exception as error:  # a chunk reports what it raises: this is the worker's
+        return _difference(worker, error, wanted)
 
 
 def _difference(worker: str, found: dict[str, str] | Exception, wanted: dict[str, str]) -> str:
