@@ -16,7 +16,7 @@ from conftest import ROOT, SMALL
 from test_engine import csvs, manifest, outputs
 
 PYTHON = sys.executable
-CLUSTER = SMALL.replace("horizon: 1000", "horizon: 60000").replace("trials: 16", "trials: 160")
+CLUSTER = SMALL.replace("horizon: 1000", "horizon: 80000").replace("trials: 16", "trials: 160")
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,10 @@ def unbroken(config):
     return outputs(config.parent / "unbroken", config, jobs=2)[2]
 
 
-def launch(config, results, *options, environment=None):
+def launch(config, results, *options, start_new_session=False):
     command = [PYTHON, "-m", "privbandits_cli", "run", str(config), "--results", str(results), *options]
-    environment = {**os.environ, "COLUMNS": "80", **(environment or {})}
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, **pipes, start_new_session=start_new_session)
 
 
 def run(config, results, *options, timeout=120):
@@ -74,7 +74,7 @@ def all_once(folder):
 
 ENGINES = ("threads", "processes", "dask")
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
-MOMENTS = (1, 30, 55)  # chunk files of about 60: early, middle, late
+MOMENTS = (1, 20, 31)  # chunk files of 42: early, middle, late
 
 
 def children_of(pid):
@@ -96,7 +96,7 @@ def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, f
     """Each run is killed and goes on on another engine: over `first`, every engine at every moment."""
     engines = ENGINES[first:] + ENGINES[:first]
     for engine, moment in zip(engines, MOMENTS, strict=True):
-        process = launch(config, tmp_path, "--engine", engine, "--jobs", "2")
+        process = launch(config, tmp_path, "--engine", engine, "--jobs", "3")
         until(lambda moment=moment: len(chunks(tmp_path)) >= moment, process)
         assert process.poll() is None, "it ended before it could be killed"
         workers = children_of(process.pid)
@@ -110,9 +110,20 @@ def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, f
         until(lambda workers=workers: not any(map(alive, workers)), seconds=5)
         assert not any(map(alive, workers)), "worker processes outlive the run"
     kept = len(chunks(tmp_path))
-    code, _, err = run(config, tmp_path, "-q", "--engine", engines[0], "--jobs", "2")
+    code, _, err = run(config, tmp_path, "-q", "--engine", engines[0], "--jobs", "3")
     assert code == 0 and len(chunks(tmp_path)) > kept >= MOMENTS[-1], err
     assert csvs(tmp_path / "small") == unbroken and all_once(tmp_path / "small")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_ctrl_c_reaches_the_workers_too_and_nobody_complains(config, tmp_path, engine):
+    """A terminal sends it to every process of the run."""
+    process = launch(config, tmp_path, "--engine", engine, "--jobs", "3", "trials=1600", start_new_session=True)
+    until(lambda: chunks(tmp_path), process)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert len(err.splitlines()) == 2 and "stopped: " in err, err
 
 
 # ----------------------------------------------------------------------------------------- a scheduler
@@ -179,6 +190,15 @@ def test_two_workers_killed_in_the_middle(config, unbroken, tmp_path, cluster):
     made = manifest(tmp_path / "small")
     assert made["engine"] == "dask" and 1 <= made["jobs"] <= 3 and made["complete"]
     assert "Traceback" not in err and "distributed" not in err
+
+
+def test_threads_of_a_worker_that_compile_at_once(config, unbroken, tmp_path, cluster):
+    cluster.worker("--no-nanny", "--nthreads", "4", NUMBA_CACHE_DIR=str(tmp_path / "numba"))
+    code, _, err = run(
+        config, tmp_path, "-q", "--engine", "dask", "--scheduler", cluster.address.removeprefix("tcp://")
+    )
+    assert code == 0 and csvs(tmp_path / "small") == unbroken, err
+    assert manifest(tmp_path / "small")["jobs"] == 4
 
 
 POISON = """

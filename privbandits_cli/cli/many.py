@@ -80,4 +80,4 @@ def slurm(
     name = load_config(config, overrides or [], smoke, as_json=False).keys.experiment
     words = [config.as_posix(), *(overrides or []), *(["--smoke"] if smoke else [])]
     script = Path(__file__).with_name("slurm.sh").read_text(encoding="utf-8")
-    print(script.replace("EXPERIMENT", name).replace("CONFIG", shlex.join(words)), end="")
+    print(script.replace("@NAME@", name).replace("@WORDS@", shlex.join(words)), end="")
