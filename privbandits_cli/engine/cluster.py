@@ -23,8 +23,8 @@ from privbandits_cli.jit import source_hash
 
 PATIENCE = 60.0  # seconds without a scheduler or a single worker before the run ends
 AHEAD = 4  # chunks given out for each thread of the workers
-for _name in ("distributed", "distributed.client"):
-    logging.getLogger(_name).setLevel(logging.CRITICAL)  # what goes wrong is told in our words
+for _name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)  # what goes wrong is told in our words
 
 _compiling = threading.Lock()
 

@@ -1,6 +1,8 @@
 """chunks of trials -> results: the only module that starts jobs."""
 
 import os
+import signal
+import sys
 import threading
 import time
 import warnings
@@ -21,6 +23,7 @@ from privbandits_cli.games import bandit
 BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
 # When a run is stopped early, what joblib calls unused is simply not finished: the next run plays it.
 warnings.filterwarnings("ignore", r"\d+ tasks have been successfully executed", UserWarning, "joblib")
+sys.warnoptions.append("ignore:resource_tracker")  # it is there to clear up after such a run: no need to complain
 
 ROUNDS = 3  # how often work is offered again after a worker process died
 
@@ -104,7 +107,11 @@ def _play_in_worker(chunk: Chunk) -> Played:
 
 @cache
 def _follow_parent() -> None:
-    """End this worker when the process that started it is gone, killed without a word."""
+    """End this worker when the process that started it ends it, or is gone, killed without a word.
+
+    A Ctrl-C, which a terminal sends to every process, is for that one alone.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()
 
     def follow() -> None:
