@@ -83,7 +83,11 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     """
     if plan.is_part:
         i, n = plan.shard
-        shard = {"part": f"{i}/{n}", "trials": len(plan.curves) * len(plan.span), "done": store.count(plan, plan.span)}
+        shard = {
+            "part": f"{i}/{n}",
+            "trials": len(plan.curves) * len(plan.span),
+            "done": store.count(plan.curves, plan.span),
+        }
         _write_manifest(plan, store, failures, run, shard=shard)
         return [GIVEN, "manifest.json"]
     _write_yaml(store.folder / "config.yaml", plan.experiment.resolved())
@@ -129,7 +133,7 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
     """A run's result as plain data: final regrets, and where the files are; of a shard no regrets."""
     facts = {"experiment": plan.name, "folder": store.folder.as_posix(), "files": written}
     if plan.is_part:
-        return facts | {"trials": len(plan.curves) * len(plan.span), "done": store.count(plan, plan.span)}
+        return facts | {"trials": len(plan.curves) * len(plan.span), "done": store.count(plan.curves, plan.span)}
     return facts | {
         "final": [
             {
@@ -156,8 +160,8 @@ def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
                 "adversary": curve.adversary_label or curve.adversary.name,
                 "label": curve.label,
                 "key": curve.key,
-                "done": int((store.done(curve) < plan.trials).sum()),
-                "trials": plan.trials,
+                "done": store.count([curve], plan.span),
+                "trials": len(plan.span),
             }
             for curve in plan.curves
         ],

@@ -21,7 +21,7 @@ PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "joblib", "matplotlib", "pyda
 def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: Any) -> dict[str, Any]:
     """The manifest; `run` holds what only the caller knows: command, engine, jobs, start and end."""
     wanted = len(plan.curves) * plan.trials
-    done = store.count(plan, range(plan.trials))
+    done = store.count(plan.curves, range(plan.trials))
     resolved = plan.experiment.resolved()
     return {
         "schema": SCHEMA,

@@ -43,13 +43,13 @@ def merge(
         facts = {"command": ["privbandits", *sys.argv[1:]], "merged": merged, "started": pipeline.now()}
         with told(plan, store, stop), store.locked():
             store.open(plan)
-            before = store.count(plan, plan.span)
+            before = store.count(plan.curves, plan.span)
             try:
                 merging.gather(plan, store, folders)
             except merging.MergeError as error:
                 raise fail(str(error)) from error
             warn_of(store)
-            after = store.count(plan, plan.span)
+            after = store.count(plan.curves, plan.span)
             if after:
                 written = pipeline.write_outputs(plan, store, [], facts if after > before else None)
                 with stop.wait():

@@ -151,7 +151,7 @@ def told(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
     from privbandits_cli.engine.store import Busy
 
     def kept() -> str:
-        count = f"{store.count(plan, plan.span)}/{len(plan.curves) * len(plan.span)}"
+        count = f"{store.count(plan.curves, plan.span)}/{len(plan.curves) * len(plan.span)}"
         return f"{count} trials are kept; the same command goes on from there"
 
     try:
@@ -177,7 +177,7 @@ def _run(
     from privbandits_cli import pipeline, terminal
 
     warn_of(store)
-    total, before = len(plan.curves) * len(plan.span), store.count(plan, plan.span)
+    total, before = len(plan.curves) * len(plan.span), store.count(plan.curves, plan.span)
     facts: dict[str, Any] = {
         "command": ["privbandits", *sys.argv[1:]],
         "engine": engine,
@@ -199,10 +199,10 @@ def _run(
             return not (fail_fast and played.failures)
 
         failures = pipeline.play(plan, store, facts["jobs"], engine, watch, stop.wait)
-    if failures and store.count(plan, plan.span) == 0:
+    if failures and store.count(plan.curves, plan.span) == 0:
         print("no trial succeeded: nothing to summarise", file=sys.stderr)
         return FAILED
-    played_any = store.count(plan, plan.span) > before or bool(failures)
+    played_any = store.count(plan.curves, plan.span) > before or bool(failures)
     written = pipeline.write_outputs(plan, store, failures, facts if played_any else None)
     with stop.wait():  # a signal that came meanwhile
         pass
@@ -221,7 +221,7 @@ def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json:
     if as_json:
         print(dumps(pipeline.result(plan, store, written)))
     elif not quiet and plan.is_part:
-        terminal.print_part(plan, store.count(plan, plan.span), store.folder)
+        terminal.print_part(plan, store.count(plan.curves, plan.span), store.folder)
     elif not quiet:
         terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder)
 
