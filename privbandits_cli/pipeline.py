@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -16,6 +17,7 @@ from privbandits_cli.engine.store import Store, write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
 
 FIGURES = ("pdf", "png", "svg")
+GIVEN = "experiment.yaml"  # a shard's experiment, sweeps and all, for `merge`
 
 
 def now() -> str:
@@ -37,12 +39,15 @@ def play(
     """
     chunks = list(plan.chunks(store.done, jobs))
     failures: list[Failure] = []
+    if plan.is_part:
+        _write_yaml(store.folder / GIVEN, plan.experiment.given)  # now: a shard may be killed
     if not chunks:
         return failures
     from privbandits_cli.engine import runner
 
     store.note(event="start", at=now(), jobs=jobs, engine=engine, chunks=len(chunks))
-    runner.warm(chunks, wait)
+    if "://" not in engine:  # elsewhere each worker warms its own
+        runner.warm(chunks, wait)
     results = runner.run(chunks, engine, jobs)
     while True:
         with wait():
@@ -65,25 +70,42 @@ def play(
             return failures
 
 
+def _write_yaml(path: Path, content: dict[str, Any]) -> None:
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+    write_atomically(path, text.encode())
+
+
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
     """summary.csv, final.csv, config.yaml, the figure where any of its sources changed, last the manifest.
 
+    A shard has but the manifest: its CSVs and figure could be taken for the whole.
     run: how it was played, for the manifest; None where nothing was, and what stands there is left.
     """
-    resolved = yaml.safe_dump(plan.experiment.resolved(), sort_keys=False, allow_unicode=True, width=110)
-    texts = {
-        "config.yaml": resolved,
-        "summary.csv": summary.summary_csv(plan, store),
-        "final.csv": summary.final_csv(plan, store),
-    }
-    for name, text in texts.items():
-        write_atomically(store.folder / name, text.encode())
+    if plan.is_part:
+        i, n = plan.shard
+        shard = {
+            "part": f"{i}/{n}",
+            "trials": len(plan.curves) * len(plan.span),
+            "done": store.count(plan.curves, plan.span),
+        }
+        _write_manifest(plan, store, failures, run, shard=shard)
+        return [GIVEN, "manifest.json"]
+    _write_yaml(store.folder / "config.yaml", plan.experiment.resolved())
+    write_atomically(store.folder / "summary.csv", summary.summary_csv(plan, store).encode())
+    write_atomically(store.folder / "final.csv", (part.encode() for part in summary.final_csv(plan, store)))
     pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
     sources = figure_sources(store.folder)
     if sources != drawn_before(store.folder) or not all(picture.exists() for picture in pictures):
         from privbandits_cli.analysis import plot, table
 
         plot.save(plot.figure(table.read(store.folder)), store.folder, plan.name, FIGURES)
+    _write_manifest(plan, store, failures, run, figure_of=sources)
+    return ["config.yaml", "summary.csv", "final.csv", *(picture.name for picture in pictures), "manifest.json"]
+
+
+def _write_manifest(
+    plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None, **further: Any
+) -> None:
     failed = [
         {
             "adversary": plan.by_key[failure.key].adversary.name,
@@ -94,10 +116,9 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
         for failure in failures
     ]
     told = recorded(store.folder) if run is None else run | {"ended": now()}
-    made = manifest(plan, store, failed, **told, figure_of=sources)
+    made = manifest(plan, store, failed, **told, **further)
     text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
     write_atomically(store.folder / "manifest.json", text.encode())
-    return [*texts, *(picture.name for picture in pictures), "manifest.json"]
 
 
 def finals(plan: Plan, store: Store) -> Iterator[tuple[Curve, float, int]]:
@@ -109,11 +130,11 @@ def finals(plan: Plan, store: Store) -> Iterator[tuple[Curve, float, int]]:
 
 
 def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
-    """A run's result as plain data: final regrets, and where the files are."""
-    return {
-        "experiment": plan.name,
-        "folder": store.folder.as_posix(),
-        "files": written,
+    """A run's result as plain data: final regrets, and where the files are; of a shard no regrets."""
+    facts = {"experiment": plan.name, "folder": store.folder.as_posix(), "files": written}
+    if plan.is_part:
+        return facts | {"trials": len(plan.curves) * len(plan.span), "done": store.count(plan.curves, plan.span)}
+    return facts | {
         "final": [
             {
                 "adversary": curve.adversary.name,
@@ -139,8 +160,8 @@ def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
                 "adversary": curve.adversary_label or curve.adversary.name,
                 "label": curve.label,
                 "key": curve.key,
-                "done": sum(trial < plan.trials for trial in store.done(curve)),
-                "trials": plan.trials,
+                "done": store.count([curve], plan.span),
+                "trials": len(plan.span),
             }
             for curve in plan.curves
         ],

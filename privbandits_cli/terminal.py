@@ -109,13 +109,50 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     labels = dict.fromkeys(curve.label for curve in plan.curves)
     rows = [[label.replace(" (", "\n("), *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys
-    title = f"Regret after {keys.horizon:,} rounds ({keys.summary.centre.replace('_', ' ')} of {keys.trials} trials)"
+    fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
+    of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
+    title = f"Regret after {keys.horizon:,} rounds ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
     console = stdout()
     console.print(title)
     for first, last in _fitting(list(panels), console.width):
         names = list(panels)[first:last]
         console.print(table(["", *names], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
     console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
+
+
+def trials(numbers: Iterable[int]) -> str:
+    """`trial 3`, `trials 0-31, 40`."""
+    ends: list[list[int]] = []
+    for number in sorted(numbers):
+        if ends and number == ends[-1][1] + 1:
+            ends[-1][1] = number
+        else:
+            ends.append([number, number])
+    many = len(ends) > 1 or ends[0][0] != ends[0][1]
+    return f"trial{'s' if many else ''} " + ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in ends)
+
+
+def print_part(plan: "Plan", done: int, folder: Path) -> None:
+    """What a shard has, and what to do with it."""
+    i, n = plan.shard
+    console = stdout()
+    if plan.span:
+        part = f"{trials(plan.span)} of each curve, {done}/{len(plan.curves) * len(plan.span)} played"
+    else:
+        part = f"no trial, as there are but {plan.trials}"
+    console.print(f"{plan.name}, shard {i}/{n}: {part}")
+    console.print(f"\n{folder}/: chunks, experiment.yaml, manifest.json")
+    console.print(f"when all are there: privbandits merge {folder.parent}/{plan.name}-shard-*-of-{n}")
+
+
+def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:
+    """What nobody has played, and how to get it."""
+    for numbers, curves in lacking.items():
+        some = [f"{curve.label} against {curve.adversary.name}" for curve in curves]
+        for name in ["every curve"] if len(some) == len(plan.curves) else some:
+            yield f"missing: {name}, {trials(numbers)}"
+    if lacking:
+        yield "run those shards again and merge, or run the experiment itself: it plays what is missing"
 
 
 def _fitting(columns: list[str], width: int) -> Iterator[tuple[int, int]]:

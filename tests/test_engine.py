@@ -17,6 +17,7 @@ from privbandits_cli.analysis import summary
 from privbandits_cli.engine.store import Busy, Store, write_atomically
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
+from privbandits_cli.jit import source_hash
 
 
 def outputs(folder, config, *overrides, jobs=1, engine="threads", watch=lambda played: True):
@@ -47,7 +48,7 @@ def whole(small, tmp_path):
 # ------------------------------------------------------------------------------------- the same bytes
 
 
-@pytest.mark.parametrize(("jobs", "engine"), [(2, "threads"), (5, "threads"), (2, "processes")])
+@pytest.mark.parametrize(("jobs", "engine"), [(2, "threads"), (5, "threads"), (2, "processes"), (2, "dask")])
 def test_jobs_and_engines_change_no_byte(small, tmp_path, whole, jobs, engine):
     found = outputs(tmp_path / "other", small, jobs=jobs, engine=engine)[2]
     assert found == whole
@@ -116,20 +117,16 @@ def test_fewer_trials_use_only_the_first(small, tmp_path):
     assert outputs(tmp_path / "all", small, "trials=8")[2] == outputs(tmp_path / "few", small, "trials=8")[2]
 
 
-@pytest.mark.parametrize("harm", ["cut", "flip", "empty"])
+@pytest.mark.parametrize("harm", ["cut", "flip", "flip start", "flip end", "empty", "swapped"])
 def test_a_damaged_chunk_is_noticed_and_played_again(small, tmp_path, whole, harm):
     folder = tmp_path / "hurt"
     outputs(folder, small)
     victim = sorted((folder / "chunks").glob("*.npz"))[1]
     content = victim.read_bytes()
-    middle = len(content) // 2
-    victim.write_bytes(
-        {
-            "cut": content[:middle],
-            "flip": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
-            "empty": b"",
-        }[harm]
-    )
+    flip = bytearray(content)
+    flip[{"flip start": 11, "flip end": -1}.get(harm, len(content) // 2)] ^= 1  # 11: zip's time, which it checks not
+    half = content[: len(content) // 2]
+    victim.write_bytes({"cut": half, "empty": b"", "swapped": half[::-1] + content[len(half) :]}.get(harm, flip))
     _, store, found = outputs(folder, small)
     assert store.unreadable == [victim] and found == whole
 
@@ -146,7 +143,7 @@ def test_fresh_forgets(small, tmp_path):
     plan, _, _ = outputs(tmp_path / "x", small)
     store = Store(tmp_path / "x")
     store.open(plan, fresh=True)
-    assert all(store.done(curve) == set() for curve in plan.curves)
+    assert all(len(store.done(curve)) == 0 for curve in plan.curves)
     assert not list((tmp_path / "x" / "chunks").glob("*.npz"))
 
 
@@ -270,42 +267,12 @@ def test_swept_parameters_are_the_last_columns(small, tmp_path):
 LONG = SMALL.replace("horizon: 1000", "horizon: 150000").replace("trials: 16", "trials: 200")
 
 
-@pytest.fixture(scope="module")
-def unbroken(tmp_path_factory):
-    """The CSVs of the long experiment, played in one go."""
-    folder = tmp_path_factory.mktemp("unbroken")
-    (folder / "long.yaml").write_text(LONG)
-    return outputs(folder / "out", folder / "long.yaml", jobs=2)[2]
-
-
 def launch(config, results, *options, **environment):
     command = [sys.executable, "-m", "privbandits_cli", "run", str(config), "--results", str(results), "--jobs", "2"]
     environment = {**os.environ, **environment}
     return subprocess.Popen(
         [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
-
-
-@pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_killed_and_run_again(tmp_path, kill, code, unbroken):
-    config = tmp_path / "long.yaml"
-    config.write_text(LONG)
-    chunks = tmp_path / "results" / "small" / "chunks"
-    process = launch(config, tmp_path / "results")
-    deadline = time.monotonic() + 120
-    while len(list(chunks.glob("*.npz"))) < 6 and time.monotonic() < deadline:
-        time.sleep(0.005)
-    process.send_signal(kill)
-    _, stderr = process.communicate(timeout=60)
-    assert process.returncode == code
-    assert not (tmp_path / "results" / "small" / "summary.csv").exists()
-    if kill != signal.SIGKILL:
-        assert "the same command goes on from there" in stderr and "Traceback" not in stderr
-    kept = len(list(chunks.glob("*.npz")))
-    again = launch(config, tmp_path / "results")
-    again.communicate(timeout=120)
-    assert again.returncode == 0 and len(list(chunks.glob("*.npz"))) > kept
-    assert csvs(tmp_path / "results" / "small") == unbroken
 
 
 @pytest.mark.parametrize("delay", [0.05, 0.3, 0.6, 1.0, 1.5])
@@ -357,3 +324,93 @@ def test_chunks_of_other_code_are_told(small, tmp_path, monkeypatch):
     plan, store, _ = outputs(tmp_path / "x", small, "trials=20")
     assert set(store.other_code) == {curve.key for curve in plan.curves}
     assert manifest(tmp_path / "x")["other_source_hashes"] == ["old"]
+
+
+def test_a_torn_journal_stops_nothing(small, tmp_path, whole):
+    outputs(tmp_path / "x", small, "trials=8")
+    journal = tmp_path / "x" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-9])  # as a full disk leaves it; the next line is joined to it
+    assert outputs(tmp_path / "x", small)[2] == whole
+    store = Store(tmp_path / "x")
+    assert store.pace() > 0
+
+
+def test_two_runs_at_once_in_one_folder(tmp_path):
+    config = tmp_path / "long.yaml"
+    config.write_text(LONG.replace("trials: 200", "trials: 2000"))
+    first = launch(config, tmp_path / "results")
+    while not list((tmp_path / "results").rglob("*.npz")) and first.poll() is None:
+        time.sleep(0.01)
+    second = launch(config, tmp_path / "results")
+    try:
+        _, err = second.communicate(timeout=30)
+        assert second.returncode == 2 and f"process {first.pid} is running in" in err
+    finally:
+        first.kill()
+        first.communicate(timeout=30)
+
+
+@pytest.mark.parametrize("kilobytes", [40, 120, 260])
+def test_a_full_disk_is_told_and_survived(small, tmp_path, whole, kilobytes):
+    """Among the chunks, at the CSVs and at the figure."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        process = launch(small, disk)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 2 and "No space left on device" in err, err
+        assert "trials are kept; the same command goes on from there" in err and "Traceback" not in err
+        assert not list(disk.rglob(".*.tmp*"))
+        subprocess.run(["mount", "-o", "remount,size=50m", disk], check=True)
+        again = launch(small, disk)
+        assert again.communicate(timeout=60) and again.returncode == 0
+        assert csvs(disk / "small") == whole and manifest(disk / "small")["complete"]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_hundred_thousand_trials(tmp_path):
+    """Resume, summary and figure of five curves: seconds of work, and a fraction of a gigabyte."""
+    config = tmp_path / "small.yaml"
+    config.write_text(
+        SMALL.replace("trials: 16", "trials: 100000")
+        .replace("[stochastic, switching_costs]", "stochastic")
+        .replace("  - exp3_tau\n", "  - exp3_tau\n  - tsallis_inf\n  - uniform\n")
+        .replace("checkpoints: 8", "checkpoints: 32")
+    )
+    plan, store, rng = make_plan(load(config)), Store(tmp_path / "small"), np.random.default_rng(1)
+    sizes = [len(chunk.trials) for chunk in plan.chunks(store.done, 2)]
+    assert sum(sizes) == 100_000 and len(sizes) < 100
+    with store.locked():
+        for curve in plan.curves:
+            for trials in np.split(np.arange(100_000), np.cumsum(sizes)[:-1]):
+                store.keep(curve, trials, rng.normal(size=(len(trials), 32)), source_hash())
+    process = launch(config, tmp_path, "-q")
+    _, status, used = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 0 and manifest(tmp_path / "small")["complete"]
+    assert used.ru_maxrss < 500_000 and used.ru_utime + used.ru_stime < 10  # kilobytes, seconds of the processor
+    assert len((tmp_path / "small" / "final.csv").read_bytes().splitlines()) == 500_001
+
+
+def test_many_long_trials_are_not_many_files():
+    from conftest import ROOT
+
+    plan = make_plan(load(ROOT / "configs" / "fig1.yaml", ["trials=100000", "summary.groups=20"]))
+    chunks = list(plan.chunks(lambda curve: np.empty(0, np.int64), 8))
+    assert len(chunks) < 1200 and sum(len(chunk.trials) for chunk in chunks) == 5 * 100_000
+
+
+def test_dask_that_is_not_installed_is_told(small, tmp_path):
+    (tmp_path / "distributed.py").write_text("raise ModuleNotFoundError('no', name='distributed')")
+    process = launch(small, tmp_path / "r", "--engine", "dask", PYTHONPATH=str(tmp_path))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2 and "pip install 'privbandits[dask]'" in err and "Traceback" not in err
+
+
+def test_a_scheduler_is_for_dask(small, tmp_path):
+    process = launch(small, tmp_path / "r", "--scheduler", "tcp://127.0.0.1:1")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2 and "add --engine dask" in err and not (tmp_path / "r").exists()

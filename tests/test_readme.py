@@ -110,6 +110,18 @@ def test_the_commands_of_the_readme_work(line, monkeypatch):
     assert CliRunner().invoke(app, words).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "line", [line for line in README.splitlines() if re.match(r"privbandits (run|slurm)", line)], ids=str.split
+)
+def test_the_runs_of_the_readme_could_be_played(line, monkeypatch):
+    import shlex
+
+    monkeypatch.chdir(ROOT)
+    words = shlex.split(line.partition("#")[0].partition(">")[0])[1:]
+    result = CliRunner().invoke(app, words + ["--dry-run"] * (words[0] == "run"))
+    assert result.exit_code == 0 and ("to play: " in result.stdout or "sbatch" in result.stdout)
+
+
 def test_the_fault_of_the_readme_is_what_is_printed(tmp_path):
     (shown,) = re.findall(r"configs/mine.yaml:\d+:\d+: (.*)", README)
     path = tmp_path / "mine.yaml"

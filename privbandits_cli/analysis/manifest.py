@@ -21,7 +21,7 @@ PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "joblib", "matplotlib", "pyda
 def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: Any) -> dict[str, Any]:
     """The manifest; `run` holds what only the caller knows: command, engine, jobs, start and end."""
     wanted = len(plan.curves) * plan.trials
-    done = sum(len(store.regrets(curve, plan.trials)[0]) for curve in plan.curves)
+    done = store.count(plan.curves, range(plan.trials))
     resolved = plan.experiment.resolved()
     return {
         "schema": SCHEMA,
@@ -47,7 +47,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         }
         | {"chunks": store.digest(plan)},
         "privacy": [_privacy(plan, i) for i in range(len(plan.experiment.algorithms))],
-        "accuracy": _accuracy(plan, store),
+        "accuracy": None if plan.is_part else _accuracy(plan, store),
         "note": "Seeded noise: a simulation, which protects nobody's data.",
     }
 
@@ -103,7 +103,7 @@ def drawn_before(folder: Path) -> str | None:
     return _before(folder).get("figure_of")
 
 
-RUN = ("command", "engine", "jobs", "started", "ended")
+RUN = ("command", "engine", "jobs", "merged", "started", "ended")
 
 
 def recorded(folder: Path) -> dict[str, Any]:

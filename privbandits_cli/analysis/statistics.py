@@ -23,8 +23,8 @@ def sd(x: Floats) -> Floats:
     return x.std(axis=0, ddof=1) if len(x) > 1 else np.zeros(x.shape[1])
 
 
-def quantile(x: Floats, q: float) -> Floats:
-    """The q-quantile over trials, linear between order statistics."""
+def quantiles(x: Floats, *q: float) -> Floats:
+    """The q-quantiles over trials `[quantiles, checkpoints]`, linear between order statistics."""
     return np.asarray(np.quantile(x, q, axis=0))
 
 

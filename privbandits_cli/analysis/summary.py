@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,12 +29,22 @@ def swept_columns(plan: Plan) -> list[str]:
 def summary_csv(plan: Plan, store: Store) -> str:
     """One row per curve and checkpoint; a curve without a single trial has none."""
     extra = BOOTSTRAP if plan.experiment.keys.summary.bars == "bootstrap" else ()
-    return _csv((*SUMMARY, *extra, *swept_columns(plan)), _summary_rows(plan, store))
+    columns = (*SUMMARY, *extra, *swept_columns(plan))
+    return _lines([columns, *([row.get(name, "") for name in columns] for row in _summary_rows(plan, store))])
 
 
-def final_csv(plan: Plan, store: Store) -> str:
-    """One row per curve and trial: the regret at the horizon."""
-    return _csv((*FINAL, *swept_columns(plan)), _final_rows(plan, store))
+def final_csv(plan: Plan, store: Store) -> Iterator[str]:
+    """One row per curve and trial: the regret at the horizon. A curve at a time: there may be many trials."""
+    swept = swept_columns(plan)
+    yield _lines([(*FINAL, *swept)])
+    for curve in plan.curves:
+        trials, x = store.regrets(curve, plan.trials)
+        if len(trials):
+            shared = _shared(plan, curve)
+            before = _lines([[shared[name] for name in CURVE]])[:-1]
+            after = _lines([["-", *(shared.get(name, "") for name in swept)]])[1:]
+            finals = zip(trials.tolist(), x[:, -1].tolist(), strict=True)
+            yield "".join(f"{before},{trial},{regret}{after}" for trial, regret in finals)
 
 
 def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
@@ -57,27 +67,21 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
     else:
         centre = {"mean": statistics.mean, "median": statistics.median}[chosen.centre](x)
     below, above = statistics.split_gini(x, centre)
+    q05, q50, q95 = statistics.quantiles(x, 0.05, 0.5, 0.95)
     columns = {
         "regret": centre,
         "gmd_below": below,
         "gmd_above": above,
         "mean": statistics.mean(x),
         "sd": statistics.sd(x),
-        "q05": statistics.quantile(x, 0.05),
-        "q50": statistics.quantile(x, 0.5),
-        "q95": statistics.quantile(x, 0.95),
+        "q05": q05,
+        "q50": q50,
+        "q95": q95,
     }
     if chosen.bars == "bootstrap":
         interval = statistics.bootstrap_interval(x, plan.experiment.keys.seed)
         columns |= dict(zip(BOOTSTRAP, interval, strict=True))
     return columns
-
-
-def _final_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
-    for curve in plan.curves:
-        shared = _shared(plan, curve)
-        for trial, row in zip(*store.regrets(curve, plan.trials), strict=True):
-            yield shared | {"trial": int(trial), "regret": float(row[-1])}
 
 
 def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
@@ -87,10 +91,8 @@ def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     return dict(zip(CURVE, names, strict=True)) | dict(curve.swept)
 
 
-def _csv(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
-    """CSV text; floats in the shortest form that reads back as the same number."""
+def _lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Lines of CSV; floats in the shortest form that reads back as the same number."""
     out = io.StringIO()
-    writer: csv.DictWriter[str] = csv.DictWriter(out, columns, restval="", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()

@@ -3,13 +3,13 @@
 Heavy imports happen inside the commands, so that `privbandits --help` answers at once.
 """
 
-from privbandits_cli.cli import look, privacy, run
+from privbandits_cli.cli import look, many, privacy, run
 from privbandits_cli.cli.app import app
 
-ORDER = ("run", "plot", "list", "show", "privacy", "tune", "audit", "validate", "schema")
+ORDER = ("run", "merge", "slurm", "plot", "list", "show", "privacy", "tune", "audit", "validate", "schema")
 app.registered_commands.sort(key=lambda command: ORDER.index(command.name or getattr(command.callback, "__name__", "")))
 
-__all__ = ["app", "look", "main", "privacy", "run"]
+__all__ = ["app", "look", "main", "many", "privacy", "run"]
 
 
 def main() -> None:

@@ -1,14 +1,15 @@
 """`privbandits run`: play an experiment, show how far it is, leave its outputs."""
 
 import os
+import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +26,7 @@ class Engine(StrEnum):
 
     threads = "threads"
     processes = "processes"
+    dask = "dask"
 
 
 class Stopped(KeyboardInterrupt):
@@ -80,7 +82,15 @@ def run(
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cores to use; 0 is all of them.")] = 0,
-    engine: Annotated[Engine, typer.Option(help="Threads start faster; processes survive a crash.")] = Engine.threads,
+    engine: Annotated[
+        Engine, typer.Option(help="Threads start faster; processes survive a crash; dask reaches other machines.")
+    ] = Engine.threads,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="TCP://HOST:PORT", help="With --engine dask: whose workers play.")
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(metavar="I/N", help="Play the I-th of N parts, for `privbandits merge`.")
+    ] = None,
     results: Annotated[Path, typer.Option(help="Where the results folders are.")] = Path("results"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be played, and stop.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in a folder of its own.")] = False,
@@ -102,76 +112,126 @@ def run(
     """
     from privbandits_cli import pipeline, terminal
     from privbandits_cli.engine import runner
-    from privbandits_cli.engine.store import Busy, Store
+    from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import make_plan
 
+    if scheduler and engine != Engine.dask:
+        raise fail("--scheduler names a Dask scheduler: add --engine dask")
+    place = engine.value if scheduler is None else scheduler if "://" in scheduler else f"tcp://{scheduler}"
     with Stop() as stop:
-        plan = make_plan(load_config(config, overrides or [], smoke, as_json))
+        plan = make_plan(load_config(config, overrides or [], smoke, as_json), _part(shard))
+        store = Store(results / plan.folder)
         jobs = jobs or runner.cores()
-        store = Store(results / plan.name)
         if dry_run:
             if not fresh:
                 store.open(plan, clean=False)
             facts = pipeline.forecast(plan, store, jobs)
             print(dumps(facts)) if as_json else terminal.print_forecast(facts)
             return
-        try:
-            with store.locked():
-                store.open(plan, fresh)
-                raise typer.Exit(_run(plan, store, stop, jobs, engine, fail_fast, quiet, as_json))
-        except Busy as error:
-            raise fail(f"{error}; wait for it, or give --results another folder") from error
-        except OSError as error:
-            where = error.filename or store.folder
-            raise fail(f"{where}: {error.strerror}; what is finished is kept, run again") from error
-        except Stopped:
-            kept = f"{_kept(plan, store)}/{len(plan.curves) * plan.trials} trials are kept"
-            print(f"\nstopped: {kept}; the same command goes on from there", file=sys.stderr, flush=True)
-            os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash
+        with told(plan, store, stop), store.locked():
+            store.open(plan, fresh)
+            raise typer.Exit(_run(plan, store, stop, jobs, place, fail_fast, quiet, as_json))
+
+
+def _part(shard: str | None) -> tuple[int, int]:
+    """`2/4` as numbers."""
+    if shard is None:
+        return 1, 1
+    found = re.fullmatch(r"(\d+)/(\d+)", shard)
+    i, n = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not 1 <= i <= n:
+        raise fail(f"--shard {shard}: give a part and the number of parts, 1/4 to 4/4")
+    return i, n
+
+
+@contextmanager
+def told(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
+    """Leave with what a person should know of a run that cannot start or go on."""
+    from privbandits_cli.engine import EngineError, EngineLost
+    from privbandits_cli.engine.store import Busy
+
+    def kept() -> str:
+        count = f"{store.count(plan.curves, plan.span)}/{len(plan.curves) * len(plan.span)}"
+        return f"{count} trials are kept; the same command goes on from there"
+
+    try:
+        yield
+    except Busy as error:
+        raise fail(f"{error}; wait for it, or give --results another folder") from error
+    except EngineLost as error:
+        print(f"{error}\n{kept()}", file=sys.stderr)
+        raise typer.Exit(FAILED) from error
+    except EngineError as error:
+        raise fail(str(error)) from error
+    except OSError as error:
+        raise fail(f"{error.filename or store.folder}: {error.strerror}", kept()) from error
+    except Stopped:
+        print(f"\nstopped: {kept()}", file=sys.stderr, flush=True)
+        os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash
 
 
 def _run(
-    plan: "Plan", store: "Store", stop: Stop, jobs: int, engine: Engine, fail_fast: bool, quiet: bool, as_json: bool
+    plan: "Plan", store: "Store", stop: Stop, jobs: int, engine: str, fail_fast: bool, quiet: bool, as_json: bool
 ) -> int:
     """Play what is missing, then write the outputs; the exit code."""
     from privbandits_cli import pipeline, terminal
 
-    _warn_of(store)
-    facts = {"command": ["privbandits", *sys.argv[1:]], "engine": engine.value, "jobs": jobs, "started": pipeline.now()}
-    total = len(plan.curves) * plan.trials
-    before = _kept(plan, store)
-    with terminal.progress(plan.name, total, before, quiet) as advance:
+    warn_of(store)
+    total, before = len(plan.curves) * len(plan.span), store.count(plan.curves, plan.span)
+    facts: dict[str, Any] = {
+        "command": ["privbandits", *sys.argv[1:]],
+        "engine": engine,
+        "jobs": jobs,
+        "started": pipeline.now(),
+    }
+    if "://" in engine and before < total:
+        from privbandits_cli.engine import runner
+
+        if not quiet:
+            print(f"looking for workers at {engine}", file=sys.stderr)
+        facts |= {"engine": "dask", "jobs": runner.survey(engine, stop.wait)}
+    with terminal.progress(plan.folder, total, before, quiet) as advance:
 
         def watch(played: "Played") -> bool:
             advance(len(played.chunk.keys) * len(played.chunk.trials), played.chunk.rounds)
-            for failure in played.failures:
-                print(_failure_line(plan, failure), file=sys.stderr)
+            for line in _failure_lines(plan, played.failures):
+                print(line, file=sys.stderr)
             return not (fail_fast and played.failures)
 
-        failures = pipeline.play(plan, store, jobs, engine.value, watch, stop.wait)
-    if _kept(plan, store) == 0:
+        failures = pipeline.play(plan, store, facts["jobs"], engine, watch, stop.wait)
+    if failures and store.count(plan.curves, plan.span) == 0:
         print("no trial succeeded: nothing to summarise", file=sys.stderr)
         return FAILED
-    played_any = _kept(plan, store) > before or bool(failures)
+    played_any = store.count(plan.curves, plan.span) > before or bool(failures)
     written = pipeline.write_outputs(plan, store, failures, facts if played_any else None)
     with stop.wait():  # a signal that came meanwhile
         pass
-    _print_failures(plan, failures)
-    if as_json:
-        print(dumps(pipeline.result(plan, store, written)))
-    elif not quiet:
-        terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder)
+    if failures:
+        print(f"\n{len(failures)} trials failed (traces in journal.jsonl):", file=sys.stderr)
+        for line in _failure_lines(plan, failures):
+            print("  " + line, file=sys.stderr)
+    show(plan, store, written, quiet, as_json)
     return FAILED if failures else OK
 
 
-def _kept(plan: "Plan", store: "Store") -> int:
-    """Trials of the plan that are played, over all curves."""
-    return sum(sum(trial < plan.trials for trial in store.done(curve)) for curve in plan.curves)
+def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json: bool) -> None:
+    """The result, as JSON or as a table."""
+    from privbandits_cli import pipeline, terminal
+
+    if as_json:
+        print(dumps(pipeline.result(plan, store, written)))
+    elif not quiet and plan.is_part:
+        terminal.print_part(plan, store.count(plan.curves, plan.span), store.folder)
+    elif not quiet:
+        terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder)
 
 
-def _warn_of(store: "Store") -> None:
-    for path in store.unreadable:
-        print(f"{path} was damaged; its trials are played again", file=sys.stderr)
+def warn_of(store: "Store") -> None:
+    """What a person should know of the chunk files."""
+    if store.unreadable:
+        n = len(store.unreadable)
+        others = f" and {n - 1} more chunks were" if n > 1 else " was"
+        print(f"{store.unreadable[0]}{others} damaged; their trials are played again", file=sys.stderr)
     if store.other_code:
         print(
             f"{len(store.other_code)} curves hold trials played by another version of the code; "
@@ -180,13 +240,13 @@ def _warn_of(store: "Store") -> None:
         )
 
 
-def _failure_line(plan: "Plan", failure: "Failure") -> str:
-    curve = plan.by_key[failure.key]
-    return f"failed: {curve.label} against {curve.adversary.name}, trial {failure.trial}: {failure.error}"
+def _failure_lines(plan: "Plan", failures: "Sequence[Failure]") -> Iterator[str]:
+    """A line for each curve and error."""
+    from privbandits_cli.terminal import trials
 
-
-def _print_failures(plan: "Plan", failures: "list[Failure]") -> None:
-    if failures:
-        print(f"\n{len(failures)} trials failed (traces in journal.jsonl):", file=sys.stderr)
-        for failure in failures:
-            print("  " + _failure_line(plan, failure), file=sys.stderr)
+    alike: dict[tuple[str, str], list[int]] = {}
+    for failure in failures:
+        alike.setdefault((failure.key, failure.error), []).append(failure.trial)
+    for (key, error), failed in alike.items():
+        curve = plan.by_key[key]
+        yield f"failed: {curve.label} against {curve.adversary.name}, {trials(failed)}: {error}"

@@ -54,6 +54,13 @@ def play_chunk(chunk: Chunk) -> Played:
     return Played(chunk, found, tuple(failures), time.perf_counter() - start)
 
 
+def lost(chunk: Chunk, error: str) -> Played:
+    """A chunk whose every trial failed, with what played it."""
+    return Played(
+        chunk, {}, tuple(Failure(key, trial, error, error) for key in chunk.keys for trial in chunk.trials), 0
+    )
+
+
 def _checked(chunk: Chunk) -> Floats:
     regrets = bandit.play(chunk.match, chunk.trials)
     if not np.isfinite(regrets).all():

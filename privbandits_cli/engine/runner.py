@@ -1,25 +1,29 @@
 """chunks of trials -> results: the only module that starts jobs."""
 
 import os
+import signal
+import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
+from types import ModuleType
 
 from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from privbandits_cli.engine import Engine
-from privbandits_cli.engine.play import Failure, Played, play_chunk
+from privbandits_cli.engine import Engine, EngineError
+from privbandits_cli.engine.play import Played, lost, play_chunk
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.games import bandit
 
 BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
 # When a run is stopped early, what joblib calls unused is simply not finished: the next run plays it.
 warnings.filterwarnings("ignore", r"\d+ tasks have been successfully executed", UserWarning, "joblib")
+sys.warnoptions.append("ignore:resource_tracker")  # it is there to clear up after such a run: no need to complain
 
 ROUNDS = 3  # how often work is offered again after a worker process died
 
@@ -46,8 +50,29 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
                     bandit.warm(chunk.match._replace(algorithms=(algorithm,)))
 
 
-def run(chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
-    """Play the chunks on so many jobs; results come as they finish, in any order.
+def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
+    """Play the chunks on so many jobs; results come as they finish, in any order."""
+    if engine in BACKENDS:
+        return _run_here(chunks, engine, jobs)
+    results: Iterator[Played] = _dask().run(chunks, jobs, None if engine == "dask" else engine)
+    return results
+
+
+def survey(scheduler: str, wait: Callable[[], AbstractContextManager[None]]) -> int:
+    """How many jobs a Dask scheduler's workers play at once; `wait` is entered while there is no worker."""
+    return int(_dask().survey(scheduler, wait))
+
+
+def _dask() -> ModuleType:
+    try:
+        from privbandits_cli.engine import cluster
+    except ModuleNotFoundError as error:
+        raise EngineError("--engine dask needs Dask: pip install 'privbandits[dask]'") from error
+    return cluster
+
+
+def _run_here(chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
+    """On threads or processes of this machine.
 
     A worker process that dies takes the unfinished chunks with it; they are offered again, and fail only if that
     keeps happening.
@@ -66,9 +91,7 @@ def run(chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
             raise
         return
     for chunk in outstanding.values():
-        error = "the worker process died"
-        lost = tuple(Failure(key, trial, error, error) for key in chunk.keys for trial in chunk.trials)
-        yield Played(chunk, {}, lost, 0.0)
+        yield lost(chunk, "the worker process died")
 
 
 def _parallel(chunks: list[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
@@ -84,7 +107,11 @@ def _play_in_worker(chunk: Chunk) -> Played:
 
 @cache
 def _follow_parent() -> None:
-    """End this worker when the process that started it is gone, killed without a word."""
+    """End this worker when the process that started it ends it, or is gone, killed without a word.
+
+    A Ctrl-C, which a terminal sends to every process, is for that one alone.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()
 
     def follow() -> None:

@@ -1,17 +1,19 @@
 """What has been played, on disk: chunk files, written whole or not at all, and a journal.
 
-The chunk files are the truth: a trial is done when it stands in a readable one. The journal says when each
-was played and what failed.
+The chunk files are the truth: a trial is done when it stands in one whose checksum is right. The journal says when
+each was played and what failed. Regrets are read when they are asked for, a curve at a time: memory does not grow with
+the number of curves.
 """
 
+import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import tempfile
-import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +25,24 @@ from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.jit import source_hash
 
+Trials = NDArray[np.int64]
+DIGEST = 32  # bytes of sha256 that end a chunk file; NumPy reads the file all the same
+
 
 class Busy(Exception):
     """Another process is running in this folder."""
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+class Damaged(OSError):
+    """A chunk file that is not what was written."""
+
+
+def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file so that a reader, now or after a crash, sees the old content or the new, never a part."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
@@ -41,6 +50,15 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def read_chunk(path: Path) -> tuple[Trials, Floats, str]:
+    """Trials, their regrets `[trials, checkpoints]` and the hash of the sources that played them; or Damaged."""
+    content = path.read_bytes()
+    if hashlib.sha256(content[:-DIGEST]).digest() != content[-DIGEST:]:
+        raise Damaged(errno.EIO, "its checksum is wrong", str(path))
+    with np.load(io.BytesIO(content[:-DIGEST]), allow_pickle=False) as arrays:
+        return arrays["trials"], arrays["regrets"], str(arrays["source_hash"])
 
 
 class Store:
@@ -51,7 +69,8 @@ class Store:
         self.chunks = folder / "chunks"
         self.unreadable: list[Path] = []  # chunk files found damaged; their trials are played again
         self.other_code: dict[str, set[str]] = {}  # curve key -> hashes of other sources that played some of it
-        self._regrets: dict[str, dict[int, Floats]] = {}  # curve key -> trial -> regrets [checkpoints]
+        self.played_by: set[str] = set()  # hashes of the sources of all that was read
+        self._pieces: dict[str, list[tuple[Path, Trials]]] = {}  # curve key -> chunk files and the trials in them
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -84,32 +103,38 @@ class Store:
 
     def _read(self, file: Path, key: str, clean: bool) -> None:
         try:
-            with np.load(file, allow_pickle=False) as content:
-                trials, regrets = content["trials"], content["regrets"]
-                code = str(content["source_hash"])
-        except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
+            trials, _, code = read_chunk(file)
+        except Damaged:
             self.unreadable.append(file)
             if clean:
                 file.unlink()
             return
+        self.played_by.add(code)
         if code != source_hash():
             self.other_code.setdefault(key, set()).add(code)
-        self._regrets.setdefault(key, {}).update(zip(trials.tolist(), regrets, strict=True))
+        self._pieces.setdefault(key, []).append((file, trials))
 
-    def done(self, curve: Curve) -> set[int]:
-        """The trials of a curve that need not be played."""
-        return set(self._regrets.get(curve.key, {}))
+    def done(self, curve: Curve) -> Trials:
+        """The trials of a curve that need not be played, in order."""
+        return np.unique(np.concatenate([np.empty(0, np.int64), *(t for _, t in self._pieces.get(curve.key, []))]))
+
+    def count(self, curves: Iterable[Curve], span: range) -> int:
+        """How many trials of this span are done, over all these curves."""
+        return sum(int(np.isin(span, self.done(curve), assume_unique=True).sum()) for curve in curves)
 
     def save(self, plan: Plan, played: Played) -> None:
         """Keep what came of a chunk."""
         for key, (trials, regrets) in played.regrets.items():
-            curve = plan.by_key[key]
-            name = f"{curve.adversary.name}__{curve.algorithm.name}__{key}__{trials[0]:06d}-{trials[-1]:06d}.npz"
-            with tempfile.SpooledTemporaryFile(max_size=2**26) as buffer:
-                np.savez(buffer, trials=np.array(trials), regrets=regrets, source_hash=np.array(source_hash()))
-                buffer.seek(0)
-                write_atomically(self.chunks / name, buffer.read())
-            self._regrets.setdefault(key, {}).update(zip(trials, regrets, strict=True))
+            self.keep(plan.by_key[key], np.array(trials), regrets, source_hash())
+
+    def keep(self, curve: Curve, trials: Trials, regrets: Floats, code: str) -> None:
+        """Write a chunk file: trials of a curve, none of which is done, as played by these sources."""
+        buffer = io.BytesIO()
+        np.savez(buffer, trials=trials, regrets=regrets, source_hash=np.array(code))
+        content = buffer.getvalue()
+        name = f"{curve.adversary.name}__{curve.algorithm.name}__{curve.key}__{trials[0]:06d}-{trials[-1]:06d}.npz"
+        write_atomically(self.chunks / name, content + hashlib.sha256(content).digest())
+        self._pieces.setdefault(curve.key, []).append((self.chunks / name, trials))
 
     def note(self, **event: Any) -> None:
         """Append an event to the journal."""
@@ -118,19 +143,31 @@ class Store:
 
     def pace(self) -> float | None:
         """Rounds per second and job of the chunks in the journal; None if there are none."""
-        try:
-            lines = (self.folder / "journal.jsonl").read_bytes().split(b"\n")[:-1]  # the last may be torn
-        except FileNotFoundError:
-            return None
-        events = [event for event in map(json.loads, lines) if event["event"] == "chunk" and event["seconds"]]
-        seconds = sum(event["seconds"] for event in events)
-        return sum(event["rounds"] for event in events) / seconds if seconds else None
+        rounds, seconds = 0, 0.0
+        for event in self._events():
+            if event.get("event") == "chunk" and event["seconds"]:
+                rounds, seconds = rounds + event["rounds"], seconds + event["seconds"]
+        return rounds / seconds if seconds else None
 
-    def regrets(self, curve: Curve, trials: int) -> tuple[NDArray[np.int64], Floats]:
+    def _events(self) -> Iterator[dict[str, Any]]:
+        """The journal; lines that a crash or a full disk has torn are passed over."""
+        path = self.folder / "journal.jsonl"
+        for line in path.read_bytes().splitlines() if path.exists() else []:
+            with suppress(ValueError):
+                yield json.loads(line)
+
+    def pieces(self, curve: Curve) -> Iterator[tuple[Trials, Floats, str]]:
+        """What the chunk files of a curve hold."""
+        return (read_chunk(file) for file, _ in self._pieces.get(curve.key, []))
+
+    def regrets(self, curve: Curve, trials: int) -> tuple[Trials, Floats]:
         """The trials below `trials` that are done, in order, and their regrets `[trials, checkpoints]`."""
-        rows = self._regrets.get(curve.key, {})
-        done = sorted(trial for trial in rows if trial < trials)
-        return np.array(done, np.int64), np.array([rows[trial] for trial in done])
+        pieces = list(self.pieces(curve))
+        if not pieces:
+            return np.empty(0, np.int64), np.empty((0, 0))
+        done, rows = np.unique(np.concatenate([piece[0] for piece in pieces]), return_index=True)
+        rows = rows[done < trials]
+        return done[done < trials], np.concatenate([piece[1] for piece in pieces])[rows]
 
     def digest(self, plan: Plan) -> str:
         """sha256 over all regrets of a plan, in the order of curves and trials; independent of the chunks."""

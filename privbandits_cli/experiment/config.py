@@ -75,6 +75,7 @@ class Experiment:
     adversaries: tuple[Variant, ...]
     algorithms: tuple[Variant, ...]
     checkpoints: NDArray[np.int64]
+    given: dict[str, Any]  # as the config says it, with overrides and --smoke applied
 
     @property
     def setting(self) -> Setting:
@@ -162,7 +163,7 @@ def _check(document: Document) -> Experiment | None:
         return None
     setting = Setting(keys.horizon, keys.arms)
     adversaries, algorithms = (tuple(_tuned(found[key], setting, faults)) for key in kinds)
-    return None if wrong else Experiment(keys, adversaries, algorithms, _checkpoints(keys))
+    return None if wrong else Experiment(keys, adversaries, algorithms, _checkpoints(keys), data)
 
 
 def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[_Keys, set[str]]:

@@ -16,6 +16,7 @@ from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games.bandit import LANES, Adversary, Algorithm, Match, Setting
 
 ROUNDS_PER_CHUNK = 2**23  # of each algorithm: some tenths of a second of work
+CHUNKS = 1024  # about the most of them: where trials are very many, each holds more
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,34 @@ class Plan:
 
     experiment: Experiment
     curves: tuple[Curve, ...]
+    shard: tuple[int, int] = (1, 1)  # the first of one: all of it
 
     @property
     def name(self) -> str:
-        """The experiment's, which is its results folder's."""
+        """The experiment's."""
         return self.experiment.keys.experiment
+
+    @property
+    def folder(self) -> str:
+        """Name of the results folder; a shard has its own, as shards run at the same time."""
+        i, n = self.shard
+        return f"{self.name}-shard-{i}-of-{n}" if self.is_part else self.name
+
+    @property
+    def is_part(self) -> bool:
+        """Whether this is one shard of several."""
+        return self.shard[1] > 1
 
     @property
     def trials(self) -> int:
         """Trials of each curve."""
         return self.experiment.keys.trials
+
+    @property
+    def span(self) -> range:
+        """The trials to play: the shard's slice of them."""
+        i, n = self.shard
+        return range(self.trials * (i - 1) // n, self.trials * i // n)
 
     @property
     def checkpoints(self) -> NDArray[np.int64]:
@@ -93,30 +112,32 @@ class Plan:
         keys = self.experiment.keys
         return Match(adversary, algorithms, self.experiment.setting, self.checkpoints, keys.seed)
 
-    def chunks(self, done: Callable[[Curve], Collection[int]], jobs: int) -> Iterator[Chunk]:
+    def chunks(self, done: Callable[[Curve], NDArray[np.int64]], jobs: int) -> Iterator[Chunk]:
         """The work that is not done, in pieces; how it is cut changes no number."""
         size = self._chunk_size(jobs)
-        finished = {curve.key: set(done(curve)) for curve in self.curves}
-        for first in range(0, self.trials, size):
-            trials = range(first, min(first + size, self.trials))
+        missing = {curve.key: np.setdiff1d(self.span, done(curve), assume_unique=True) for curve in self.curves}
+        for first in range(self.span.start, self.span.stop, size):
+            ends = first, min(first + size, self.span.stop)
             for _, rivals in groupby(self.curves, key=lambda curve: curve.adversary.identity()):
-                missing: dict[tuple[int, ...], list[Curve]] = {}
+                alike: dict[tuple[int, ...], list[Curve]] = {}
                 for curve in rivals:
-                    todo = tuple(trial for trial in trials if trial not in finished[curve.key])
-                    missing.setdefault(todo, []).append(curve)
-                for todo, curves in missing.items():
-                    if todo:
-                        yield Chunk(self.match(curves), tuple(curve.key for curve in curves), todo)
+                    todo = missing[curve.key]
+                    part = todo[slice(*np.searchsorted(todo, ends))]
+                    alike.setdefault(tuple(part.tolist()), []).append(curve)
+                for trials, curves in alike.items():
+                    if trials:
+                        yield Chunk(self.match(curves), tuple(curve.key for curve in curves), trials)
 
     def _chunk_size(self, jobs: int) -> int:
         """Trials in a chunk: enough to be worth starting, few enough to keep every job busy to the end."""
-        n_adversaries = len(self.experiment.adversaries)
-        size = min(ROUNDS_PER_CHUNK // self.experiment.keys.horizon, self.trials * n_adversaries // (4 * jobs))
+        games = len(self.span) * len(self.experiment.adversaries)
+        worthwhile = max(ROUNDS_PER_CHUNK // self.experiment.keys.horizon, games // CHUNKS)
+        size = min(worthwhile, games // (4 * jobs))
         return max(1, size - size % LANES if size > LANES else size)
 
 
-def make_plan(experiment: Experiment) -> Plan:
-    """Every algorithm against every adversary, in the config's order."""
+def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
+    """Every algorithm against every adversary, in the config's order; shard (i, n): the i-th of n parts."""
     titles = distinct([_adversary_title(v) for v in experiment.adversaries], experiment.adversaries)
     labels = distinct([legend(v, experiment.setting) for v in experiment.algorithms], experiment.algorithms)
     curves = (
@@ -124,7 +145,7 @@ def make_plan(experiment: Experiment) -> Plan:
         for adversary, title in zip(experiment.adversaries, titles, strict=True)
         for algorithm, label in zip(experiment.algorithms, labels, strict=True)
     )
-    return Plan(experiment, tuple(curves))
+    return Plan(experiment, tuple(curves), shard)
 
 
 def _curve(experiment: Experiment, adversary: Variant, title: str, algorithm: Variant, label: str) -> Curve:

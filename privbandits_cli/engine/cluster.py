@@ -1,0 +1,173 @@
+"""chunks of trials -> results, on Dask workers here or on other machines: the only module that imports distributed.
+
+Results travel back to this process, which keeps them: no disk is shared. Dask gives the work of a dead worker to
+others; what has seen four workers die is given up (its setting `distributed.scheduler.allowed-failures`).
+"""
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from importlib.metadata import version
+from itertools import islice
+
+from distributed import Client, Future, KilledWorker, LocalCluster, get_worker
+
+from privbandits_cli import __version__
+from privbandits_cli.engine import EngineError, EngineLost, runner
+from privbandits_cli.engine.play import Played, lost, play_chunk
+from privbandits_cli.experiment.plan import Chunk
+from privbandits_cli.jit import source_hash
+
+PATIENCE = 60.0  # seconds without a scheduler or a single worker before the run ends
+AHEAD = 4  # chunks given out for each thread of the workers
+for _name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)  # what goes wrong is told in our words
+
+_compiling = threading.Lock()
+
+
+def identity() -> dict[str, str]:
+    """What decides the numbers, and so must be the same on every worker."""
+    libraries = {name: version(name) for name in ("numpy", "numba")}
+    return {"privbandits": __version__, "kernels": source_hash()} | libraries
+
+
+def survey(address: str, wait: Callable[[], AbstractContextManager[None]]) -> int:
+    """Threads of the workers at this address; waits for the first worker, and refuses those of other versions."""
+    with wait():
+        client = _client(address)
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while not _threads(client):
+            if time.monotonic() > deadline:
+                raise EngineError(f"no worker at {address} in {PATIENCE:.0f} s: start `dask worker {address}`")
+            with wait():
+                time.sleep(0.1)
+        for worker, found in client.run(identity, on_error="return").items():
+            if found != identity():
+                raise EngineError(_difference(worker, found, identity()))
+        return _threads(client)
+    finally:
+        client.close()
+
+
+def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Played]:
+    """Play the chunks on the workers of a scheduler, or on so many of our own; started when this returns."""
+    if address:
+        return _run(_client(address), chunks)
+    cluster = LocalCluster(
+        n_workers=min(jobs, len(chunks)),
+        threads_per_worker=1,
+        dashboard_address=None,
+        memory_limit=0,
+        silence_logs=logging.CRITICAL,
+    )
+    return _run(Client(cluster), chunks)
+
+
+def _client(address: str) -> Client:
+    try:
+        return Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise EngineError(
+            f"no scheduler at {address} in {PATIENCE:.0f} s: start `dask scheduler`, and give its tcp://host:port"
+        ) from error
+
+
+def _threads(client: Client) -> int:
+    """How many chunks the workers play at once."""
+    try:
+        if client.status == "running":
+            return int(sum(client.nthreads().values()))
+    except OSError as error:
+        raise EngineLost("the scheduler was lost") from error
+    raise EngineLost("the scheduler was lost")
+
+
+def _run(client: Client, chunks: Sequence[Chunk]) -> Iterator[Played]:
+    killed: list[Chunk] = []
+    for chunk, played in _offer(client, chunks, lambda: AHEAD * _threads(client)):
+        if played:
+            yield played
+        else:
+            killed.append(chunk)
+    for chunk in killed:
+        yield (_alone(client, chunk) if len(killed) > 1 else None) or lost(chunk, "the workers that played it died")
+    client.close()
+    if client.cluster:
+        client.cluster.close()
+
+
+def _alone(client: Client, chunk: Chunk) -> Played | None:
+    """Offer a chunk again with nothing beside it: it may have been its neighbour that killed the workers."""
+    try:
+        return next(_offer(client, [chunk], lambda: 1))[1]
+    except EngineLost:
+        if client.status != "running":
+            raise
+        return None  # it took the last worker with it
+
+
+def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) -> Iterator[tuple[Chunk, Played | None]]:
+    """Give out so many chunks at a time; yields each with what came of it, None where its workers died."""
+    todo, done = iter(chunks), queue.SimpleQueue[Future]()
+    alive: dict[str, tuple[Future, Chunk]] = {}
+    while True:
+        for chunk in islice(todo, max(0, max(1, width()) - len(alive))):
+            future = client.submit(play_there, chunk, identity(), pure=False, retries=0)
+            alive[future.key] = future, chunk
+            future.add_done_callback(done.put)
+        if not alive:
+            return
+        future, chunk = alive.pop(_next(client, done).key)
+        try:
+            played = future.result()
+        except KilledWorker:
+            played = None
+        except Exception as error:
+            raise EngineLost(f"the cluster was lost ({type(error).__name__})") from error
+        if isinstance(played, str):
+            raise EngineLost(played)
+        yield chunk, played
+
+
+def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
+    """The next future that is done; looks every second whether the cluster is still there."""
+    seen = time.monotonic()
+    while True:
+        try:
+            return done.get(timeout=1.0)
+        except queue.Empty:
+            if _threads(client):
+                seen = time.monotonic()
+            elif time.monotonic() - seen > PATIENCE:
+                raise EngineLost(f"all workers were lost, and none came in {PATIENCE:.0f} s") from None
+
+
+def play_there(chunk: Chunk, wanted: dict[str, str]) -> Played | str:
+    """On a worker: play a chunk, or say why this worker must not.
+
+    Nothing is raised: the client waits for ever for an error whose traceback it cannot read.
+    """
+    worker = get_worker().address
+    try:
+        if identity() != wanted:
+            return _difference(worker, identity(), wanted)
+        with _compiling:  # once for all threads of the worker
+            runner.warm([chunk])
+        return play_chunk(chunk)
+    except Exception as error:  # a chunk reports what it raises: this is the worker's
+        return _difference(worker, error, wanted)
+
+
+def _difference(worker: str, found: dict[str, str] | Exception, wanted: dict[str, str]) -> str:
+    if isinstance(found, Exception):
+        what = f"{type(found).__name__}: {found}"
+    else:
+        what = ", ".join(
+            f"{name} {found.get(name)}, not {value}" for name, value in wanted.items() if found.get(name) != value
+        )
+    return f"worker {worker} has {what}: install the same privbandits there, and start the worker anew"
