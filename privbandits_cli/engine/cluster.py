@@ -64,7 +64,7 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
         cluster = LocalCluster(
             n_workers=min(jobs, len(chunks)),
             threads_per_worker=1,
-            dashboard_address=None,
+            dashboard_address=":0",  # any free port; 8787 may be another run's
             memory_limit=0,
             silence_logs=logging.CRITICAL,
         )
