@@ -66,7 +66,9 @@ class Prepared(bandit.Adversary):
 
 
 RNG = Generator(SFC64(1))
-TABLES = {k: RNG.random((ROUNDS if k == 4 else 2**14, k)) < np.where(np.arange(k) == 0, 0.55, 0.5) for k in (4, 64, 1024)}
+TABLES = {
+    k: RNG.random((ROUNDS if k == 4 else 2**14, k)) < np.where(np.arange(k) == 0, 0.55, 0.5) for k in (4, 64, 1024)
+}
 
 
 def candidates():
