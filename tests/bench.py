@@ -66,9 +66,8 @@ class Prepared(bandit.Adversary):
 
 
 RNG = Generator(SFC64(1))
-TABLES = {
-    k: RNG.random((ROUNDS if k == 4 else 2**14, k)) < np.where(np.arange(k) == 0, 0.55, 0.5) for k in (4, 64, 1024)
-}
+TABLE_ROUNDS = {4: ROUNDS, 64: 2**14, 1024: 2**14}
+TABLES = {k: RNG.random((n, k)) < np.where(np.arange(k) == 0, 0.55, 0.5) for k, n in TABLE_ROUNDS.items()}
 
 
 def candidates():

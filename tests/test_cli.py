@@ -77,14 +77,14 @@ def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
 def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch):
     from privbandits_cli.games import bandit
 
-    real = bandit._sit_down
+    real = bandit._sources
 
-    def sit_down(match, algorithm, trials):
-        if algorithm.name == "exp3" and 3 in trials:
+    def sources(seat, seed, trials):
+        if json.loads(seat.names[0])["name"] == "exp3" and 3 in trials:
             raise ZeroDivisionError("on purpose")
-        return real(match, algorithm, trials)
+        return real(seat, seed, trials)
 
-    monkeypatch.setattr(bandit, "_sit_down", sit_down)
+    monkeypatch.setattr(bandit, "_sources", sources)
     result = call("run", small, "--results", tmp_path)
     assert result.exit_code == 1
     assert "2 trials failed" in result.stderr

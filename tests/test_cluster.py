@@ -74,7 +74,7 @@ def all_once(folder):
 
 ENGINES = ("threads", "processes", "dask")
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
-MOMENTS = (1, 20, 31)  # chunk files of 42: early, middle, late
+MOMENTS = (1, 11, 17)  # chunk files of 24: early, middle, late
 
 
 def children_of(pid):
@@ -96,7 +96,7 @@ def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, f
     """Each run is killed and goes on on another engine: over `first`, every engine at every moment."""
     engines = ENGINES[first:] + ENGINES[:first]
     for engine, moment in zip(engines, MOMENTS, strict=True):
-        process = launch(config, tmp_path, "--engine", engine, "--jobs", "3")
+        process = launch(config, tmp_path, "--engine", engine, "--jobs", "2")
         until(lambda moment=moment: len(chunks(tmp_path)) >= moment, process)
         assert process.poll() is None, "it ended before it could be killed"
         workers = children_of(process.pid)
@@ -110,7 +110,9 @@ def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, f
         until(lambda workers=workers: not any(map(alive, workers)), seconds=5)
         assert not any(map(alive, workers)), "worker processes outlive the run"
     kept = len(chunks(tmp_path))
-    code, _, err = run(config, tmp_path, "-q", "--engine", engines[0], "--jobs", "3")
+    code, _, err = run(
+        config, tmp_path, "-q", "--engine", "processes" if engine == "threads" else "threads", "--jobs", "2"
+    )
     assert code == 0 and len(chunks(tmp_path)) > kept >= MOMENTS[-1], err
     assert csvs(tmp_path / "small") == unbroken and all_once(tmp_path / "small")
 
@@ -118,7 +120,7 @@ def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, f
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ctrl_c_reaches_the_workers_too_and_nobody_complains(config, tmp_path, engine):
     """A terminal sends it to every process of the run."""
-    process = launch(config, tmp_path, "--engine", engine, "--jobs", "3", "trials=1600", start_new_session=True)
+    process = launch(config, tmp_path, "--engine", engine, "--jobs", "2", "trials=1600", start_new_session=True)
     until(lambda: chunks(tmp_path), process)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=30)

@@ -171,14 +171,15 @@ def breaks(monkeypatch):
     """EXP3 raises in trials 3 and 11 against the stochastic adversary."""
     from privbandits_cli.games import bandit
 
-    real = bandit._sit_down
+    real = bandit._sources
 
-    def sit_down(match, algorithm, trials):
-        if algorithm.name == "exp3" and match.adversary.name == "stochastic" and {3, 11} & set(trials):
+    def sources(seat, seed, trials):
+        algorithm, adversary = (json.loads(name)["name"] for name in seat.names)
+        if algorithm == "exp3" and adversary == "stochastic" and {3, 11} & set(trials):
             raise ZeroDivisionError("on purpose")
-        return real(match, algorithm, trials)
+        return real(seat, seed, trials)
 
-    monkeypatch.setattr(bandit, "_sit_down", sit_down)
+    monkeypatch.setattr(bandit, "_sources", sources)
 
 
 def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):

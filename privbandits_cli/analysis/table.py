@@ -5,20 +5,21 @@ Everything drawn stands in the CSV; a config beside it adds the title and the er
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import yaml
 from numpy.typing import NDArray
 
 from privbandits_cli import registry
+from privbandits_cli.analysis import sweeps
+from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
+from privbandits_cli.analysis.sweeps import Curve, Row
 from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
 
 Floats = NDArray[np.float64]
-Row = dict[str, str]
 
 BARS = {
     "gini": "Gini's mean difference below and above",
@@ -41,6 +42,8 @@ class Line:
     above: Floats
     trials: int
     bound: Floats | None
+    slope: tuple[float, float] | None = None  # of log mean regret over log x, and its standard error
+    worst: tuple[float, ...] = ()  # at each point, where another parameter is swept for its worst value
 
 
 @dataclass(frozen=True)
@@ -72,17 +75,21 @@ def read(folder: Path, bounds: bool = False) -> Table:
     if not isinstance(config, dict):
         raise ValueError(f"{config_path} is no config: delete it, or run the experiment again")
     summary, plot = config.get("summary", {}), config.get("plot", {})
-    bars, against = summary.get("bars", "gini"), plot.get("against", "")
-    panels: dict[str, list[list[Row]]] = {}
-    for curve in _curves(rows):
-        adversary = json.loads(curve[0]["parameters"])["adversary"]
-        panels.setdefault(_panel_title(curve[0]["adversary"], adversary), []).append(curve)
+    bars, against, worst = summary.get("bars", "gini"), plot.get("against", ""), plot.get("worst", "")
+    swept = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
+    folded = {against, worst} - {""}
+    curves = list(_curves(rows))
+    curves = sweeps.worst(curves, worst, swept) if worst else curves
+    panels: dict[str, list[Curve]] = {}
+    for curve in curves:
+        panels.setdefault(sweeps.panel(curve[0], folded), []).append(curve)
     if against:
-        lines = {title: _swept_lines(curves, against, bars) for title, curves in panels.items()}
+        slopes = plot.get("slopes", False)
+        lines = {title: _swept_lines(found, against, worst, swept, bars, slopes) for title, found in panels.items()}
     else:
         setting = Setting(config.get("horizon", float(rows[-1]["round"])), config.get("arms", 4))
         wanted = setting if bounds or plot.get("bounds", False) else None
-        lines = {title: [_line(curve, "round", bars, wanted) for curve in curves] for title, curves in panels.items()}
+        lines = {title: [_line(curve, "round", bars, wanted) for curve in found] for title, found in panels.items()}
     return Table(
         title=config.get("title", ""),
         panels=lines,
@@ -95,45 +102,46 @@ def read(folder: Path, bounds: bool = False) -> Table:
     )
 
 
-def _curves(rows: Sequence[Row]) -> Iterator[list[Row]]:
+def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
     """The rows of each curve, in the file's order."""
-    found: dict[tuple[str, ...], list[Row]] = {}
+    found: dict[tuple[str, ...], Curve] = {}
     for row in rows:
         found.setdefault((row["adversary"], row["label"], row["parameters"]), []).append(row)
     yield from found.values()
 
 
-def _panel_title(name: str, parameters: Mapping[str, Any]) -> str:
-    if "label" in parameters:
-        return str(parameters["label"])
-    try:
-        return registry.find("adversaries", name).display
-    except KeyError:
-        return name
-
-
-def _swept_lines(curves: list[list[Row]], against: str, bars: str) -> list[Line]:
+def _swept_lines(
+    curves: list[Curve], against: str, worst: str, swept: Sequence[str], bars: str, slopes: bool
+) -> list[Line]:
     """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
-    if against not in curves[0][0]:
-        raise ValueError(f"plot.against: no parameter '{against}' is swept")
-    grouped: dict[tuple[str, str], list[Row]] = {}
-    for curve in curves:
-        row = curve[-1]
-        grouped.setdefault((row["algorithm"], row["label"].partition(" (")[0]), []).append(row)
-    values = [float(row[against]) for rows in grouped.values() for row in rows if row[against]]
+    folded = {against, worst} - {""}
+    found = sweeps.joined(curves, against, swept, folded)
+    values = [float(row[against]) for rows in found for row in rows if row[against]]
     lines = []
-    for (_, label), rows in grouped.items():
-        ordered = sorted(rows, key=lambda row: float(row[against] or 0))
-        line = replace(_line(ordered, against, bars, None), label=label)
-        if not ordered[0][against]:  # drawn from end to end, without bars
+    for rows in found:
+        line = replace(_line(rows, against, bars, None), label=sweeps.named(rows[0], swept, folded))
+        if worst:
+            line = replace(line, worst=tuple(float(row[worst]) for row in rows))
+        if not rows[0][against]:  # drawn from end to end, without bars
             none = np.zeros(2)
             level = np.repeat(line.regret[:1], 2)
             line = replace(line, x=np.array([min(values), max(values)]), regret=level, below=none, above=none)
+        elif slopes and len(rows) > 1:
+            line = _with_slope(line, rows)
         lines.append(line)
     return lines
 
 
-def _line(rows: list[Row], x: str, bars: str, setting: Setting | None) -> Line:
+def _with_slope(line: Line, rows: Curve) -> Line:
+    """The line with the slope of its means on logarithmic axes, in its label, too, with its 95 % interval."""
+    mean, sd, n = (np.array([float(row[name]) for row in rows]) for name in ("mean", "sd", "trials"))
+    if (mean <= 0).any():
+        return line
+    slope, error = sweeps.slope(line.x, mean, sd / np.sqrt(n))
+    return replace(line, slope=(slope, error), label=f"{line.label}: slope {slope:.3f} ± {1.96 * error:.3f}")
+
+
+def _line(rows: Curve, x: str, bars: str, setting: Setting | None) -> Line:
     """One line from its rows; with a setting, its regret bound, too."""
 
     def column(name: str) -> Floats:

@@ -33,7 +33,7 @@ Examples:
   privbandits privacy configs/fig1.yaml         what its privacy costs
 
 \b
-Exit codes: 0 ok, 1 some trials failed, 2 usage or config,
+Exit codes: 0 ok, 1 trials failed or are missing, 2 usage or config,
 4 an audit found a violation, 130 interrupted, 143 terminated.""",
 )
 

@@ -13,7 +13,7 @@ from privbandits_cli.cli.run import Stop, show, told, warn_of
 
 @app.command()
 def merge(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="The results folders of the shards.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="The results folders of the shards.")],
     results: Annotated[Path, typer.Option(help="Where the results folders are.")] = Path("results"),
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,

@@ -86,7 +86,7 @@ def run(
         Engine, typer.Option(help="Threads start faster; processes survive a crash; dask reaches other machines.")
     ] = Engine.threads,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="TCP://HOST:PORT", help="With --engine dask: whose workers play.")
+        str | None, typer.Option(metavar="TCP://HOST:PORT", help="With --engine dask: its workers play, all of them.")
     ] = None,
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Play the I-th of N parts, for `privbandits merge`.")

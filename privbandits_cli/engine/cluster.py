@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from functools import cache
 from importlib.metadata import version
 from itertools import islice
 
@@ -29,6 +30,7 @@ for _name in ("distributed", "distributed.client", "tornado.application", "async
 _compiling = threading.Lock()
 
 
+@cache
 def identity() -> dict[str, str]:
     """What decides the numbers, and so must be the same on every worker."""
     libraries = {name: version(name) for name in ("numpy", "numba")}
@@ -58,13 +60,16 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
     """Play the chunks on the workers of a scheduler, or on so many of our own; started when this returns."""
     if address:
         return _run(_client(address), chunks)
-    cluster = LocalCluster(
-        n_workers=min(jobs, len(chunks)),
-        threads_per_worker=1,
-        dashboard_address=None,
-        memory_limit=0,
-        silence_logs=logging.CRITICAL,
-    )
+    try:
+        cluster = LocalCluster(
+            n_workers=min(jobs, len(chunks)),
+            threads_per_worker=1,
+            dashboard_address=":0",  # any free port; 8787 may be another run's
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        )
+    except (OSError, RuntimeError) as error:
+        raise EngineError(f"no Dask worker can be started here: {error}") from error
     return _run(Client(cluster), chunks)
 
 

@@ -44,6 +44,8 @@ class Plot(_Section):
     log: bool = Field(False, description="logarithmic axes")
     bounds: bool = Field(False, description="overlay each theorem's regret bound")
     against: str = Field("", description="draw the regret at the horizon against this swept parameter, not over rounds")
+    worst: str = Field("", description="of the values of this swept parameter, draw the one with the largest regret")
+    slopes: bool = Field(False, description="fit the slope of log mean regret over the logarithm of `against`")
 
 
 class _Keys(_Section):

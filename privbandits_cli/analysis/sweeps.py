@@ -1,0 +1,85 @@
+"""Curves of a sweep -> the lines of a figure: joined along one parameter, at the worst value of another."""
+
+import json
+import re
+from collections.abc import Sequence, Set
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli import registry
+
+Floats = NDArray[np.float64]
+Row = dict[str, str]
+Curve = list[Row]  # the rows of one curve in summary.csv, one a checkpoint
+
+NOTES = re.compile(r" \((?P<notes>[^()]*)\)$")
+
+
+def without(label: str, names: Set[str]) -> str:
+    """A label less the notes `name = value` at its end that tell of these parameters."""
+    found = NOTES.search(label)
+    if not found:
+        return label
+    kept = [note for note in found["notes"].split(", ") if note.partition(" = ")[0] not in names]
+    return label[: found.start()] + (f" ({', '.join(kept)})" if kept else "")
+
+
+def panel(row: Row, folded: Set[str]) -> str:
+    """The panel that a curve belongs to: its adversary, whatever the values of the folded parameters."""
+    adversary = json.loads(row["parameters"])["adversary"]
+    if "label" in adversary:
+        return without(str(adversary["label"]), folded)
+    try:
+        return registry.find("adversaries", row["adversary"]).display
+    except KeyError:
+        return row["adversary"]
+
+
+def line(row: Row, swept: Sequence[str], folded: Set[str]) -> tuple[str, ...]:
+    """What the curves of one line have in common: the algorithm, its label, all that is swept but not folded."""
+    base = row["label"].partition(" (")[0]
+    return row["algorithm"], base, *(row[name] for name in swept if name not in folded)
+
+
+def named(row: Row, swept: Sequence[str], folded: Set[str]) -> str:
+    """The legend of a line: its label, with what is swept of the algorithm but not folded."""
+    algorithm = json.loads(row["parameters"])["algorithm"]
+    notes = [
+        f"{'ε' if name == 'epsilon' else name} = {row[name]}"
+        for name in swept
+        if name not in folded and row[name] and name.partition(".")[0] in algorithm
+    ]
+    return row["label"].partition(" (")[0] + (f" ({', '.join(notes)})" if notes else "")
+
+
+def worst(curves: Sequence[Curve], parameter: str, swept: Sequence[str]) -> list[Curve]:
+    """Of the curves that differ in this parameter alone the one whose mean regret ends highest."""
+    if parameter not in swept:
+        raise ValueError(f"plot.worst: no parameter '{parameter}' is swept")
+    found: dict[tuple[str, ...], Curve] = {}
+    for curve in curves:
+        kin = (panel(curve[0], {parameter}), *line(curve[0], swept, {parameter}))
+        if kin not in found or float(curve[-1]["mean"]) > float(found[kin][-1]["mean"]):
+            found[kin] = curve
+    return list(found.values())
+
+
+def joined(curves: Sequence[Curve], against: str, swept: Sequence[str], folded: Set[str]) -> list[Curve]:
+    """The last rows of the curves of each line, in the order of the parameter that they are drawn against."""
+    if against not in swept:
+        raise ValueError(f"plot.against: no parameter '{against}' is swept")
+    grouped: dict[tuple[str, ...], Curve] = {}
+    for curve in curves:
+        grouped.setdefault(line(curve[0], swept, folded), []).append(curve[-1])
+    return [sorted(rows, key=lambda row: float(row[against] or 0)) for rows in grouped.values()]
+
+
+def slope(x: Floats, mean: Floats, error: Floats) -> tuple[float, float]:
+    """Slope of log mean over log x by least squares, and its standard error; all arrays `[points]`, positive.
+
+    error: standard errors of the means, which are independent; to first order log mean has error / mean.
+    """
+    centred = np.log(x) - np.log(x).mean()
+    weights = centred / np.sum(centred**2)
+    return float(weights @ np.log(mean)), float(np.sqrt(np.sum((weights * error / mean) ** 2)))
