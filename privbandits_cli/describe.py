@@ -74,7 +74,7 @@ def facts(name: str, setting: Setting) -> dict[str, Any]:
         raise KeyError(f"unknown name '{name}'" + suggestion(name, known))
     model = registry.find(kind, name)
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
-    out["horizon"], out["arms"] = setting
+    out["horizon"], out["arms"] = setting.horizon, setting.n_arms
     example = {name: EXAMPLE[name] for name, field in model.model_fields.items() if field.is_required()}
     parameters = model(**{name: make() for name, make in example.items()})
     out["shown_with"] = {name: _plain(parameters.described()[name]) for name in example}

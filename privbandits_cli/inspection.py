@@ -13,8 +13,8 @@ from privbandits_cli.ledger import titled_algorithms
 def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: int, test: Test) -> list[dict[str, Any]]:
     """A row per algorithm, in the config's order."""
     return [
-        _row(title, audit(algorithm, experiment.setting, alpha, budget, seed, test=test))
-        for title, algorithm in titled_algorithms(experiment)
+        _row(title, audit(algorithm, setting, alpha, budget, seed, test=test))
+        for title, algorithm, setting in titled_algorithms(experiment)
     ]
 
 

@@ -9,23 +9,36 @@ from privbandits_cli import registry
 from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.faults import suggestion
-from privbandits_cli.games.bandit import Algorithm, Setting, papers_delta
+from privbandits_cli.games.bandit import Adversary, Algorithm, Setting, papers_delta
 
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
     """A block per algorithm of an experiment, in its order; delta defaults to T^-2, the paper's."""
     return [
-        {"algorithm": title} | block(algorithm, experiment.setting, delta)
-        for title, algorithm in titled_algorithms(experiment)
+        {"algorithm": title} | block(algorithm, setting, delta)
+        for title, algorithm, setting in titled_algorithms(experiment)
     ]
 
 
-def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm]]:
-    """Each algorithm of an experiment with its label or title and its swept parameters."""
-    for variant in experiment.algorithms:
-        assert isinstance(variant.parameters, Algorithm)
-        swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
-        yield (variant.label or variant.parameters.title) + (f" ({swept})" if swept else ""), variant.parameters
+def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, Setting]]:
+    """Label or title with the sweep, the tuned algorithm and what it is told: once for each tuning.
+
+    Where adversaries tell different things, those after the first are named.
+    """
+    tunings: set[str] = set()
+    titles: set[str] = set()
+    for adversary, lineup in zip(experiment.adversaries, experiment.lineups, strict=True):
+        assert isinstance(adversary.parameters, Adversary)
+        told = adversary.parameters.told(experiment.setting)
+        for variant in lineup:
+            algorithm = variant.parameters
+            assert isinstance(algorithm, Algorithm)
+            if algorithm.identity() not in tunings:
+                tunings.add(algorithm.identity())
+                swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
+                title = (variant.label or algorithm.title) + (f" ({swept})" if swept else "")
+                yield title + (f" against {adversary.parameters.title}" if title in titles else ""), algorithm, told
+                titles.add(title)
 
 
 def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) -> dict[str, Any]:

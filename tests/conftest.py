@@ -27,12 +27,18 @@ def foe(name, **parameters):
     return registry.find("adversaries", name)(**parameters)
 
 
+def fit(algorithm, adversary):
+    """Whether the algorithm may meet the adversary."""
+    return adversary.bounded or not algorithm.bounded
+
+
 def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):
     """A match of tuned players; checkpoints default to the horizon."""
-    setting = Setting(horizon, n_arms)
+    adversary = adversary.tuned(Setting(horizon, n_arms))
+    setting = adversary.told(Setting(horizon, n_arms))
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
-    return Match(adversary.tuned(setting), tuned, setting, rounds, seed)
+    return Match(adversary, tuned, setting, rounds, seed)
 
 
 SMALL = """\

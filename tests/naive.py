@@ -178,7 +178,11 @@ def gain_table(adversary: Adversary, setting: Setting, seed: int, trial: int) ->
 def regrets(
     adversary: Adversary, algorithm: Algorithm, setting: Setting, checkpoints: Sequence[int], seed: int, trial: int
 ) -> list[float]:
-    """The regret at each checkpoint: best arm on the gains up to it, less the learner's own gain."""
+    """The regret at each checkpoint: best arm on the gains up to it, less the learner's own gain.
+
+    Against an adversary that tells its means: what the means of the arms played fall short of the largest.
+    """
+    means = adversary.mean_gains(setting)
     table = gain_table(adversary, setting, seed, trial)
     names = (algorithm.identity(), adversary.identity())
     numbers = {"uniform": stream(seed, "uniform", *names, trial=trial).random}
@@ -198,12 +202,12 @@ def regrets(
         arm = player.choose(uniform)
         held = arms[len(arms) - memory :] if memory else []  # the arms of the last m rounds
         pays = memory == 0 or all(other == arm for other in held)
-        own += gains[arm] if pays else 0.0
+        own += means[arm] - max(means) if means is not None else gains[arm] if pays else 0.0
         player.update(arm, gains[arm] if pays or not observed else 0.0)
         arms.append(arm)
         totals = [total + gain for total, gain in zip(totals, gains, strict=True)]
         if t in checkpoints:
-            out.append(max(totals) - own)
+            out.append((max(totals) if means is None else 0.0) - own)
     return out
 
 

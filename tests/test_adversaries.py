@@ -26,10 +26,11 @@ def table(name, horizon=2000, n_arms=4, trial=0, seed=1, **parameters):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("n_arms", [2, 3, 7])
-def test_gains_lie_in_the_unit_interval(name, n_arms):
+def test_gains_lie_in_the_unit_interval_where_that_is_said(name, n_arms):
     gains = table(name, n_arms=n_arms)
     assert gains.shape == (2000, n_arms)
-    assert gains.min() >= 0 and gains.max() <= 1
+    assert np.isfinite(gains).all()
+    assert (gains.min() >= 0 and gains.max() <= 1) == foe(name).bounded
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -174,3 +175,107 @@ def test_the_best_arm_of_switching_costs_is_uniform():
         counts[table("switching_costs", horizon=64, trial=trial).sum(axis=0).argmax()] += 1
     assert stats.chisquare(counts).pvalue > 1e-4
     assert stats.chisquare([400, 0, 0, 0]).pvalue < 1e-10
+
+
+# ------------------------------------------------------------------------------------ means and moments
+
+HEAVY = {"pareto": "shape", "student_t": "df", "lognormal": None}
+
+
+def told(name, n_arms=5, **parameters):
+    """A tuned adversary and what it tells."""
+    adversary = foe(name, **parameters).tuned(Setting(1000, n_arms))
+    return adversary, adversary.told(Setting(1000, n_arms))
+
+
+def law(adversary, mean):
+    """An arm's law by SciPy, from the adversary's definition."""
+    if adversary.name == "pareto":
+        return stats.pareto(adversary.shape, scale=mean * (adversary.shape - 1) / adversary.shape)
+    if adversary.name == "student_t":
+        return stats.t(adversary.df, loc=mean, scale=adversary.scale)
+    return stats.lognorm(adversary.sigma, scale=mean * math.exp(-(adversary.sigma**2) / 2))
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_heavy_tailed_gains_follow_their_law(name):
+    """Of every arm; the law of another v, mean or spread is refused, which is the negative control."""
+    adversary, setting = told(name, v=0.5)
+    gains = gain_table(adversary, setting._replace(horizon=20_000), 3, 0)
+    for arm, mean in enumerate(adversary.mean_gains(setting)):
+        assert law(adversary, mean).mean() == pytest.approx(mean, rel=1e-9)
+        assert stats.kstest(gains[:, arm], law(adversary, mean).cdf).pvalue > 1e-4
+        assert stats.kstest(gains[:, arm], law(adversary, mean + 0.1).cdf).pvalue < 1e-6
+    other = {"pareto": {"v": 0.8}, "student_t": {"df": 8.0}, "lognormal": {"sigma": 0.9}}[name]
+    assert stats.kstest(gains[:, 0], law(told(name, **other)[0], 0.9).cdf).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("v", [0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("above", [None, 0.25])
+def test_u_is_the_moment_of_the_law(name, v, above):
+    """Against ∫ (1 + v) x^(1+v) P(|X| > x) dy, x = e^y, for a tail of index 2 + v, or 1.25 + v.
+
+    Beyond the ends of y there is less than 1e-7 of it, and the steps err by less than 1e-6.
+    """
+    own = {HEAVY[name]: 1 + v + above} if above and HEAVY[name] else {}
+    adversary, setting = told(name, v=v, **own)
+    y = np.linspace(-180, 80 if above and HEAVY[name] else 30, 400_001)
+    best = law(adversary, 0.9)
+    found = np.trapezoid((1 + v) * np.exp((1 + v) * y) * (best.sf(np.exp(y)) + best.cdf(-np.exp(y))), y)
+    assert setting.v == v
+    assert found == pytest.approx(setting.u, rel=1e-5)
+    assert found != pytest.approx(told(name, v=v, means=[0.88] * 5, **own)[1].u, rel=1e-5)  # negative control
+
+
+@pytest.mark.parametrize("name", [*HEAVY, "bernoulli"])
+def test_the_arms_have_their_means(name):
+    """Sample means against the standard error; those of the arms' neighbours are outside."""
+    adversary, setting = told(name)
+    if name == "student_t":
+        adversary = adversary.model_copy(update={"df": 8.0})
+    gains = gain_table(adversary, setting._replace(horizon=200_000), 3, 0)
+    error = gains.std(axis=0) / math.sqrt(len(gains))
+    distance = np.abs(gains.mean(axis=0) - adversary.mean_gains(setting)) / error
+    assert (distance < 5).all()
+    assert (np.abs(gains.mean(axis=0) - adversary.mean_gains(setting)[::-1]) / error)[[0, 1, 3, 4]].min() > 5
+
+
+@pytest.mark.parametrize(
+    ("means", "wanted"),
+    [
+        ("linear", [0.9, 0.7, 0.5, 0.3, 0.1]),
+        ("convex", [0.9, 0.55, 0.3, 0.15, 0.1]),
+        ("concave", [0.9, 0.85, 0.7, 0.45, 0.1]),
+        ("zhou", [0.9, 0.45, 0.3, 0.225, 0.18]),
+        ("C1", [0.75, 0.7, 0.7, 0.7, 0.7]),
+        ("C2", [0.75, 0.625, 0.5, 0.375, 0.25]),
+        ("C3", [0.75, 0.53125, 0.375, 0.28125, 0.25]),
+        ("C4", [0.75, 0.71875, 0.625, 0.46875, 0.25]),
+        ([0.2, 0.4, 0.1, 0.3, 0.5], [0.2, 0.4, 0.1, 0.3, 0.5]),
+    ],
+)
+def test_the_presets_are_the_papers(means, wanted):
+    for name in (*HEAVY, "bernoulli"):
+        np.testing.assert_allclose(told(name, means=means)[0].mean_gains(Setting(1, 5)), wanted, rtol=1e-12)
+
+
+def test_a_gap_lies_below_the_best_arm():
+    np.testing.assert_allclose(told("pareto", gap=0.3)[0].mean_gains(Setting(1, 4)), [0.9, 0.6, 0.6, 0.6], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "words"),
+    [
+        ("pareto", {"v": 0.5, "shape": 1.5}, "take shape above it, or v below 0.5"),
+        ("student_t", {"v": 1.0, "df": 2.0}, "take df above it, or v below 1"),
+        ("pareto", {"means": [0.9, 0.0, 0.1, 0.2, 0.3]}, "take student_t"),
+        ("lognormal", {"means": [0.9, -1.0, 0.1, 0.2, 0.3]}, "take student_t"),
+        ("bernoulli", {"means": [0.9, 1.2, 0.1, 0.2, 0.3]}, "in [0, 1]"),
+        ("bernoulli", {"means": [0.9, 0.1]}, "set arms: 2"),
+        ("pareto", {"means": "convex", "gap": 0.1}, "give one of them"),
+    ],
+)
+def test_instances_that_are_none_say_what_would_work(name, own, words):
+    (found,) = foe(name, **own).faults(Setting(1000, 5))
+    assert words in found

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import foe, make, match
+from conftest import fit, foe, make, match
 
 from privbandits_cli import registry
 from privbandits_cli.games import bandit
@@ -10,8 +10,9 @@ from privbandits_cli.games.bandit import Draws, play
 from privbandits_cli.jit import bind, compile_step, record
 
 
-def everyone():
-    return [make(name) for name in registry.names("algorithms")]
+def everyone(adversary):
+    """Every algorithm that may meet this adversary."""
+    return [algorithm for name in registry.names("algorithms") if fit(algorithm := make(name), adversary)]
 
 
 def follow(state, rng):
@@ -35,7 +36,8 @@ def scripted(script, gains, memory, observed):
     marks = np.arange(1, n + 1)
     earned = np.empty((1, n))
     zeros = np.zeros((1, n))
-    loop(np.asarray(gains, float)[None], marks, earned, players, states, zeros, zeros, memory, observed)
+    gains = np.asarray(gains, float)[None]
+    loop(gains, marks, earned, players, states, zeros, zeros, np.empty(0), memory, observed)
     return earned[0].tolist(), states[0].seen.tolist()
 
 
@@ -78,7 +80,7 @@ def test_regret_is_against_the_best_arm_up_to_each_checkpoint():
 
 @pytest.mark.parametrize("adversary", registry.names("adversaries"))
 def test_blocks_lanes_company_and_order_change_no_number(adversary):
-    game = match(foe(adversary), everyone(), 700, checkpoints=[1, 7, 350, 700])
+    game = match(foe(adversary), everyone(foe(adversary)), 700, checkpoints=[1, 7, 350, 700])
     whole = play(game, range(6))
     np.testing.assert_array_equal(play(game, range(6), block=97), whole)
     np.testing.assert_array_equal(play(game, range(6), lanes=1), whole)
@@ -102,7 +104,7 @@ def test_all_algorithms_of_a_trial_meet_the_same_game(monkeypatch):
     monkeypatch.setattr(
         bandit, "stream", lambda seed, *n, trial: names.append((*n, trial)) or real(seed, *n, trial=trial)
     )
-    play(match(foe("stochastic"), everyone(), 50), [0, 1])
+    play(match(foe("stochastic"), everyone(foe("stochastic")), 50), [0, 1])
     gains = [name for name in names if name[0] == "gains"]
     assert gains == [("gains", foe("stochastic").identity(), 0), ("gains", foe("stochastic").identity(), 1)]
     learners = [name for name in names if name[0] != "gains"]

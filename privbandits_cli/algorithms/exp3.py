@@ -29,7 +29,7 @@ class Parameters(bandit.Algorithm):
     gamma: float | None = Field(None, gt=0, le=1, description="γ; default min(1, √(K ln K / ((e-1) T)))")
 
     def tuned(self, setting: Setting) -> Self:
-        horizon, n_arms = setting
+        horizon, n_arms = setting.horizon, setting.n_arms
         gamma = self.gamma or min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1) * horizon)))
         return self.model_copy(update={"gamma": gamma})  # Auer et al. 2003, Corollary 3.2, with g = T
 
@@ -86,7 +86,7 @@ class Parameters(bandit.Algorithm):
     def _printed(self, setting: Setting, delta: float) -> list[Guarantee]:
         """Theorem 3.3's three terms; the third with Chernoff's √(T ln(1/δ)/2) for the printed √(2 ln T/T)."""
         assert self.gamma is not None
-        horizon, n_arms = setting
+        horizon, n_arms = setting.horizon, setting.n_arms
         gamma = self.gamma
         exploited = (1 - gamma) * horizon + math.sqrt(-horizon * math.log(delta) / 2)
         return [

@@ -63,7 +63,7 @@ class Parameters(bandit.Algorithm):
         return sized.model_copy(update={"base": self.base.tuned(sized.inner(setting))})
 
     def _rule(self, rule: Rule, delta: float, setting: Setting) -> int:
-        horizon, n_arms = setting
+        horizon, n_arms = setting.horizon, setting.n_arms
         if rule == "corollary_3.2":
             cube = horizon / (7 * n_arms * math.log(n_arms))
         else:

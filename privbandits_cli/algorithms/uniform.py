@@ -13,6 +13,7 @@ from privbandits_cli.jit import Record, Records, record
 class Parameters(bandit.Algorithm):
     """No parameters."""
 
+    bounded = False
     display = "Uniform"
 
     def state(self, setting: bandit.Setting) -> Records:
@@ -21,7 +22,9 @@ class Parameters(bandit.Algorithm):
     def bounds(self, setting: bandit.Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         return [Guarantee(0.0, 0.0, "its arms do not depend on the gains", "exact")]
 
-    def regret_bound(self, rounds: bandit.Floats, setting: bandit.Setting, memory: int = 0) -> bandit.Floats:
+    def regret_bound(self, rounds: bandit.Floats, setting: bandit.Setting, memory: int = 0) -> bandit.Floats | None:
+        if setting.u is not None:  # gaps may be of any size
+            return None
         return (1 - 1 / setting.n_arms) * rounds if memory == 0 else 1.0 * rounds
 
 

@@ -55,7 +55,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
 def _privacy(plan: Plan, i: int) -> dict[str, Any]:
     """What is promised of an algorithm."""
     curve = plan.curves[i]
-    promised = curve.algorithm.guarantee(plan.experiment.setting)
+    promised = curve.algorithm.guarantee(curve.setting)
     return {"algorithm": curve.label, "guarantee": None if promised is None else dict(vars(promised))}
 
 

@@ -173,4 +173,4 @@ def _bound(row: Row, rounds: Floats, setting: Setting) -> Floats | None:
     opponent = registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
     algorithm = registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
-    return algorithm.regret_bound(rounds, setting, memory=opponent.reaction()[0])
+    return algorithm.regret_bound(rounds, opponent.told(setting), memory=opponent.reaction()[0])

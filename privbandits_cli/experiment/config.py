@@ -74,24 +74,32 @@ class Experiment:
     """A valid experiment: what to run, not yet how."""
 
     keys: _Keys
-    adversaries: tuple[Variant, ...]
-    algorithms: tuple[Variant, ...]
+    adversaries: tuple[Variant, ...]  # tuned
+    algorithms: tuple[Variant, ...]  # as given
+    lineups: tuple[tuple[Variant, ...], ...]  # for each adversary the algorithms, tuned for what it tells
     checkpoints: NDArray[np.int64]
     given: dict[str, Any]  # as the config says it, with overrides and --smoke applied
 
     @property
     def setting(self) -> Setting:
-        """What an algorithm may know before the game."""
+        """What an algorithm may know before the game, whatever the adversary."""
         return Setting(self.keys.horizon, self.keys.arms)
 
     def resolved(self) -> dict[str, Any]:
-        """The experiment as plain data, tuned parameters and defaults written out; runs as a config."""
+        """The experiment as plain data, tuned parameters and defaults written out; runs as a config.
 
-        def entries(variants: tuple[Variant, ...]) -> list[dict[str, Any]]:
-            return [v.parameters.described() | ({"label": v.named()} if v.named() else {}) for v in variants]
+        An algorithm that is tuned otherwise for each adversary stands there as it was given.
+        """
 
+        def entry(variant: Variant) -> dict[str, Any]:
+            return variant.parameters.described() | ({"label": variant.named()} if variant.named() else {})
+
+        entries = []
+        for given, *tuned in zip(self.algorithms, *self.lineups, strict=True):
+            agreed = len({variant.parameters.identity() for variant in tuned}) == 1
+            entries.append(entry(tuned[0] if agreed else given))
         keys = self.keys.model_dump(exclude={"smoke"})
-        return keys | {"adversary": entries(self.adversaries), "algorithms": entries(self.algorithms)}
+        return keys | {"adversary": [entry(variant) for variant in self.adversaries], "algorithms": entries}
 
 
 class ConfigError(Exception):
@@ -164,8 +172,11 @@ def _check(document: Document) -> Experiment | None:
     if wrong & {"horizon", "arms"}:
         return None
     setting = Setting(keys.horizon, keys.arms)
-    adversaries, algorithms = (tuple(_tuned(found[key], setting, faults)) for key in kinds)
-    return None if wrong else Experiment(keys, adversaries, algorithms, _checkpoints(keys), data)
+    adversaries = tuple(_tuned(found["adversary"], setting, faults))
+    lineups = _lineups(adversaries, found["algorithms"], setting, faults)
+    if wrong or faults:
+        return None
+    return Experiment(keys, adversaries, tuple(found["algorithms"]), lineups, _checkpoints(keys), data)
 
 
 def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[_Keys, set[str]]:
@@ -197,6 +208,31 @@ def _tuned(variants: list[Variant], setting: Setting, faults: list[Fault]) -> It
             faults.append(Fault(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
         first.setdefault(ready.identity(), variant.loc)
         yield Variant(ready, variant.label, variant.swept, variant.loc)
+
+
+def _lineups(
+    adversaries: tuple[Variant, ...], algorithms: list[Variant], setting: Setting, faults: list[Fault]
+) -> tuple[tuple[Variant, ...], ...]:
+    """For each adversary the algorithms, tuned for what it tells; those that cannot meet it are faults."""
+    opponents = [v.parameters for v in adversaries if isinstance(v.parameters, Adversary)]
+    for opponent in opponents:
+        if not opponent.bounded:
+            faults.extend(_out_of_bounds(opponent, algorithms))
+    told = [opponent.told(setting) for opponent in opponents]
+    # If every adversary is at fault, the algorithms are still checked.
+    tuned = {known: tuple(_tuned(algorithms, known, faults)) for known in dict.fromkeys(told or [setting])}
+    return tuple(tuned[known] for known in told)
+
+
+def _out_of_bounds(adversary: Adversary, algorithms: list[Variant]) -> Iterator[Fault]:
+    """Faults of algorithms that need gains in [0, 1], which this adversary does not give."""
+    for variant in algorithms:
+        assert isinstance(variant.parameters, Algorithm)
+        if variant.parameters.bounded:
+            models = registry.every("algorithms")
+            fit = ", ".join(name for name, model in models if issubclass(model, Algorithm) and not model.bounded)
+            message = f"{variant.parameters.name} needs gains in [0, 1], which {adversary.name} does not keep to"
+            yield Fault(variant.loc, f"{message}; these need not: {fit}")
 
 
 def _disagreements(keys: _Keys, wrong: set[str]) -> Iterator[Fault]:

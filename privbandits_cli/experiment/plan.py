@@ -25,6 +25,7 @@ class Curve:
 
     adversary: Adversary
     algorithm: Algorithm
+    setting: Setting  # what the algorithm may know
     adversary_label: str
     label: str  # as in a legend, with the epsilon of a private algorithm
     swept: Mapping[str, Any]
@@ -107,10 +108,9 @@ class Plan:
 
     def match(self, curves: Collection[Curve]) -> Match:
         """The match of curves that share an adversary."""
-        adversary = next(iter(curves)).adversary
+        first = next(iter(curves))
         algorithms = tuple(curve.algorithm for curve in curves)
-        keys = self.experiment.keys
-        return Match(adversary, algorithms, self.experiment.setting, self.checkpoints, keys.seed)
+        return Match(first.adversary, algorithms, first.setting, self.checkpoints, self.experiment.keys.seed)
 
     def chunks(self, done: Callable[[Curve], NDArray[np.int64]], jobs: int) -> Iterator[Chunk]:
         """The work that is not done, in pieces; how it is cut changes no number."""
@@ -139,16 +139,21 @@ class Plan:
 def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     """Every algorithm against every adversary, in the config's order; shard (i, n): the i-th of n parts."""
     titles = distinct([_adversary_title(v) for v in experiment.adversaries], experiment.adversaries)
-    labels = distinct([legend(v, experiment.setting) for v in experiment.algorithms], experiment.algorithms)
-    curves = (
-        _curve(experiment, adversary, title, algorithm, label)
-        for adversary, title in zip(experiment.adversaries, titles, strict=True)
-        for algorithm, label in zip(experiment.algorithms, labels, strict=True)
-    )
+    curves: list[Curve] = []
+    for adversary, title, lineup in zip(experiment.adversaries, titles, experiment.lineups, strict=True):
+        assert isinstance(adversary.parameters, Adversary)
+        told = adversary.parameters.told(experiment.setting)
+        labels = distinct([legend(variant, told) for variant in lineup], lineup)
+        curves.extend(
+            _curve(experiment, told, adversary, title, algorithm, label)
+            for algorithm, label in zip(lineup, labels, strict=True)
+        )
     return Plan(experiment, tuple(curves), shard)
 
 
-def _curve(experiment: Experiment, adversary: Variant, title: str, algorithm: Variant, label: str) -> Curve:
+def _curve(
+    experiment: Experiment, told: Setting, adversary: Variant, title: str, algorithm: Variant, label: str
+) -> Curve:
     assert isinstance(adversary.parameters, Adversary) and isinstance(algorithm.parameters, Algorithm)
     keys = experiment.keys
     computed = {
@@ -164,6 +169,7 @@ def _curve(experiment: Experiment, adversary: Variant, title: str, algorithm: Va
     return Curve(
         adversary=adversary.parameters,
         algorithm=algorithm.parameters,
+        setting=told,
         adversary_label="" if title == adversary.parameters.title else title,
         label=label,
         swept=_columns(adversary.swept, algorithm.swept),

@@ -15,10 +15,15 @@ Floats = NDArray[np.float64]
 
 
 class Setting(NamedTuple):
-    """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms."""
+    """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms.
+
+    Of heavy-tailed gains X also v, in (0, 1], and u, a bound on E|X|^(1+v) over the arms.
+    """
 
     horizon: float
     n_arms: int
+    v: float | None = None
+    u: float | None = None
 
 
 def papers_delta(setting: Setting) -> float:
@@ -38,14 +43,23 @@ class Adversary(Parameters):
 
     game: ClassVar[str] = "bandit"
     binary: ClassVar[bool] = False  # every gain is 0 or 1: a block is then kept in an eighth of the memory
+    bounded: ClassVar[bool] = True  # every gain lies in [0, 1]
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, all in [0, 1].
+        """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, in [0, 1] where `bounded`.
 
         The draws from `rng` must run through the rounds in order, so that no number depends on where a
         block ends.
         """
         raise NotImplementedError
+
+    def mean_gains(self, setting: Setting) -> Floats | None:
+        """The arms' mean gains `[arms]` where regret is counted on these; None: on the gains themselves."""
+        return None
+
+    def told(self, setting: Setting) -> Setting:
+        """What an algorithm may know of the game when it meets this adversary, tuned."""
+        return setting
 
     def reaction(self) -> tuple[int, bool]:
         """(m, observed): a gain counts only once its arm has been held for m rounds; m = 0 is oblivious.
@@ -72,6 +86,7 @@ class Algorithm(Parameters):
 
     game: ClassVar[str] = "bandit"
     private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
+    bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
 
     def tuned(self, setting: Setting) -> Self:
         """The same with every parameter that was left out set as the paper says."""

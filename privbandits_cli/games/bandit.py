@@ -1,7 +1,9 @@
-"""The game `bandit`: each round the learner plays one of K arms and sees that arm's gain in [0, 1].
+"""The game `bandit`: each round the learner plays one of K arms and sees that arm's gain.
 
 Regret at round t is the gain of the best fixed arm on the gains up to t, less the learner's own gain
-(Tossou & Dimitrakakis 2017, section 2.1). It is counted here, from the gains and the arms.
+(Tossou & Dimitrakakis 2017, section 2.1). Against an adversary that tells its arms' means it is the
+pseudo-regret: what the means of the arms played fall short of the largest, summed (Bubeck & Cesa-Bianchi
+2012, section 1). It is counted here, from the gains and the arms.
 
 A game is streamed in blocks of rounds, so memory does not grow with the horizon, and one block is played by
 every algorithm while it is in cache. A few trials, the lanes, are played side by side: each round of one
@@ -72,10 +74,14 @@ def play_block(
     states: Records,
     uniform: Floats,
     laplace: Floats,
+    worth: Floats,
     memory: int,
     observed: bool,
 ) -> None:
-    """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the own gain after `marks[i]` rounds."""
+    """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the own gain after `marks[i]` rounds.
+
+    worth: what playing an arm earns, `[arms]`; empty: its gain.
+    """
     t = 0
     for i in range(len(marks)):
         while t < marks[i]:
@@ -93,7 +99,7 @@ def play_block(
                         gain = 0.0
                         if observed:
                             seen = 0.0
-                player.gain += gain
+                player.gain += worth[arm] if len(worth) > 0 else gain
                 update(state, arm, seen, rng)
             t += 1
         for lane in range(len(states)):
@@ -230,18 +236,21 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     draws = {kind: np.zeros((n_lanes, block)) for kind in SOURCES}
     totals = np.zeros((n_lanes, setting.n_arms))
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
+    means = adversary.mean_gains(setting)
+    worth = np.empty(0) if means is None else means - means.max()
     for rounds in blocks(horizon, block):
         n = len(rounds)
         for lane, table in enumerate(tables):
             np.copyto(gains[lane, :n], next(table), casting="safe")
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, n)
-        best, earned = np.empty((2, n_lanes, len(marks)))
-        oracle(adversary.binary)(gains, marks, totals, best)
+        best, earned = np.zeros((2, n_lanes, len(marks)))
+        if means is None:
+            oracle(adversary.binary)(gains, marks, totals, best)
         for k, seat in enumerate(seats):
             for kind, fills in sources[k].items():
                 draw(rounds, seat.draws[kind], fills, draws[kind])
-            seat.play_block(gains, marks, earned, players[k], states[k], *draws.values(), *adversary.reaction())
+            seat.play_block(gains, marks, earned, players[k], states[k], *draws.values(), worth, *adversary.reaction())
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets
 

@@ -1,0 +1,48 @@
+"""Pareto gains (Zhou & Zhang 2024, appendix A.2; Bubeck, Cesa-Bianchi & Lugosi 2013).
+
+Density s m^s / x^(s+1) for x >= m, with shape s and m = mean (s - 1)/s: gains above m with the mean asked for. Then
+E X^(1+v) = s m^(1+v) / (s - 1 - v), finite for s > 1 + v only; at the default s = 2 + v the variance is finite, too,
+at s near 1 + v it is not.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Self
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.games.bandit import Floats, Setting
+from privbandits_cli.games.heavy_tails import HeavyTailed
+
+
+class Parameters(HeavyTailed):
+    """The means and the shape."""
+
+    display = "Pareto"
+
+    shape: float | None = Field(None, gt=1, le=1e6, description="s, the tail's index; default 2 + v")
+
+    def tuned(self, setting: Setting) -> Self:
+        return super().tuned(setting).model_copy(update={"shape": self._shape()})
+
+    def _shape(self) -> float:
+        return self.shape or 2 + self.v
+
+    def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
+        means = self.mean_gains(setting)
+        return np.zeros_like(means), means * (self._shape() - 1) / self._shape()
+
+    def standard(self, rng: Generator) -> Callable[[int], Floats]:
+        return lambda n: np.exp(rng.standard_exponential(n) / self._shape())
+
+    def moments(self, setting: Setting) -> Floats:
+        scale: Floats = self.location_scale(setting)[1]
+        order = 1 + self.v
+        return self._shape() * scale**order / (self._shape() - order)
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        yield from super().faults(setting)
+        yield from self._too_heavy("shape", self.shape)
+        if isinstance(self.means, list) and min(self.means, default=1.0) <= 0:
+            yield "Pareto gains are positive, so their means must be: for others take student_t"

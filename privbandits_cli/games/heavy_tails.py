@@ -1,0 +1,133 @@
+"""Arms that are known by their means and one moment: i.i.d. gains, heavy-tailed ones, and who plays against these.
+
+A heavy tail has E|X|^(1+v) <= u for some v in (0, 1], and perhaps no variance (Bubeck, Cesa-Bianchi & Lugosi 2013).
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any, Literal, Self, get_args
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import Field
+
+from privbandits_cli.games.arms import Adversary, Algorithm, Floats, Setting
+
+Preset = Literal["linear", "convex", "concave", "zhou", "C1", "C2", "C3", "C4"]
+
+HIGHEST = 0.9  # mean of the best arm of the instances of Tao et al.
+
+
+def preset(name: Preset, n_arms: int) -> Floats:
+    """Means `[n_arms]`, the best arm first; with five arms the numbers are the papers'.
+
+    linear, convex, concave: 0.9 to 0.1, after Tao et al. 2022, whose experiment section was not available: the curves
+    are those of Sajed & Sheffet 2019, whose C1 to C4 these are. zhou: 0.9/i (Zhou & Zhang 2024, appendix A.2).
+    """
+    down = np.linspace(1.0, 0.0, n_arms)  # 1, 3/4, 1/2, 1/4, 0
+    means: dict[Preset, Floats] = {
+        "linear": 0.1 + 0.8 * down,
+        "convex": 0.1 + 0.8 * down**2,
+        "concave": 0.9 - 0.8 * (1 - down) ** 2,
+        "zhou": HIGHEST / np.arange(1, n_arms + 1),
+        "C1": np.where(down == 1, 0.75, 0.7),
+        "C2": 0.25 + 0.5 * down,
+        "C3": 0.25 + 0.5 * down**2,
+        "C4": 0.75 - 0.5 * (1 - down) ** 2,
+    }
+    return means[name]
+
+
+class Stationary(Adversary):
+    """The gains of different rounds are independent and follow one law; regret is counted on the means.
+
+    Within a round all arms are made from one number. Only the arm played is seen, so how the arms of a round hang
+    together changes neither the law of what happens nor the pseudo-regret, and all algorithms meet the same game.
+    """
+
+    means: Preset | list[float] | None = Field(
+        None, description=f"mean gains, one for each arm, or {', '.join(get_args(Preset))}; default linear"
+    )
+    gap: float | None = Field(
+        None, gt=0, lt=HIGHEST, description="in place of means: 0.9 for arm 1 and 0.9 - gap for every other"
+    )
+
+    def tuned(self, setting: Setting) -> Self:
+        given = self.means is not None or self.gap is not None
+        return self if given else self.model_copy(update={"means": "linear"})
+
+    def mean_gains(self, setting: Setting) -> Floats:
+        if self.gap is not None:
+            return np.array([HIGHEST] + [HIGHEST - self.gap] * (setting.n_arms - 1))
+        return np.array(self.means) if isinstance(self.means, list) else preset(self.means or "linear", setting.n_arms)
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if self.gap is not None and self.means is not None:
+            yield "gap stands in place of means: give one of them"
+        elif isinstance(self.means, list) and len(self.means) != setting.n_arms:
+            yield f"{len(self.means)} means for {setting.n_arms} arms: list as many, or set arms: {len(self.means)}"
+
+
+class HeavyTailed(Stationary):
+    """Gains location[arm] + scale[arm] z of one variable z per round, with a moment of order 1 + v that is told."""
+
+    bounded = False
+
+    v: float = Field(1.0, gt=0, le=1, description="v: algorithms are told u, the largest E|gain|^(1+v) of the arms")
+
+    def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
+        """Of the arms, `[arms]` each."""
+        raise NotImplementedError
+
+    def standard(self, rng: Generator) -> Callable[[int], Floats]:
+        """A source of the variable z: each call draws so many rounds, going on from the last."""
+        raise NotImplementedError
+
+    def moments(self, setting: Setting) -> Floats:
+        """E|gain|^(1+v) of the arms, `[arms]`."""
+        raise NotImplementedError
+
+    def told(self, setting: Setting) -> Setting:
+        return setting._replace(v=self.v, u=float(self.moments(setting).max()))
+
+    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
+        location, scale = self.location_scale(setting)
+        draw = self.standard(rng)
+        for rounds in blocks:
+            yield location + np.multiply.outer(draw(len(rounds)), scale)
+
+    def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
+        """A law whose tail has this index has the moments of lower orders only."""
+        if value is not None and value <= 1 + self.v:
+            lower = f", or v below {value - 1:g}" if value > 1 else ""
+            yield f"{name} = {value:g} has no moment of order 1 + v = {1 + self.v:g}: take {name} above it{lower}"
+
+
+class Robust(Algorithm):
+    """A learner that is told of its gains no more than v and u, E|gain|^(1+v) <= u."""
+
+    bounded = False
+
+    v: float | None = Field(None, gt=0, le=1, description="v; default the adversary's, 1 where gains are in [0, 1]")
+    u: Annotated[float, Field(gt=0)] | Annotated[str, Field(pattern=r"^(\d+|\d*\.\d+)x$")] | None = Field(
+        None, description="u; default the adversary's, exact (1 where gains are in [0, 1]); `0.5x` is half of that"
+    )
+
+    def tuned(self, setting: Setting) -> Self:
+        exact = 1.0 if setting.u is None else setting.u
+        u = exact if self.u is None else self._factor() * exact if isinstance(self.u, str) else self.u
+        return self.model_copy(update={"v": self.v or setting.v or 1.0, "u": u})
+
+    def moment(self) -> tuple[float, float]:
+        """(v, u), tuned."""
+        assert self.v is not None and isinstance(self.u, float), "tune the parameters first"
+        return self.v, self.u
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if isinstance(self.u, str) and self._factor() == 0:
+            yield f"u must be positive, which {self.u} is not: take 0.5x for half of the adversary's"
+        if self.v is not None and setting.v not in (None, self.v) and not isinstance(self.u, float):
+            yield f"the adversary's u is of v = {setting.v:g}: with v = {self.v:g} give u as a number, or leave v out"
+
+    def _factor(self) -> float:
+        return float(str(self.u).removesuffix("x"))
