@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from privbandits_cli.analysis.table import Table as Swept
     from privbandits_cli.experiment.plan import Curve, Plan
 
 PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
@@ -118,7 +119,33 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     for first, last in _fitting(list(panels), console.width):
         names = list(panels)[first:last]
         console.print(table(["", *names], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
-    console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
+    _print_files(plan.name, folder)
+
+
+def print_swept(swept: "Swept", name: str, folder: Path) -> None:
+    """A figure against a swept parameter: a block per panel, a row per line, a column per value."""
+    console = stdout()
+    console.print(f"Final regret ({swept.centre}) against {swept.x_label}")
+    for title, lines in swept.panels.items():
+        values = sorted({float(x) for line in lines for x in line.x})
+        heads = [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in values]
+        found = [dict(zip(line.x.tolist(), line.regret.tolist(), strict=True)) for line in lines]
+        rows = [
+            [line.label.replace(" (", "\n(").replace(": slope", "\nslope"), *(_amount(row.get(x)) for x in values)]
+            for line, row in zip(lines, found, strict=True)
+        ]
+        console.print()
+        for first, last in _fitting(heads, console.width):
+            console.print(table([title, *heads[first:last]], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
+    _print_files(name, folder)
+
+
+def _amount(regret: float | None) -> str:
+    return "" if regret is None else f"{regret:,.0f}"
+
+
+def _print_files(name: str, folder: Path) -> None:
+    stdout().print(f"\n{folder}/: {name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
 
 
 def trials(numbers: Iterable[int]) -> str:

@@ -26,14 +26,15 @@ def without(label: str, names: Set[str]) -> str:
 
 
 def panel(row: Row, folded: Set[str]) -> str:
-    """The panel that a curve belongs to: its adversary, whatever the values of the folded parameters."""
-    adversary = json.loads(row["parameters"])["adversary"]
-    if "label" in adversary:
-        return without(str(adversary["label"]), folded)
-    try:
-        return registry.find("adversaries", row["adversary"]).display
-    except KeyError:
-        return row["adversary"]
+    """The panel that a curve belongs to: its adversary, whatever the values of the folded parameters; and its own."""
+    parameters = json.loads(row["parameters"])
+    if "label" in parameters["adversary"]:
+        title = without(str(parameters["adversary"]["label"]), folded)
+    else:
+        known = dict(registry.every("adversaries"))
+        title = known[row["adversary"]].display if row["adversary"] in known else row["adversary"]
+    own = parameters["algorithm"].get("panel", "")
+    return f"{title}, {own}" if own else title
 
 
 def line(row: Row, swept: Sequence[str], folded: Set[str]) -> tuple[str, ...]:

@@ -169,6 +169,7 @@ def _bound(row: Row, rounds: Floats, arms: int) -> Floats | None:
     """The algorithm's regret bound against the adversary's memory, where a theorem speaks."""
     parameters = json.loads(row["parameters"])
     parameters["adversary"].pop("label", None)
+    parameters["algorithm"].pop("panel", None)
     opponent = registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
     algorithm = registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)

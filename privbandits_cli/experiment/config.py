@@ -99,7 +99,8 @@ class Experiment:
         def entry(given: Variant, tuned: Iterable[Variant]) -> dict[str, Any]:
             found = {variant.parameters.identity(): variant for variant in tuned}
             variant = next(iter(found.values())) if len(found) == 1 else given
-            return variant.parameters.described() | ({"label": variant.named()} if variant.named() else {})
+            drawn = {"label": variant.named(), "panel": variant.panel}
+            return variant.parameters.described() | {key: text for key, text in drawn.items() if text}
 
         n = len(self.keys.horizons)
         adversaries = [
@@ -178,6 +179,8 @@ def _check(document: Document) -> Experiment | None:
                 loc: Loc = (key,) if single else (key, i)
                 found[key] += variants(kind, entry, loc, faults)
     faults.extend(_disagreements(keys, wrong))
+    if not wrong:
+        faults.extend(_undrawable(keys, [*found["adversary"], *found["algorithms"]]))
     if wrong & {"horizon", "arms"}:
         return None
     settings = [Setting(horizon, keys.arms) for horizon in keys.horizons]
@@ -209,6 +212,19 @@ def _disagreements(keys: _Keys, wrong: set[str]) -> Iterator[Fault]:
         for i, round_ in enumerate(keys.checkpoints):
             if round_ > min(keys.horizons):
                 yield Fault(("checkpoints", i), f"round {round_} lies beyond the horizon {min(keys.horizons)}")
+
+
+def _undrawable(keys: _Keys, players: list[Variant]) -> Iterator[Fault]:
+    """Faults of a figure against what is not swept."""
+    swept = {name: None for variant in players for name in variant.swept}
+    swept |= {"horizon": None} if len(keys.horizons) > 1 else {}
+    for key in ("against", "worst"):
+        name = getattr(keys.plot, key)
+        if name and name.removeprefix("adversary.") not in swept:
+            known = f"these are: {', '.join(swept)}" if swept else "give it a list of values"
+            yield Fault(("plot", key), f"no parameter '{name}' is swept; {known}")
+    if keys.plot.slopes and not keys.plot.against:
+        yield Fault(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 
 
 def checkpoints(keys: _Keys, horizon: int) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """Who meets whom, tuned: every adversary at every horizon with the algorithms, as far as they can play."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
@@ -60,7 +60,7 @@ def _tuned(variants: Sequence[Variant], setting: Setting, faults: list[Fault]) -
         if ready.identity() in first:
             faults.append(Fault(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
         first.setdefault(ready.identity(), variant.loc)
-        yield Variant(ready, variant.label, variant.swept, variant.loc)
+        yield replace(variant, parameters=ready)
 
 
 def _out_of_bounds(adversary: Adversary, algorithms: Sequence[Variant]) -> Iterator[Fault]:

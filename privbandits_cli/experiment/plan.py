@@ -30,6 +30,7 @@ class Curve:
     checkpoints: NDArray[np.int64]  # rounds at which regret is recorded; the horizon is the last
     adversary_label: str
     label: str  # as in a legend, with the epsilon of a private algorithm
+    panel: str  # beside the others of its adversary; empty: with them
     swept: Mapping[str, Any]
     key: str  # hash of all that determines its numbers, but for the trials
 
@@ -41,6 +42,8 @@ class Curve:
         }
         if self.adversary_label:
             told["adversary"]["label"] = self.adversary_label
+        if self.panel:
+            told["algorithm"]["panel"] = self.panel
         return told
 
 
@@ -181,6 +184,7 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
         checkpoints=rounds,
         adversary_label="" if title == adversary.title else title,
         label=label,
+        panel=variant.panel,
         swept=horizons | _columns(meeting.adversary.swept, variant.swept),
         key=digest[:16],
     )
