@@ -93,9 +93,16 @@ def test_a_line_is_the_worst_of_each_horizon(ran):
 def test_a_resolved_sweep_plays_the_same(ran, tmp_path):
     """config.yaml spreads the sweeps out, and keeps the horizons."""
     plan, _, folder = ran(SWEPT)
+    assert len(table.read(folder).panels) == 2
     again = make_plan(load(folder / "config.yaml"))
     assert {curve.key for curve in again.curves} == {curve.key for curve in plan.curves}
     assert {curve.panel for curve in again.curves} == {"", "blocks"}
+    simple = "plot={against: best}", "horizon=256", "algorithms=[exp3, uniform]"
+    _, _, folder = ran(SWEPT, *simple, name="simple")
+    _, _, second = ran((folder / "config.yaml").read_text(), name="second")
+    found = [table.read(f).panels["Stochastic"] for f in (folder, second)]
+    assert [line.regret.tolist() for line in found[0]] == [line.regret.tolist() for line in found[1]]
+    assert [line.x.tolist() for line in found[1]] == [[0.55, 0.65, 0.9]] * 2
 
 
 @pytest.mark.parametrize(

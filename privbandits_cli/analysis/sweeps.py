@@ -54,10 +54,17 @@ def named(row: Row, swept: Sequence[str], folded: Set[str]) -> str:
     return row["label"].partition(" (")[0] + (f" ({', '.join(notes)})" if notes else "")
 
 
+def spell_out(rows: Sequence[Row], name: str) -> None:
+    """Give rows a column of a parameter that was not swept, but stands there with several values."""
+    for row in rows:
+        parameters = json.loads(row["parameters"])
+        row[name] = str(parameters["algorithm"].get(name, parameters["adversary"].get(name, "")))
+    if not any(row[name] for row in rows):
+        raise ValueError(f"nothing to draw against: no curve has a parameter '{name}'")
+
+
 def worst(curves: Sequence[Curve], parameter: str, swept: Sequence[str]) -> list[Curve]:
     """Of the curves that differ in this parameter alone the one whose mean regret ends highest."""
-    if parameter not in swept:
-        raise ValueError(f"plot.worst: no parameter '{parameter}' is swept")
     found: dict[tuple[str, ...], Curve] = {}
     for curve in curves:
         kin = (panel(curve[0], {parameter}), *line(curve[0], swept, {parameter}))
@@ -68,8 +75,6 @@ def worst(curves: Sequence[Curve], parameter: str, swept: Sequence[str]) -> list
 
 def joined(curves: Sequence[Curve], against: str, swept: Sequence[str], folded: Set[str]) -> list[Curve]:
     """The last rows of the curves of each line, in the order of the parameter that they are drawn against."""
-    if against not in swept:
-        raise ValueError(f"plot.against: no parameter '{against}' is swept")
     grouped: dict[tuple[str, ...], Curve] = {}
     for curve in curves:
         grouped.setdefault(line(curve[0], swept, folded), []).append(curve[-1])

@@ -78,6 +78,9 @@ def read(folder: Path, bounds: bool = False) -> Table:
     bars, against, worst = summary.get("bars", "gini"), plot.get("against", ""), plot.get("worst", "")
     swept = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
     folded = {against, worst} - {""}
+    for name in folded - set(swept):
+        sweeps.spell_out(rows, name)
+        swept.append(name)
     curves = list(_curves(rows))
     curves = sweeps.worst(curves, worst, swept) if worst else curves
     panels: dict[str, list[Curve]] = {}

@@ -217,10 +217,11 @@ def _disagreements(keys: _Keys, wrong: set[str]) -> Iterator[Fault]:
 def _undrawable(keys: _Keys, players: list[Variant]) -> Iterator[Fault]:
     """Faults of a figure against what is not swept."""
     swept = {name: None for variant in players for name in variant.swept}
+    spread = {name for variant in players for name in variant.parameters.described() if not swept}  # by `resolved`
     swept |= {"horizon": None} if len(keys.horizons) > 1 else {}
     for key in ("against", "worst"):
         name = getattr(keys.plot, key)
-        if name and name.removeprefix("adversary.") not in swept:
+        if name and name.removeprefix("adversary.") not in swept.keys() | spread:
             known = f"these are: {', '.join(swept)}" if swept else "give it a list of values"
             yield Fault(("plot", key), f"no parameter '{name}' is swept; {known}")
     if keys.plot.slopes and not keys.plot.against:
