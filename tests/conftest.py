@@ -12,7 +12,12 @@ ROOT = Path(__file__).parent.parent
 
 # One tuned example of every algorithm; a new file needs a line only if it has parameters without default.
 NEEDED = {
+    "adap_ucb": lambda: {"epsilon": 1.0},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
+    "dp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.03},
+    "dp_ucb": lambda: {"epsilon": 1.0},
+    "ldp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.3},
+    "ldp_ucb": lambda: {"epsilon": 1.0},
     "mini_batch": lambda: {"tau": 5, "base": make("tsallis_inf")},
 }
 

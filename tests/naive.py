@@ -129,6 +129,196 @@ class Ucb1:
         self.t += 1
 
 
+class Optimist:
+    """Each arm once, then the largest index; what is reported of the gains of an arm is kept in a list."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, horizon: float, laplace: Callable[[], float]) -> None:
+        self.algorithm, self.n_arms, self.horizon, self.laplace = algorithm, n_arms, horizon, laplace
+        self.reports: list[list[float]] = [[] for _ in range(n_arms)]
+        self.t = 1
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        self.uniform = uniform
+        if self.t <= self.n_arms:
+            return self.t - 1
+        index = [self.mean(arm) + self.bonus(len(x)) for arm, x in enumerate(self.reports)]
+        return index.index(max(index))
+
+    def mean(self, arm: int) -> float:
+        return sum(self.reports[arm]) / len(self.reports[arm])
+
+    def update(self, arm: int, gain: float) -> None:
+        self.reports[arm].append(self.report(gain, len(self.reports[arm]) + 1))
+        self.t += 1
+
+    def truncated(self, gain: float, bound: float) -> float:
+        return gain if abs(gain) <= bound else 0.0
+
+
+class RobustUcb(Optimist):
+    """Bubeck et al. 2013; ln t² of t = 2 in round 1."""
+
+    def report(self, gain: float, n: int) -> float:
+        v, u = self.algorithm.v, self.algorithm.u
+        return self.truncated(gain, (u * n / (2 * math.log(max(2, self.t)))) ** (1 / (1 + v)))
+
+    def bonus(self, n: int) -> float:
+        v, u = self.algorithm.v, self.algorithm.u
+        return 4 * self.algorithm.constants * u ** (1 / (1 + v)) * (2 * math.log(self.t) / n) ** (v / (1 + v))
+
+
+class LdpRobustUcb(Optimist):
+    """Zhou & Zhang 2024; ln t⁴ of t = 2 in round 1."""
+
+    def report(self, gain: float, n: int) -> float:
+        v, u, epsilon = self.algorithm.v, self.algorithm.u, self.algorithm.epsilon
+        bound = (u * epsilon * math.sqrt(n / (4 * math.log(max(2, self.t))))) ** (1 / (1 + v))
+        bound *= self.algorithm.truncation
+        return self.truncated(gain, bound) + 2 * bound / epsilon * self.laplace()
+
+    def bonus(self, n: int) -> float:
+        v, u, epsilon = self.algorithm.v, self.algorithm.u, self.algorithm.epsilon
+        width = (math.sqrt(4 * math.log(self.t) / n) / epsilon) ** (v / (1 + v))
+        return 4 * self.algorithm.constants * u ** (1 / (1 + v)) * width
+
+
+class LdpUcb(Optimist):
+    """Ren et al. 2020, CTL and CTB."""
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if self.algorithm.report == "laplace":
+            for arm, reports in enumerate(self.reports):
+                if len(reports) <= 4 * math.log(self.t + 1):
+                    return arm
+        return super().choose(uniform)
+
+    def report(self, gain: float, n: int) -> float:
+        odds = math.exp(self.algorithm.epsilon)
+        if self.algorithm.report == "laplace":
+            return gain + self.laplace() / self.algorithm.epsilon
+        report = 1.0 if self.uniform() < (gain * odds + 1 - gain) / (1 + odds) else 0.0
+        return (report * (odds + 1) - 1) / (odds - 1)
+
+    def bonus(self, n: int) -> float:
+        epsilon = self.algorithm.epsilon
+        if self.algorithm.report == "laplace":
+            return math.sqrt(2 * math.log(self.t) / n) + math.sqrt(32 * math.log(self.t)) / (epsilon * n)
+        return (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1) * math.sqrt(2 * math.log(self.t) / n)
+
+
+class Tree:
+    """Algorithm 2 of Tao et al. line by line: the sums and the noisy sums of dyadic ranges, by their levels."""
+
+    def __init__(self) -> None:
+        self.n, self.alpha, self.noisy = 0, [0.0] * 64, [0.0] * 64
+
+    def insert(self, item: float, noise: float) -> float:
+        self.n += 1
+        level = next(j for j in range(64) if self.n >> j & 1)
+        self.alpha[level] = sum(self.alpha[:level]) + item
+        for j in range(level):
+            self.alpha[j] = self.noisy[j] = 0.0
+        self.noisy[level] = self.alpha[level] + noise
+        return sum(self.noisy[j] for j in range(64) if self.n >> j & 1)
+
+
+class DpRobustUcb(Optimist):
+    """Tao et al. 2022, Algorithm 1; `reports` are the truncated gains."""
+
+    def __init__(self, *given) -> None:
+        super().__init__(*given)
+        self.trees = [Tree() for _ in range(self.n_arms)]
+        self.prefix = [0.0] * self.n_arms
+
+    def mean(self, arm: int) -> float:
+        return self.prefix[arm] / len(self.reports[arm])
+
+    def update(self, arm: int, gain: float) -> None:
+        v, u, epsilon = self.algorithm.v, self.algorithm.u, self.algorithm.epsilon
+        log_t, n = math.log(self.horizon), len(self.reports[arm]) + 1
+        divisor = log_t if self.algorithm.levels == "printed" else int(self.horizon).bit_length()
+        bound = (epsilon * u * n / log_t**1.5) ** (1 / (1 + v))
+        self.reports[arm].append(self.truncated(gain, bound))
+        self.prefix[arm] = self.trees[arm].insert(self.reports[arm][-1], 2 * bound * divisor / epsilon * self.laplace())
+        self.t += 1
+
+    def bonus(self, n: int) -> float:
+        v, u, log_t = self.algorithm.v, self.algorithm.u, math.log(self.horizon)
+        private = math.log(2 * self.t**4) * log_t ** (1.5 + 1 / v) / (n * self.algorithm.epsilon)
+        return 18 * self.algorithm.constants * u ** (1 / (1 + v)) * private ** (v / (1 + v))
+
+
+class DpUcb(Optimist):
+    """Tossou & Dimitrakakis 2016 and the bonuses that others have; `reports` are the gains."""
+
+    def __init__(self, *given) -> None:
+        super().__init__(*given)
+        self.noise: list[list[float]] = [[] for _ in range(self.n_arms)]  # of each insertion, standard
+
+    def update(self, arm: int, gain: float) -> None:
+        self.reports[arm].append(gain)
+        self.noise[arm].append(self.laplace())
+        self.t += 1
+
+    def mean(self, arm: int) -> float:
+        return (sum(self.reports[arm]) + self.scaled_noise(self.noise[arm])) / len(self.reports[arm])
+
+    def scaled_noise(self, noise: list[float]) -> float:
+        """The noise of the nodes whose ranges end where the ones of n, cut off one by one from below, do."""
+        epsilon, n = self.algorithm.epsilon, len(noise)
+        if not self.algorithm.hybrid:
+            return sum(noise[end - 1] for end in ends(n)) * int(self.horizon).bit_length() / epsilon
+        level = n.bit_length() - 1
+        blocks = sum(noise[2**k - 1] for k in range(level + 1))
+        within = sum(noise[2**level + end - 1] for end in ends(n - 2**level))
+        return 2 / epsilon * (blocks + level * within)
+
+    def bonus(self, n: int) -> float:
+        epsilon, gamma, t, k = self.algorithm.epsilon, self.algorithm.gamma, self.t, self.n_arms
+        log_t, plain = math.log(self.horizon), math.sqrt(2 * math.log(t) / n)
+        match self.algorithm.bonus:
+            case "with_nu":
+                nu = math.sqrt(8) / epsilon * math.log(4 * t**4)
+                return plain + nu * (1 if n.bit_count() == 1 else 1 + math.log(n)) / n
+            case "without_nu":
+                return plain
+            case "mishra_thakurta":
+                return plain + k * log_t**2 * math.log(k * self.horizon * log_t / gamma) / (epsilon * n)
+        sure = math.log(2 / gamma)
+        return math.sqrt(2 * sure / n) + math.sqrt(8) * log_t**1.5 * sure / (epsilon * n)
+
+
+def ends(n: int) -> list[int]:
+    """Where the dyadic ranges that make up 1..n end: n, n without its lowest one, ..."""
+    return [] if n == 0 else [n, *ends(n & (n - 1))]
+
+
+class AdapUcb:
+    """Azize & Basu 2022: (mean, m) of an arm's last episode."""
+
+    def __init__(self, n_arms: int, epsilon: float, beta: float, laplace: Callable[[], float]) -> None:
+        self.n_arms, self.epsilon, self.beta, self.laplace, self.t = n_arms, epsilon, beta, laplace, 1
+        self.plays, self.last, self.episode = [0] * n_arms, [(math.inf, 1)] * n_arms, []
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if not self.episode:
+            index = []
+            for mean, m in self.last:
+                width = self.beta * math.log(self.t)
+                index.append(mean + math.sqrt(width / (2 * m)) + width / (self.epsilon * m))
+            self.arm = index.index(max(index))
+        return self.arm
+
+    def update(self, arm: int, gain: float) -> None:
+        self.episode.append(gain)
+        m = max(1, self.plays[arm])
+        if len(self.episode) == m:
+            self.last[arm] = (sum(self.episode) / m + self.laplace() / (self.epsilon * m), m)
+            self.plays[arm] += m
+            self.episode = []
+        self.t += 1
+
+
 class Uniform:
     def __init__(self, n_arms: int) -> None:
         self.n_arms = n_arms
@@ -150,9 +340,22 @@ def draw(p: Sequence[float], u: float) -> int:
     return len(p) - 1
 
 
-def learner(algorithm: Algorithm, n_arms: int, laplace: Callable[[], float]):
-    """The twin of a tuned algorithm."""
+OPTIMISTS = {
+    "dp_robust_ucb": DpRobustUcb,
+    "dp_ucb": DpUcb,
+    "ldp_robust_ucb": LdpRobustUcb,
+    "ldp_ucb": LdpUcb,
+    "robust_ucb": RobustUcb,
+}
+
+
+def learner(algorithm: Algorithm, n_arms: int, laplace: Callable[[], float], horizon: float = math.nan):
+    """The twin of a tuned algorithm; wrappers do not pass the horizon on."""
+    if algorithm.name in OPTIMISTS:
+        return OPTIMISTS[algorithm.name](algorithm, n_arms, horizon, laplace)
     match algorithm.name:
+        case "adap_ucb":
+            return AdapUcb(n_arms, algorithm.epsilon, algorithm.beta, laplace)
         case "exp3":
             return Exp3(n_arms, algorithm.gamma)
         case "tsallis_inf":
@@ -192,7 +395,7 @@ def regrets(
     def uniform() -> float:
         return now["uniform"]
 
-    player = learner(algorithm, setting.n_arms, lambda: now["laplace"])
+    player = learner(algorithm, setting.n_arms, lambda: now["laplace"], setting.horizon)
     memory, observed = adversary.reaction()
     arms: list[int] = []
     own, totals, out = 0.0, [0.0] * setting.n_arms, []

@@ -1,0 +1,124 @@
+"""DP Robust UCB (Tao, Wu, Zhao & Wang 2022, Algorithms 1 and 2): a tree of truncated gains for each arm.
+
+The n-th gain of an arm, x 1{|x| <= B_n} with B_n = (ε u n / ln^1.5 T)^(1/(1+v)), goes into the arm's tree, whose nodes
+have Laplace noise of scale 2 B_n levels/ε. Each arm once, then the largest
+Ŝ/n + 18 u^(1/(1+v)) (ln(2 t⁴) ln^(1.5+1/v) T / (n ε))^(v/(1+v)). Logarithms are natural.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.heavy_tails import Robust
+from privbandits_cli.jit import Record, Records
+from privbandits_cli.mechanisms.tree import close_node, depth
+
+__all__ = ["Parameters", "choose", "probabilities", "update"]
+
+
+class Parameters(Robust):
+    """The privacy, the moment, and how much of the width to use."""
+
+    display = "DP-Robust-UCB"
+    private = True
+
+    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
+    levels: Literal["exact", "printed"] = Field(
+        "exact", description="what ε is divided by: floor(log2 T) + 1, the levels of a tree, or the printed ln T"
+    )
+    constants: float = Field(1.0, gt=0, description="c, multiplies the 18 of the width")
+
+    def divisor(self, setting: Setting) -> float:
+        """What ε is divided by for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
+        return depth(setting.horizon) if self.levels == "exact" else math.log(setting.horizon)
+
+    def state(self, setting: Setting) -> Records:
+        v, u = self.moment()
+        log_t = math.log(setting.horizon)
+        return optimist(
+            setting.n_arms,
+            v,
+            width=18 * self.constants * u ** (1 / (1 + v)) * (log_t ** (1.5 + 1 / v) / self.epsilon) ** (v / (1 + v)),
+            bound=(self.epsilon * u / log_t**1.5) ** (1 / (1 + v)),
+            log=math.log(2.0),
+            scale=2 * self.divisor(setting) / self.epsilon,
+            noise=np.zeros((setting.n_arms, depth(setting.horizon) + 1)),
+        )
+
+    def draws(self) -> dict[str, int]:
+        return {"laplace": 1}
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if setting.horizon < 2:
+            yield "one round leaves no log T to divide by: take a horizon of at least 2"
+        yield from super().faults(setting)
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Theorem 1 with the levels that there are; truncation bounds what one gain may do, whatever its size."""
+        levels, view = depth(setting.horizon), "all noisy sums, and so all arms played"
+        true = self.epsilon * levels / self.divisor(setting)
+        source = f"Theorem 1: a gain is in {levels} nodes of one arm's tree"
+        found = [Guarantee(true, 0.0, source, "proved", view=view)]
+        if self.levels == "printed":
+            found.append(Guarantee(self.epsilon, 0.0, "Theorem 1, ε/log T a node as printed", "paper", view=view))
+        return found
+
+    def mechanism(self) -> str:
+        return "a tree an arm of truncated gains, Laplace noise on every node"
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {
+            "certified": cls(epsilon=epsilon, **given),
+            "paper": cls(epsilon=epsilon, levels="printed", **given),
+        }
+
+    def caveats(self, setting: Setting) -> list[str]:
+        found = [f"The bonus of an arm falls to 1 after {self._plays_until_one(setting):.3g} plays."]
+        if self.levels == "printed":
+            found.append("Algorithm 2 divides ε by log T for floor(log2 T) + 1 levels: the ε promised is exceeded.")
+        if setting.v is None:
+            found.append("Told no moment, it takes gains for what lies in [0, 1], with v = 1 and u = 1 unless given.")
+        return found
+
+    def _plays_until_one(self, setting: Setting) -> float:
+        state, rounds = self.state(setting)[0], math.log(2) + 4 * math.log(setting.horizon)
+        return float(rounds * state.width ** (1 / state.q))
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """Theorem 2 at the gaps that are worst for it, c >= 1 and ε <= 1, with the constants of Lemma 2.
+
+        A gap above Δ is played until twice its bonus is below it, A/K Δ^-((1+v)/v) times, and then 1 + π²/3 times in
+        the mean; gaps below Δ cost tΔ. So t Δ + A Δ^(-1/v) for any Δ, and no gap exceeds 2 u^(1/(1+v)).
+        """
+        if memory > 0 or self.constants < 1 or self.epsilon > 1:
+            return None
+        v, u = self.moment()
+        state = self.state(setting)[0]
+        largest = 2 * u ** (1 / (1 + v))
+        a = setting.n_arms * (2 * state.width) ** (1 / state.q) * (math.log(2) + 4 * np.log(rounds))
+        gap = (a / (v * rounds)) ** (v / (1 + v))
+        late = setting.n_arms * (1 + math.pi**2 / 3) * largest
+        bound: Floats = np.minimum((1 + v) * rounds * gap + late, rounds * largest)
+        return bound
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    n = state.plays[arm] + 1
+    grown = power(n, state.q)
+    bound = state.bound * (n / grown)  # B_n, as 1/(1+v) = 1 - q
+    state.plays[arm] = n
+    if abs(gain) <= bound:
+        state.sums[arm] += gain
+    noise = close_node(state.noise[arm], n, state.scale * bound * rng.laplace)
+    state.means[arm] = (state.sums[arm] + noise) / n
+    state.rates[arm] = 1.0 / grown
+    state.t += 1
+    state.log = np.log(2.0) + 4.0 * np.log(state.t)  # ln 2t⁴
+    state.grown = power(state.log, state.q)

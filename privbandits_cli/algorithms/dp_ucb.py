@@ -1,0 +1,168 @@
+"""DP-UCB: an index on noisy prefix sums of each arm's gains, in [0, 1], from a tree or a hybrid of trees.
+
+Each arm once, then the largest Ŝ/n + bonus. By `bonus`:
+
+- with_nu (Tossou & Dimitrakakis 2016, Algorithm 1): √(2 ln t/n) + ν/n, ν = (√8/ε) ln(4t⁴), times 1 + ln n unless n is
+  a power of two; without_nu, the same without ν/n. Ŝ from the hybrid mechanism of Chan, Shi & Song 2011: at n = 2^k the
+  sum of k + 1 noisy blocks, in between a tree over the items since, ε/2 each.
+- mishra_thakurta (2015): √(2 ln t/n) + K ln² T ln(K T ln T/γ) / (ε n). Ŝ from a tree of ε.
+- azize (2024, section 5.1): √(2 ln(2/γ)/n) + √8 ln^1.5 T ln(2/γ) / (ε n). Ŝ from a tree of ε.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.mechanisms.tree import close_node, depth
+
+ROOT_8 = math.sqrt(8)
+
+
+class Parameters(bandit.Algorithm):
+    """The privacy and the bonus."""
+
+    display = "DP-UCB"
+    private = True
+
+    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
+    bonus: Literal["with_nu", "without_nu", "mishra_thakurta", "azize"] = Field(
+        "with_nu", description="what is added to the noisy mean, and which mechanism makes that"
+    )
+    gamma: float | None = Field(
+        None, gt=0, lt=1, description="γ of mishra_thakurta, default T^-4, and of azize, default T^-2"
+    )
+
+    @property
+    def hybrid(self) -> bool:
+        """Whether the sums come from the hybrid mechanism."""
+        return self.bonus in ("with_nu", "without_nu")
+
+    def tuned(self, setting: Setting) -> Self:
+        if self.hybrid or self.gamma is not None:
+            return self
+        power = -4.0 if self.bonus == "mishra_thakurta" else -2.0  # the restatement leaves its confidence open
+        return self.model_copy(update={"gamma": min(0.5, setting.horizon**power)})
+
+    def _widths(self, setting: Setting) -> tuple[float, float, float, float]:
+        """(a, b, c, d) of the bonus √(2 (a + b ln t)/n) + (c + d ln t)/n."""
+        horizon, n_arms, log_t = setting.horizon, setting.n_arms, math.log(setting.horizon)
+        if self.bonus == "without_nu":
+            return 0.0, 1.0, 0.0, 0.0
+        if self.bonus == "with_nu":
+            return 0.0, 1.0, ROOT_8 * math.log(4) / self.epsilon, 4 * ROOT_8 / self.epsilon
+        assert self.gamma is not None, "tune the parameters first"
+        if self.bonus == "azize":
+            sure = math.log(2 / self.gamma)
+            return sure, 0.0, ROOT_8 * log_t**1.5 * sure / self.epsilon, 0.0
+        private = n_arms * log_t**2 * math.log(n_arms * horizon * log_t / self.gamma) / self.epsilon
+        return 0.0, 1.0, private, 0.0
+
+    def state(self, setting: Setting) -> Records:
+        a, b, c, d = self._widths(setting)
+        levels, n_arms = depth(setting.horizon), setting.n_arms
+        return record(
+            t=1,
+            plays=np.zeros(n_arms, np.int64),
+            sums=np.zeros(n_arms),
+            means=np.full(n_arms, np.inf),  # an arm that was not played comes first
+            roots=np.zeros(n_arms),  # 1/√n
+            inverses=np.zeros(n_arms),  # 1/n, times 1 + ln n where ν is
+            a=a,
+            b=b,
+            c=c,
+            d=d,
+            hybrid=self.hybrid,
+            grows=self.bonus == "with_nu",
+            scale=2 / self.epsilon if self.hybrid else levels / self.epsilon,
+            noise=np.zeros((n_arms, levels + 1)),
+            blocks=np.zeros(n_arms),  # hybrid: the noise of the blocks up to the last power of two
+            level=np.zeros(n_arms, np.int64),  # hybrid: its logarithm
+        )
+
+    def draws(self) -> dict[str, int]:
+        return {"laplace": 1}
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if setting.horizon < 2:
+            yield "one round leaves no log T to multiply with: take a horizon of at least 2"
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """ε, as a gain enters one arm's sums: in a node of every level of a tree, or in the hybrid's two halves."""
+        source = (
+            "a gain is in one block, ε/2, and one tree over a block, ε/2" if self.hybrid else "a gain is in one tree"
+        )
+        view = "all noisy sums, and so all arms played"
+        return [Guarantee(self.epsilon * sensitivity, 0.0, f"{source} of one arm", "proved", view=view)]
+
+    def mechanism(self) -> str:
+        return f"{'hybrid trees' if self.hybrid else 'a tree'} an arm, Laplace noise on every node"
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {"certified": cls(epsilon=epsilon, **given)}
+
+    def caveats(self, setting: Setting) -> list[str]:
+        if self.bonus == "without_nu":
+            return [
+                "Nothing in the bonus stands for the noise: an arm whose first noise is low may never be played again."
+            ]
+        if self.bonus == "mishra_thakurta":
+            return [
+                "The paper splits ε over the K trees; a gain enters one of them, so each has all of ε here. "
+                "The bonus, with its factor K, is the printed one."
+            ]
+        return []
+
+
+def leader(means: Floats, roots: Floats, inverses: Floats, wide: float, far: float) -> int:
+    """The first arm with the largest mean + wide root + far inverse."""
+    best, arm = -np.inf, 0
+    for i in range(len(means)):
+        index = means[i] + wide * roots[i] + far * inverses[i]
+        if index > best:
+            best, arm = index, i
+    return arm
+
+
+def choose(state: Record, rng: Draws) -> int:
+    log_t = np.log(state.t)
+    wide = np.sqrt(2.0 * (state.a + state.b * log_t))
+    return leader(state.means, state.roots, state.inverses, wide, state.c + state.d * log_t)
+
+
+def prefix_noise(state: Record, arm: int, n: int, laplace: float) -> float:
+    """The noise of the sum of an arm's first n gains."""
+    if not state.hybrid:
+        return close_node(state.noise[arm], n, state.scale * laplace)
+    total: float = state.blocks[arm]
+    if n & (n - 1) == 0:  # a block is full, and a new tree begins
+        total += state.scale * laplace
+        state.blocks[arm] = total
+        state.noise[arm, :] = 0.0
+        state.level[arm] += n > 1
+    else:
+        level = state.level[arm]  # after the block there are at most 2^level - 1 items: a tree of so many levels
+        total += close_node(state.noise[arm], n - (1 << level), state.scale * level * laplace)
+    return total
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    n = state.plays[arm] + 1
+    state.plays[arm] = n
+    state.sums[arm] += gain
+    state.means[arm] = (state.sums[arm] + prefix_noise(state, arm, n, rng.laplace)) / n
+    state.roots[arm] = 1.0 / np.sqrt(n)
+    state.inverses[arm] = (1.0 + np.log(n)) / n if state.grows and n & (n - 1) != 0 else 1.0 / n
+    state.t += 1
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -1,0 +1,115 @@
+"""LDP-UCB for gains in [0, 1] (Ren, Zhou, Liu & Shroff 2020): every gain is reported under noise of its own.
+
+- `report: laplace` (CTL): gain + Lap(1/ε), index mean + √(2 ln t/n) + √(32 ln t)/(ε n); an arm with n <= 4 ln(t + 1)
+  plays is played first.
+- `report: bernoulli` (CTB): 1 with probability (g e^ε + 1 - g)/(1 + e^ε), else 0. With r = (e^ε + 1)/(e^ε - 1) a report
+  x stands for the gain 1/2 + r (x - 1/2), which is right in the mean; index mean + r √(2 ln t/n).
+"""
+
+import math
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms.dp_ucb import leader
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.jit import Record, Records, record
+
+
+class Parameters(bandit.Algorithm):
+    """The privacy and the report."""
+
+    display = "LDP-UCB"
+    private = True
+
+    epsilon: float = Field(ge=1e-9, le=500, description="ε of each report")
+    report: Literal["laplace", "bernoulli"] = Field("laplace", description="what becomes of a gain: CTL or CTB")
+
+    def state(self, setting: Setting) -> Records:
+        n_arms, laplace = setting.n_arms, self.report == "laplace"
+        ratio = 1.0 if laplace else 1 / math.tanh(self.epsilon / 2)
+        return record(
+            t=1,
+            plays=np.zeros(n_arms, np.int64),
+            sums=np.zeros(n_arms),
+            means=np.full(n_arms, np.inf),  # an arm that was not played comes first
+            roots=np.zeros(n_arms),  # 1/√n
+            inverses=np.zeros(n_arms),  # 1/n
+            log_t=0.0,
+            laplace=laplace,
+            ratio=ratio,
+            scale=1 / self.epsilon,
+            far=math.sqrt(32) / self.epsilon if laplace else 0.0,
+            forced=4.0 if laplace else 0.0,
+        )
+
+    def draws(self) -> dict[str, int]:
+        return {"laplace" if self.report == "laplace" else "uniform": 1}
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """ε of a report, and the test of one: for δ = 0 that of a Bernoulli report reaches ε, too."""
+        epsilon, view = self.epsilon * sensitivity, "each report, by itself: the privacy is local"
+        if self.report == "laplace":
+            source, attack = "Laplace noise of scale 1/ε", "attack: the sign of one report"
+            seen = epsilon + 2 * math.log1p(-delta)
+        else:
+            odds = math.exp(self.epsilon)  # a gain moves the chance of a 1 between 1/(1 + odds) and odds/(1 + odds)
+            high = 1 / (1 + odds) + sensitivity * (odds - 1) / (1 + odds)
+            epsilon, source, attack = math.log(high * (1 + odds)), "randomised response", "attack: one report"
+            seen = math.log(max(1.0, (high - delta) * (1 + odds)))
+        return [
+            Guarantee(epsilon, 0.0, f"{source} on each gain", "proved", view=view),
+            Guarantee(max(0.0, seen), delta, attack, "exact", lower=True, view=view),
+        ]
+
+    def mechanism(self) -> str:
+        return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"
+
+    def tap(self) -> Literal["arms", "release"] | None:
+        return "release" if self.report == "laplace" else None
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {"certified": cls(epsilon=epsilon, **given)}
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["The auditor knows releases under Laplace noise only."] if self.report == "bernoulli" else []
+
+
+def choose(state: Record, rng: Draws) -> int:
+    forced = state.forced * np.log(state.t + 1)
+    if forced > 0.0:
+        for i in range(len(state.plays)):
+            if state.plays[i] <= forced:
+                return i
+    root = np.sqrt(state.log_t)
+    return leader(state.means, state.roots, state.inverses, state.ratio * np.sqrt(2.0) * root, state.far * root)
+
+
+def released(state: Record, gain: float, rng: Draws) -> float:
+    """The report of a gain: all that anyone learns of it."""
+    if state.laplace:
+        report: float = gain + state.scale * rng.laplace
+    else:
+        one = 0.5 + (gain - 0.5) / state.ratio  # the probability of a 1
+        report = 0.5 + state.ratio * (0.5 if rng.uniform < one else -0.5)
+    return report
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    n = state.plays[arm] + 1
+    state.plays[arm] = n
+    state.sums[arm] += released(state, gain, rng)
+    state.means[arm] = state.sums[arm] / n
+    state.roots[arm] = 1.0 / np.sqrt(n)
+    state.inverses[arm] = 1.0 / n
+    state.t += 1
+    state.log_t = np.log(state.t)
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0

@@ -1,0 +1,95 @@
+"""Robust UCB with the truncated mean (Bubeck, Cesa-Bianchi & Lugosi 2013): heavy tails without privacy.
+
+Play each arm once, then the arm with the largest mean + 4 u^(1/(1+v)) (ln t² / n)^(v/(1+v)), where the n-th gain of an
+arm enters the mean as 0 if it exceeds (u n / ln t²)^(1/(1+v)) in size.
+The paper's truncated mean at confidence t^-2 cuts all gains of an arm anew with the t of every round. Here a gain is
+cut once, with the t at which it was seen, so that a sum suffices: t is then smaller, so a little less is cut.
+"""
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.heavy_tails import Robust
+from privbandits_cli.jit import Record, Records, record
+
+
+class Parameters(Robust):
+    """The moment, and how much of the width to use."""
+
+    display = "Robust UCB"
+
+    constants: float = Field(1.0, gt=0, description="c, multiplies the 4 of the width")
+
+    def state(self, setting: Setting) -> Records:
+        v, u = self.moment()
+        return optimist(
+            setting.n_arms,
+            v,
+            width=4 * self.constants * u ** (1 / (1 + v)),
+            bound=u ** (1 / (1 + v)),
+            log=2 * np.log(2.0),
+        )
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["Its arms are a function of the gains: no ε is true of it at any δ < 1."]
+
+    def draws(self) -> dict[str, int]:
+        return {}
+
+
+def optimist(n_arms: int, v: float, width: float, bound: float, log: float, **own: object) -> Records:
+    """The state before round 1 of a learner whose index is mean + width log^q n^-q, q = v/(1+v), and its `own` fields.
+
+    bound: what gains are cut at, up to its growth with n; log: the logarithm that stands in the width, of which
+    ln t² takes that of t = 2 for round 1, since the 0 of ln 1 would divide.
+    """
+    q = v / (1 + v)
+    return record(
+        t=1,
+        plays=np.zeros(n_arms, np.int64),
+        sums=np.zeros(n_arms),
+        means=np.full(n_arms, np.inf),  # an arm that was not played comes first
+        rates=np.zeros(n_arms),  # n^-q
+        q=q,
+        width=width,
+        bound=bound,
+        log=log,
+        grown=log**q,
+        **own,
+    )
+
+
+def choose(state: Record, rng: Draws) -> int:
+    best, arm = -np.inf, 0
+    width = state.width * state.grown
+    for i in range(len(state.means)):
+        index = state.means[i] + width * state.rates[i]
+        if index > best:
+            best, arm = index, i
+    return arm
+
+
+def power(x: float, q: float) -> float:
+    """x^q; the square root, where v = 1, is much faster."""
+    root: float = np.sqrt(x) if q == 0.5 else x**q
+    return root
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    n = state.plays[arm] + 1
+    grown = power(n, state.q)
+    bound = state.bound * (n / grown) * (state.grown / state.log)  # (u n / ln t²)^(1/(1+v)), as 1/(1+v) = 1 - q
+    state.plays[arm] = n
+    if abs(gain) <= bound:
+        state.sums[arm] += gain
+    state.means[arm] = state.sums[arm] / n
+    state.rates[arm] = 1.0 / grown
+    state.t += 1
+    state.log = 2.0 * np.log(state.t)
+    state.grown = power(state.log, state.q)
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0
