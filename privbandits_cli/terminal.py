@@ -173,6 +173,16 @@ def print_part(plan: "Plan", done: int, folder: Path) -> None:
     console.print(f"when all are there: privbandits merge {folder.parent}/{plan.name}-shard-*-of-{n}")
 
 
+def remark_lines(plan: "Plan") -> Iterator[str]:
+    """What algorithms have to say before they are played; of one label no more than the first remark."""
+    said: dict[str, str] = {}
+    for curve in plan.curves:
+        for remark in curve.algorithm.remarks(curve.setting):
+            said.setdefault(f"{curve.label}, {curve.panel}" if curve.panel else curve.label, remark)
+    for label, remark in said.items():
+        yield f"note: {label}: {remark}"
+
+
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:
     """What nobody has played, and how to get it."""
     for numbers, curves in lacking.items():

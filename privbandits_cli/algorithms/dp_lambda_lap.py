@@ -86,7 +86,7 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return f"Laplace noise of scale {1 / self._epsilon():.4g}"
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Literal["arms", "release", "mean"] | None:
         return "release"
 
     @classmethod

@@ -75,7 +75,7 @@ class Parameters(bandit.Algorithm):
         ranged = bounded_range.composed(sensitivity, k, delta)
         return min(pure, Guarantee(ranged, delta, RANGED, "proved"), key=lambda bound: bound.epsilon)
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Literal["arms", "release", "mean"] | None:
         return "arms"
 
     def leak(self, setting: Setting, sensitivity: float) -> ExponentialWeights:

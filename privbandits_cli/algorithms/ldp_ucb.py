@@ -68,7 +68,7 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Literal["arms", "release", "mean"] | None:
         return "release" if self.report == "laplace" else None
 
     @classmethod

@@ -132,7 +132,7 @@ class Parameters(bandit.Algorithm):
         inner = self.base.mechanism()
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Literal["arms", "release", "mean"] | None:
         return "arms" if self.base.tap() == "arms" else None
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:

@@ -122,6 +122,8 @@ def run(
         plan = make_plan(load_config(config, overrides or [], smoke, as_json), _part(shard))
         store = Store(results / plan.folder)
         jobs = jobs or runner.cores()
+        for line in terminal.remark_lines(plan):
+            print(line, file=sys.stderr)
         if dry_run:
             if not fresh:
                 store.open(plan, clean=False)

@@ -111,6 +111,10 @@ class Algorithm(Parameters):
         """What a reader of the bounds should know: where the paper is wrong or silent."""
         return []
 
+    def remarks(self, setting: Setting) -> list[str]:
+        """What a run says before it starts: why it may not show what it is meant to."""
+        return []
+
     def promises(self) -> bool:
         """Whether it is made to be private: a legend then carries its epsilon. A wrapper's base counts."""
         base = getattr(self, "base", None)
@@ -120,7 +124,7 @@ class Algorithm(Parameters):
         """What makes it private, in a few words; empty where nothing does."""
         return ""
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Literal["arms", "release", "mean"] | None:
         """What an audit watches: what the proof privatises. None: there is no claim to refute.
 
         `arms`: the arms played, of EXP3 or blocks of it; `release`: `released(state, gain, rng)` of the file.
