@@ -188,7 +188,7 @@ def test_usage_errors_exit_2():
 def test_names_are_completed():
     from privbandits_cli.cli.app import complete_name
 
-    assert complete_name("dp_") == ["dp_exp3_lap", "dp_lambda_lap"]
+    assert complete_name("exp3") == ["exp3", "exp3_tau"]
 
 
 def test_the_command_as_a_process():

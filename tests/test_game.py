@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from conftest import fit, foe, make, match
+from naive import gain_table
 
 from privbandits_cli import registry
 from privbandits_cli.games import bandit
@@ -26,7 +27,7 @@ def remember(state, arm, gain, rng):
     state.seen[state.t - 1] = gain
 
 
-def scripted(script, gains, memory, observed):
+def scripted(script, gains, memory, observed, worth=()):
     """What a scripted learner earns after each round, and the gains that it is shown."""
     n = len(script)
     steps = {"choose": compile_step(follow), "update": compile_step(remember)}
@@ -37,7 +38,7 @@ def scripted(script, gains, memory, observed):
     earned = np.empty((1, n))
     zeros = np.zeros((1, n))
     gains = np.asarray(gains, float)[None]
-    loop(gains, marks, earned, players, states, zeros, zeros, np.empty(0), memory, observed)
+    loop(gains, marks, earned, players, states, zeros, zeros, np.array(worth, float), memory, observed)
     return earned[0].tolist(), states[0].seen.tolist()
 
 
@@ -66,6 +67,24 @@ def test_a_switch_earns_0_unseen():
 def test_memory_two_withholds_two_rounds():
     earned, _ = scripted(SCRIPT, GAINS, 2, True)
     assert earned == np.cumsum([0.5, 0.5, 0.0, 0.0, 0.25, 0.0]).tolist()
+
+
+def test_means_that_are_told_are_what_an_arm_earns_and_not_what_is_seen():
+    earned, seen = scripted(SCRIPT, GAINS, 0, True, worth=[-2.0, 0.0])
+    assert seen == [0.5, 0.5, 0.25, 0.25, 0.25, 0.5]
+    assert earned == np.cumsum([-2.0, -2.0, 0.0, 0.0, 0.0, -2.0]).tolist()
+
+
+def test_pseudo_regret_is_that_of_the_means_and_of_the_arms_played():
+    """Uniform play against means 0.9, 0.5, 0.1: no luck of the gains is in it, and the gains would say otherwise."""
+    means = [0.5, 0.9, 0.1]
+    game = match(foe("bernoulli", means=means), [make("uniform")], 50, n_arms=3, checkpoints=[1, 2, 50])
+    u = bandit.stream(7, "uniform", game.algorithms[0].identity(), game.adversary.identity(), trial=0).random(50)
+    lost = np.cumsum([0.9 - means[int(3 * x)] for x in u])
+    np.testing.assert_allclose(play(game, [0])[0, 0], lost[[0, 1, 49]], atol=1e-12)
+    gains = gain_table(game.adversary, game.setting, 7, 0)
+    own = np.cumsum([row[int(3 * x)] for row, x in zip(gains, u, strict=True)])
+    assert abs((gains.cumsum(axis=0).max(axis=1) - own)[49] - lost[49]) > 0.01  # negative control
 
 
 def test_regret_is_against_the_best_arm_up_to_each_checkpoint():

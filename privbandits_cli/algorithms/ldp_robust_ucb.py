@@ -41,6 +41,7 @@ class Parameters(Robust):
             bound=self.truncation * (u * self.epsilon) ** (1 / (1 + v)),
             log=math.sqrt(4 * math.log(2.0)),
             scale=2 / self.epsilon,
+            powers=np.ones(setting.n_arms),  # √n^q, n the play to come
         )
 
     def draws(self) -> dict[str, int]:
@@ -72,8 +73,7 @@ class Parameters(Robust):
 
 def reach(state: Record, arm: int) -> float:
     """B for the next report of an arm: (u ε √(n / ln t⁴))^(1/(1+v)), as 1/(1+v) = 1 - q."""
-    root = np.sqrt(state.plays[arm] + 1)
-    bound: float = state.bound * (root / power(root, state.q)) * (state.grown / state.log)
+    bound: float = state.bound * (np.sqrt(state.plays[arm] + 1) / state.powers[arm]) * (state.grown / state.log)
     return bound
 
 
@@ -94,7 +94,8 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     n = state.plays[arm] + 1
     state.plays[arm] = n
     state.means[arm] = state.sums[arm] / n
-    state.rates[arm] = 1.0 / power(np.sqrt(n), state.q)
+    state.rates[arm] = 1.0 / state.powers[arm]
+    state.powers[arm] = power(np.sqrt(n + 1), state.q)
     state.t += 1
     state.log = np.sqrt(4.0 * np.log(state.t))  # √ln t⁴
     state.grown = power(state.log, state.q)

@@ -71,8 +71,8 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def power(x: float, q: float) -> float:
-    """x^q; the square root, where v = 1, is much faster."""
-    root: float = np.sqrt(x) if q == 0.5 else x**q
+    """x^q for x > 0; the square root, where v = 1, is much faster, and the detour by the logarithm is, a little."""
+    root: float = np.sqrt(x) if q == 0.5 else np.exp(q * np.log(x))
     return root
 
 
