@@ -18,7 +18,7 @@ NEEDED = {
     "dp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.03},
     "dp_se": lambda: {"epsilon": 1.0},
     "dp_ucb": lambda: {"epsilon": 1.0},
-    "ldp_robust_se": lambda: {"epsilon": 1.0, "constants": 0.02, "epochs": 2},
+    "ldp_robust_se": lambda: {"epsilon": 4.0, "constants": 0.05, "epochs": 2},
     "ldp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.3},
     "ldp_ucb": lambda: {"epsilon": 1.0},
     "robust_se": lambda: {"constants": 0.05},
