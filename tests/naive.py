@@ -202,7 +202,7 @@ class LdpUcb(Optimist):
     def bonus(self, n: int) -> float:
         epsilon = self.algorithm.epsilon
         if self.algorithm.report == "laplace":
-            return math.sqrt(2 * math.log(self.t) / n) + math.sqrt(32 * math.log(self.t)) / (epsilon * n)
+            return math.sqrt(2 * math.log(self.t) / n) + math.sqrt(32 * math.log(self.t) / n) / epsilon
         return (math.exp(epsilon) + 1) / (math.exp(epsilon) - 1) * math.sqrt(2 * math.log(self.t) / n)
 
 
@@ -283,7 +283,7 @@ class DpUcb(Optimist):
             case "without_nu":
                 return plain
             case "mishra_thakurta":
-                return plain + k * log_t**2 * math.log(k * self.horizon * log_t / gamma) / (epsilon * n)
+                return plain + log_t**2 * math.log(k * self.horizon * log_t / gamma) / (epsilon * n)
         sure = math.log(2 / gamma)
         return math.sqrt(2 * sure / n) + math.sqrt(8) * log_t**1.5 * sure / (epsilon * n)
 

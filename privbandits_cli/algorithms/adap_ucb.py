@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.algorithms.dp_ucb import leader
+from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.jit import Record, Records, record
@@ -62,7 +62,7 @@ class Parameters(bandit.Algorithm):
 def choose(state: Record, rng: Draws) -> int:
     if state.left == 0:
         width = state.beta * np.log(state.t)
-        state.arm = leader(state.means, state.roots, state.inverses, np.sqrt(0.5 * width), state.scale * width)
+        state.arm = noisy_leader(state.means, state.roots, state.inverses, np.sqrt(0.5 * width), state.scale * width)
     arm: int = state.arm
     return arm
 

@@ -5,7 +5,8 @@ Each arm once, then the largest Ŝ/n + bonus. By `bonus`:
 - with_nu (Tossou & Dimitrakakis 2016, Algorithm 1): √(2 ln t/n) + ν/n, ν = (√8/ε) ln(4t⁴), times 1 + ln n unless n is
   a power of two; without_nu, the same without ν/n. Ŝ from the hybrid mechanism of Chan, Shi & Song 2011: at n = 2^k the
   sum of k + 1 noisy blocks, in between a tree over the items since, ε/2 each.
-- mishra_thakurta (2015): √(2 ln t/n) + K ln² T ln(K T ln T/γ) / (ε n). Ŝ from a tree of ε.
+- mishra_thakurta (2015): √(2 ln t/n) + ln² T ln(K T ln T/γ) / (ε n). Ŝ from a tree of ε. The paper gives each of the
+  K trees ε/K and so has ε/K in the bonus, too; a gain enters one tree only, so that each may have all of ε.
 - azize (2024, section 5.1): √(2 ln(2/γ)/n) + √8 ln^1.5 T ln(2/γ) / (ε n). Ŝ from a tree of ε.
 """
 
@@ -61,7 +62,7 @@ class Parameters(bandit.Algorithm):
         if self.bonus == "azize":
             sure = math.log(2 / self.gamma)
             return sure, 0.0, ROOT_8 * log_t**1.5 * sure / self.epsilon, 0.0
-        private = n_arms * log_t**2 * math.log(n_arms * horizon * log_t / self.gamma) / self.epsilon
+        private = log_t**2 * math.log(n_arms * horizon * log_t / self.gamma) / self.epsilon
         return 0.0, 1.0, private, 0.0
 
     def state(self, setting: Setting) -> Records:
@@ -114,15 +115,12 @@ class Parameters(bandit.Algorithm):
                 "Nothing in the bonus stands for the noise: an arm whose first noise is low may never be played again."
             ]
         if self.bonus == "mishra_thakurta":
-            return [
-                "The paper splits ε over the K trees; a gain enters one of them, so each has all of ε here. "
-                "The bonus, with its factor K, is the printed one."
-            ]
+            return ["The paper splits ε over the K trees; a gain enters one of them, so each has all of ε here."]
         return []
 
 
-def leader(means: Floats, roots: Floats, inverses: Floats, wide: float, far: float) -> int:
-    """The first arm with the largest mean + wide root + far inverse."""
+def noisy_leader(means: Floats, roots: Floats, inverses: Floats, wide: float, far: float) -> int:
+    """The first arm with the largest mean + wide root + far inverse: one for chance, one for the noise of the mean."""
     best, arm = -np.inf, 0
     for i in range(len(means)):
         index = means[i] + wide * roots[i] + far * inverses[i]
@@ -134,7 +132,7 @@ def leader(means: Floats, roots: Floats, inverses: Floats, wide: float, far: flo
 def choose(state: Record, rng: Draws) -> int:
     log_t = np.log(state.t)
     wide = np.sqrt(2.0 * (state.a + state.b * log_t))
-    return leader(state.means, state.roots, state.inverses, wide, state.c + state.d * log_t)
+    return noisy_leader(state.means, state.roots, state.inverses, wide, state.c + state.d * log_t)
 
 
 def prefix_noise(state: Record, arm: int, n: int, laplace: float) -> float:

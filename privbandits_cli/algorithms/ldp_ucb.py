@@ -1,6 +1,6 @@
 """LDP-UCB for gains in [0, 1] (Ren, Zhou, Liu & Shroff 2020): every gain is reported under noise of its own.
 
-- `report: laplace` (CTL): gain + Lap(1/ε), index mean + √(2 ln t/n) + √(32 ln t)/(ε n); an arm with n <= 4 ln(t + 1)
+- `report: laplace` (CTL): gain + Lap(1/ε), index mean + √(2 ln t/n) + √(32 ln t/n)/ε; an arm with n <= 4 ln(t + 1)
   plays is played first.
 - `report: bernoulli` (CTB): 1 with probability (g e^ε + 1 - g)/(1 + e^ε), else 0. With r = (e^ε + 1)/(e^ε - 1) a report
   x stands for the gain 1/2 + r (x - 1/2), which is right in the mean; index mean + r √(2 ln t/n).
@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.algorithms.dp_ucb import leader
+from privbandits_cli.algorithms.robust_ucb import leader
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.jit import Record, Records, record
@@ -37,13 +37,11 @@ class Parameters(bandit.Algorithm):
             sums=np.zeros(n_arms),
             means=np.full(n_arms, np.inf),  # an arm that was not played comes first
             roots=np.zeros(n_arms),  # 1/√n
-            inverses=np.zeros(n_arms),  # 1/n
-            log_t=0.0,
+            width=math.sqrt(2) + math.sqrt(32) / self.epsilon if laplace else ratio * math.sqrt(2),
             laplace=laplace,
             ratio=ratio,
             scale=1 / self.epsilon,
-            far=math.sqrt(32) / self.epsilon if laplace else 0.0,
-            forced=4.0 if laplace else 0.0,
+            due=1.0 if laplace else math.inf,  # the round from which an arm may have too few plays
         )
 
     def draws(self) -> dict[str, int]:
@@ -80,13 +78,12 @@ class Parameters(bandit.Algorithm):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    forced = state.forced * np.log(state.t + 1)
-    if forced > 0.0:
+    if state.t >= state.due:
         for i in range(len(state.plays)):
-            if state.plays[i] <= forced:
+            if state.plays[i] <= 4.0 * np.log(state.t + 1):
                 return i
-    root = np.sqrt(state.log_t)
-    return leader(state.means, state.roots, state.inverses, state.ratio * np.sqrt(2.0) * root, state.far * root)
+        state.due = np.exp(state.plays.min() / 4.0) - 2.0  # before t = e^(n/4) - 1 an arm with n plays has enough
+    return leader(state.means, state.roots, state.width * np.sqrt(np.log(state.t)))
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:
@@ -105,9 +102,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.sums[arm] += released(state, gain, rng)
     state.means[arm] = state.sums[arm] / n
     state.roots[arm] = 1.0 / np.sqrt(n)
-    state.inverses[arm] = 1.0 / n
     state.t += 1
-    state.log_t = np.log(state.t)
 
 
 def probabilities(state: Record, out: Floats) -> None:

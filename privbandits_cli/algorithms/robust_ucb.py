@@ -60,14 +60,18 @@ def optimist(n_arms: int, v: float, width: float, bound: float, log: float, **ow
     )
 
 
-def choose(state: Record, rng: Draws) -> int:
+def leader(means: Floats, rates: Floats, width: float) -> int:
+    """The first arm with the largest mean + width rate."""
     best, arm = -np.inf, 0
-    width = state.width * state.grown
-    for i in range(len(state.means)):
-        index = state.means[i] + width * state.rates[i]
+    for i in range(len(means)):
+        index = means[i] + width * rates[i]
         if index > best:
             best, arm = index, i
     return arm
+
+
+def choose(state: Record, rng: Draws) -> int:
+    return leader(state.means, state.rates, state.width * state.grown)
 
 
 def power(x: float, q: float) -> float:
