@@ -5,17 +5,17 @@ As `robust_se` with L/ε in place of L, and Lap(2B/(Rε)) on each arm's mean: R 
 A gain is in one epoch of one arm, so that is ε-DP (Theorem 3).
 """
 
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records
 
-__all__ = ["Parameters", "choose", "probabilities", "released", "update"]
+__all__ = ["Parameters", "canary", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(Eliminating):
@@ -44,7 +44,7 @@ class Parameters(Eliminating):
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each epoch"
 
-    def tap(self) -> Literal["arms", "release", "mean"] | None:
+    def tap(self) -> Tap | None:
         return "mean"
 
     @classmethod
@@ -82,6 +82,11 @@ def released(state: Record, gain: float, rng: Draws) -> float:
     arm = state.arms[state.place]
     mean: float = (state.sums[arm] + cut(state, gain)) / state.cycles + noise(state, rng)
     return mean
+
+
+def canary(state: Record) -> tuple[float, float]:
+    """No gain moves a sum by more than from -B to B."""
+    return -state.bound, state.bound
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -6,7 +6,7 @@ more than 2h + 2c below the largest, h = √(ln(8 |S| e²/β) / (2R)), c = ln(4 
 A gain is in one epoch of one arm, so that is ε-DP.
 """
 
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +14,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_se import choose, probabilities, pulled
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.bandit import Draws, Setting, Tap
 from privbandits_cli.jit import Record, Records, record
 
 __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
@@ -65,7 +65,7 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each epoch"
 
-    def tap(self) -> Literal["arms", "release", "mean"] | None:
+    def tap(self) -> Tap | None:
         return "mean"
 
     @classmethod

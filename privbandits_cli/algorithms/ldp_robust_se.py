@@ -14,10 +14,10 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
-from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.bandit import Draws, Setting, Tap
 from privbandits_cli.jit import Record, Records
 
-__all__ = ["Parameters", "choose", "probabilities", "released", "update"]
+__all__ = ["Parameters", "canary", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(Eliminating):
@@ -51,7 +51,7 @@ class Parameters(Eliminating):
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
 
-    def tap(self) -> Literal["arms", "release", "mean"] | None:
+    def tap(self) -> Tap | None:
         return "release"
 
     @classmethod
@@ -78,6 +78,11 @@ def report(state: Record, gain: float, rng: Draws) -> float:
 def released(state: Record, gain: float, rng: Draws) -> float:
     """The report of a gain."""
     return report(state, gain, rng)
+
+
+def canary(state: Record) -> tuple[float, float]:
+    """No gain moves a report by more than from -B to B."""
+    return -state.bound, state.bound
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -12,6 +12,7 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.jit import Records
 
 Floats = NDArray[np.float64]
+Tap = Literal["arms", "release", "mean", "tree"]
 
 
 class Setting(NamedTuple):
@@ -124,10 +125,12 @@ class Algorithm(Parameters):
         """What makes it private, in a few words; empty where nothing does."""
         return ""
 
-    def tap(self) -> Literal["arms", "release", "mean"] | None:
+    def tap(self) -> Tap | None:
         """What an audit watches: what the proof privatises. None: there is no claim to refute.
 
-        `arms`: the arms played, of EXP3 or blocks of it; `release`: `released(state, gain, rng)` of the file.
+        `arms`: the arms played, of EXP3 or blocks of it; `release`: of every gain, and `mean`: of an epoch's last,
+        `released(state, gain, rng)` of the file; `tree`: all noisy sums. `canary(state)` of the file has the ends of
+        the range in which a gain counts, if they are not 0 and 1.
         """
         return None
 
