@@ -25,6 +25,7 @@ class Parameters(Eliminating):
 
     display = "LDP-Robust-SE"
     private = True
+    local = True
     width = 28.0
     power = 2
     pairs = 8.0

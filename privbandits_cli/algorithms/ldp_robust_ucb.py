@@ -27,6 +27,7 @@ class Parameters(Robust):
 
     display = "LDP-Robust-UCB"
     private = True
+    local = True
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     truncation: float = Field(1.0, gt=0, description="gains are truncated at so many times B")

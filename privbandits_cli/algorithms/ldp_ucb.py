@@ -24,6 +24,7 @@ class Parameters(bandit.Algorithm):
 
     display = "LDP-UCB"
     private = True
+    local = True
 
     epsilon: float = Field(ge=1e-9, le=500, description="ε of each report")
     report: Literal["laplace", "bernoulli"] = Field("laplace", description="what becomes of a gain: CTL or CTB")

@@ -87,6 +87,7 @@ class Algorithm(Parameters):
 
     game: ClassVar[str] = "bandit"
     private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
+    local: ClassVar[bool] = False  # each report is private by itself, whoever collects them
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
 
     def tuned(self, setting: Setting) -> Self:
