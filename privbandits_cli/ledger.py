@@ -9,7 +9,7 @@ from privbandits_cli import registry
 from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.faults import suggestion
-from privbandits_cli.games.bandit import Adversary, Algorithm, Setting, papers_delta
+from privbandits_cli.games.bandit import Algorithm, Setting, papers_delta
 
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
@@ -27,17 +27,16 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, 
     """
     tunings: set[str] = set()
     titles: set[str] = set()
-    for adversary, lineup in zip(experiment.adversaries, experiment.lineups, strict=True):
-        assert isinstance(adversary.parameters, Adversary)
-        told = adversary.parameters.told(experiment.setting)
-        for variant in lineup:
+    for meeting in experiment.meetings:
+        for variant in meeting.algorithms:
             algorithm = variant.parameters
             assert isinstance(algorithm, Algorithm)
             if algorithm.identity() not in tunings:
                 tunings.add(algorithm.identity())
                 swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
                 title = (variant.label or algorithm.title) + (f" ({swept})" if swept else "")
-                yield title + (f" against {adversary.parameters.title}" if title in titles else ""), algorithm, told
+                told = meeting.adversary.parameters.title
+                yield title + (f" against {told}" if title in titles else ""), algorithm, meeting.setting
                 titles.add(title)
 
 

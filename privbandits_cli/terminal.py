@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from privbandits_cli.analysis.table import Table as Swept
     from privbandits_cli.experiment.plan import Curve, Plan
 
 PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
@@ -111,13 +112,40 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
     of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
-    title = f"Regret after {keys.horizon:,} rounds ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
+    after = " or ".join(f"{horizon:,}" for horizon in keys.horizons)
+    title = f"Regret after {after} rounds ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
     console = stdout()
     console.print(title)
     for first, last in _fitting(list(panels), console.width):
         names = list(panels)[first:last]
         console.print(table(["", *names], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
-    console.print(f"\n{folder}/: {plan.name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
+    _print_files(plan.name, folder)
+
+
+def print_swept(swept: "Swept", name: str, folder: Path) -> None:
+    """A figure against a swept parameter: a block per panel, a row per line, a column per value."""
+    console = stdout()
+    console.print(f"Final regret ({swept.centre}) against {swept.x_label}")
+    for title, lines in swept.panels.items():
+        values = sorted({float(x) for line in lines for x in line.x})
+        heads = [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in values]
+        found = [dict(zip(line.x.tolist(), line.regret.tolist(), strict=True)) for line in lines]
+        rows = [
+            [line.label.replace(" (", "\n(").replace(": slope", "\nslope"), *(_amount(row.get(x)) for x in values)]
+            for line, row in zip(lines, found, strict=True)
+        ]
+        console.print()
+        for first, last in _fitting(heads, console.width):
+            console.print(table([title, *heads[first:last]], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
+    _print_files(name, folder)
+
+
+def _amount(regret: float | None) -> str:
+    return "" if regret is None else f"{regret:,.0f}"
+
+
+def _print_files(name: str, folder: Path) -> None:
+    stdout().print(f"\n{folder}/: {name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
 
 
 def trials(numbers: Iterable[int]) -> str:
@@ -143,6 +171,16 @@ def print_part(plan: "Plan", done: int, folder: Path) -> None:
     console.print(f"{plan.name}, shard {i}/{n}: {part}")
     console.print(f"\n{folder}/: chunks, experiment.yaml, manifest.json")
     console.print(f"when all are there: privbandits merge {folder.parent}/{plan.name}-shard-*-of-{n}")
+
+
+def remark_lines(plan: "Plan") -> Iterator[str]:
+    """What algorithms have to say before they are played; of one label no more than the first remark."""
+    said: dict[str, str] = {}
+    for curve in plan.curves:
+        for remark in curve.algorithm.remarks(curve.setting):
+            said.setdefault(f"{curve.label}, {curve.panel}" if curve.panel else curve.label, remark)
+    for label, remark in said.items():
+        yield f"note: {label}: {remark}"
 
 
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:

@@ -14,10 +14,14 @@ ROOT = Path(__file__).parent.parent
 NEEDED = {
     "adap_ucb": lambda: {"epsilon": 1.0},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
+    "dp_robust_se": lambda: {"epsilon": 1.0, "constants": 0.05},
     "dp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.03},
+    "dp_se": lambda: {"epsilon": 1.0},
     "dp_ucb": lambda: {"epsilon": 1.0},
+    "ldp_robust_se": lambda: {"epsilon": 4.0, "constants": 0.05, "epochs": 2},
     "ldp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.3},
     "ldp_ucb": lambda: {"epsilon": 1.0},
+    "robust_se": lambda: {"constants": 0.05},
     "mini_batch": lambda: {"tau": 5, "base": make("tsallis_inf")},
 }
 

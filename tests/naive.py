@@ -327,6 +327,67 @@ class AdapUcb:
         self.t += 1
 
 
+class Eliminator:
+    """Algorithms 3 and 4 of Tao et al. 2022 and that of Sajed & Sheffet 2019: S, τ, and the samples of the epoch."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, laplace: Callable[[], float]) -> None:
+        self.algorithm, self.laplace, self.viable, self.tau = algorithm, laplace, list(range(n_arms)), 0
+        self.begin()
+
+    def begin(self) -> None:
+        self.tau += 1
+        self.pulls, self.mean = 0, {}
+        self.samples: dict[int, list[float]] = {arm: [] for arm in self.viable}
+        self.length, self.bound, self.noise, self.threshold = self.epoch(len(self.viable))
+
+    def epoch(self, s: int) -> tuple[int, float, float, float]:
+        """R, B, the scale of the noise, and how far an arm may lie below the best."""
+        algorithm, tau = self.algorithm, self.tau
+        if algorithm.name == "dp_se":
+            h_log, c_log, d = (
+                math.log(8 * s * tau**2 / algorithm.beta),
+                math.log(4 * s * tau**2 / algorithm.beta),
+                2**-tau,
+            )
+            length = math.ceil(max(32 * h_log / d**2, 8 * c_log / (algorithm.epsilon * d))) + 1
+            width = 2 * math.sqrt(h_log / (2 * length)) + 2 * c_log / (length * algorithm.epsilon)
+            return length, math.inf, 1 / (length * algorithm.epsilon), width
+        v, u, c = algorithm.v, algorithm.u, algorithm.constants
+        if algorithm.name == "ldp_robust_se":
+            log, epsilon, d = math.log(8 * s * tau**2 / algorithm.beta), algorithm.epsilon, algorithm.epochs**-tau
+            power = 2 * (1 + v) / v
+            length = math.ceil(u ** (2 / v) * (28 * c) ** power * log / (epsilon**2 * d**power) + log)
+            bound = (u * math.sqrt(length) * epsilon / math.sqrt(log)) ** (1 / (1 + v))
+            root = length if algorithm.err == "printed" else math.sqrt(length)
+            err = u ** (1 / (1 + v)) * (math.sqrt(log) / (root * epsilon)) ** (v / (1 + v))
+            return length, bound, 2 * bound / epsilon, 14 * c * err
+        log, d = math.log(4 * s * tau**2 / algorithm.beta), 2**-tau
+        epsilon = getattr(algorithm, "epsilon", 1)
+        length = math.ceil(u ** (1 / v) * (24 * c) ** ((1 + v) / v) * log / (epsilon * d ** ((1 + v) / v)) + 1)
+        bound = (u * length * epsilon / log) ** (1 / (1 + v))
+        err = u ** (1 / (1 + v)) * (log / (length * epsilon)) ** (v / (1 + v))
+        scale = 2 * bound / (length * epsilon) if hasattr(algorithm, "epsilon") else 0.0
+        return length, bound, scale, 12 * c * err
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        return self.viable[self.pulls % len(self.viable)]
+
+    def update(self, arm: int, gain: float) -> None:
+        if len(self.viable) == 1:
+            return
+        self.pulls += 1
+        local = self.algorithm.name == "ldp_robust_se"
+        kept = gain if abs(gain) <= self.bound else 0.0
+        self.samples[arm].append(kept + self.noise * self.laplace() if local else kept)
+        if len(self.samples[arm]) == self.length:
+            fresh = 0.0 if local or self.noise == 0 else self.noise * self.laplace()
+            self.mean[arm] = sum(self.samples[arm]) / self.length + fresh
+        if len(self.mean) == len(self.viable):
+            best = max(self.mean.values())
+            self.viable = [arm for arm in self.viable if best - self.mean[arm] <= self.threshold]
+            self.begin()
+
+
 class Uniform:
     def __init__(self, n_arms: int) -> None:
         self.n_arms = n_arms
@@ -362,6 +423,8 @@ def learner(algorithm: Algorithm, n_arms: int, laplace: Callable[[], float], hor
     if algorithm.name in OPTIMISTS:
         return OPTIMISTS[algorithm.name](algorithm, n_arms, horizon, laplace)
     match algorithm.name:
+        case "dp_robust_se" | "dp_se" | "ldp_robust_se" | "robust_se":
+            return Eliminator(algorithm, n_arms, laplace)
         case "adap_ucb":
             return AdapUcb(n_arms, algorithm.epsilon, algorithm.beta, laplace)
         case "exp3":

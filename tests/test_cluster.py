@@ -230,7 +230,7 @@ def test_poison_is_listed_and_the_rest_is_played(config, unbroken, tmp_path, clu
     )
     made = manifest(tmp_path / "small")
     failed = {failure["trial"] for failure in made["failures"]}
-    assert 77 in failed and len(failed) < 80 and {f["adversary"] for f in made["failures"]} == {"stochastic"}
+    assert 77 in failed and len(failed) <= 80 and {f["adversary"] for f in made["failures"]} == {"stochastic"}
     assert made["trials"]["missing"] == 3 * len(failed) and not made["complete"]
     assert run(config, tmp_path, "-q")[0] == 0
     assert csvs(tmp_path / "small") == unbroken

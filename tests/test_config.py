@@ -199,7 +199,7 @@ def test_bases_are_swept_by_name(tmp_path):
     ],
 )
 def test_checkpoints(tmp_path, checkpoints, rounds):
-    assert plan_of(tmp_path, SMALL, f"checkpoints={checkpoints}").checkpoints.tolist() == rounds
+    assert plan_of(tmp_path, SMALL, f"checkpoints={checkpoints}").curves[0].checkpoints.tolist() == rounds
 
 
 def test_keys_hold_what_is_computed_and_nothing_else(tmp_path):

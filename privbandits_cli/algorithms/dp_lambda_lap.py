@@ -14,7 +14,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -86,7 +86,7 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return f"Laplace noise of scale {1 / self._epsilon():.4g}"
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Tap | None:
         return "release"
 
     @classmethod

@@ -14,12 +14,12 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.games.heavy_tails import Robust
 from privbandits_cli.jit import Record, Records
 from privbandits_cli.mechanisms.tree import close_node, depth
 
-__all__ = ["Parameters", "choose", "probabilities", "update"]
+__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Robust):
@@ -72,6 +72,9 @@ class Parameters(Robust):
     def mechanism(self) -> str:
         return "a tree an arm of truncated gains, Laplace noise on every node"
 
+    def tap(self) -> Tap | None:
+        return "tree"
+
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         return {
@@ -107,6 +110,13 @@ class Parameters(Robust):
         late = setting.n_arms * (1 + math.pi**2 / 3) * largest
         bound: Floats = np.minimum((1 + v) * rounds * gap + late, rounds * largest)
         return bound
+
+
+def canary(state: Record) -> tuple[float, float]:
+    """No gain moves a sum by more than from -B to B, the B of the next gain."""
+    n = state.plays[choose(state, Draws(0.0, 0.0))] + 1
+    bound = state.bound * (n / power(n, state.q))
+    return -bound, bound
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

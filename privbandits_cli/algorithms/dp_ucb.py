@@ -19,7 +19,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record
 from privbandits_cli.mechanisms.tree import close_node, depth
 
@@ -104,6 +104,9 @@ class Parameters(bandit.Algorithm):
 
     def mechanism(self) -> str:
         return f"{'hybrid trees' if self.hybrid else 'a tree'} an arm, Laplace noise on every node"
+
+    def tap(self) -> Tap | None:
+        return None if self.hybrid else "tree"
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

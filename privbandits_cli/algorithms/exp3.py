@@ -4,7 +4,7 @@ p_i = (1 - γ) exp(γ/K G_i) / Σ_j exp(γ/K G_j) + γ/K, and after playing arm 
 """
 
 import math
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +14,7 @@ from privbandits_cli.accounting.composition import advanced, basic, optimal
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack, searched
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record
 
 PURE = "Lemma A: Δ a draw, basic composition"
@@ -75,7 +75,7 @@ class Parameters(bandit.Algorithm):
         ranged = bounded_range.composed(sensitivity, k, delta)
         return min(pure, Guarantee(ranged, delta, RANGED, "proved"), key=lambda bound: bound.epsilon)
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Tap | None:
         return "arms"
 
     def leak(self, setting: Setting, sensitivity: float) -> ExponentialWeights:

@@ -17,7 +17,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.ldp_ucb import behind
 from privbandits_cli.algorithms.robust_ucb import leader, optimist, power
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.games.heavy_tails import Robust
 from privbandits_cli.jit import Record, Records
 
@@ -60,6 +60,9 @@ class Parameters(Robust):
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
 
+    def tap(self) -> Tap | None:
+        return "release"
+
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         return {"certified": cls(epsilon=epsilon, **given)}
@@ -95,6 +98,12 @@ def report(state: Record, arm: int, gain: float, rng: Draws) -> float:
 def released(state: Record, gain: float, rng: Draws) -> float:
     """The report of a gain of the arm that is next."""
     return report(state, choose(state, rng), gain, rng)
+
+
+def canary(state: Record) -> tuple[float, float]:
+    """No gain moves the next report by more than from -B to B."""
+    bound = reach(state, choose(state, Draws(0.0, 0.0)))
+    return -bound, bound
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

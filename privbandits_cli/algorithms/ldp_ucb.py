@@ -15,7 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import leader
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record
 
 
@@ -66,7 +66,7 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Tap | None:
         return "release" if self.report == "laplace" else None
 
     @classmethod

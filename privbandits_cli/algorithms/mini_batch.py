@@ -15,7 +15,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -132,7 +132,7 @@ class Parameters(bandit.Algorithm):
         inner = self.base.mechanism()
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Tap | None:
         return "arms" if self.base.tap() == "arms" else None
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:

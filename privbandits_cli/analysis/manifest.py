@@ -41,7 +41,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         "machine": {"cpu": cpu(), "system": platform.platform()},
         "bit_generator": "SFC64",
         "sha256": {
-            name: _sha256((store.folder / name).read_bytes())
+            name: _file_sha256(store.folder / name)
             for name in ("summary.csv", "final.csv")
             if (store.folder / name).exists()
         }
@@ -133,6 +133,11 @@ def cpu() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as file:  # final.csv may be larger than the memory
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sha256(content: bytes) -> str:

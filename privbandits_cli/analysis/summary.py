@@ -54,7 +54,7 @@ def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
             continue
         columns = summarised(plan, trials, x)
         shared = _shared(plan, curve)
-        for i, checkpoint in enumerate(plan.checkpoints.tolist()):
+        for i, checkpoint in enumerate(curve.checkpoints.tolist()):
             statistics_ = {name: float(column[i]) for name, column in columns.items()}
             yield shared | {"round": checkpoint, "trials": len(trials)} | statistics_
 

@@ -26,14 +26,15 @@ def without(label: str, names: Set[str]) -> str:
 
 
 def panel(row: Row, folded: Set[str]) -> str:
-    """The panel that a curve belongs to: its adversary, whatever the values of the folded parameters."""
-    adversary = json.loads(row["parameters"])["adversary"]
-    if "label" in adversary:
-        return without(str(adversary["label"]), folded)
-    try:
-        return registry.find("adversaries", row["adversary"]).display
-    except KeyError:
-        return row["adversary"]
+    """The panel that a curve belongs to: its adversary, whatever the values of the folded parameters; and its own."""
+    parameters = json.loads(row["parameters"])
+    if "label" in parameters["adversary"]:
+        title = without(str(parameters["adversary"]["label"]), folded)
+    else:
+        known = dict(registry.every("adversaries"))
+        title = known[row["adversary"]].display if row["adversary"] in known else row["adversary"]
+    own = parameters["algorithm"].get("panel", "")
+    return f"{title}, {own}" if own else title
 
 
 def line(row: Row, swept: Sequence[str], folded: Set[str]) -> tuple[str, ...]:
@@ -53,10 +54,17 @@ def named(row: Row, swept: Sequence[str], folded: Set[str]) -> str:
     return row["label"].partition(" (")[0] + (f" ({', '.join(notes)})" if notes else "")
 
 
+def spell_out(rows: Sequence[Row], name: str) -> None:
+    """Give rows a column of a parameter that was not swept, but stands there with several values."""
+    for row in rows:
+        parameters = json.loads(row["parameters"])
+        row[name] = str(parameters["algorithm"].get(name, parameters["adversary"].get(name, "")))
+    if not any(row[name] for row in rows):
+        raise ValueError(f"nothing to draw against: no curve has a parameter '{name}'")
+
+
 def worst(curves: Sequence[Curve], parameter: str, swept: Sequence[str]) -> list[Curve]:
     """Of the curves that differ in this parameter alone the one whose mean regret ends highest."""
-    if parameter not in swept:
-        raise ValueError(f"plot.worst: no parameter '{parameter}' is swept")
     found: dict[tuple[str, ...], Curve] = {}
     for curve in curves:
         kin = (panel(curve[0], {parameter}), *line(curve[0], swept, {parameter}))
@@ -67,8 +75,6 @@ def worst(curves: Sequence[Curve], parameter: str, swept: Sequence[str]) -> list
 
 def joined(curves: Sequence[Curve], against: str, swept: Sequence[str], folded: Set[str]) -> list[Curve]:
     """The last rows of the curves of each line, in the order of the parameter that they are drawn against."""
-    if against not in swept:
-        raise ValueError(f"plot.against: no parameter '{against}' is swept")
     grouped: dict[tuple[str, ...], Curve] = {}
     for curve in curves:
         grouped.setdefault(line(curve[0], swept, folded), []).append(curve[-1])

@@ -78,6 +78,9 @@ def read(folder: Path, bounds: bool = False) -> Table:
     bars, against, worst = summary.get("bars", "gini"), plot.get("against", ""), plot.get("worst", "")
     swept = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
     folded = {against, worst} - {""}
+    for name in folded - set(swept):
+        sweeps.spell_out(rows, name)
+        swept.append(name)
     curves = list(_curves(rows))
     curves = sweeps.worst(curves, worst, swept) if worst else curves
     panels: dict[str, list[Curve]] = {}
@@ -87,9 +90,8 @@ def read(folder: Path, bounds: bool = False) -> Table:
         slopes = plot.get("slopes", False)
         lines = {title: _swept_lines(found, against, worst, swept, bars, slopes) for title, found in panels.items()}
     else:
-        setting = Setting(config.get("horizon", float(rows[-1]["round"])), config.get("arms", 4))
-        wanted = setting if bounds or plot.get("bounds", False) else None
-        lines = {title: [_line(curve, "round", bars, wanted) for curve in found] for title, found in panels.items()}
+        arms = config.get("arms", 4) if bounds or plot.get("bounds", False) else None
+        lines = {title: [_line(curve, "round", bars, arms) for curve in found] for title, found in panels.items()}
     return Table(
         title=config.get("title", ""),
         panels=lines,
@@ -106,7 +108,7 @@ def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
     """The rows of each curve, in the file's order."""
     found: dict[tuple[str, ...], Curve] = {}
     for row in rows:
-        found.setdefault((row["adversary"], row["label"], row["parameters"]), []).append(row)
+        found.setdefault((row["adversary"], row["label"], row["parameters"], row.get("horizon", "")), []).append(row)
     yield from found.values()
 
 
@@ -141,8 +143,8 @@ def _with_slope(line: Line, rows: Curve) -> Line:
     return replace(line, slope=(slope, error), label=f"{line.label}: slope {slope:.3f} ± {1.96 * error:.3f}")
 
 
-def _line(rows: Curve, x: str, bars: str, setting: Setting | None) -> Line:
-    """One line from its rows; with a setting, its regret bound, too."""
+def _line(rows: Curve, x: str, bars: str, arms: int | None) -> Line:
+    """One line from its rows; with the number of arms, its regret bound, too."""
 
     def column(name: str) -> Floats:
         return np.array([float(row[name] or "nan") for row in rows])
@@ -162,15 +164,17 @@ def _line(rows: Curve, x: str, bars: str, setting: Setting | None) -> Line:
         below=np.maximum(below, 0),
         above=np.maximum(above, 0),
         trials=min(int(row["trials"]) for row in rows),
-        bound=None if setting is None else _bound(rows[0], column(x), setting),
+        bound=None if arms is None else _bound(rows[0], column(x), arms),
     )
 
 
-def _bound(row: Row, rounds: Floats, setting: Setting) -> Floats | None:
+def _bound(row: Row, rounds: Floats, arms: int) -> Floats | None:
     """The algorithm's regret bound against the adversary's memory, where a theorem speaks."""
     parameters = json.loads(row["parameters"])
     parameters["adversary"].pop("label", None)
+    parameters["algorithm"].pop("panel", None)
     opponent = registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
     algorithm = registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
+    setting = Setting(float(rounds[-1]), arms)
     return algorithm.regret_bound(rounds, opponent.told(setting), memory=opponent.reaction()[0])

@@ -3,6 +3,8 @@
 What is watched is what the proof privatises (`Algorithm.tap`):
 
 - `release`: the noisy gain before the accept or ignore step. Every round is a canary of gain 0 or 1.
+- `mean`: the noisy mean of an epoch, of which the last gain is the canary.
+- `tree`: all noisy sums of one arm, of which the first gain is the canary.
 - `arms`: the arms of EXP3, or of its blocks. The prefix in which arm 1 becomes rare is played once; there the
   canary's gain is 1 or 0, and many continuations are forked in which nothing is earned. Arm 1 is counted. The claim
   put to the test is not the ledger's bound, which no count could reach, but EXP3's exact law on this game: (1, δ)
@@ -14,12 +16,18 @@ The auditor uses `choose`, `update`, `probabilities` and the taps alone, so an a
 import math
 
 from privbandits_cli.audit.forks import audit_arms
-from privbandits_cli.audit.releases import audit_release
-from privbandits_cli.audit.verdict import Audit, Steps, Test
+from privbandits_cli.audit.releases import audit_mean, audit_release
+from privbandits_cli.audit.trees import ITEMS, audit_tree
+from privbandits_cli.audit.verdict import Audit, Steps, Test, canary
 from privbandits_cli.games.bandit import Algorithm, Setting, composition, steps
-from privbandits_cli.jit import Records
+from privbandits_cli.jit import Records, compile_step
 
 ROUNDS_A_FORK = 128  # a fork of an EXP3 costs thousands of rounds, so the budget buys fewer
+
+
+def watched(algorithm: Algorithm, setting: Setting) -> Setting:
+    """The setting of the games that are watched: of a tree those so short that its levels can be counted."""
+    return setting._replace(horizon=ITEMS, n_arms=1) if algorithm.tap() == "tree" else setting
 
 
 def audit(
@@ -37,13 +45,21 @@ def audit(
     budget: rounds observed of a release; forks are budget / ROUNDS_A_FORK.
     test: `bets` stop as soon as they have won; `counts` compare Clopper-Pearson limits at the end of the budget.
     """
+    if watched(algorithm, setting) != setting:
+        setting = watched(algorithm, setting)
+        algorithm = algorithm.tuned(setting)
     bound = steps(composition(algorithm)) if bound is None else bound
+    bound = {"canary": compile_step(canary)} | bound
     state = algorithm.state(setting) if state is None else state
     tap, promised = algorithm.tap(), algorithm.guarantee(setting)
     if promised is None or math.isinf(promised.epsilon):
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
     if tap == "release":
         return audit_release(bound, state, setting.n_arms, promised.epsilon, alpha, budget, seed, test)
+    if tap == "mean":
+        return audit_mean(bound, state, promised.epsilon, alpha, budget, seed, test)
+    if tap == "tree":
+        return audit_tree(bound, state, promised.epsilon, alpha, budget, seed, test)
     if tap == "arms":
         return audit_arms(algorithm, setting, bound, state, alpha, max(64, budget // ROUNDS_A_FORK), seed, test)
     return Audit("NOT AUDITABLE", str(promised), f"no tap is declared ({promised.source})", 0)

@@ -1,16 +1,21 @@
 """Deliberately broken algorithms, each with the fault of a plausible slip. An auditor that misses one is no auditor."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from privbandits_cli import registry
+from privbandits_cli.algorithms.dp_robust_ucb import update as dp_robust_ucb_update
 from privbandits_cli.algorithms.exp3 import restart
-from privbandits_cli.audit.auditor import audit
+from privbandits_cli.algorithms.robust_se import cut
+from privbandits_cli.audit.auditor import audit, watched
+from privbandits_cli.audit.trees import ITEMS
 from privbandits_cli.audit.verdict import Audit, Steps, Test
 from privbandits_cli.games.bandit import STEPS, Algorithm, Draws, Setting, composition, steps
 from privbandits_cli.jit import Record, Records, compile_step, record
+from privbandits_cli.mechanisms.tree import depth
 
 Step = Callable[..., Any]
 
@@ -96,6 +101,37 @@ def sum_of_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
         state.played = 0
 
 
+def scaled_mean_noise(state: Record, gain: float, rng: Draws) -> float:
+    """Noise of FACTOR times the scale on the mean of an epoch."""
+    mean = (state.sums[state.arms[state.place]] + cut(state, gain)) / state.cycles
+    noisy: float = mean + FACTOR * 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
+    return noisy
+
+
+def sum_for_mean(state: Record, gain: float, rng: Draws) -> float:
+    """The division by R forgotten, but in the noise."""
+    total = state.sums[state.arms[state.place]] + cut(state, gain)
+    noisy: float = total + 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
+    return noisy
+
+
+def scaled_report(state: Record, gain: float, rng: Draws) -> float:
+    """Noise of FACTOR times the scale on a report."""
+    report: float = cut(state, gain) + FACTOR * 2.0 * state.bound / state.epsilon * rng.laplace
+    return report
+
+
+def scaled_nodes(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Nodes with noise of FACTOR times the scale."""
+    dp_robust_ucb_update(state, arm, gain, Draws(rng.uniform, FACTOR * rng.laplace))
+
+
+def redrawn(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Fresh noise for every sum that is asked for, in place of that of its nodes."""
+    state.noise[:] = 0.0
+    dp_robust_ucb_update(state, arm, gain, rng)
+
+
 def base_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """Stands for EXP3's step until `sum_of_block` is compiled."""
     raise NotImplementedError
@@ -113,7 +149,9 @@ class Mutant:
 
     def audited(self, setting: Setting, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
         """The audit of this mutant, against the claim of the algorithm that it is taken for."""
-        parameters = CORRECT[self.algorithm]().tuned(setting)
+        parameters = CORRECT[self.algorithm]()
+        setting = watched(parameters, setting)
+        parameters = parameters.tuned(setting)
         state = parameters.state(setting)
         if self.broken in (one_noise, noise_for_two):
             state = with_field(state, "kept", 0.0)
@@ -150,6 +188,12 @@ CORRECT: dict[str, Callable[[], Algorithm]] = {
     "dp_exp3_lap": lambda: make("dp_exp3_lap", epsilon=1.0),
     "exp3": lambda: make("exp3"),
     "exp3_tau": lambda: make("exp3_tau"),
+    "dp_robust_se": lambda: make("dp_robust_se", epsilon=1.0),
+    "dp_robust_ucb": lambda: make("dp_robust_ucb", epsilon=1.0),
+    "dp_se": lambda: make("dp_se", epsilon=1.0),
+    "dp_ucb": lambda: make("dp_ucb", epsilon=1.0, bonus="azize"),
+    "ldp_robust_se": lambda: make("ldp_robust_se", epsilon=1.0),
+    "ldp_robust_ucb": lambda: make("ldp_robust_ucb", epsilon=1.0),
 }
 
 MUTANTS = (
@@ -165,4 +209,10 @@ MUTANTS = (
     Mutant("floor missing", "exp3", "choose", no_floor),
     Mutant("losses for gains", "exp3", "update", losses),
     Mutant("sum for mean", "exp3_tau", "update", sum_of_block),
+    Mutant("B for 2B on a mean", "dp_robust_se", "released", scaled_mean_noise, 0.5),
+    Mutant("mean not divided by R", "dp_robust_se", "released", sum_for_mean),
+    Mutant("B for 2B on a report", "ldp_robust_se", "released", scaled_report, 0.5),
+    Mutant("B for 2B in a tree", "dp_robust_ucb", "update", scaled_nodes, 0.5),
+    Mutant("log for levels in a tree", "dp_robust_ucb", "update", scaled_nodes, math.log(ITEMS) / depth(ITEMS)),
+    Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", redrawn),
 )

@@ -1,36 +1,91 @@
-"""Audit of a release: the noisy gain before the accept or ignore step, in one run with every round a canary."""
+"""Audit of a release: noisy gains, in one run with every round a canary, or noisy means, each with one canary gain."""
+
+from collections.abc import Callable
 
 import numpy as np
 
 from privbandits_cli.audit import evidence
-from privbandits_cli.audit.verdict import LEARN, SEEN, TESTS, Audit, Steps, Test, choose, compiled, released, update
+from privbandits_cli.audit.verdict import (
+    LEARN,
+    SEEN,
+    TESTS,
+    Audit,
+    Steps,
+    Test,
+    canary,
+    choose,
+    compiled,
+    released,
+    update,
+)
 from privbandits_cli.games.bandit import SOURCES, Draws, Floats
 from privbandits_cli.jit import Records
 from privbandits_cli.streams import stream
 
+Watch = Callable[..., None]
 
-def watch_releases(states: Records, gains: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
-    """Play rounds with these gains of the arm played; `seen` is what is released of each.
+
+def watch_gains(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
+    """Play rounds in which the gain is one end of the canary's range; `seen` is its release, the range made [0, 1].
 
     `states[1]` is a copy on which the tap is taken, so that a release that keeps a state advances once a round.
     """
-    for t in range(len(gains)):
+    for t in range(len(coins)):
         rng = Draws(uniform[t], laplace[t])
         arm = choose(states[0], rng)
+        low, high = canary(states[0])
+        gain = high if coins[t] > 0 else low
         states[1] = states[0]
-        seen[t] = released(states[1], gains[t], rng)
-        update(states[0], arm, gains[t], rng)
+        seen[t] = (released(states[1], gain, rng) - low) / (high - low)
+        update(states[0], arm, gain, rng)
+
+
+def watch_means(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
+    """Release the mean that the canary completes again and again; `seen` as a share of what the canary may move it."""
+    low, high = canary(states[0])
+    none = Draws(0.0, 0.0)
+    states[1] = states[0]
+    least = released(states[1], low, none)
+    states[1] = states[0]
+    most = released(states[1], high, none)
+    for t in range(len(coins)):
+        states[1] = states[0]
+        noisy = released(states[1], high if coins[t] > 0 else low, Draws(uniform[t], laplace[t]))
+        seen[t] = (noisy - least) / (most - least)
 
 
 def audit_release(
     bound: Steps, state: Records, n_arms: int, epsilon: float, alpha: float, budget: int, seed: int, test: Test
 ) -> Audit:
-    """Every round a canary: gain 1 or 0 by a coin, then the noisy gain is looked at."""
+    """Every round a canary: the gain is at one end of its range by a coin, then the noisy gain is looked at."""
+    if _sees_more(bound, state, epsilon, n_arms):
+        claim = f"ε = {epsilon:.4g} of each noisy gain"
+        more = "two gains under noise that makes them one release lead to different arms: more is used than is released"
+        return Audit("VIOLATION", claim, more, 2)
+    coins, seen = _watch(watch_gains, bound, state, budget, seed)
+    return judge(seen, coins, epsilon, "gain", alpha, test)
+
+
+def audit_mean(bound: Steps, state: Records, epsilon: float, alpha: float, budget: int, seed: int, test: Test) -> Audit:
+    """The last gain of an arm's first epoch is the canary, after gains of 0; then the noisy mean is looked at."""
+    prefix = state.copy()
+    prefix["cycle"] = prefix["cycles"] - 1
+    coins, seen = _watch(watch_means, bound, prefix, budget, seed)
+    return judge(seen, coins, epsilon, "mean", alpha, test)
+
+
+def _watch(template: Watch, bound: Steps, state: Records, budget: int, seed: int) -> tuple[Floats, Floats]:
+    """The coins of a run and what was seen of them, `[budget]` each."""
     coins = stream(seed, "audit", "coins", trial=0).integers(0, 2, budget).astype(float)
-    draws = _draws(seed, budget)
-    seen = np.empty(budget)
-    compiled(watch_releases, bound)(np.repeat(state, 2), coins, draws["uniform"], draws["laplace"], seen)
-    claim = f"ε = {epsilon:.4g} of each noisy gain, Laplace noise of scale {1 / epsilon:.4g}"
+    draws, seen = _draws(seed, budget), np.empty(budget)
+    compiled(template, bound)(np.repeat(state, 2), coins, draws["uniform"], draws["laplace"], seen)
+    return coins, seen
+
+
+def judge(seen: Floats, coins: Floats, epsilon: float, what: str, alpha: float, test: Test) -> Audit:
+    """The verdict on releases of 0 and 1 by the coins, under Laplace noise of scale 1/ε as it should be."""
+    budget = len(seen)
+    claim = f"ε = {epsilon:.4g} of each noisy {what}, Laplace noise of scale 1/ε of what it may move"
     level = alpha / 2  # one half for the bet, one for the noise's law
     conforms = evidence.conformance(seen - coins, 1 / epsilon)
     learn = int(LEARN * budget)
@@ -41,11 +96,8 @@ def audit_release(
     stopped = TESTS[test](*event.hits(x, y), epsilon, 0.0, level)
     guessed = guesses_lower_limit(seen, coins, event, learn)
     most = evidence.refutable(pairs, 0.5, epsilon, 0.0, level)  # Laplace noise: half of it lies beyond the gain
-    if _sees_more(bound, state, 1 / epsilon, n_arms):
-        more = "two gains under noise that makes them one release lead to different arms: more is used than is released"
-        return Audit("VIOLATION", claim, more, 2, None, most)
     if stopped is not None:
-        return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of gains", 2 * stopped, guessed, most)
+        return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of {what}s", 2 * stopped, guessed, most)
     if conforms < level:
         law = f"the noise is not Laplace of that scale (p = {conforms:.2g})"
         return Audit("VIOLATION", claim, law, budget, guessed, most)
@@ -54,14 +106,15 @@ def audit_release(
     )
 
 
-def _sees_more(bound: Steps, state: Records, scale: float, n_arms: int) -> bool:
+def _sees_more(bound: Steps, state: Records, epsilon: float, n_arms: int) -> bool:
     """Whether the next arm depends on the gain by another way than what is released of it.
 
-    Gain 1 with noise 0 and gain 0 with noise 1 should be released as one number, up to rounding; if they are, the
-    probabilities of the next arm must be the same, too.
+    The high end under no noise and the low end under noise of ε scales should be released as one number, up to
+    rounding; if they are, the probabilities of the next arm must be the same, too.
     """
     seen, after = [], []
-    for gain, noise in ((1.0, 0.0), (0.0, 1.0 / scale)):
+    low, high = bound["canary"](state[0])
+    for gain, noise in ((high, 0.0), (low, epsilon)):
         fork, tapped, out = state.copy(), state.copy(), np.empty(n_arms)
         draws = Draws(0.3, noise)
         arm = bound["choose"](fork[0], draws)

@@ -47,6 +47,11 @@ def released(state: Record, gain: float, rng: Draws) -> float:
     raise NotImplementedError
 
 
+def canary(state: Record) -> tuple[float, float]:
+    """The ends of the range of gains that a release must hide, unless the algorithm's file says otherwise."""
+    return 0.0, 1.0
+
+
 @cache
 def _loop(template: Callable[..., None], names: tuple[tuple[str, Callable[..., Any]], ...]) -> Callable[..., None]:
     return compile_step(template, **dict(names))
@@ -54,5 +59,5 @@ def _loop(template: Callable[..., None], names: tuple[tuple[str, Callable[..., A
 
 def compiled(template: Callable[..., None], bound: Steps) -> Callable[..., None]:
     """A loop over these steps, compiled once a process."""
-    wanted = ("choose", "update", "released")
+    wanted = ("choose", "update", "released", "canary")
     return _loop(template, tuple((name, bound[name]) for name in wanted if name in bound))

@@ -122,6 +122,8 @@ def run(
         plan = make_plan(load_config(config, overrides or [], smoke, as_json), _part(shard))
         store = Store(results / plan.folder)
         jobs = jobs or runner.cores()
+        for line in terminal.remark_lines(plan):
+            print(line, file=sys.stderr)
         if dry_run:
             if not fresh:
                 store.open(plan, clean=False)
@@ -222,6 +224,10 @@ def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json:
         print(dumps(pipeline.result(plan, store, written)))
     elif not quiet and plan.is_part:
         terminal.print_part(plan, store.count(plan.curves, plan.span), store.folder)
+    elif not quiet and plan.experiment.keys.plot.against:
+        from privbandits_cli.analysis import table
+
+        terminal.print_swept(table.read(store.folder), plan.name, store.folder)
     elif not quiet:
         terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder)
 

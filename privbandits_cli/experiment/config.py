@@ -1,6 +1,6 @@
 """text -> Experiment: every fault of a config at once, each with its place and a suggestion."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,9 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.document import Document, Fault, Loc, override, parse
-from privbandits_cli.experiment.faults import dotted, translated
+from privbandits_cli.experiment.faults import translated
+from privbandits_cli.experiment.meetings import Meeting, meetings
 from privbandits_cli.experiment.variants import Variant, variants
-from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
+from privbandits_cli.games.bandit import Setting
 
 
 class _Section(BaseModel):
@@ -48,6 +49,9 @@ class Plot(_Section):
     slopes: bool = Field(False, description="fit the slope of log mean regret over the logarithm of `against`")
 
 
+Rounds = Annotated[int, Field(ge=1, le=2**50)]
+
+
 class _Keys(_Section):
     """The keys of an experiment, before its algorithms and adversaries are looked up."""
 
@@ -55,7 +59,9 @@ class _Keys(_Section):
     title: str = ""
     source: str = Field("", description="the paper, and where in it")
     game: Literal["bandit"] = "bandit"
-    horizon: int = Field(ge=1, le=2**50, description="T, rounds")
+    horizon: Rounds | Annotated[list[Rounds], Field(min_length=1)] = Field(
+        description="T, rounds; a list is swept: everything is played, and tuned, for each"
+    )
     arms: int = Field(4, ge=2, le=100_000, description="K")
     trials: int = Field(ge=1, le=10**8, description="N, independent repetitions")
     seed: int = Field(0, ge=0)
@@ -68,38 +74,42 @@ class _Keys(_Section):
     plot: Plot = Plot()
     smoke: dict[str, Any] = Field({}, description="keys that --smoke replaces to make a small run")
 
+    @property
+    def horizons(self) -> list[int]:
+        """The horizon, or each of those swept."""
+        return self.horizon if isinstance(self.horizon, list) else [self.horizon]
+
 
 @dataclass(frozen=True)
 class Experiment:
     """A valid experiment: what to run, not yet how."""
 
     keys: _Keys
-    adversaries: tuple[Variant, ...]  # tuned
+    adversaries: tuple[Variant, ...]  # as given
     algorithms: tuple[Variant, ...]  # as given
-    lineups: tuple[tuple[Variant, ...], ...]  # for each adversary the algorithms, tuned for what it tells
-    checkpoints: NDArray[np.int64]
+    meetings: tuple[Meeting, ...]  # for each adversary one at each horizon
     given: dict[str, Any]  # as the config says it, with overrides and --smoke applied
-
-    @property
-    def setting(self) -> Setting:
-        """What an algorithm may know before the game, whatever the adversary."""
-        return Setting(self.keys.horizon, self.keys.arms)
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data, tuned parameters and defaults written out; runs as a config.
 
-        An algorithm that is tuned otherwise for each adversary stands there as it was given.
+        Who is tuned otherwise for each horizon or adversary stands there as given.
         """
 
-        def entry(variant: Variant) -> dict[str, Any]:
-            return variant.parameters.described() | ({"label": variant.named()} if variant.named() else {})
+        def entry(given: Variant, tuned: Iterable[Variant]) -> dict[str, Any]:
+            found = {variant.parameters.identity(): variant for variant in tuned}
+            variant = next(iter(found.values())) if len(found) == 1 else given
+            drawn = {"label": variant.named(), "panel": variant.panel}
+            return variant.parameters.described() | {key: text for key, text in drawn.items() if text}
 
-        entries = []
-        for given, *tuned in zip(self.algorithms, *self.lineups, strict=True):
-            agreed = len({variant.parameters.identity() for variant in tuned}) == 1
-            entries.append(entry(tuned[0] if agreed else given))
-        keys = self.keys.model_dump(exclude={"smoke"})
-        return keys | {"adversary": [entry(variant) for variant in self.adversaries], "algorithms": entries}
+        n = len(self.keys.horizons)
+        adversaries = [
+            entry(given, (meeting.adversary for meeting in self.meetings[i * n : (i + 1) * n]))
+            for i, given in enumerate(self.adversaries)
+        ]
+        lineups = zip(*(meeting.algorithms for meeting in self.meetings), strict=True)
+        algorithms = [entry(given, tuned) for given, tuned in zip(self.algorithms, lineups, strict=True)]
+        return self.keys.model_dump(exclude={"smoke"}) | {"adversary": adversaries, "algorithms": algorithms}
 
 
 class ConfigError(Exception):
@@ -169,14 +179,15 @@ def _check(document: Document) -> Experiment | None:
                 loc: Loc = (key,) if single else (key, i)
                 found[key] += variants(kind, entry, loc, faults)
     faults.extend(_disagreements(keys, wrong))
+    if not wrong:
+        faults.extend(_undrawable(keys, [*found["adversary"], *found["algorithms"]]))
     if wrong & {"horizon", "arms"}:
         return None
-    setting = Setting(keys.horizon, keys.arms)
-    adversaries = tuple(_tuned(found["adversary"], setting, faults))
-    lineups = _lineups(adversaries, found["algorithms"], setting, faults)
+    settings = [Setting(horizon, keys.arms) for horizon in keys.horizons]
+    met = meetings(found["adversary"], found["algorithms"], settings, faults)
     if wrong or faults:
         return None
-    return Experiment(keys, adversaries, tuple(found["algorithms"]), lineups, _checkpoints(keys), data)
+    return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, data)
 
 
 def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[_Keys, set[str]]:
@@ -190,51 +201,6 @@ def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[_Keys, set[s
     return _Keys.model_validate(stand_in | {k: v for k, v in data.items() if k not in wrong}), wrong
 
 
-def _tuned(variants: list[Variant], setting: Setting, faults: list[Fault]) -> Iterator[Variant]:
-    """The variants with every parameter set; those that cannot play or that come twice are faults."""
-    first: dict[str, Loc] = {}
-    for variant in variants:
-        parameters = variant.parameters
-        assert isinstance(parameters, Adversary | Algorithm)  # what the game `bandit` is played by
-        try:
-            unfit = list(parameters.faults(setting))
-            ready = parameters.tuned(setting) if not unfit else parameters
-        except (ArithmeticError, ValueError) as error:
-            unfit = [f"cannot be tuned for T = {setting.horizon}, K = {setting.n_arms}: {error}"]
-        faults.extend(Fault(variant.loc, message) for message in unfit)
-        if unfit:
-            continue
-        if ready.identity() in first:
-            faults.append(Fault(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
-        first.setdefault(ready.identity(), variant.loc)
-        yield Variant(ready, variant.label, variant.swept, variant.loc)
-
-
-def _lineups(
-    adversaries: tuple[Variant, ...], algorithms: list[Variant], setting: Setting, faults: list[Fault]
-) -> tuple[tuple[Variant, ...], ...]:
-    """For each adversary the algorithms, tuned for what it tells; those that cannot meet it are faults."""
-    opponents = [v.parameters for v in adversaries if isinstance(v.parameters, Adversary)]
-    for opponent in opponents:
-        if not opponent.bounded:
-            faults.extend(_out_of_bounds(opponent, algorithms))
-    told = [opponent.told(setting) for opponent in opponents]
-    # If every adversary is at fault, the algorithms are still checked.
-    tuned = {known: tuple(_tuned(algorithms, known, faults)) for known in dict.fromkeys(told or [setting])}
-    return tuple(tuned[known] for known in told)
-
-
-def _out_of_bounds(adversary: Adversary, algorithms: list[Variant]) -> Iterator[Fault]:
-    """Faults of algorithms that need gains in [0, 1], which this adversary does not give."""
-    for variant in algorithms:
-        assert isinstance(variant.parameters, Algorithm)
-        if variant.parameters.bounded:
-            models = registry.every("algorithms")
-            fit = ", ".join(name for name, model in models if issubclass(model, Algorithm) and not model.bounded)
-            message = f"{variant.parameters.name} needs gains in [0, 1], which {adversary.name} does not keep to"
-            yield Fault(variant.loc, f"{message}; these need not: {fit}")
-
-
 def _disagreements(keys: _Keys, wrong: set[str]) -> Iterator[Fault]:
     """Faults between keys that are each right by themselves."""
     groups, trials = keys.summary.groups, keys.trials
@@ -244,19 +210,32 @@ def _disagreements(keys: _Keys, wrong: set[str]) -> Iterator[Fault]:
         yield Fault(("trials",), f"{trials} trials are no multiple of {groups} groups (summary.groups); take {nearest}")
     if isinstance(keys.checkpoints, list) and not wrong & {"horizon", "checkpoints"}:
         for i, round_ in enumerate(keys.checkpoints):
-            if round_ > keys.horizon:
-                yield Fault(("checkpoints", i), f"round {round_} lies beyond the horizon {keys.horizon}")
+            if round_ > min(keys.horizons):
+                yield Fault(("checkpoints", i), f"round {round_} lies beyond the horizon {min(keys.horizons)}")
 
 
-def _checkpoints(keys: _Keys) -> NDArray[np.int64]:
+def _undrawable(keys: _Keys, players: list[Variant]) -> Iterator[Fault]:
+    """Faults of a figure against what is not swept."""
+    swept = {name: None for variant in players for name in variant.swept}
+    spread = {name for variant in players for name in variant.parameters.described() if not swept}  # by `resolved`
+    swept |= {"horizon": None} if len(keys.horizons) > 1 else {}
+    for key in ("against", "worst"):
+        name = getattr(keys.plot, key)
+        if name and name.removeprefix("adversary.") not in swept.keys() | spread:
+            known = f"these are: {', '.join(swept)}" if swept else "give it a list of values"
+            yield Fault(("plot", key), f"no parameter '{name}' is swept; {known}")
+    if keys.plot.slopes and not keys.plot.against:
+        yield Fault(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
+
+
+def checkpoints(keys: _Keys, horizon: int) -> NDArray[np.int64]:
     """The rounds at which regret is recorded, increasing, the horizon the last."""
     wanted = keys.checkpoints
     if isinstance(wanted, list):
-        rounds = np.array([*wanted, keys.horizon], np.int64)
+        rounds = np.array([*wanted, horizon], np.int64)
     else:
         grid = Grid(count=wanted) if isinstance(wanted, int) else wanted
         space = np.geomspace if grid.spacing == "log" else np.linspace
-        start = 1.0 if grid.spacing == "log" else keys.horizon / grid.count
-        rounds = np.rint(space(start, keys.horizon, grid.count)).astype(np.int64)
-        rounds = np.append(rounds, keys.horizon)
-    return np.unique(np.clip(rounds, 1, keys.horizon))
+        start = 1.0 if grid.spacing == "log" else horizon / grid.count
+        rounds = np.append(np.rint(space(start, horizon, grid.count)).astype(np.int64), horizon)
+    return np.unique(np.clip(rounds, 1, horizon))

@@ -6,8 +6,13 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
+from privbandits_cli.games.bandit import Algorithm
 from privbandits_cli.games.parameters import Parameters
+
+# Keys of an entry that say how it is drawn, and are no parameters.
+DRAWN: dict[registry.Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
 
 
 def translated(
@@ -71,7 +76,8 @@ def _known(model: type[BaseModel], inside: Loc) -> list[str]:
         field = model.model_fields.get(str(step))
         parts = [field.annotation, *get_args(field.annotation)] if field else []
         model = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), model)
-    return [*model.model_fields, *(["label"] if issubclass(model, Parameters) else [])]
+    kind: registry.Kind = "algorithms" if issubclass(model, Algorithm) else "adversaries"
+    return [*model.model_fields, *(DRAWN[kind] if issubclass(model, Parameters) else [])]
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.experiment.config import Experiment, checkpoints
+from privbandits_cli.experiment.meetings import Meeting
 from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games.bandit import LANES, Adversary, Algorithm, Match, Setting
 
@@ -25,9 +26,11 @@ class Curve:
 
     adversary: Adversary
     algorithm: Algorithm
-    setting: Setting  # what the algorithm may know
+    setting: Setting  # what the algorithm may know; its horizon is the curve's
+    checkpoints: NDArray[np.int64]  # rounds at which regret is recorded; the horizon is the last
     adversary_label: str
     label: str  # as in a legend, with the epsilon of a private algorithm
+    panel: str  # beside the others of its adversary; empty: with them
     swept: Mapping[str, Any]
     key: str  # hash of all that determines its numbers, but for the trials
 
@@ -39,6 +42,8 @@ class Curve:
         }
         if self.adversary_label:
             told["adversary"]["label"] = self.adversary_label
+        if self.panel:
+            told["algorithm"]["panel"] = self.panel
         return told
 
 
@@ -92,14 +97,9 @@ class Plan:
         return range(self.trials * (i - 1) // n, self.trials * i // n)
 
     @property
-    def checkpoints(self) -> NDArray[np.int64]:
-        """Rounds at which regret is recorded; the horizon is the last."""
-        return self.experiment.checkpoints
-
-    @property
     def rounds(self) -> int:
         """Rounds of the whole experiment."""
-        return len(self.curves) * self.trials * self.experiment.keys.horizon
+        return self.trials * sum(int(curve.setting.horizon) for curve in self.curves)
 
     @cached_property
     def by_key(self) -> dict[str, Curve]:
@@ -110,69 +110,82 @@ class Plan:
         """The match of curves that share an adversary."""
         first = next(iter(curves))
         algorithms = tuple(curve.algorithm for curve in curves)
-        return Match(first.adversary, algorithms, first.setting, self.checkpoints, self.experiment.keys.seed)
+        return Match(first.adversary, algorithms, first.setting, first.checkpoints, self.experiment.keys.seed)
 
     def chunks(self, done: Callable[[Curve], NDArray[np.int64]], jobs: int) -> Iterator[Chunk]:
-        """The work that is not done, in pieces; how it is cut changes no number."""
-        size = self._chunk_size(jobs)
+        """The work that is not done, in pieces, all curves by turns; how it is cut changes no number."""
+        games = [list(rivals) for _, rivals in groupby(self.curves, key=_game)]
+        pieces = [
+            (first, i, size)
+            for i, size in enumerate(self._chunk_size(rivals[0], len(games), jobs) for rivals in games)
+            for first in range(self.span.start, self.span.stop, size)
+        ]
         missing = {curve.key: np.setdiff1d(self.span, done(curve), assume_unique=True) for curve in self.curves}
-        for first in range(self.span.start, self.span.stop, size):
+        for first, i, size in sorted(pieces):
             ends = first, min(first + size, self.span.stop)
-            for _, rivals in groupby(self.curves, key=lambda curve: curve.adversary.identity()):
-                alike: dict[tuple[int, ...], list[Curve]] = {}
-                for curve in rivals:
-                    todo = missing[curve.key]
-                    part = todo[slice(*np.searchsorted(todo, ends))]
-                    alike.setdefault(tuple(part.tolist()), []).append(curve)
-                for trials, curves in alike.items():
-                    if trials:
-                        yield Chunk(self.match(curves), tuple(curve.key for curve in curves), trials)
+            alike: dict[tuple[int, ...], list[Curve]] = {}
+            for curve in games[i]:
+                todo = missing[curve.key]
+                part = todo[slice(*np.searchsorted(todo, ends))]
+                alike.setdefault(tuple(part.tolist()), []).append(curve)
+            for trials, curves in alike.items():
+                if trials:
+                    yield Chunk(self.match(curves), tuple(curve.key for curve in curves), trials)
 
-    def _chunk_size(self, jobs: int) -> int:
+    def _chunk_size(self, curve: Curve, games: int, jobs: int) -> int:
         """Trials in a chunk: enough to be worth starting, few enough to keep every job busy to the end."""
-        games = len(self.span) * len(self.experiment.adversaries)
-        worthwhile = max(ROUNDS_PER_CHUNK // self.experiment.keys.horizon, games // CHUNKS)
-        size = min(worthwhile, games // (4 * jobs))
+        matches = len(self.span) * games
+        worthwhile = max(ROUNDS_PER_CHUNK // int(curve.setting.horizon), matches // CHUNKS, LANES)
+        size = min(worthwhile, matches // (4 * jobs))
         return max(1, size - size % LANES if size > LANES else size)
+
+
+def _game(curve: Curve) -> tuple[str, Setting]:
+    """What the curves of a chunk have in common."""
+    return curve.adversary.identity(), curve.setting
 
 
 def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     """Every algorithm against every adversary, in the config's order; shard (i, n): the i-th of n parts."""
-    titles = distinct([_adversary_title(v) for v in experiment.adversaries], experiment.adversaries)
+    horizons = experiment.keys.horizons
+    adversaries = [meeting.adversary for meeting in experiment.meetings[:: len(horizons)]]
+    titles = distinct([_adversary_title(variant) for variant in adversaries], adversaries)
     curves: list[Curve] = []
-    for adversary, title, lineup in zip(experiment.adversaries, titles, experiment.lineups, strict=True):
-        assert isinstance(adversary.parameters, Adversary)
-        told = adversary.parameters.told(experiment.setting)
-        labels = distinct([legend(variant, told) for variant in lineup], lineup)
+    for i, meeting in enumerate(experiment.meetings):
+        lineup = meeting.algorithms
+        labels = distinct([legend(variant, meeting.setting) for variant in lineup], lineup)
+        title = titles[i // len(horizons)]
         curves.extend(
-            _curve(experiment, told, adversary, title, algorithm, label)
-            for algorithm, label in zip(lineup, labels, strict=True)
+            _curve(experiment, meeting, title, variant, label) for variant, label in zip(lineup, labels, strict=True)
         )
     return Plan(experiment, tuple(curves), shard)
 
 
-def _curve(
-    experiment: Experiment, told: Setting, adversary: Variant, title: str, algorithm: Variant, label: str
-) -> Curve:
-    assert isinstance(adversary.parameters, Adversary) and isinstance(algorithm.parameters, Algorithm)
-    keys = experiment.keys
+def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Variant, label: str) -> Curve:
+    adversary, algorithm = meeting.adversary.parameters, variant.parameters
+    assert isinstance(adversary, Adversary) and isinstance(algorithm, Algorithm)
+    keys, horizon = experiment.keys, int(meeting.setting.horizon)
+    rounds = checkpoints(keys, horizon)
     computed = {
         "game": keys.game,
-        "adversary": adversary.parameters.described(),
-        "algorithm": algorithm.parameters.described(),
-        "horizon": keys.horizon,
+        "adversary": adversary.described(),
+        "algorithm": algorithm.described(),
+        "horizon": horizon,
         "arms": keys.arms,
-        "checkpoints": experiment.checkpoints.tolist(),
+        "checkpoints": rounds.tolist(),
         "seed": keys.seed,
     }
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
+    horizons = {"horizon": horizon} if len(keys.horizons) > 1 else {}
     return Curve(
-        adversary=adversary.parameters,
-        algorithm=algorithm.parameters,
-        setting=told,
-        adversary_label="" if title == adversary.parameters.title else title,
+        adversary=adversary,
+        algorithm=algorithm,
+        setting=meeting.setting,
+        checkpoints=rounds,
+        adversary_label="" if title == adversary.title else title,
         label=label,
-        swept=_columns(adversary.swept, algorithm.swept),
+        panel=variant.panel,
+        swept=horizons | _columns(meeting.adversary.swept, variant.swept),
         key=digest[:16],
     )
 

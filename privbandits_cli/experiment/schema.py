@@ -4,6 +4,7 @@ from typing import Any
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.config import _Keys
+from privbandits_cli.experiment.faults import DRAWN
 from privbandits_cli.games.bandit import Algorithm
 from privbandits_cli.games.parameters import Parameters
 
@@ -37,7 +38,8 @@ def _entry(name: str, model: type[Parameters], definitions: dict[str, Any]) -> d
     made = model.model_json_schema()
     for key, value in made.pop("$defs", {}).items():
         definitions.setdefault(key, value)
-    properties: dict[str, Any] = {"name": {"const": name}, "label": {"type": "string"}}
+    drawn = DRAWN["algorithms" if issubclass(model, Algorithm) else "adversaries"]
+    properties: dict[str, Any] = {"name": {"const": name}} | {key: {"type": "string"} for key in drawn}
     for key, field in made.get("properties", {}).items():
         annotation = model.model_fields[key].annotation
         nested = isinstance(annotation, type) and issubclass(annotation, Algorithm)

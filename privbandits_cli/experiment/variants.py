@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
-from privbandits_cli.experiment.faults import suggestion, translated
+from privbandits_cli.experiment.faults import DRAWN, suggestion, translated
 from privbandits_cli.games.bandit import Algorithm
 from privbandits_cli.games.parameters import Parameters
 
@@ -23,6 +23,7 @@ class Variant:
     label: str
     swept: Mapping[str, Any]  # parameter -> value, only those that the config sweeps
     loc: Loc
+    panel: str = ""  # of an algorithm: the panel beside the others that it is drawn in
 
     def named(self) -> str:
         """Its label, with what tells it from its siblings once its sweep is spread out; empty if it needs none."""
@@ -37,10 +38,7 @@ def variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> 
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         faults.append(Fault(loc, "write a name, or {name: ..., parameter: ...}"))
         return []
-    values = {key: value for key, value in entry.items() if key not in ("name", "label")}
-    name, label = entry["name"], entry.get("label", "")
-    if not isinstance(label, str):
-        faults.append(Fault((*loc, "label"), f"a label is text, got {label!r}"))
+    name = entry["name"]
     try:
         model = registry.find(kind, name)
     except KeyError:
@@ -48,13 +46,18 @@ def variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> 
         message = f"unknown {what} '{name}'" + suggestion(name, registry.names(kind))
         faults.append(Fault((*loc, "name"), message))
         return []
+    drawn = {key: entry.get(key, "") for key in DRAWN[kind]}
+    for key, text in drawn.items():
+        if not isinstance(text, str):
+            faults.append(Fault((*loc, key), f"a {key} is text, got {text!r}"))
+    values = {key: value for key, value in entry.items() if key not in ("name", *drawn)}
     choices = [_choices(model, key, value, (*loc, key), faults) for key, value in values.items()]
     out = []
     for combination in itertools.product(*choices):
         chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
         swept = {name: value for choice in combination for name, value in choice.swept.items()}
         try:
-            out.append(Variant(model.model_validate(chosen), str(label), swept, loc))
+            out.append(Variant(model.model_validate(chosen), loc=loc, swept=swept, **drawn))
         except ValidationError as error:
             places = {key: choice.loc for key, choice in zip(values, combination, strict=True)}
             faults.extend(translated(error, model, chosen, loc, places))

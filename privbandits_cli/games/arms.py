@@ -12,6 +12,7 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.jit import Records
 
 Floats = NDArray[np.float64]
+Tap = Literal["arms", "release", "mean", "tree"]
 
 
 class Setting(NamedTuple):
@@ -111,6 +112,10 @@ class Algorithm(Parameters):
         """What a reader of the bounds should know: where the paper is wrong or silent."""
         return []
 
+    def remarks(self, setting: Setting) -> list[str]:
+        """What a run says before it starts: why it may not show what it is meant to."""
+        return []
+
     def promises(self) -> bool:
         """Whether it is made to be private: a legend then carries its epsilon. A wrapper's base counts."""
         base = getattr(self, "base", None)
@@ -120,10 +125,12 @@ class Algorithm(Parameters):
         """What makes it private, in a few words; empty where nothing does."""
         return ""
 
-    def tap(self) -> Literal["arms", "release"] | None:
+    def tap(self) -> Tap | None:
         """What an audit watches: what the proof privatises. None: there is no claim to refute.
 
-        `arms`: the arms played, of EXP3 or blocks of it; `release`: `released(state, gain, rng)` of the file.
+        `arms`: the arms played, of EXP3 or blocks of it; `release`: of every gain, and `mean`: of an epoch's last,
+        `released(state, gain, rng)` of the file; `tree`: all noisy sums. `canary(state)` of the file has the ends of
+        the range in which a gain counts, if they are not 0 and 1.
         """
         return None
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, papers_delta
+from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, Tap, papers_delta
 from privbandits_cli.jit import Record, Records, bind, compile_step, record
 from privbandits_cli.mechanisms.laplace import standard_laplace
 from privbandits_cli.streams import stream
@@ -32,6 +32,7 @@ __all__ = [
     "Match",
     "Seat",
     "Setting",
+    "Tap",
     "blocks",
     "composition",
     "papers_delta",
@@ -132,7 +133,7 @@ def composition(algorithm: Algorithm) -> tuple[str, ...]:
     return (type(algorithm).__module__, *inner)
 
 
-STEPS = ("choose", "update", "probabilities", "released")
+STEPS = ("choose", "update", "probabilities", "released", "canary")
 
 
 @cache

@@ -95,7 +95,7 @@ class HeavyTailed(Stationary):
         location, scale = self.location_scale(setting)
         draw = self.standard(rng)
         for rounds in blocks:
-            yield location + np.multiply.outer(draw(len(rounds)), scale)
+            yield (location[:, None] + np.multiply.outer(scale, draw(len(rounds)))).T  # so NumPy runs along rounds
 
     def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
         """A law whose tail has this index has the moments of lower orders only."""

@@ -1,0 +1,94 @@
+"""DP Robust Successive Elimination (Tao, Wu, Zhao & Wang 2022, Algorithm 3): noise on the mean of each epoch.
+
+As `robust_se` with L/ε in place of L, and Lap(2B/(Rε)) on each arm's mean: R = ⌈u^(1/v) 24^((1+v)/v) L /
+(ε D^((1+v)/v)) + 1⌉, B = (u R ε/L)^(1/(1+v)), err = u^(1/(1+v)) (L/(R ε))^(v/(1+v)).
+A gain is in one epoch of one arm, so that is ε-DP (Theorem 3).
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.jit import Record, Records
+
+__all__ = ["Parameters", "canary", "choose", "probabilities", "released", "update"]
+
+
+class Parameters(Eliminating):
+    """The privacy, the moment, the confidence, and how much of the width to use."""
+
+    display = "DP-Robust-SE"
+    private = True
+
+    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
+
+    def state(self, setting: Setting) -> Records:
+        return self.opening(setting, self.epsilon)
+
+    def draws(self) -> dict[str, int]:
+        return {"laplace": 1}
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Theorem 3; below, the test of the sign of one noisy mean."""
+        view = "all noisy means, and so all arms played"
+        seen = max(0.0, self.epsilon + 2 * np.log1p(-delta))
+        return [
+            Guarantee(self.epsilon, 0.0, "Theorem 3: a gain is in one noisy mean", "proved", view=view),
+            Guarantee(seen, delta, "attack: the sign of one noisy mean", "exact", lower=True, view=view),
+        ]
+
+    def mechanism(self) -> str:
+        return "Laplace noise on the mean of each epoch"
+
+    def tap(self) -> Tap | None:
+        return "mean"
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {"certified": cls(epsilon=epsilon, **given)}
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """Theorem 4 at the gaps that are worst for it, with its constants; c >= 1 and ε <= 1.
+
+        An arm with gap Δ leaves S by the end of the epoch with Δ/2 <= D < Δ. As R grows fourfold or more, that is
+        after at most 2 R(Δ/2) plays, R(D) <= u^(1/v) (24c/D)^((1+v)/v) L/ε + 2. Smaller gaps cost tΔ, for any Δ; and
+        with probability β at most the confidence was wrong. No gap exceeds 2 u^(1/(1+v)).
+        """
+        if memory > 0 or self.constants < 1 or self.epsilon > 1:
+            return None
+        v, u = self.moment()
+        assert self.beta is not None
+        largest, n_arms = 2 * u ** (1 / (1 + v)), setting.n_arms
+        log = np.log(4 * n_arms * (1 + np.log2(np.maximum(2.0, rounds))) ** 2 / self.beta)
+        gaps = np.geomspace(1e-9, 1.0, 1000)[:, None] * largest
+        plays = 2 * u ** (1 / v) * (48 * self.constants / gaps) ** ((1 + v) / v) * log / self.epsilon
+        few = 4 * n_arms * largest + self.beta * rounds * largest
+        bound: Floats = np.minimum(np.min(rounds * gaps + n_arms * gaps * plays, axis=0) + few, rounds * largest)
+        return bound
+
+
+def noise(state: Record, rng: Draws) -> float:
+    """Lap(2B/(Rε))."""
+    drawn: float = 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
+    return drawn
+
+
+def released(state: Record, gain: float, rng: Draws) -> float:
+    """The noisy mean that this gain of the arm that is next completes."""
+    arm = state.arms[state.place]
+    mean: float = (state.sums[arm] + cut(state, gain)) / state.cycles + noise(state, rng)
+    return mean
+
+
+def canary(state: Record) -> tuple[float, float]:
+    """No gain moves a sum by more than from -B to B."""
+    return -state.bound, state.bound
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    if state.left > 1 and pulled(state, arm, cut(state, gain), noise(state, rng)):
+        begin(state)

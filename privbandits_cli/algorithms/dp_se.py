@@ -1,0 +1,101 @@
+"""DP-SE (Sajed & Sheffet 2019): successive elimination on noisy means, for gains in [0, 1].
+
+In epoch e = 1, 2, ... each arm of S is played R times, in turn. With D = 2^-e: R = ⌈max(32 ln(8 |S| e²/β) / D²,
+8 ln(4 |S| e²/β) / (ε D))⌉ + 1; Lap(1/(ε R)) on the mean of these R gains alone; an arm leaves S if its noisy mean lies
+more than 2h + 2c below the largest, h = √(ln(8 |S| e²/β) / (2R)), c = ln(4 |S| e²/β) / (R ε).
+A gain is in one epoch of one arm, so that is ε-DP.
+"""
+
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms.robust_se import choose, probabilities, pulled
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, Setting, Tap
+from privbandits_cli.jit import Record, Records, record
+
+__all__ = ["Parameters", "choose", "probabilities", "released", "update"]
+
+
+class Parameters(bandit.Algorithm):
+    """The privacy and the confidence."""
+
+    display = "DP-SE"
+    private = True
+
+    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
+    beta: float | None = Field(None, gt=0, lt=1, description="β, the probability of a wrong confidence; default 1/T")
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.model_copy(update={"beta": self.beta or min(0.5, 1 / setting.horizon)})
+
+    def state(self, setting: Setting) -> Records:
+        n_arms = setting.n_arms
+        state = record(
+            arms=np.arange(n_arms),
+            left=n_arms,
+            place=0,
+            cycle=0,
+            cycles=0,
+            epoch=0,
+            sums=np.zeros(n_arms),
+            means=np.zeros(n_arms),
+            threshold=0.0,
+            beta=self.beta,
+            epsilon=self.epsilon,
+        )
+        begin(state[0])
+        return state
+
+    def draws(self) -> dict[str, int]:
+        return {"laplace": 1}
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Disjoint epochs and arms, each mean noised once; below, the test of the sign of one noisy mean."""
+        epsilon, view = self.epsilon * sensitivity, "all noisy means, and so all arms played"
+        seen = max(0.0, epsilon + 2 * np.log1p(-delta))
+        return [
+            Guarantee(epsilon, 0.0, "a gain is in one noisy mean", "proved", view=view),
+            Guarantee(seen, delta, "attack: the sign of one noisy mean", "exact", lower=True, view=view),
+        ]
+
+    def mechanism(self) -> str:
+        return "Laplace noise on the mean of each epoch"
+
+    def tap(self) -> Tap | None:
+        return "mean"
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {"certified": cls(epsilon=epsilon, **given)}
+
+
+def begin(state: Record) -> None:
+    """The next epoch: its length, and how far an arm may lie below the best."""
+    state.epoch += 1
+    sampling = np.log(8.0 * state.left * state.epoch**2 / state.beta)
+    noising = np.log(4.0 * state.left * state.epoch**2 / state.beta)
+    gap = 0.5**state.epoch
+    rounds = np.ceil(max(32.0 * sampling / gap**2, 8.0 * noising / (state.epsilon * gap))) + 1.0
+    state.cycles = int(min(rounds, 2.0**62))
+    state.threshold = 2.0 * np.sqrt(sampling / (2.0 * state.cycles)) + 2.0 * noising / (state.cycles * state.epsilon)
+
+
+def noise(state: Record, rng: Draws) -> float:
+    """Lap(1/(εR))."""
+    drawn: float = rng.laplace / (state.cycles * state.epsilon)
+    return drawn
+
+
+def released(state: Record, gain: float, rng: Draws) -> float:
+    """The noisy mean that this gain of the arm that is next completes."""
+    mean: float = (state.sums[state.arms[state.place]] + gain) / state.cycles + noise(state, rng)
+    return mean
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    if state.left > 1 and pulled(state, arm, gain, noise(state, rng)):
+        begin(state)

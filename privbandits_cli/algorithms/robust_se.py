@@ -1,0 +1,159 @@
+"""Robust successive elimination: Algorithm 3 of Tao, Wu, Zhao & Wang 2022 without its noise.
+
+In epoch τ = 1, 2, ... each arm of S is played R times, in turn; its mean is that of x 1{|x| <= B} over this epoch
+alone. Arms whose mean lies more than 12 err below the largest leave S; the last one is played for ever. With D = 2^-τ,
+L = ln(4 |S| τ²/β): R = ⌈u^(1/v) 24^((1+v)/v) L / D^((1+v)/v) + 1⌉, B = (u R/L)^(1/(1+v)) and
+err = u^(1/(1+v)) (L/R)^(v/(1+v)), so that 24 err = D but for the rounding. `constants: c` has 24c and 12c there.
+"""
+
+from typing import ClassVar, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.heavy_tails import Robust
+from privbandits_cli.jit import Record, Records, record
+
+
+class Eliminating(Robust):
+    """What Algorithms 3 and 4 share: an epoch is as long as makes `width` times err equal to D = base^-τ.
+
+    With m = ε (R/L)^(1/power): B = (u m)^(1/(1+v)) and err = u^(1/(1+v)) m^(-v/(1+v)); power is 1 in the central
+    model and 2 in the local one, where noise falls like 1/√R.
+    """
+
+    width: ClassVar[float] = 24.0
+    power: ClassVar[int] = 1
+    pairs: ClassVar[float] = 4.0  # L = ln(pairs |S| τ²/β)
+
+    beta: float | None = Field(None, gt=0, lt=1, description="β, the probability of a wrong confidence; default 1/T")
+    constants: float = Field(1.0, gt=0, description="c, multiplies the coefficient of the width; 1 is as printed")
+
+    def tuned(self, setting: Setting) -> Self:
+        beta = self.beta or min(0.5, 1 / setting.horizon)
+        return super().tuned(setting).model_copy(update={"beta": beta})
+
+    def opening(self, setting: Setting, epsilon: float, base: float = 2.0, printed: bool = False) -> Records:
+        """The state before round 1, in the first epoch."""
+        v, u = self.moment()
+        assert self.beta is not None
+        n_arms = setting.n_arms
+        state = record(
+            arms=np.arange(n_arms),  # the first `left` are S
+            left=n_arms,
+            place=0,  # of the arm that is next
+            cycle=0,  # plays of each arm in this epoch so far, ...
+            cycles=0,  # ... of R
+            epoch=0,
+            sums=np.zeros(n_arms),
+            means=np.zeros(n_arms),  # of the last full epoch
+            threshold=0.0,
+            bound=0.0,  # B
+            log=0.0,  # L
+            u=u,
+            q=v / (1 + v),
+            width=self.width * self.constants,
+            power=self.power,
+            pairs=self.pairs,
+            beta=self.beta,
+            halving=base,  # D = halving^-epoch
+            epsilon=epsilon,
+            printed=printed,
+        )
+        begin(state[0])
+        return state
+
+    def draws(self) -> dict[str, int]:
+        return {}
+
+    def first_epoch(self, setting: Setting) -> float:
+        """Rounds of the first epoch."""
+        return float(self.state(setting)[0].cycles) * setting.n_arms
+
+    def caveats(self, setting: Setting) -> list[str]:
+        rounds = self.first_epoch(setting)
+        return self.remarks(setting) or [f"The first epoch takes {rounds:,.0f} of {setting.horizon:,.0f} rounds."]
+
+    def remarks(self, setting: Setting) -> list[str]:
+        rounds = self.first_epoch(setting)
+        if rounds <= setting.horizon:
+            return []
+        return [
+            f"The first epoch would take {rounds:.3g} rounds of {setting.horizon:.3g}: it learns nothing. "
+            "A smaller `constants` shortens it."
+        ]
+
+
+class Parameters(Eliminating):
+    """The moment, the confidence, and how much of the width to use."""
+
+    display = "Robust SE"
+
+    def state(self, setting: Setting) -> Records:
+        return self.opening(setting, epsilon=1.0)
+
+
+def begin(state: Record) -> None:
+    """The next epoch: its length, where gains are cut, and how far an arm may lie below the best."""
+    state.epoch += 1
+    state.log = np.log(state.pairs * state.left * state.epoch**2 / state.beta)
+    m = state.u ** (1.0 / state.q - 1.0) * (state.width * state.halving**state.epoch) ** (1.0 / state.q)
+    rest = 1.0 if state.power == 1 else state.log
+    state.cycles = int(min(np.ceil(state.log * (m / state.epsilon) ** state.power + rest), 2.0**62))
+    m = state.epsilon * (state.cycles / state.log) ** (1.0 / state.power)
+    state.bound = (state.u * m) ** (1.0 - state.q)
+    if state.printed:  # R for √R in the denominator of err
+        m = state.epsilon * state.cycles / np.sqrt(state.log)
+    state.threshold = 0.5 * state.width * state.u ** (1.0 - state.q) * m**-state.q
+
+
+def cut(state: Record, gain: float) -> float:
+    """x 1{|x| <= B}."""
+    return gain if abs(gain) <= state.bound else 0.0
+
+
+def pulled(state: Record, arm: int, x: float, noise: float) -> bool:
+    """Count x for an arm; its last one in the epoch makes its mean, with this noise. Whether the epoch is over."""
+    state.sums[arm] += x
+    if state.cycle == state.cycles - 1:
+        state.means[arm] = state.sums[arm] / state.cycles + noise
+        state.sums[arm] = 0.0
+    state.place += 1
+    if state.place < state.left:
+        return False
+    state.place = 0
+    state.cycle += 1
+    if state.cycle < state.cycles:
+        return False
+    state.cycle = 0
+    eliminate(state)
+    return True
+
+
+def eliminate(state: Record) -> None:
+    """Drop the arms that lie too far below the best."""
+    best = -np.inf
+    for i in range(state.left):
+        best = max(best, state.means[state.arms[i]])
+    kept = 0
+    for i in range(state.left):
+        if best - state.means[state.arms[i]] <= state.threshold:
+            state.arms[kept] = state.arms[i]
+            kept += 1
+    state.left = kept
+
+
+def choose(state: Record, rng: Draws) -> int:
+    arm: int = state.arms[state.place]
+    return arm
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    if state.left > 1 and pulled(state, arm, cut(state, gain), 0.0):
+        begin(state)
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[state.arms[state.place]] = 1.0
