@@ -106,7 +106,7 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     """The final regrets: a row per algorithm, a column per adversary."""
     panels: dict[str, dict[str, str]] = {}
     for curve, value, _ in finals:
-        panels.setdefault(curve.adversary_label or curve.adversary.title, {})[curve.label] = f"{value:,.0f}"
+        panels.setdefault(curve.title, {})[curve.label] = f"{value:,.0f}"
     labels = dict.fromkeys(curve.label for curve in plan.curves)
     rows = [[label.replace(" (", "\n("), *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys

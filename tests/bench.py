@@ -65,9 +65,26 @@ class Prepared(bandit.Adversary):
             yield TABLES[setting.n_arms][rounds.start - 1 : rounds.stop - 1]
 
 
+class Tails(bandit.Adversary):
+    """Heavy-tailed gains of five arms, drawn beforehand, with v = 0.5: at v = 1 there are only square roots to take."""
+
+    bounded = False
+
+    def told(self, setting):
+        return setting._replace(v=0.5, u=1.0)
+
+    def mean_gains(self, setting):
+        return np.linspace(0.9, 0.1, setting.n_arms)
+
+    def gains(self, setting, rng, blocks):
+        for rounds in blocks:
+            yield TAILS[rounds.start - 1 : rounds.stop - 1]
+
+
 RNG = Generator(SFC64(1))
 TABLE_ROUNDS = {4: ROUNDS, 64: 2**14, 1024: 2**14}
 TABLES = {k: RNG.random((n, k)) < np.where(np.arange(k) == 0, 0.55, 0.5) for k, n in TABLE_ROUNDS.items()}
+TAILS = np.exp(RNG.standard_exponential((ROUNDS, 1)) / 2.5) * 0.6 * np.linspace(0.9, 0.1, 5)
 
 
 def candidates():
@@ -87,13 +104,18 @@ def candidates():
         yield name, game("algorithms", Prepared(), [make(name)])
     for k in (64, 1024):
         yield f"exp3, {k} arms", game("algorithms", Prepared(), [make("exp3")], k)
+    yield "(no algorithm), heavy tails", game("heavy tails", Tails(), [], 5)
+    for name in registry.names("algorithms"):
+        if not make(name).bounded:
+            yield f"{name}, heavy tails", game("heavy tails", Tails(), [make(name)], 5)
 
 
 def game(group, adversary, algorithms, n_arms=4):
     """A match in as many trials as have lanes; of an algorithm the block, the oracle and the loop are taken off."""
-    rounds = len(TABLES[n_arms])
+    rounds = TABLE_ROUNDS.get(n_arms, ROUNDS)
     played = match(adversary, algorithms, rounds, n_arms)
-    less = f"(no algorithm), {n_arms} arms" if algorithms else None
+    alone = "heavy tails" if group == "heavy tails" else f"{n_arms} arms"
+    less = f"(no algorithm), {alone}" if algorithms else None
     return group, lambda: play(played, range(LANES)), LANES * rounds, less
 
 

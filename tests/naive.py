@@ -139,8 +139,8 @@ class Optimist:
 
     def choose(self, uniform: Callable[[], float]) -> int:
         self.uniform = uniform
-        if self.t <= self.n_arms:
-            return self.t - 1
+        if [] in self.reports:
+            return self.reports.index([])
         index = [self.mean(arm) + self.bonus(len(x)) for arm, x in enumerate(self.reports)]
         return index.index(max(index))
 
@@ -167,7 +167,17 @@ class RobustUcb(Optimist):
         return 4 * self.algorithm.constants * u ** (1 / (1 + v)) * (2 * math.log(self.t) / n) ** (v / (1 + v))
 
 
-class LdpRobustUcb(Optimist):
+class Local(Optimist):
+    """Arms with few plays first (Ren et al. 2020)."""
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        for arm, reports in enumerate(self.reports):
+            if len(reports) <= 4 * math.log(self.t + 1):
+                return arm
+        return super().choose(uniform)
+
+
+class LdpRobustUcb(Local):
     """Zhou & Zhang 2024; ln t⁴ of t = 2 in round 1."""
 
     def report(self, gain: float, n: int) -> float:
@@ -182,15 +192,13 @@ class LdpRobustUcb(Optimist):
         return 4 * self.algorithm.constants * u ** (1 / (1 + v)) * width
 
 
-class LdpUcb(Optimist):
+class LdpUcb(Local):
     """Ren et al. 2020, CTL and CTB."""
 
     def choose(self, uniform: Callable[[], float]) -> int:
         if self.algorithm.report == "laplace":
-            for arm, reports in enumerate(self.reports):
-                if len(reports) <= 4 * math.log(self.t + 1):
-                    return arm
-        return super().choose(uniform)
+            return super().choose(uniform)
+        return Optimist.choose(self, uniform)
 
     def report(self, gain: float, n: int) -> float:
         odds = math.exp(self.algorithm.epsilon)

@@ -376,21 +376,25 @@ def test_layers_of_noise_must_not_share_their_draws():
 
 
 def test_draws_are_declared():
-    """An algorithm whose draws are not declared would see zeros; those declared are used."""
+    """An algorithm whose draws are not declared would see zeros; those declared are used.
+
+    Within so many rounds as the first epoch of an elimination takes.
+    """
+    setting = Setting(8000, 4)
     for name in ALGORITHMS:
-        algorithm = make(name).tuned(SETTING)
+        algorithm = make(name).tuned(setting)
         bound = steps(composition(algorithm))
         seen = set()
         for kind in ("uniform", "laplace"):
-            states = [algorithm.state(SETTING)[0] for _ in range(2)]
+            states = [algorithm.state(setting)[0] for _ in range(2)]
             arms = []
             for state, value in zip(states, (0.01, 0.99), strict=True):
-                for t in range(40):
+                for t in range(8000):
                     draws = Draws(0.3, 0.0)._replace(**{kind: value})
                     arm = bound["choose"](state, draws)
                     arms.append(arm)
                     bound["update"](state, arm, (t % 3) / 3, draws)
-            if arms[:40] != arms[40:] or states[0].tobytes() != states[1].tobytes():
+            if arms[:8000] != arms[8000:] or states[0].tobytes() != states[1].tobytes():
                 seen.add(kind)
         assert seen == set(algorithm.draws()), name
 

@@ -1,8 +1,9 @@
 """LDP Robust UCB (Zhou & Zhang 2024, without corruption): every gain is truncated and noised where it arises.
 
-The n-th gain of an arm is reported as x 1{|x| <= B} + Lap(2B/ε) with B = (u ε √(n / ln t⁴))^(1/(1+v)). Each arm once,
-then the largest mean report + 4 u^(1/(1+v)) ((1/ε) √(ln t⁴ / n))^(v/(1+v)).
-The paper hides constants; the 4 is ours, that of truncated means without privacy. Its regret is
+The n-th gain of an arm is reported as x 1{|x| <= B} + Lap(2B/ε) with B = (u ε √(n / ln t⁴))^(1/(1+v)). The largest
+mean report + 4 u^(1/(1+v)) ((1/ε) √(ln t⁴ / n))^(v/(1+v)) is played, but first an arm with n <= 4 ln(t + 1) plays.
+The paper hides constants. The 4 is ours, that of truncated means without privacy, and so are the forced plays, those of
+Ren et al. 2020: a sum of fewer Laplace numbers is beyond a width of order √n too often. Its regret is
 O((K ln T / ε²)^(v/(2(1+v))) T^((2+v)/(2(1+v)))), which no locally private learner beats but for the logarithm: the
 T^(1/(1+v)) that Tao et al. 2022 print in Theorem 7 lies below the lower bound.
 """
@@ -14,12 +15,11 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
-from privbandits_cli.games.bandit import Draws, Setting, Tap
+from privbandits_cli.algorithms.ldp_ucb import behind
+from privbandits_cli.algorithms.robust_ucb import leader, optimist, power
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.games.heavy_tails import Robust
 from privbandits_cli.jit import Record, Records
-
-__all__ = ["Parameters", "canary", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(Robust):
@@ -43,6 +43,7 @@ class Parameters(Robust):
             log=math.sqrt(4 * math.log(2.0)),
             scale=2 / self.epsilon,
             powers=np.ones(setting.n_arms),  # √n^q, n the play to come
+            due=1.0,
         )
 
     def draws(self) -> dict[str, int]:
@@ -69,10 +70,17 @@ class Parameters(Robust):
 
     def caveats(self, setting: Setting) -> list[str]:
         return [
-            "The width's coefficient 4 is ours: the paper gives rates only.",
+            "The width's coefficient 4 and the plays that are forced are ours: the paper gives rates only.",
             "The minimax rate of Tao et al. 2022, Theorem 7, contradicts a lower bound (Zhou & Zhang 2024): "
             "expect regret of order T^((2+v)/(2(1+v))), not T^(1/(1+v)).",
         ]
+
+
+def choose(state: Record, rng: Draws) -> int:
+    forced = behind(state)
+    if forced >= 0:
+        return forced
+    return leader(state.means, state.rates, state.width * state.grown)
 
 
 def reach(state: Record, arm: int) -> float:
@@ -109,3 +117,8 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.t += 1
     state.log = np.sqrt(4.0 * np.log(state.t))  # √ln t⁴
     state.grown = power(state.log, state.q)
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0

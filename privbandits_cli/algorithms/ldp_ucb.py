@@ -78,12 +78,23 @@ class Parameters(bandit.Algorithm):
         return ["The auditor knows releases under Laplace noise only."] if self.report == "bernoulli" else []
 
 
-def choose(state: Record, rng: Draws) -> int:
+def behind(state: Record) -> int:
+    """The first arm with n <= 4 ln(t + 1) plays, whose sum of Laplace noise may be far larger than √n of it; -1: none.
+
+    An arm with n plays has enough of them until round e^(n/4) - 1, and before round `due` all have.
+    """
     if state.t >= state.due:
         for i in range(len(state.plays)):
             if state.plays[i] <= 4.0 * np.log(state.t + 1):
                 return i
-        state.due = np.exp(state.plays.min() / 4.0) - 2.0  # before t = e^(n/4) - 1 an arm with n plays has enough
+        state.due = np.exp(state.plays.min() / 4.0) - 2.0
+    return -1
+
+
+def choose(state: Record, rng: Draws) -> int:
+    forced = behind(state)
+    if forced >= 0:
+        return forced
     return leader(state.means, state.roots, state.width * np.sqrt(np.log(state.t)))
 
 

@@ -129,15 +129,15 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
 
 
 def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
-    """Scales and ticks; a logarithmic axis only where everything drawn is positive."""
+    """Scales and ticks; a logarithmic axis only where no regret is negative."""
     if log:
         axis.set_xscale("log")
     else:
         axis.set_xlim(0, max(line.x[-1] for line in lines) * 1.02)
         if all((line.regret - line.below > 0).all() for line in lines):
             axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])  # from 0, with room for the markers there
-    if log and all((line.regret > 0).all() for line in lines):
-        axis.set_yscale("log")
+    if log and all((line.regret >= 0).all() and line.regret[-1] > 0 for line in lines):
+        axis.set_yscale("log", nonpositive="mask")  # of no regret there is nothing to draw
     for side, scale in ((axis.xaxis, axis.get_xscale()), (axis.yaxis, axis.get_yscale())):
         side.set_major_locator(LogLocator(subs=(1.0,)) if scale == "log" else MaxNLocator(4))
         side.set_major_formatter(FuncFormatter(_thousands))

@@ -34,6 +34,12 @@ class Curve:
     swept: Mapping[str, Any]
     key: str  # hash of all that determines its numbers, but for the trials
 
+    @property
+    def title(self) -> str:
+        """Of its panel: the adversary, and its own where it has one."""
+        adversary = self.adversary_label or self.adversary.title
+        return f"{adversary}, {self.panel}" if self.panel else adversary
+
     def parameters(self) -> dict[str, Any]:
         """The parameters of both, without those that are not set, and without the names: the CSVs have these."""
         sides = {"adversary": self.adversary.described(), "algorithm": self.algorithm.described()}
@@ -153,7 +159,7 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     curves: list[Curve] = []
     for i, meeting in enumerate(experiment.meetings):
         lineup = meeting.algorithms
-        labels = distinct([legend(variant, meeting.setting) for variant in lineup], lineup)
+        labels = _labels(lineup, meeting.setting)
         title = titles[i // len(horizons)]
         curves.extend(
             _curve(experiment, meeting, title, variant, label) for variant, label in zip(lineup, labels, strict=True)
@@ -188,6 +194,17 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
         swept=horizons | _columns(meeting.adversary.swept, variant.swept),
         key=digest[:16],
     )
+
+
+def _labels(lineup: Sequence[Variant], setting: Setting) -> list[str]:
+    """The legends of a lineup, distinct within each panel."""
+    out = [legend(variant, setting) for variant in lineup]
+    for panel in {variant.panel for variant in lineup}:
+        places = [i for i, variant in enumerate(lineup) if variant.panel == panel]
+        told = distinct([out[i] for i in places], [lineup[i] for i in places])
+        for i, label in zip(places, told, strict=True):
+            out[i] = label
+    return out
 
 
 def distinct(labels: list[str], variants: Sequence[Variant]) -> list[str]:

@@ -3,6 +3,7 @@
 A heavy tail has E|X|^(1+v) <= u for some v in (0, 1], and perhaps no variance (Bubeck, Cesa-Bianchi & Lugosi 2013).
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Annotated, Any, Literal, Self, get_args
 
@@ -109,7 +110,7 @@ class Robust(Algorithm):
     bounded = False
 
     v: float | None = Field(None, gt=0, le=1, description="v; default the adversary's, 1 where gains are in [0, 1]")
-    u: Annotated[float, Field(gt=0)] | Annotated[str, Field(pattern=r"^(\d+|\d*\.\d+)x$")] | None = Field(
+    u: Annotated[float, Field(gt=0)] | str | None = Field(
         None, description="u; default the adversary's, exact (1 where gains are in [0, 1]); `0.5x` is half of that"
     )
 
@@ -124,10 +125,12 @@ class Robust(Algorithm):
         return self.v, self.u
 
     def faults(self, setting: Setting) -> Iterator[str]:
-        if isinstance(self.u, str) and self._factor() == 0:
-            yield f"u must be positive, which {self.u} is not: take 0.5x for half of the adversary's"
+        if isinstance(self.u, str) and self._factor() <= 0:
+            yield f"u = {self.u}: give a positive number, or such a multiple of the adversary's as 0.5x"
         if self.v is not None and setting.v not in (None, self.v) and not isinstance(self.u, float):
             yield f"the adversary's u is of v = {setting.v:g}: with v = {self.v:g} give u as a number, or leave v out"
 
     def _factor(self) -> float:
-        return float(str(self.u).removesuffix("x"))
+        """Of a multiple such as 0.5x; 0 of what is none."""
+        multiple = re.fullmatch(r"(\d+|\d*\.\d+)x", str(self.u))
+        return float(multiple[1]) if multiple else 0.0
