@@ -15,7 +15,7 @@ from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut
 from privbandits_cli.games.bandit import Draws, Setting, Tap
 from privbandits_cli.jit import Record, Records
 
-__all__ = ["Parameters", "canary", "choose", "probabilities", "released", "update"]
+__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Eliminating):
@@ -56,13 +56,6 @@ def noise(state: Record, rng: Draws) -> float:
     """Lap(2B/(Rε))."""
     drawn: float = 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
     return drawn
-
-
-def released(state: Record, gain: float, rng: Draws) -> float:
-    """The noisy mean that this gain of the arm that is next completes."""
-    arm = state.arms[state.place]
-    mean: float = (state.sums[arm] + cut(state, gain)) / state.cycles + noise(state, rng)
-    return mean
 
 
 def canary(state: Record) -> tuple[float, float]:
