@@ -389,21 +389,12 @@ def test_draws_are_declared():
             states = [algorithm.state(setting)[0] for _ in range(2)]
             arms = []
             for state, value in zip(states, (0.01, 0.99), strict=True):
-<<<<<<< HEAD
-                for t in range(40 if "_se" not in name else 6000):  # epochs are long
-=======
                 for t in range(8000):
->>>>>>> heavy
                     draws = Draws(0.3, 0.0)._replace(**{kind: value})
                     arm = bound["choose"](state, draws)
                     arms.append(arm)
                     bound["update"](state, arm, (t % 3) / 3, draws)
-<<<<<<< HEAD
-            half = len(arms) // 2
-            if arms[:half] != arms[half:] or states[0].tobytes() != states[1].tobytes():
-=======
             if arms[:8000] != arms[8000:] or states[0].tobytes() != states[1].tobytes():
->>>>>>> heavy
                 seen.add(kind)
         assert seen == set(algorithm.draws()), name
 

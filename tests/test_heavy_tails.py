@@ -66,11 +66,7 @@ def played(bound, state, gains, laplace=0.0):
         ("u: 0.5x}", "u: 0x}", "11:5", "such a multiple of the adversary's as 0.5x"),
         ("u: 0.5x}", "u: half}", "11:5", "give a positive number"),
         ("- uniform", "- exp3", "12:5", "exp3 needs gains in [0, 1], which pareto does not keep to"),
-<<<<<<< HEAD
-        ("- uniform", "- {name: adap_ucb, epsilon: 1}", "12:5", "these need not: dp_robust_se, dp_robust_ucb, "),
-=======
         ("- uniform", "- {name: adap_ucb, epsilon: 1}", "12:5", "these need not: dp_robust_se, "),
->>>>>>> heavy
     ],
 )
 def test_bad_input_is_told_where_it_stands_with_what_would_work(tmp_path, old, new, place, words):
