@@ -58,6 +58,9 @@ class Parameters(bandit.Algorithm):
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         return {"certified": cls(epsilon=epsilon, **given)}
 
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["No audit watches the means of its episodes."]
+
 
 def choose(state: Record, rng: Draws) -> int:
     if state.left == 0:
