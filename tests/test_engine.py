@@ -182,6 +182,23 @@ def breaks(monkeypatch):
     monkeypatch.setattr(bandit, "_sources", sources)
 
 
+def test_a_chunk_that_kills_its_process_fails_alone(small, monkeypatch):
+    from privbandits_cli.engine import runner
+    from privbandits_cli.engine.play import play_chunk
+
+    def poisoned(chunk):
+        if 7 in chunk.trials and chunk.match.adversary.name == "stochastic":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return play_chunk(chunk)
+
+    monkeypatch.setattr(runner, "_play_in_worker", poisoned)
+    chunks = list(make_plan(load(small)).chunks(lambda curve: np.empty(0, np.int64), 2))
+    played = list(runner.run(chunks, "processes", 2))
+    assert len(played) == len(chunks) > 4
+    (bad,) = [one for one in played if one.failures]
+    assert 7 in bad.chunk.trials and bad.chunk.match.adversary.name == "stochastic" and not bad.regrets
+
+
 def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
     _, _, found = outputs(tmp_path / "bad", small)
     made = manifest(tmp_path / "bad")
@@ -416,7 +433,7 @@ def test_dask_that_is_not_installed_is_told(small, tmp_path):
     (tmp_path / "distributed.py").write_text("raise ModuleNotFoundError('no', name='distributed')")
     process = launch(small, tmp_path / "r", "--engine", "dask", PYTHONPATH=str(tmp_path))
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 2 and "pip install 'privbandits[dask]'" in err and "Traceback" not in err
+    assert process.returncode == 2 and "pip install '.[dask]'" in err and "Traceback" not in err
 
 
 def test_a_scheduler_is_for_dask(small, tmp_path):

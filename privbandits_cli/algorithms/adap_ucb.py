@@ -61,6 +61,9 @@ class Parameters(bandit.Algorithm):
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         return {"certified": cls(epsilon=epsilon, **given)}
 
+    def caveats(self, setting: Setting) -> list[str]:
+        return ["An audit watches the mean of an arm's first episode, of one gain, and of no longer one."]
+
 
 def choose(state: Record, rng: Draws) -> int:
     if state.left == 0:

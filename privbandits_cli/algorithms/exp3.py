@@ -155,7 +155,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     grown = state.gains[arm] - state.offset
     if grown > 500.0:  # exp overflows at 709
         restart(state, state.gains[arm])
-    elif step < 2.0**-7 and weight > 1e-290:  # nearly always; exp by its series to the last bit saves a fifth
+    elif step < 2.0**-7 and weight > 1e-290:  # nearly always; the series of exp, to two units in the last place
         put(
             state, arm, weight * (1 + step * (1 + step * (1 / 2 + step * (1 / 6 + step * (1 / 24 + step * (1 / 120))))))
         )

@@ -29,6 +29,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 LINES = ("-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 2)), (0, (3, 1)), (0, (2, 2)))
+WIDE = 32  # letters of a label, of which two do not stand beside each other
 STYLES = {
     name: i
     for i, name in enumerate(
@@ -45,7 +46,7 @@ def figure(table: Table, log: bool = False) -> Figure:
     in_cell = n % 2 == 1 and n > 1 and len(looks) <= 4
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
-    rows = len(looks) if max(map(len, looks)) > 36 else math.ceil(len(looks) / 2)
+    rows = len(looks) if max(map(len, looks)) > WIDE else math.ceil(len(looks) / 2)
     legend_height = 0 if in_cell else 0.17 * rows + 0.5
     with matplotlib.rc_context(fname=STYLE):
         height = (2.3 if n == 1 else 1.42 * n_rows) + legend_height
@@ -148,7 +149,7 @@ def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
 
 
 def _thousands(x: float, position: int | None = None) -> str:
-    return f"{x / 1000:g}k" if abs(x) >= 1000 else f"{x:g}"
+    return f"{x / 1e6:g}M" if abs(x) >= 1e6 else f"{x / 1000:g}k" if abs(x) >= 1000 else f"{x:g}"
 
 
 def _bar_positions(x: Floats, n: int, k: int, of: int, log: bool) -> NDArray[np.int64]:
@@ -175,7 +176,7 @@ def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, looks: dic
         broken = [label.replace(" (", "\n(") for label in labels]
         cell.legend(handles, broken, loc="center", title=note, title_fontsize=5.5, handlelength=2.6)
     else:
-        columns = 2 if max(map(len, labels)) <= 36 else 1
+        columns = 2 if max(map(len, labels)) <= WIDE else 1
         out.legend(
             handles,
             labels,

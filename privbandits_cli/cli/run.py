@@ -117,7 +117,7 @@ def run(
 
     if scheduler and engine != Engine.dask:
         raise fail("--scheduler names a Dask scheduler: add --engine dask")
-    place = engine.value if scheduler is None else scheduler if "://" in scheduler else f"tcp://{scheduler}"
+    place = engine.value if scheduler is None else _address(scheduler)
     with Stop() as stop:
         plan = make_plan(load_config(config, overrides or [], smoke, as_json), _part(shard))
         store = Store(results / plan.folder)
@@ -125,9 +125,10 @@ def run(
         for line in terminal.remark_lines(plan):
             print(line, file=sys.stderr)
         if dry_run:
-            if not fresh:
-                store.open(plan, clean=False)
-            facts = pipeline.forecast(plan, store, jobs)
+            with told(plan, store, stop):
+                if not fresh:
+                    store.open(plan, clean=False)
+                facts = pipeline.forecast(plan, store, jobs)
             print(dumps(facts)) if as_json else terminal.print_forecast(facts)
             return
         with told(plan, store, stop), store.locked():
@@ -135,11 +136,19 @@ def run(
             raise typer.Exit(_run(plan, store, stop, jobs, place, fail_fast, quiet, as_json))
 
 
+def _address(scheduler: str) -> str:
+    """`host:port` with or without its `tcp://`."""
+    found = re.fullmatch(r"(tcp://)?([^\s/:]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", scheduler)
+    if not found or int(found[3]) > 65535:
+        raise fail(f"--scheduler {scheduler}: give tcp://HOST:PORT, as `dask scheduler` prints it")
+    return f"tcp://{found[2]}:{found[3]}"
+
+
 def _part(shard: str | None) -> tuple[int, int]:
     """`2/4` as numbers."""
     if shard is None:
         return 1, 1
-    found = re.fullmatch(r"(\d+)/(\d+)", shard)
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", shard)
     i, n = (int(found[1]), int(found[2])) if found else (0, 0)
     if not 1 <= i <= n:
         raise fail(f"--shard {shard}: give a part and the number of parts, 1/4 to 4/4")

@@ -74,12 +74,25 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
 
 
 def _client(address: str) -> Client:
+    """Connect, in a thread of its own: Dask waits for ever for a peer that answers in another language."""
+    found: queue.SimpleQueue[Client | Exception] = queue.SimpleQueue()
+
+    def connect() -> None:
+        try:
+            found.put(Client(address, timeout=PATIENCE))
+        except Exception as error:
+            found.put(error)
+
+    threading.Thread(target=connect, daemon=True).start()
     try:
-        return Client(address, timeout=PATIENCE)
-    except (OSError, ValueError) as error:
+        client = found.get(timeout=PATIENCE + 5)
+    except queue.Empty:
+        client = TimeoutError()
+    if isinstance(client, Exception):
         raise EngineError(
-            f"no scheduler at {address} in {PATIENCE:.0f} s: start `dask scheduler`, and give its tcp://host:port"
-        ) from error
+            f"no scheduler answers at {address}: start `dask scheduler`, and give the tcp://host:port that it prints"
+        ) from client
+    return client
 
 
 def _threads(client: Client) -> int:

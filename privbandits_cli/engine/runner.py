@@ -25,8 +25,6 @@ BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
 warnings.filterwarnings("ignore", r"\d+ tasks have been successfully executed", UserWarning, "joblib")
 sys.warnoptions.append("ignore:resource_tracker")  # it is there to clear up after such a run: no need to complain
 
-ROUNDS = 3  # how often work is offered again after a worker process died
-
 
 def cores() -> int:
     """The cores that this process may use."""
@@ -67,29 +65,30 @@ def _dask() -> ModuleType:
     try:
         from privbandits_cli.engine import cluster
     except ModuleNotFoundError as error:
-        raise EngineError("--engine dask needs Dask: pip install 'privbandits[dask]'") from error
+        raise EngineError("--engine dask needs Dask: pip install '.[dask]' in the checkout, or distributed") from error
     return cluster
 
 
 def _run_here(chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
     """On threads or processes of this machine.
 
-    A worker process that dies takes the unfinished chunks with it; they are offered again, and fail only if that
-    keeps happening.
+    A worker process that dies takes those beside it along. What is unfinished is offered again, ever fewer at a time,
+    the last time each chunk alone: only one that keeps killing its worker fails.
     """
     outstanding = {chunk.trials + chunk.keys: chunk for chunk in chunks}
-    for _ in range(ROUNDS):
-        try:
-            for played in _parallel(list(outstanding.values()), engine, jobs):
-                del outstanding[played.chunk.trials + played.chunk.keys]
-                yield played
-        except TerminatedWorkerError:
-            continue
-        except KeyboardInterrupt:
-            if engine == "processes":
-                get_reusable_executor().shutdown(wait=False, kill_workers=True)
-            raise
-        return
+    for width in (max(1, len(outstanding)), jobs, 1):
+        rest = list(outstanding.values())
+        for first in range(0, len(rest), width):
+            try:
+                for played in _parallel(rest[first : first + width], engine, jobs):
+                    del outstanding[played.chunk.trials + played.chunk.keys]
+                    yield played
+            except TerminatedWorkerError:
+                continue
+            except KeyboardInterrupt:
+                if engine == "processes":
+                    get_reusable_executor().shutdown(wait=False, kill_workers=True)
+                raise
     for chunk in outstanding.values():
         yield lost(chunk, "the worker process died")
 

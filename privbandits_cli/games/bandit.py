@@ -235,6 +235,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     players = [np.repeat(seat.player, n_lanes) for seat in seats]
     gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), kind)
     draws = {kind: np.zeros((n_lanes, block)) for kind in SOURCES}
+    none = np.zeros((n_lanes, block))  # what an algorithm sees of a kind that it does not draw
     totals = np.zeros((n_lanes, setting.n_arms))
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     means = adversary.mean_gains(setting)
@@ -251,7 +252,8 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
         for k, seat in enumerate(seats):
             for kind, fills in sources[k].items():
                 draw(rounds, seat.draws[kind], fills, draws[kind])
-            seat.play_block(gains, marks, earned, players[k], states[k], *draws.values(), worth, *adversary.reaction())
+            numbers = [draws[kind] if kind in seat.draws else none for kind in SOURCES]
+            seat.play_block(gains, marks, earned, players[k], states[k], *numbers, worth, *adversary.reaction())
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets
 

@@ -74,7 +74,7 @@ class HeavyTailed(Stationary):
 
     bounded = False
 
-    v: float = Field(1.0, gt=0, le=1, description="v: algorithms are told u, the largest E|gain|^(1+v) of the arms")
+    v: float = Field(1.0, gt=0, le=1, description="algorithms are told v and u, the largest E|gain|^(1+v) of the arms")
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
         """Of the arms, `[arms]` each."""
@@ -109,9 +109,11 @@ class Robust(Algorithm):
 
     bounded = False
 
-    v: float | None = Field(None, gt=0, le=1, description="v; default the adversary's, 1 where gains are in [0, 1]")
+    v: float | None = Field(
+        None, gt=0, le=1, description="E|gain|^(1+v) <= u; default the adversary's, 1 where gains are in [0, 1]"
+    )
     u: Annotated[float, Field(gt=0)] | str | None = Field(
-        None, description="u; default the adversary's, exact (1 where gains are in [0, 1]); `0.5x` is half of that"
+        None, description="default the adversary's, exact (1 where gains are in [0, 1]); `0.5x` is half of that"
     )
 
     def tuned(self, setting: Setting) -> Self:
