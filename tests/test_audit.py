@@ -15,12 +15,16 @@ from privbandits_cli.games.bandit import Setting
 SETTING = Setting(2**18, 4)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.algorithm}, {mutant.name}")
 def test_every_mutant_is_caught(mutant):
     assert mutant.audited(SETTING, 0.001, 2**18, seed=0).verdict == "VIOLATION"
 
 
-@pytest.mark.parametrize("mutant", [m for m in MUTANTS if m.algorithm == "dp_exp3_lap"], ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize(
+    "mutant",
+    [m for m in MUTANTS if m.algorithm == "dp_exp3_lap"],
+    ids=lambda mutant: f"{mutant.algorithm}, {mutant.name}",
+)
 def test_counts_catch_the_noise_mutants_too(mutant):
     assert mutant.audited(SETTING, 0.001, 2**18, seed=0, test="counts").verdict == "VIOLATION"
 
@@ -31,6 +35,23 @@ def test_counts_catch_the_noise_mutants_too(mutant):
 def test_no_correct_algorithm_is_flagged(name, seed, test):
     found = audit(CORRECT[name]().tuned(SETTING), SETTING, alpha=0.001, seed=seed, test=test)
     assert found.verdict == "CONSISTENT" and found.refutable is not None
+
+
+def test_reports_are_watched_through_the_ends_of_epochs():
+    """c so small that an epoch of LDP-Robust-SE ends within the budget: each report is judged by its own epoch's B."""
+    algorithm = make("ldp_robust_se", epsilon=1.0, constants=0.042, epochs=2, v=1.0, u=1.0).tuned(SETTING)
+    first = 4 * int(algorithm.state(SETTING)[0].cycles)
+    audits = [audit(algorithm, SETTING, budget=2**13, seed=seed) for seed in range(3)]
+    assert all(found.verdict == "CONSISTENT" for found in audits)
+    assert first < 2**12 < max(found.cost for found in audits)  # where more than one arm is left after it
+
+
+def test_what_no_gain_moves_is_no_evidence():
+    """One arm left: nothing is kept of its gains, and nothing can be said of their noise."""
+    algorithm = make("dp_robust_se", epsilon=1.0).tuned(SETTING)
+    state = algorithm.state(SETTING)
+    state["left"] = 1
+    assert audit(algorithm, SETTING, budget=2**12, state=state).verdict == "NOT AUDITABLE"
 
 
 @pytest.mark.parametrize(("epsilon", "known"), [(0.5, 0.493), (1.0, 0.991), (2.0, 1.987)])

@@ -43,6 +43,41 @@ def test_the_width_of_an_epoch_is_its_d(v, u, epsilon, n_arms):
             assert width(printed, 28) * base < 0.02  # negative control: the width that is printed is far too small
 
 
+@pytest.mark.parametrize(("v", "u"), [(1.0, 1.0), (1.0, 100.0), (0.5, 10.0), (0.5, 0.01)])
+@pytest.mark.parametrize("name", ["robust_se", "dp_robust_se", "ldp_robust_se"])
+def test_no_bound_lies_below_what_the_first_epoch_costs(name, v, u):
+    """Every arm is played R times in it: gains of ±u^(1/(1+v)) have the moment u, and gaps as large as any."""
+    algorithm = make(name, constants=1.0, v=v, u=u, **({} if name == "robust_se" else {"epsilon": 1.0}))
+    algorithm = algorithm.tuned(Setting(10**6, 5))
+    rounds = algorithm.first_epoch(Setting(10**6, 5))
+    forced = 0.8 * rounds * 2 * u ** (1 / (1 + v))
+    bound = algorithm.regret_bound(np.array([rounds]), Setting(10**6, 5))
+    assert forced <= bound[0] <= 1.25 * forced * (1 + 1e-9)  # 1.25: no more than the largest gap in every round
+
+
+def test_bounds_have_the_order_of_their_rates():
+    """In T: 1/(1+v) for Algorithm 3, (2+v)/(2(1+v)) for Algorithm 4, not the 1/(1+v) of its Theorem 7."""
+    for v in (0.5, 1.0):
+        for name, rate, ends in (
+            ("dp_robust_se", 1 / (1 + v), (1e14, 1e17)),
+            ("ldp_robust_se", (2 + v) / (2 * (1 + v)), (1e23, 1e26)),
+        ):
+            setting, rounds = Setting(ends[1], 5), np.array(ends)
+            bound = make(name, constants=1.0, epsilon=1.0, v=v, u=1.0).tuned(setting)
+            bound = bound.regret_bound(rounds, setting)
+            # The logarithm grows, too: by τ² in L > 30, a tenth of it at most, over a thousandfold horizon.
+            assert 0 <= math.log10(bound[1] / bound[0]) / 3 - rate <= math.log10(1.1) / 3
+
+
+@pytest.mark.parametrize(
+    "given", [{"constants": 0.5}, {"epsilon": 2.0}, {"name": "ldp_robust_se", "err": "printed"}], ids=str
+)
+def test_no_bound_where_the_proof_does_not_reach(given):
+    name = given.get("name", "dp_robust_se")
+    given = {"constants": 1.0, "epsilon": 1.0, "v": 1.0, "u": 1.0} | {k: x for k, x in given.items() if k != "name"}
+    assert make(name, **given).tuned(Setting(1e6, 5)).regret_bound(np.array([1e6]), Setting(1e6, 5)) is None
+
+
 def test_constants_scale_the_width_and_the_epochs():
     setting = Setting(10**6, 5)
     whole, part = (next(epochs("dp_robust_se", 1, setting, v=0.5, u=1.0, constants=c)) for c in (1.0, 0.1))

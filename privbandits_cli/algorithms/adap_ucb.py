@@ -15,7 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record
 
 
@@ -53,6 +53,9 @@ class Parameters(bandit.Algorithm):
 
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each episode"
+
+    def tap(self) -> Tap | None:
+        return "mean"
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games.bandit import Draws, Setting, Tap
 from privbandits_cli.jit import Record, Records
 
-__all__ = ["Parameters", "canary", "choose", "probabilities", "released", "update"]
+__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Eliminating):
@@ -51,37 +51,11 @@ class Parameters(Eliminating):
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         return {"certified": cls(epsilon=epsilon, **given)}
 
-    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """Theorem 4 at the gaps that are worst for it, with its constants; c >= 1 and ε <= 1.
-
-        An arm with gap Δ leaves S by the end of the epoch with Δ/2 <= D < Δ. As R grows fourfold or more, that is
-        after at most 2 R(Δ/2) plays, R(D) <= u^(1/v) (24c/D)^((1+v)/v) L/ε + 2. Smaller gaps cost tΔ, for any Δ; and
-        with probability β at most the confidence was wrong. No gap exceeds 2 u^(1/(1+v)).
-        """
-        if memory > 0 or self.constants < 1 or self.epsilon > 1:
-            return None
-        v, u = self.moment()
-        assert self.beta is not None
-        largest, n_arms = 2 * u ** (1 / (1 + v)), setting.n_arms
-        log = np.log(4 * n_arms * (1 + np.log2(np.maximum(2.0, rounds))) ** 2 / self.beta)
-        gaps = np.geomspace(1e-9, 1.0, 1000)[:, None] * largest
-        plays = 2 * u ** (1 / v) * (48 * self.constants / gaps) ** ((1 + v) / v) * log / self.epsilon
-        few = 4 * n_arms * largest + self.beta * rounds * largest
-        bound: Floats = np.minimum(np.min(rounds * gaps + n_arms * gaps * plays, axis=0) + few, rounds * largest)
-        return bound
-
 
 def noise(state: Record, rng: Draws) -> float:
     """Lap(2B/(Rε))."""
     drawn: float = 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
     return drawn
-
-
-def released(state: Record, gain: float, rng: Draws) -> float:
-    """The noisy mean that this gain of the arm that is next completes."""
-    arm = state.arms[state.place]
-    mean: float = (state.sums[arm] + cut(state, gain)) / state.cycles + noise(state, rng)
-    return mean
 
 
 def canary(state: Record) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Setting, Tap
 from privbandits_cli.jit import Record, Records, record
 
-__all__ = ["Parameters", "choose", "probabilities", "released", "update"]
+__all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(bandit.Algorithm):
@@ -88,12 +88,6 @@ def noise(state: Record, rng: Draws) -> float:
     """Lap(1/(εR))."""
     drawn: float = rng.laplace / (state.cycles * state.epsilon)
     return drawn
-
-
-def released(state: Record, gain: float, rng: Draws) -> float:
-    """The noisy mean that this gain of the arm that is next completes."""
-    mean: float = (state.sums[state.arms[state.place]] + gain) / state.cycles + noise(state, rng)
-    return mean
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -17,7 +17,7 @@ from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut
 from privbandits_cli.games.bandit import Draws, Setting, Tap
 from privbandits_cli.jit import Record, Records
 
-__all__ = ["Parameters", "canary", "choose", "probabilities", "released", "update"]
+__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Eliminating):
@@ -25,6 +25,7 @@ class Parameters(Eliminating):
 
     display = "LDP-Robust-SE"
     private = True
+    local = True
     width = 28.0
     power = 2
     pairs = 8.0
@@ -52,7 +53,7 @@ class Parameters(Eliminating):
         return "every gain truncated, then Laplace noise"
 
     def tap(self) -> Tap | None:
-        return "release"
+        return "report"
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
@@ -73,11 +74,6 @@ def report(state: Record, gain: float, rng: Draws) -> float:
     """What is reported of a gain: all that anyone learns of it."""
     noisy: float = cut(state, gain) + 2.0 * state.bound / state.epsilon * rng.laplace
     return noisy
-
-
-def released(state: Record, gain: float, rng: Draws) -> float:
-    """The report of a gain."""
-    return report(state, gain, rng)
 
 
 def canary(state: Record) -> tuple[float, float]:

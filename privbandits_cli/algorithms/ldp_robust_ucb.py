@@ -27,6 +27,7 @@ class Parameters(Robust):
 
     display = "LDP-Robust-UCB"
     private = True
+    local = True
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     truncation: float = Field(1.0, gt=0, description="gains are truncated at so many times B")
@@ -61,7 +62,7 @@ class Parameters(Robust):
         return "every gain truncated, then Laplace noise"
 
     def tap(self) -> Tap | None:
-        return "release"
+        return "report"
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
@@ -93,11 +94,6 @@ def report(state: Record, arm: int, gain: float, rng: Draws) -> float:
     bound = reach(state, arm)
     noisy: float = (gain if abs(gain) <= bound else 0.0) + state.scale * bound * rng.laplace
     return noisy
-
-
-def released(state: Record, gain: float, rng: Draws) -> float:
-    """The report of a gain of the arm that is next."""
-    return report(state, choose(state, rng), gain, rng)
 
 
 def canary(state: Record) -> tuple[float, float]:

@@ -24,6 +24,7 @@ class Parameters(bandit.Algorithm):
 
     display = "LDP-UCB"
     private = True
+    local = True
 
     epsilon: float = Field(ge=1e-9, le=500, description="ε of each report")
     report: Literal["laplace", "bernoulli"] = Field("laplace", description="what becomes of a gain: CTL or CTB")
@@ -67,7 +68,7 @@ class Parameters(bandit.Algorithm):
         return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"
 
     def tap(self) -> Tap | None:
-        return "release" if self.report == "laplace" else None
+        return "report" if self.report == "laplace" else None
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

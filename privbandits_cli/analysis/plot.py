@@ -27,6 +27,7 @@ COLUMN = 3.5  # inches: one column of a two-column paper
 # Okabe-Ito without yellow: distinct also for the colour-blind. Fixed per algorithm, so that figures agree.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 LINES = ("-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 2)), (0, (3, 1)), (0, (2, 2)))
 WIDE = 32  # letters of a label, of which two do not stand beside each other
 STYLES = {
@@ -41,7 +42,7 @@ def figure(table: Table, log: bool = False) -> Figure:
     """Draw a table: a panel per adversary, one legend in the free cell where it fits, else below."""
     log = log or table.log
     n = len(table.panels)
-    looks = _looks(table)
+    looks = _looks(table) | _rate_looks(table)
     in_cell = n % 2 == 1 and n > 1 and len(looks) <= 4
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
@@ -92,6 +93,13 @@ def _look(own: int, k: int, of: int) -> dict[str, Any]:
     return {"color": colour, "marker": MARKERS[shape], "ls": LINES[shape], "markeredgewidth": 0}
 
 
+def _rate_looks(table: Table) -> dict[str, dict[str, Any]]:
+    """Lines by the name of a rate; on an axis they have the colour of the algorithms of which it is stated."""
+    every = [line for lines in table.panels.values() for line in lines]
+    names = dict.fromkeys(rate.name for line in every for rate in line.rates)
+    return {name: {"color": "#555555", "lw": 0.7, "ls": RATES[i % len(RATES)]} for i, name in enumerate(names)}
+
+
 def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], table: Table, log: bool) -> None:
     for k, line in enumerate(lines):
         look = looks[line.label]
@@ -112,6 +120,12 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
             )
         if line.bound is not None:
             axis.plot(line.x, line.bound, color=look["color"], lw=0.7, ls=(0, (1, 1.5)))
+    drawn = set()
+    for line in lines:
+        for rate in line.rates:
+            if (rate.name, *rate.regret) not in drawn:  # stated of several algorithms: in the colour of the first
+                drawn.add((rate.name, *rate.regret))
+                axis.plot(line.x, rate.regret, **looks[rate.name] | {"color": looks[line.label]["color"]})
     _scales(axis, lines, log)
 
 
@@ -153,6 +167,8 @@ def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, looks: dic
     notes = [f"{table.centre} of {min(line.trials for line in every)} trials", f"bars: {table.bars}"]
     if any(line.bound is not None for line in every):
         notes.append("dotted: the theorem's bound")
+    if any(line.rates for line in every):
+        notes.append("thin: of every learner as private; orders are drawn with constant 1")
     handles = [Line2D([], [], **look) for look in looks.values()]
     labels = [label.replace("$", r"\$") for label in looks]  # a label is text, no formula
     if cell is not None:

@@ -18,6 +18,7 @@ from privbandits_cli.analysis import sweeps
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
 from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
+from privbandits_cli.games.rates import Rate, rates
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +43,7 @@ class Line:
     above: Floats
     trials: int
     bound: Floats | None
+    rates: tuple[Rate, ...] = ()  # what papers state of all learners as private as this one
     slope: tuple[float, float] | None = None  # of log mean regret over log x, and its standard error
     worst: tuple[float, ...] = ()  # at each point, where another parameter is swept for its worst value
 
@@ -86,11 +88,13 @@ def read(folder: Path, bounds: bool = False) -> Table:
     panels: dict[str, list[Curve]] = {}
     for curve in curves:
         panels.setdefault(sweeps.panel(curve[0], folded), []).append(curve)
+    arms = config.get("arms", 4) if bounds or plot.get("bounds", False) else None
     if against:
         slopes = plot.get("slopes", False)
-        lines = {title: _swept_lines(found, against, worst, swept, bars, slopes) for title, found in panels.items()}
+        lines = {
+            title: _swept_lines(found, against, worst, swept, bars, slopes, arms) for title, found in panels.items()
+        }
     else:
-        arms = config.get("arms", 4) if bounds or plot.get("bounds", False) else None
         lines = {title: [_line(curve, "round", bars, arms) for curve in found] for title, found in panels.items()}
     return Table(
         title=config.get("title", ""),
@@ -113,7 +117,7 @@ def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
 
 
 def _swept_lines(
-    curves: list[Curve], against: str, worst: str, swept: Sequence[str], bars: str, slopes: bool
+    curves: list[Curve], against: str, worst: str, swept: Sequence[str], bars: str, slopes: bool, arms: int | None
 ) -> list[Line]:
     """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
     folded = {against, worst} - {""}
@@ -128,7 +132,9 @@ def _swept_lines(
             none = np.zeros(2)
             level = np.repeat(line.regret[:1], 2)
             line = replace(line, x=np.array([min(values), max(values)]), regret=level, below=none, above=none)
-        elif slopes and len(rows) > 1:
+        elif arms is not None:
+            line = _with_theory(line, rows, arms)
+        if slopes and rows[0][against] and len(rows) > 1:
             line = _with_slope(line, rows)
         lines.append(line)
     return lines
@@ -143,8 +149,21 @@ def _with_slope(line: Line, rows: Curve) -> Line:
     return replace(line, slope=(slope, error), label=f"{line.label}: slope {slope:.3f} ± {1.96 * error:.3f}")
 
 
+def _with_theory(line: Line, rows: Curve, arms: int) -> Line:
+    """The line with what is stated of each of its points, where that is stated of all of them."""
+    points = [_theory(row, np.array([float(row["round"])]), arms) for row in rows]
+    bounds = [bound for bound, _ in points if bound is not None]
+    named = [{rate.name: rate.regret for rate in found} for _, found in points]
+    common = [name for name in named[0] if all(name in other for other in named)]
+    return replace(
+        line,
+        bound=np.concatenate(bounds) if len(bounds) == len(rows) else None,
+        rates=tuple(Rate(name, np.concatenate([found[name] for found in named])) for name in common),
+    )
+
+
 def _line(rows: Curve, x: str, bars: str, arms: int | None) -> Line:
-    """One line from its rows; with the number of arms, its regret bound, too."""
+    """One line from its rows; with the number of arms, what theory says of it, too."""
 
     def column(name: str) -> Floats:
         return np.array([float(row[name] or "nan") for row in rows])
@@ -156,6 +175,7 @@ def _line(rows: Curve, x: str, bars: str, arms: int | None) -> Line:
         "quantiles": lambda: (regret - column("q05"), column("q95") - regret),
         "bootstrap": lambda: (regret - column("boot_low"), column("boot_high") - regret),
     }[bars]()
+    bound, stated = (None, ()) if arms is None else _theory(rows[0], column(x), arms)
     return Line(
         algorithm=rows[0]["algorithm"],
         label=rows[0]["label"],
@@ -164,17 +184,22 @@ def _line(rows: Curve, x: str, bars: str, arms: int | None) -> Line:
         below=np.maximum(below, 0),
         above=np.maximum(above, 0),
         trials=min(int(row["trials"]) for row in rows),
-        bound=None if arms is None else _bound(rows[0], column(x), arms),
+        bound=bound,
+        rates=stated,
     )
 
 
-def _bound(row: Row, rounds: Floats, arms: int) -> Floats | None:
-    """The algorithm's regret bound against the adversary's memory, where a theorem speaks."""
+def _theory(row: Row, rounds: Floats, arms: int) -> tuple[Floats | None, tuple[Rate, ...]]:
+    """The algorithm's regret bound against the adversary's memory, where a theorem speaks, and rates of its problem."""
     parameters = json.loads(row["parameters"])
     parameters["adversary"].pop("label", None)
     parameters["algorithm"].pop("panel", None)
     opponent = registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
     algorithm = registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
-    setting = Setting(float(rounds[-1]), arms)
-    return algorithm.regret_bound(rounds, opponent.told(setting), memory=opponent.reaction()[0])
+    setting = opponent.told(Setting(float(rounds[-1]), arms))
+    bound = algorithm.regret_bound(rounds, setting, memory=opponent.reaction()[0])
+    means, promised = opponent.mean_gains(setting), algorithm.guarantee(setting)
+    if means is None or not algorithm.promises() or promised is None or promised.delta > 0:
+        return bound, ()
+    return bound, tuple(rates(rounds, setting, means, promised.epsilon, algorithm.local))

@@ -3,8 +3,10 @@
 What is watched is what the proof privatises (`Algorithm.tap`):
 
 - `release`: the noisy gain before the accept or ignore step. Every round is a canary of gain 0 or 1.
+- `report`: what a round adds to the sum of an arm's reports. Every round is a canary.
 - `mean`: the noisy mean of an epoch, of which the last gain is the canary.
 - `tree`: all noisy sums of one arm, of which the first gain is the canary.
+  Of these three gains far beyond the canary's range are tried, too, where gains need not lie in one.
 - `arms`: the arms of EXP3, or of its blocks. The prefix in which arm 1 becomes rare is played once; there the
   canary's gain is 1 or 0, and many continuations are forked in which nothing is earned. Arm 1 is counted. The claim
   put to the test is not the ledger's bound, which no count could reach, but EXP3's exact law on this game: (1, δ)
@@ -16,12 +18,13 @@ The auditor uses `choose`, `update`, `probabilities` and the taps alone, so an a
 import math
 
 from privbandits_cli.audit.forks import audit_arms
-from privbandits_cli.audit.releases import audit_mean, audit_release
+from privbandits_cli.audit.releases import audit_kept, audit_release, completing, reaches_further
 from privbandits_cli.audit.trees import ITEMS, audit_tree
 from privbandits_cli.audit.verdict import Audit, Steps, Test, canary
 from privbandits_cli.games.bandit import Algorithm, Setting, composition, steps
 from privbandits_cli.jit import Records, compile_step
 
+KEPT = {"report": "sums", "mean": "means", "tree": "means"}  # what `update` keeps, by which a gain acts
 ROUNDS_A_FORK = 128  # a fork of an EXP3 costs thousands of rounds, so the budget buys fewer
 
 
@@ -56,8 +59,13 @@ def audit(
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
     if tap == "release":
         return audit_release(bound, state, setting.n_arms, promised.epsilon, alpha, budget, seed, test)
-    if tap == "mean":
-        return audit_mean(bound, state, promised.epsilon, alpha, budget, seed, test)
+    if tap in KEPT:
+        state = completing(state) if tap == "mean" else state
+        if not algorithm.bounded and reaches_further(bound, state, KEPT[tap]):
+            further = "a gain beyond the range that noise is made for moves more than that range does"
+            return Audit("VIOLATION", str(promised), further, 4)
+    if tap == "report" or tap == "mean":
+        return audit_kept(bound, state, tap, promised.epsilon, alpha, budget, seed, test)
     if tap == "tree":
         return audit_tree(bound, state, promised.epsilon, alpha, budget, seed, test)
     if tap == "arms":

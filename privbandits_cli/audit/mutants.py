@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from privbandits_cli import registry
-from privbandits_cli.algorithms.dp_robust_ucb import update as dp_robust_ucb_update
+from privbandits_cli.algorithms.dp_robust_se import noise as mean_noise
 from privbandits_cli.algorithms.exp3 import restart
-from privbandits_cli.algorithms.robust_se import cut
+from privbandits_cli.algorithms.robust_se import begin, cut, pulled
 from privbandits_cli.audit.auditor import audit, watched
 from privbandits_cli.audit.trees import ITEMS
 from privbandits_cli.audit.verdict import Audit, Steps, Test
@@ -101,35 +101,32 @@ def sum_of_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
         state.played = 0
 
 
-def scaled_mean_noise(state: Record, gain: float, rng: Draws) -> float:
-    """Noise of FACTOR times the scale on the mean of an epoch."""
-    mean = (state.sums[state.arms[state.place]] + cut(state, gain)) / state.cycles
-    noisy: float = mean + FACTOR * 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
-    return noisy
+def scaled(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The right step under noise of FACTOR times the scale."""
+    right_update(state, arm, gain, Draws(rng.uniform, FACTOR * rng.laplace))
 
 
-def sum_for_mean(state: Record, gain: float, rng: Draws) -> float:
-    """The division by R forgotten, but in the noise."""
-    total = state.sums[state.arms[state.place]] + cut(state, gain)
-    noisy: float = total + 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
-    return noisy
+def sum_for_mean(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The division of an epoch's sum by R forgotten, but in the noise."""
+    if state.left > 1 and pulled(state, arm, state.cycles * cut(state, gain), mean_noise(state, rng)):
+        begin(state)
 
 
-def scaled_report(state: Record, gain: float, rng: Draws) -> float:
-    """Noise of FACTOR times the scale on a report."""
-    report: float = cut(state, gain) + FACTOR * 2.0 * state.bound / state.epsilon * rng.laplace
-    return report
-
-
-def scaled_nodes(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Nodes with noise of FACTOR times the scale."""
-    dp_robust_ucb_update(state, arm, gain, Draws(rng.uniform, FACTOR * rng.laplace))
+def uncut(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Gains that are not truncated, under the noise for those that are."""
+    if state.left > 1 and pulled(state, arm, gain, mean_noise(state, rng)):
+        begin(state)
 
 
 def redrawn(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """Fresh noise for every sum that is asked for, in place of that of its nodes."""
     state.noise[:] = 0.0
-    dp_robust_ucb_update(state, arm, gain, rng)
+    right_update(state, arm, gain, rng)
+
+
+def right_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Stands for the algorithm's own step until its mutant is compiled."""
+    raise NotImplementedError
 
 
 def base_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
@@ -165,6 +162,7 @@ class Mutant:
         names["FACTOR"] = self.factor
         module = import_module(modules[0])
         plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)} | {self.step: self.broken}
+        names["right_update"] = compile_step(module.update, **names)
         if "released" in plain:  # `update` calls it
             names["released"] = compile_step(plain["released"], **names)
         return {name: compile_step(step, **names) for name, step in plain.items()}
@@ -188,12 +186,14 @@ CORRECT: dict[str, Callable[[], Algorithm]] = {
     "dp_exp3_lap": lambda: make("dp_exp3_lap", epsilon=1.0),
     "exp3": lambda: make("exp3"),
     "exp3_tau": lambda: make("exp3_tau"),
+    "adap_ucb": lambda: make("adap_ucb", epsilon=1.0),
     "dp_robust_se": lambda: make("dp_robust_se", epsilon=1.0),
     "dp_robust_ucb": lambda: make("dp_robust_ucb", epsilon=1.0),
     "dp_se": lambda: make("dp_se", epsilon=1.0),
     "dp_ucb": lambda: make("dp_ucb", epsilon=1.0, bonus="azize"),
     "ldp_robust_se": lambda: make("ldp_robust_se", epsilon=1.0),
     "ldp_robust_ucb": lambda: make("ldp_robust_ucb", epsilon=1.0),
+    "ldp_ucb": lambda: make("ldp_ucb", epsilon=1.0),
 }
 
 MUTANTS = (
@@ -209,10 +209,16 @@ MUTANTS = (
     Mutant("floor missing", "exp3", "choose", no_floor),
     Mutant("losses for gains", "exp3", "update", losses),
     Mutant("sum for mean", "exp3_tau", "update", sum_of_block),
-    Mutant("B for 2B on a mean", "dp_robust_se", "released", scaled_mean_noise, 0.5),
-    Mutant("mean not divided by R", "dp_robust_se", "released", sum_for_mean),
-    Mutant("B for 2B on a report", "ldp_robust_se", "released", scaled_report, 0.5),
-    Mutant("B for 2B in a tree", "dp_robust_ucb", "update", scaled_nodes, 0.5),
-    Mutant("log for levels in a tree", "dp_robust_ucb", "update", scaled_nodes, math.log(ITEMS) / depth(ITEMS)),
+    Mutant("B for 2B on a mean", "dp_robust_se", "update", scaled, 0.5),
+    Mutant("no noise on a mean", "dp_robust_se", "update", scaled, 0.0),
+    Mutant("mean not divided by R", "dp_robust_se", "update", sum_for_mean),
+    Mutant("gains not truncated", "dp_robust_se", "update", uncut),
+    Mutant("noise scale x 0.5", "dp_se", "update", scaled, 0.5),
+    Mutant("noise scale x 0.5", "adap_ucb", "update", scaled, 0.5),
+    Mutant("B for 2B on a report", "ldp_robust_se", "update", scaled, 0.5),
+    Mutant("report not used", "ldp_robust_se", "update", scaled, 0.0),
+    Mutant("B for 2B on a report", "ldp_robust_ucb", "update", scaled, 0.5),
+    Mutant("B for 2B in a tree", "dp_robust_ucb", "update", scaled, 0.5),
+    Mutant("log for levels in a tree", "dp_robust_ucb", "update", scaled, math.log(ITEMS) / depth(ITEMS)),
     Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", redrawn),
 )

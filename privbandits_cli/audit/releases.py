@@ -1,6 +1,7 @@
-"""Audit of a release: noisy gains, in one run with every round a canary, or noisy means, each with one canary gain."""
+"""Audits of noisy numbers: gains and reports, in one run with every round a canary, and means, with one canary each."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from privbandits_cli.streams import stream
 
 Watch = Callable[..., None]
 
+FEWEST = 1024  # numbers to judge, as the least budget
+
 
 def watch_gains(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
     """Play rounds in which the gain is one end of the canary's range; `seen` is its release, the range made [0, 1].
@@ -40,18 +43,42 @@ def watch_gains(states: Records, coins: Floats, uniform: Floats, laplace: Floats
         update(states[0], arm, gain, rng)
 
 
-def watch_means(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
-    """Release the mean that the canary completes again and again; `seen` as a share of what the canary may move it."""
-    low, high = canary(states[0])
+def watch_reports(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
+    """Play such rounds; `seen` is what the sum of the arm's reports gains by it, from 0 to 1 without noise.
+
+    NaN where nothing is kept of a gain.
+    """
     none = Draws(0.0, 0.0)
-    states[1] = states[0]
-    least = released(states[1], low, none)
-    states[1] = states[0]
-    most = released(states[1], high, none)
     for t in range(len(coins)):
+        rng = Draws(uniform[t], laplace[t])
+        arm = choose(states[0], rng)
+        low, high = canary(states[0])
         states[1] = states[0]
-        noisy = released(states[1], high if coins[t] > 0 else low, Draws(uniform[t], laplace[t]))
-        seen[t] = (noisy - least) / (most - least)
+        update(states[1], arm, low, none)
+        least = states[1].sums[arm]
+        states[1] = states[0]
+        update(states[1], arm, high, none)
+        most = states[1].sums[arm]
+        update(states[0], arm, high if coins[t] > 0 else low, rng)
+        seen[t] = (states[0].sums[arm] - least) / (most - least) if most != least else np.nan
+
+
+def watch_means(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
+    """Play one such round, which completes a mean, again and again; `seen` is the mean, as with reports."""
+    none = Draws(0.0, 0.0)
+    low, high = canary(states[0])
+    for t in range(len(coins)):
+        rng = Draws(uniform[t], laplace[t])
+        states[1] = states[0]
+        arm = choose(states[1], rng)
+        update(states[1], arm, low, none)
+        least = states[1].means[arm]
+        states[1] = states[0]
+        update(states[1], arm, high, none)
+        most = states[1].means[arm]
+        states[1] = states[0]
+        update(states[1], arm, high if coins[t] > 0 else low, rng)
+        seen[t] = (states[1].means[arm] - least) / (most - least) if most != least else np.nan
 
 
 def audit_release(
@@ -66,12 +93,43 @@ def audit_release(
     return judge(seen, coins, epsilon, "gain", alpha, test)
 
 
-def audit_mean(bound: Steps, state: Records, epsilon: float, alpha: float, budget: int, seed: int, test: Test) -> Audit:
-    """The last gain of an arm's first epoch is the canary, after gains of 0; then the noisy mean is looked at."""
-    prefix = state.copy()
-    prefix["cycle"] = prefix["cycles"] - 1
-    coins, seen = _watch(watch_means, bound, prefix, budget, seed)
-    return judge(seen, coins, epsilon, "mean", alpha, test)
+def audit_kept(
+    bound: Steps,
+    state: Records,
+    tap: Literal["report", "mean"],
+    epsilon: float,
+    alpha: float,
+    budget: int,
+    seed: int,
+    test: Test,
+) -> Audit:
+    """Whether what `update` keeps of a canary tells more of it than ε: of every round, or of the one state given."""
+    coins, seen = _watch(watch_reports if tap == "report" else watch_means, bound, state, budget, seed)
+    moved = ~np.isnan(seen)  # as soon as one arm is left, an elimination keeps nothing
+    if moved.sum() < FEWEST:
+        return Audit("NOT AUDITABLE", f"ε = {epsilon:.4g}", f"only {moved.sum()} gains move a {tap}", budget)
+    return judge(seen[moved], coins[moved], epsilon, tap, alpha, test)
+
+
+def completing(state: Records) -> Records:
+    """The first state, or where epochs are longer than a round that before an epoch's last gain, after gains of 0."""
+    last = state.copy()
+    if "cycle" in (state.dtype.names or ()):
+        last["cycle"] = last["cycles"] - 1
+    return last
+
+
+def reaches_further(bound: Steps, state: Records, field: str) -> bool:
+    """Whether a gain beyond the canary's range moves what is kept in this field further than the range does."""
+    low, high = bound["canary"](state[0])
+    kept, none = [], Draws(0.0, 0.0)
+    for gain in (low, high, 1000 * low - high, 1000 * high - low):
+        fork = state.copy()
+        arm = bound["choose"](fork[0], none)
+        bound["update"](fork[0], arm, gain, none)
+        kept.append(float(fork[0][field][arm]))
+    slack = 1e-9 * (max(kept[:2]) - min(kept[:2]))
+    return min(kept) < min(kept[:2]) - slack or max(kept) > max(kept[:2]) + slack
 
 
 def _watch(template: Watch, bound: Steps, state: Records, budget: int, seed: int) -> tuple[Floats, Floats]:

@@ -48,7 +48,7 @@ def released(state: Record, gain: float, rng: Draws) -> float:
 
 
 def canary(state: Record) -> tuple[float, float]:
-    """The ends of the range of gains that a release must hide, unless the algorithm's file says otherwise."""
+    """The ends of the range of gains that noise must hide, unless the algorithm's file says otherwise."""
     return 0.0, 1.0
 
 

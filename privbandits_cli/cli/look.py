@@ -24,7 +24,7 @@ def plot(
     path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
     formats: Annotated[str, typer.Option("--format", help="Which files to write.")] = "pdf,png,svg",
     log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; written as NAME-log.")] = False,
-    bounds: Annotated[bool, typer.Option("--bounds", help="Each theorem's regret bound; as NAME-bounds.")] = False,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Regret bounds, upper and lower; as NAME-bounds.")] = False,
 ) -> None:
     """Redraw figures from the CSVs alone.
 

@@ -43,7 +43,7 @@ class Plot(_Section):
 
     bars: int = Field(12, ge=0, description="rounds at which error bars are drawn")
     log: bool = Field(False, description="logarithmic axes")
-    bounds: bool = Field(False, description="overlay each theorem's regret bound")
+    bounds: bool = Field(False, description="overlay each theorem's regret bound, and lower bounds")
     against: str = Field("", description="draw the regret at the horizon against this swept parameter, not over rounds")
     worst: str = Field("", description="of the values of this swept parameter, draw the one with the largest regret")
     slopes: bool = Field(False, description="fit the slope of log mean regret over the logarithm of `against`")

@@ -12,7 +12,7 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.jit import Records
 
 Floats = NDArray[np.float64]
-Tap = Literal["arms", "release", "mean", "tree"]
+Tap = Literal["arms", "release", "report", "mean", "tree"]
 
 
 class Setting(NamedTuple):
@@ -87,6 +87,7 @@ class Algorithm(Parameters):
 
     game: ClassVar[str] = "bandit"
     private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
+    local: ClassVar[bool] = False  # each report is private by itself, whoever collects them
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
 
     def tuned(self, setting: Setting) -> Self:
@@ -128,9 +129,10 @@ class Algorithm(Parameters):
     def tap(self) -> Tap | None:
         """What an audit watches: what the proof privatises. None: there is no claim to refute.
 
-        `arms`: the arms played, of EXP3 or blocks of it; `release`: of every gain, and `mean`: of an epoch's last,
-        `released(state, gain, rng)` of the file; `tree`: all noisy sums. `canary(state)` of the file has the ends of
-        the range in which a gain counts, if they are not 0 and 1.
+        `arms`: the arms played, of EXP3 or blocks of it; `release`: `released(state, gain, rng)` of the file. The
+        others watch what `update` keeps of the arm played, by which alone its gains may act: `report`, what a round
+        adds to `state.sums`; `mean`, an epoch's in `state.means`; `tree`, all sums, `state.means` times the plays.
+        `canary(state)` of the file has the ends of the range in which a gain counts, if they are not 0 and 1.
         """
         return None
 
