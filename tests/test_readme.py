@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT, match
 from typer.testing import CliRunner
 
+from privbandits_cli import registry
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.games.bandit import Setting, composition, play, steps
@@ -64,7 +65,19 @@ def test_the_table_of_the_readme_is_the_committed_csv():
         assert f"| {label} | {cells} |" in README
 
 
-@pytest.mark.parametrize(("name", "trials"), [("fig1", 10_800), ("fig1_equal_privacy", 10_800), ("frontier", 16_800)])
+@pytest.mark.parametrize(
+    ("name", "trials"),
+    [
+        ("fig1", 10_800),
+        ("fig1_equal_privacy", 10_800),
+        ("frontier", 16_800),
+        ("bounded_private", 1_680),
+        ("heavy_central", 1_320),
+        ("heavy_local", 1_320),
+        ("heavy_scaling", 19_040),
+        ("heavy_very", 720),
+    ],
+)
 def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     import hashlib
 
@@ -74,6 +87,13 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     for table in ("summary.csv", "final.csv"):
         assert made["sha256"][table] == hashlib.sha256((folder / table).read_bytes()).hexdigest()
     assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / f"{name}.yaml").resolved()))
+
+
+def test_the_benchmark_knows_every_player():
+    with (ROOT / "results" / "bench.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["name"]: float(row["ratio"]) for row in csv.DictReader(file)}
+    assert {*registry.names("algorithms"), *registry.names("adversaries")} <= rows.keys()
+    assert all(0 < ratio < 1000 for ratio in rows.values())
 
 
 def test_the_papers_claims_hold_in_the_committed_figure():
