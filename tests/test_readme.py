@@ -72,6 +72,7 @@ def test_the_table_of_the_readme_is_the_committed_csv():
         ("fig1_equal_privacy", 10_800),
         ("frontier", 16_800),
         ("bounded_private", 1_680),
+        ("bounded_without_nu", 600),
         ("heavy_central", 1_320),
         ("heavy_local", 1_320),
         ("heavy_scaling", 19_040),
