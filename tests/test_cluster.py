@@ -300,7 +300,7 @@ def test_workers_that_all_die_end_the_run(config, tmp_path, cluster, monkeypatch
 
     worker = cluster.worker("--no-nanny")
     cluster.ready()
-    monkeypatch.setattr(module, "PATIENCE", 2.0)
+    monkeypatch.setattr(module, "PATIENCE", 6.0)
     real = module._next
 
     def next_(client, done):
@@ -310,7 +310,7 @@ def test_workers_that_all_die_end_the_run(config, tmp_path, cluster, monkeypatch
     monkeypatch.setattr(module, "_next", next_)
     words = ["run", str(config), "--results", str(tmp_path), "--engine", "dask", "--scheduler", cluster.address]
     found = CliRunner().invoke(app, words)
-    assert found.exit_code == 1 and "all workers were lost, and none came in 2 s" in found.stderr
+    assert found.exit_code == 1 and "all workers were lost, and none came in 6 s" in found.stderr
     assert "the same command goes on from there" in found.stderr
 
 

@@ -167,7 +167,7 @@ def slurm(tmp_path, monkeypatch):
     here = os.path.dirname(sys.executable)
     for name, text in {
         "sbatch": SBATCH.format(python=sys.executable),
-        "srun": '#!/bin/sh\nexec "$@"\n',
+        "srun": '#!/bin/sh\ncase "$1" in --cpus-per-task=*) shift ;; esac\nexec "$@"\n',
         "hostname": "#!/bin/sh\necho 127.0.0.1\n",
     }.items():
         (tools / name).write_text(text)

@@ -44,7 +44,8 @@ trap 'kill $(jobs -p) 2> /dev/null' EXIT
 port=$((20000 + SLURM_JOB_ID % 20000))
 address="tcp://$(hostname):$port"
 dask scheduler --port "$port" --no-dashboard &
-srun --cpus-per-task="$cpus" dask worker "$address" --nthreads "$cpus" --nworkers 1 --memory-limit 0 \
+srun --cpus-per-task="$cpus" \
+    dask worker "$address" --nthreads "$cpus" --nworkers 1 --memory-limit 0 \
     --no-dashboard --death-timeout 120 &
 privbandits run @WORDS@ \
     --engine dask --scheduler "$address"
