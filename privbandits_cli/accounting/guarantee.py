@@ -1,5 +1,6 @@
 """Statements about an algorithm's privacy, and which of them leads."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -39,6 +40,18 @@ class Guarantee:
         """As in a legend: `ε = 243.3`, or `ε = 25.72, δ = 1.5e-11`."""
         epsilon = "∞" if self.epsilon == float("inf") else f"{self.epsilon:.4g}"
         return f"ε = {epsilon}" + (f", δ = {self.delta:.2g}" if self.delta else "")
+
+
+def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> list[Guarantee]:
+    """Laplace noise of scale 1/epsilon of what one gain may move: proved by `source`, and tight but for delta.
+
+    From below, the test of the sign of one `what`: Laplace noise has δ(ε') = 1 - e^((ε' - ε)/2).
+    """
+    seen = max(0.0, epsilon + 2 * math.log1p(-delta))
+    return [
+        Guarantee(epsilon, 0.0, source, "proved", view=view),
+        Guarantee(seen, delta, f"attack: the sign of one {what}", "exact", lower=True, view=view),
+    ]
 
 
 def leading(bounds: Iterable[Guarantee]) -> Guarantee | None:

@@ -7,8 +7,6 @@ Each arm's first episode has one round. A gain enters one mean, so that is ε-DP
 The paper writes N/2 for m, N the plays so far; for an arm played once m is 1 here, its one gain's sensitivity.
 """
 
-from typing import Any, Self
-
 import numpy as np
 from pydantic import Field
 
@@ -56,10 +54,6 @@ class Parameters(bandit.Algorithm):
 
     def tap(self) -> Tap | None:
         return "mean"
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, **given)}
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["An audit watches the mean of an arm's first episode, of one gain, and of no longer one."]

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record, unbound
@@ -75,13 +75,8 @@ class Parameters(bandit.Algorithm):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Theorem 3.2, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
-        epsilon = self._epsilon() * sensitivity
-        seen = max(0.0, epsilon + 2 * math.log1p(-delta))
-        view = "all noisy gains, and so all arms played"
-        return [
-            Guarantee(epsilon, 0.0, "Theorem 3.2: each gain seen once, under fresh noise", "proved", view=view),
-            Guarantee(seen, delta, "attack: the sign of one noisy gain", "exact", lower=True, view=view),
-        ]
+        source, view = "Theorem 3.2: each gain seen once, under fresh noise", "all noisy gains, and so all arms played"
+        return noised(self._epsilon() * sensitivity, delta, source, "noisy gain", view)
 
     def mechanism(self) -> str:
         return f"Laplace noise of scale {1 / self._epsilon():.4g}"

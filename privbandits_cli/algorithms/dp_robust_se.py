@@ -5,12 +5,9 @@ As `robust_se` with L/ε in place of L, and Lap(2B/(Rε)) on each arm's mean: R 
 A gain is in one epoch of one arm, so that is ε-DP (Theorem 3).
 """
 
-from typing import Any, Self
-
-import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
 from privbandits_cli.games.bandit import Draws, Setting, Tap
 from privbandits_cli.jit import Record, Records
@@ -34,22 +31,14 @@ class Parameters(Eliminating):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Theorem 3; below, the test of the sign of one noisy mean."""
-        view = "all noisy means, and so all arms played"
-        seen = max(0.0, self.epsilon + 2 * np.log1p(-delta))
-        return [
-            Guarantee(self.epsilon, 0.0, "Theorem 3: a gain is in one noisy mean", "proved", view=view),
-            Guarantee(seen, delta, "attack: the sign of one noisy mean", "exact", lower=True, view=view),
-        ]
+        source, view = "Theorem 3: a gain is in one noisy mean", "all noisy means, and so all arms played"
+        return noised(self.epsilon, delta, source, "noisy mean", view)
 
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each epoch"
 
     def tap(self) -> Tap | None:
         return "mean"
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, **given)}
 
 
 def noise(state: Record, rng: Draws) -> float:

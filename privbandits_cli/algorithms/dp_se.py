@@ -6,12 +6,12 @@ more than 2h + 2c below the largest, h = √(ln(8 |S| e²/β) / (2R)), c = ln(4 
 A gain is in one epoch of one arm, so that is ε-DP.
 """
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import choose, probabilities, pulled
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Setting, Tap
@@ -55,22 +55,14 @@ class Parameters(bandit.Algorithm):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Disjoint epochs and arms, each mean noised once; below, the test of the sign of one noisy mean."""
-        epsilon, view = self.epsilon * sensitivity, "all noisy means, and so all arms played"
-        seen = max(0.0, epsilon + 2 * np.log1p(-delta))
-        return [
-            Guarantee(epsilon, 0.0, "a gain is in one noisy mean", "proved", view=view),
-            Guarantee(seen, delta, "attack: the sign of one noisy mean", "exact", lower=True, view=view),
-        ]
+        source, view = "a gain is in one noisy mean", "all noisy means, and so all arms played"
+        return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view)
 
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each epoch"
 
     def tap(self) -> Tap | None:
         return "mean"
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, **given)}
 
 
 def begin(state: Record) -> None:

@@ -12,7 +12,7 @@ Each arm once, then the largest Ŝ/n + bonus. By `bonus`:
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -107,10 +107,6 @@ class Parameters(bandit.Algorithm):
 
     def tap(self) -> Tap | None:
         return None if self.hybrid else "tree"
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, **given)}
 
     def caveats(self, setting: Setting) -> list[str]:
         if self.bonus == "without_nu":

@@ -7,12 +7,11 @@ The paper prints R for √R in err: arms would then be dropped at a fraction of 
 (`err: printed`). `epochs: 2` has D = 2^-τ.
 """
 
-from typing import Any, Literal, Self
+from typing import Literal
 
-import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
 from privbandits_cli.games.bandit import Draws, Setting, Tap
 from privbandits_cli.jit import Record, Records
@@ -42,22 +41,17 @@ class Parameters(Eliminating):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Theorem 6; below, the test of the sign of one report."""
-        seen = max(0.0, self.epsilon + 2 * np.log1p(-delta))
-        view = "each report, by itself: the privacy is local"
-        return [
-            Guarantee(self.epsilon, 0.0, "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]", "proved", view=view),
-            Guarantee(seen, delta, "attack: the sign of one report", "exact", lower=True, view=view),
-        ]
+        source, view = (
+            "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]",
+            "each report, by itself: the privacy is local",
+        )
+        return noised(self.epsilon, delta, source, "report", view)
 
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
 
     def tap(self) -> Tap | None:
         return "report"
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, **given)}
 
     def caveats(self, setting: Setting) -> list[str]:
         found = super().caveats(setting)

@@ -9,12 +9,11 @@ T^(1/(1+v)) that Tao et al. 2022 print in Theorem 7 lies below the lower bound.
 """
 
 import math
-from typing import Any, Self
 
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.ldp_ucb import behind
 from privbandits_cli.algorithms.robust_ucb import leader, optimist, power
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
@@ -51,22 +50,14 @@ class Parameters(Robust):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Laplace noise on a number in [-B, B], whatever the gain; below, the test of the sign of one report."""
-        seen = max(0.0, self.epsilon + 2 * math.log1p(-delta))
-        view = "each report, by itself: the privacy is local"
-        return [
-            Guarantee(self.epsilon, 0.0, "Laplace noise of scale 2B/ε on a gain cut to [-B, B]", "proved", view=view),
-            Guarantee(seen, delta, "attack: the sign of one report", "exact", lower=True, view=view),
-        ]
+        source = "Laplace noise of scale 2B/ε on a gain cut to [-B, B]"
+        return noised(self.epsilon, delta, source, "report", "each report, by itself: the privacy is local")
 
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
 
     def tap(self) -> Tap | None:
         return "report"
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, **given)}
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

@@ -7,7 +7,7 @@
 """
 
 import math
-from typing import Any, Literal, Self
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -69,10 +69,6 @@ class Parameters(bandit.Algorithm):
 
     def tap(self) -> Tap | None:
         return "report" if self.report == "laplace" else None
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, **given)}
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["The auditor knows releases under Laplace noise only."] if self.report == "bernoulli" else []

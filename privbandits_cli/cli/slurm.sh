@@ -12,8 +12,6 @@ memory=2G        # for each cpu
 time=02:00:00
 options=()       # of sbatch, further: (--partition=cpu --account=mine)
 
-# compiled kernels, on each node's own disk
-export NUMBA_CACHE_DIR="${NUMBA_CACHE_DIR:-/tmp/privbandits-numba-$(id -u)}"
 export tasks cpus
 
 submit() {

@@ -143,7 +143,8 @@ class Algorithm(Parameters):
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         """Parameters (not yet tuned) that reach epsilon at delta: `certified` by proof, `paper` as printed."""
-        return {}
+        known = "epsilon" in cls.model_fields
+        return {"certified": cls.model_validate({"epsilon": epsilon, **given})} if known else {}
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Bound on the expected regret after `rounds` rounds, or None where no theorem speaks.
