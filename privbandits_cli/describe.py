@@ -12,13 +12,14 @@ from pydantic_core import PydanticUndefined
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.faults import suggestion
-from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
 
 # What `show` puts where a parameter has no default.
 EXAMPLE: dict[str, Callable[[], Any]] = {
     "base": lambda: registry.find("algorithms", "exp3")(),
     "epsilon": lambda: 1.0,
+    "gap": lambda: 0.1,
 }
 
 

@@ -6,7 +6,7 @@ from privbandits_cli.audit.auditor import audit
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.audit.verdict import Audit, Test
 from privbandits_cli.experiment.config import Experiment
-from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.players import Setting
 from privbandits_cli.ledger import titled_algorithms
 
 

@@ -9,7 +9,7 @@ from privbandits_cli import registry
 from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.faults import suggestion
-from privbandits_cli.games.bandit import Algorithm, Setting, papers_delta
+from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:

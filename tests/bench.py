@@ -15,10 +15,10 @@ from statistics import median
 
 import numba
 import numpy as np
-from conftest import ROOT, foe, make, match
+from conftest import ROOT, foe, make, match, playing
 from numpy.random import SFC64, Generator
 
-from privbandits_cli import registry, terminal
+from privbandits_cli import terminal
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import BLOCK, LANES, SOURCES, play
 
@@ -96,16 +96,16 @@ def candidates():
     for kind, source in SOURCES.items():
         fill = source(Generator(SFC64(2)))
         yield f"{kind} numbers", ("random numbers", lambda fill=fill: [fill(out) for _ in range(8)], 8 * BLOCK, None)
-    for name in registry.names("adversaries"):
+    for name in playing("adversaries"):
         yield name, game("adversaries", foe(name), [])
     for k in TABLES:
         yield f"(no algorithm), {k} arms", game("algorithms", Prepared(), [], k)
-    for name in registry.names("algorithms"):
+    for name in playing("algorithms"):
         yield name, game("algorithms", Prepared(), [make(name)])
     for k in (64, 1024):
         yield f"exp3, {k} arms", game("algorithms", Prepared(), [make("exp3")], k)
     yield "(no algorithm), heavy tails", game("heavy tails", Tails(), [], 5)
-    for name in registry.names("algorithms"):
+    for name in playing("algorithms"):
         if not make(name).bounded:
             yield f"{name}, heavy tails", game("heavy tails", Tails(), [make(name)], 5)
 

@@ -26,6 +26,11 @@ NEEDED = {
 }
 
 
+def playing(kind, game="bandit"):
+    """The names of those that play a game."""
+    return [name for name, model in registry.every(kind) if model.game == game]
+
+
 def make(name, **parameters):
     """An algorithm by name, not tuned."""
     return registry.find("algorithms", name)(**(NEEDED.get(name, dict)() | parameters))
@@ -33,7 +38,7 @@ def make(name, **parameters):
 
 def foe(name, **parameters):
     """An adversary by name."""
-    return registry.find("adversaries", name)(**parameters)
+    return registry.find("adversaries", name)(**({"gap": {"gap": 0.1}}.get(name, {}) | parameters))
 
 
 def fit(algorithm, adversary):

@@ -4,16 +4,15 @@ import math
 
 import numpy as np
 import pytest
-from conftest import foe
+from conftest import foe, playing
 from naive import bernoulli, gain_table, walk
 from scipy import stats
 
-from privbandits_cli import registry
 from privbandits_cli.adversaries import stochastic
 from privbandits_cli.games.bandit import Setting, blocks
 from privbandits_cli.streams import stream
 
-NAMES = registry.names("adversaries")
+NAMES = playing("adversaries")
 
 
 def table(name, horizon=2000, n_arms=4, trial=0, seed=1, **parameters):

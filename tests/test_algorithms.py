@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from conftest import fit, foe, make, match
+from conftest import fit, foe, make, match, playing
 from naive import regrets, tsallis_by_bisection
 from scipy import stats
 
@@ -14,8 +14,8 @@ from privbandits_cli.algorithms.exp3_tau import theorem_3_5
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
 
-ALGORITHMS = registry.names("algorithms")
-ADVERSARIES = registry.names("adversaries")
+ALGORITHMS = playing("algorithms")
+ADVERSARIES = playing("adversaries")
 AS_PRINTED = {"dp_robust_ucb": {"constants": 1.0}}
 MATCHES = [(name, other) for name in ALGORITHMS for other in ADVERSARIES if fit(make(name), foe(other))]
 SETTING = Setting(1000, 4)

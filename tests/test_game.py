@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from conftest import fit, foe, make, match
+from conftest import fit, foe, make, match, playing
 from naive import gain_table
 
-from privbandits_cli import registry
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, play
 from privbandits_cli.jit import bind, compile_step, record
@@ -13,7 +12,7 @@ from privbandits_cli.jit import bind, compile_step, record
 
 def everyone(adversary):
     """Every algorithm that may meet this adversary."""
-    return [algorithm for name in registry.names("algorithms") if fit(algorithm := make(name), adversary)]
+    return [algorithm for name in playing("algorithms") if fit(algorithm := make(name), adversary)]
 
 
 def follow(state, rng):
@@ -97,7 +96,7 @@ def test_regret_is_against_the_best_arm_up_to_each_checkpoint():
     np.testing.assert_allclose(play(game, [0])[0, 0], (best - own)[[0, 1, 2, 11]], atol=1e-12)
 
 
-@pytest.mark.parametrize("adversary", registry.names("adversaries"))
+@pytest.mark.parametrize("adversary", playing("adversaries"))
 def test_blocks_lanes_company_and_order_change_no_number(adversary):
     game = match(foe(adversary), everyone(foe(adversary)), 700, checkpoints=[1, 7, 350, 700])
     whole = play(game, range(6))

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -17,7 +18,10 @@ from privbandits_cli import registry
 from privbandits_cli.analysis import sweeps
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
-from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
+from privbandits_cli.experiment.keys import Keys
+from privbandits_cli.experiment.settings import settings
+from privbandits_cli.games import arms
+from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.games.rates import Rate, rates
 
 Floats = NDArray[np.float64]
@@ -29,6 +33,11 @@ BARS = {
     "bootstrap": "95 % bootstrap interval of the mean",
 }
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
+
+
+GAME = ("game", "arms", "set", "dimension", "feedback")  # the keys of a config that say what theory speaks of
+UNNAMED = {"experiment": "unnamed", "trials": 1, "adversary": None, "algorithms": None}
+Game = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -88,14 +97,14 @@ def read(folder: Path, bounds: bool = False) -> Table:
     panels: dict[str, list[Curve]] = {}
     for curve in curves:
         panels.setdefault(sweeps.panel(curve[0], folded), []).append(curve)
-    arms = config.get("arms", 4) if bounds or plot.get("bounds", False) else None
+    game = {key: config[key] for key in GAME if key in config} if bounds or plot.get("bounds", False) else None
     if against:
         slopes = plot.get("slopes", False)
         lines = {
-            title: _swept_lines(found, against, worst, swept, bars, slopes, arms) for title, found in panels.items()
+            title: _swept_lines(found, against, worst, swept, bars, slopes, game) for title, found in panels.items()
         }
     else:
-        lines = {title: [_line(curve, "round", bars, arms) for curve in found] for title, found in panels.items()}
+        lines = {title: [_line(curve, "round", bars, game) for curve in found] for title, found in panels.items()}
     return Table(
         title=config.get("title", ""),
         panels=lines,
@@ -117,7 +126,7 @@ def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
 
 
 def _swept_lines(
-    curves: list[Curve], against: str, worst: str, swept: Sequence[str], bars: str, slopes: bool, arms: int | None
+    curves: list[Curve], against: str, worst: str, swept: Sequence[str], bars: str, slopes: bool, game: Game | None
 ) -> list[Line]:
     """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
     folded = {against, worst} - {""}
@@ -132,8 +141,8 @@ def _swept_lines(
             none = np.zeros(2)
             level = np.repeat(line.regret[:1], 2)
             line = replace(line, x=np.array([min(values), max(values)]), regret=level, below=none, above=none)
-        elif arms is not None:
-            line = _with_theory(line, rows, arms)
+        elif game is not None:
+            line = _with_theory(line, rows, game)
         if slopes and rows[0][against] and len(rows) > 1:
             line = _with_slope(line, rows)
         lines.append(line)
@@ -149,9 +158,9 @@ def _with_slope(line: Line, rows: Curve) -> Line:
     return replace(line, slope=(slope, error), label=f"{line.label}: slope {slope:.3f} ± {1.96 * error:.3f}")
 
 
-def _with_theory(line: Line, rows: Curve, arms: int) -> Line:
+def _with_theory(line: Line, rows: Curve, game: Game) -> Line:
     """The line with what is stated of each of its points, where that is stated of all of them."""
-    points = [_theory(row, np.array([float(row["round"])]), arms) for row in rows]
+    points = [_theory(row, np.array([float(row["round"])]), game) for row in rows]
     bounds = [bound for bound, _ in points if bound is not None]
     named = [{rate.name: rate.regret for rate in found} for _, found in points]
     common = [name for name in named[0] if all(name in other for other in named)]
@@ -162,8 +171,8 @@ def _with_theory(line: Line, rows: Curve, arms: int) -> Line:
     )
 
 
-def _line(rows: Curve, x: str, bars: str, arms: int | None) -> Line:
-    """One line from its rows; with the number of arms, what theory says of it, too."""
+def _line(rows: Curve, x: str, bars: str, game: Game | None) -> Line:
+    """One line from its rows; with the keys of its game, what theory says of it, too."""
 
     def column(name: str) -> Floats:
         return np.array([float(row[name] or "nan") for row in rows])
@@ -175,7 +184,7 @@ def _line(rows: Curve, x: str, bars: str, arms: int | None) -> Line:
         "quantiles": lambda: (regret - column("q05"), column("q95") - regret),
         "bootstrap": lambda: (regret - column("boot_low"), column("boot_high") - regret),
     }[bars]()
-    bound, stated = (None, ()) if arms is None else _theory(rows[0], column(x), arms)
+    bound, stated = (None, ()) if game is None else _theory(rows[0], column(x), game)
     return Line(
         algorithm=rows[0]["algorithm"],
         label=rows[0]["label"],
@@ -189,7 +198,7 @@ def _line(rows: Curve, x: str, bars: str, arms: int | None) -> Line:
     )
 
 
-def _theory(row: Row, rounds: Floats, arms: int) -> tuple[Floats | None, tuple[Rate, ...]]:
+def _theory(row: Row, rounds: Floats, game: Game) -> tuple[Floats | None, tuple[Rate, ...]]:
     """The algorithm's regret bound against the adversary's memory, where a theorem speaks, and rates of its problem."""
     parameters = json.loads(row["parameters"])
     parameters["adversary"].pop("label", None)
@@ -197,7 +206,11 @@ def _theory(row: Row, rounds: Floats, arms: int) -> tuple[Floats | None, tuple[R
     opponent = registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
     algorithm = registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
-    setting = opponent.told(Setting(float(rounds[-1]), arms))
+    swept = {"dimension": int(row["dimension"])} if row.get("dimension") else {}
+    keys = Keys.model_validate(UNNAMED | game | swept | {"horizon": max(1, int(rounds[-1]))})
+    setting = opponent.told(settings(keys)[0])
+    if not isinstance(opponent, arms.Adversary):
+        return algorithm.regret_bound(rounds, setting), ()
     bound = algorithm.regret_bound(rounds, setting, memory=opponent.reaction()[0])
     means, promised = opponent.mean_gains(setting), algorithm.guarantee(setting)
     if means is None or not algorithm.promises() or promised is None or promised.delta > 0:

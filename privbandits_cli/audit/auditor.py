@@ -21,7 +21,9 @@ from privbandits_cli.audit.forks import audit_arms
 from privbandits_cli.audit.releases import audit_kept, audit_release, completing, reaches_further
 from privbandits_cli.audit.trees import ITEMS, audit_tree
 from privbandits_cli.audit.verdict import Audit, Steps, Test, canary
-from privbandits_cli.games.bandit import Algorithm, Setting, composition, steps
+from privbandits_cli.games import arms
+from privbandits_cli.games.players import Algorithm, Setting
+from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.jit import Records, compile_step
 
 KEPT = {"report": "sums", "mean": "means", "tree": "means"}  # what `update` keeps, by which a gain acts
@@ -68,6 +70,6 @@ def audit(
         return audit_kept(bound, state, tap, promised.epsilon, alpha, budget, seed, test)
     if tap == "tree":
         return audit_tree(bound, state, promised.epsilon, alpha, budget, seed, test)
-    if tap == "arms":
+    if tap == "arms" and isinstance(algorithm, arms.Algorithm):
         return audit_arms(algorithm, setting, bound, state, alpha, max(64, budget // ROUNDS_A_FORK), seed, test)
     return Audit("NOT AUDITABLE", str(promised), f"no tap is declared ({promised.source})", 0)

@@ -13,7 +13,8 @@ from privbandits_cli.algorithms.robust_se import begin, cut, pulled
 from privbandits_cli.audit.auditor import audit, watched
 from privbandits_cli.audit.trees import ITEMS
 from privbandits_cli.audit.verdict import Audit, Steps, Test
-from privbandits_cli.games.bandit import STEPS, Algorithm, Draws, Setting, composition, steps
+from privbandits_cli.games.bandit import Algorithm, Draws, Setting
+from privbandits_cli.games.steps import STEPS, composition, steps
 from privbandits_cli.jit import Record, Records, compile_step, record
 from privbandits_cli.mechanisms.tree import depth
 

@@ -19,7 +19,8 @@ from privbandits_cli.audit.verdict import (
     released,
     update,
 )
-from privbandits_cli.games.bandit import SOURCES, Draws, Floats
+from privbandits_cli.games.bandit import Draws, Floats
+from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.jit import Records
 from privbandits_cli.streams import stream
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.verdict import LEARN, SEEN, TESTS, Audit, Steps, Test, canary, choose, compiled, update
-from privbandits_cli.games.bandit import SOURCES, Draws, Floats
+from privbandits_cli.games.bandit import Draws, Floats
+from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.jit import Records
 from privbandits_cli.mechanisms.tree import depth
 from privbandits_cli.streams import stream

@@ -89,7 +89,7 @@ def show(
       privbandits show exp3 --horizon 100000 --arms 10
     """
     from privbandits_cli import describe
-    from privbandits_cli.games.bandit import Setting
+    from privbandits_cli.games.players import Setting
 
     try:
         facts = describe.facts(name, Setting(horizon, arms))

@@ -53,7 +53,7 @@ def tune(
     from pydantic import ValidationError
 
     from privbandits_cli import ledger, terminal
-    from privbandits_cli.games.bandit import Setting
+    from privbandits_cli.games.players import Setting
 
     check_level("--delta", delta)
     try:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Floats
+from privbandits_cli.games import bandit, linear
+from privbandits_cli.games.players import Floats
+
+GAMES = {"bandit": bandit, "linear": linear}
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def lost(chunk: Chunk, error: str) -> Played:
 
 
 def _checked(chunk: Chunk) -> Floats:
-    regrets = bandit.play(chunk.match, chunk.trials)
+    regrets: Floats = GAMES[chunk.match.game].play(chunk.match, chunk.trials)
     if not np.isfinite(regrets).all():
         raise FloatingPointError("the regret is not a finite number")
     return regrets

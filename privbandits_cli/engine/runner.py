@@ -16,9 +16,9 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from privbandits_cli.engine import Engine, EngineError
-from privbandits_cli.engine.play import Played, lost, play_chunk
+from privbandits_cli.engine.play import GAMES, Played, lost, play_chunk
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.games import bandit
+from privbandits_cli.games.steps import composition
 
 BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
 # When a run is stopped early, what joblib calls unused is simply not finished: the next run plays it.
@@ -39,13 +39,13 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
     seen: set[object] = set()
     for chunk in chunks:
         for algorithm in chunk.match.algorithms:
-            kind = (chunk.match.adversary.name, bandit.composition(algorithm))
+            kind = (chunk.match.adversary.name, chunk.match.setting.n_arms, composition(algorithm))
             if kind not in seen:
                 seen.add(kind)
                 with wait():
                     pass
                 with suppress(Exception):
-                    bandit.warm(chunk.match._replace(algorithms=(algorithm,)))
+                    GAMES[chunk.match.game].warm(chunk.match._replace(algorithms=(algorithm,)))
 
 
 def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.engine.play import Played
 from privbandits_cli.experiment.plan import Curve, Plan
-from privbandits_cli.games.bandit import Floats
+from privbandits_cli.games.players import Floats
 from privbandits_cli.jit import source_hash
 
 Trials = NDArray[np.int64]

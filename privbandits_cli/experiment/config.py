@@ -3,97 +3,41 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from privbandits_cli import registry
+from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.document import Document, Fault, Loc, override, parse
 from privbandits_cli.experiment.faults import translated
+from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.meetings import Meeting, meetings
 from privbandits_cli.experiment.variants import Variant, variants
-from privbandits_cli.games.bandit import Setting
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Grid(_Section):
-    """So many rounds, evenly spaced on a linear or a logarithmic axis; the horizon is the last."""
-
-    count: int = Field(ge=1, le=100_000)
-    spacing: Literal["linear", "log"] = "linear"
-
-
-class Summary(_Section):
-    """What stands for the trials of a curve, and how its spread is shown."""
-
-    centre: Literal["median_of_means", "mean", "median"] = "median_of_means"
-    groups: int = Field(24, ge=1, description="a0, the groups of the median of means; divides the trials")
-    bars: Literal["gini", "sd", "quantiles", "bootstrap"] = Field(
-        "gini", description="gini: Gini's mean difference of the trials below and above the centre"
-    )
-
-
-class Plot(_Section):
-    """How the figure looks."""
-
-    bars: int = Field(12, ge=0, description="rounds at which error bars are drawn")
-    log: bool = Field(False, description="logarithmic axes")
-    bounds: bool = Field(False, description="overlay each theorem's regret bound, and lower bounds")
-    against: str = Field("", description="draw the regret at the horizon against this swept parameter, not over rounds")
-    worst: str = Field("", description="of the values of this swept parameter, draw the one with the largest regret")
-    slopes: bool = Field(False, description="fit the slope of log mean regret over the logarithm of `against`")
-
-
-Rounds = Annotated[int, Field(ge=1, le=2**50)]
-
-
-class _Keys(_Section):
-    """The keys of an experiment, before its algorithms and adversaries are looked up."""
-
-    experiment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the results folder")
-    title: str = ""
-    source: str = Field("", description="the paper, and where in it")
-    game: Literal["bandit"] = "bandit"
-    horizon: Rounds | Annotated[list[Rounds], Field(min_length=1)] = Field(
-        description="T, rounds; a list is swept: everything is played, and tuned, for each"
-    )
-    arms: int = Field(4, ge=2, le=100_000, description="K")
-    trials: int = Field(ge=1, le=10**8, description="N, independent repetitions")
-    seed: int = Field(0, ge=0)
-    checkpoints: Annotated[int, Field(ge=1, le=100_000)] | list[Annotated[int, Field(ge=1)]] | Grid = Field(
-        64, description="rounds at which regret is recorded: a number of them, a list, or a grid"
-    )
-    adversary: Any = Field(description="one adversary or a list of them, a panel each")
-    algorithms: Any = Field(description="a list of algorithms, or one")
-    summary: Summary = Summary()
-    plot: Plot = Plot()
-    smoke: dict[str, Any] = Field({}, description="keys that --smoke replaces to make a small run")
-
-    @property
-    def horizons(self) -> list[int]:
-        """The horizon, or each of those swept."""
-        return self.horizon if isinstance(self.horizon, list) else [self.horizon]
+from privbandits_cli.games.players import Setting
 
 
 @dataclass(frozen=True)
 class Experiment:
     """A valid experiment: what to run, not yet how."""
 
-    keys: _Keys
+    keys: Keys
     adversaries: tuple[Variant, ...]  # as given
     algorithms: tuple[Variant, ...]  # as given
-    meetings: tuple[Meeting, ...]  # for each adversary one at each horizon
+    meetings: tuple[Meeting, ...]  # for each adversary one in each setting
     given: dict[str, Any]  # as the config says it, with overrides and --smoke applied
+
+    @property
+    def settings(self) -> list[Setting]:
+        """One for each horizon and each dimension."""
+        return settings.settings(self.keys)
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data, tuned parameters and defaults written out; runs as a config.
 
-        Who is tuned otherwise for each horizon or adversary stands there as given.
+        Who is tuned otherwise for each setting or adversary stands there as given.
         """
 
         def entry(given: Variant, tuned: Iterable[Variant]) -> dict[str, Any]:
@@ -102,14 +46,17 @@ class Experiment:
             drawn = {"label": variant.named(), "panel": variant.panel}
             return variant.parameters.described() | {key: text for key, text in drawn.items() if text}
 
-        n = len(self.keys.horizons)
+        n = len(self.settings)
         adversaries = [
             entry(given, (meeting.adversary for meeting in self.meetings[i * n : (i + 1) * n]))
             for i, given in enumerate(self.adversaries)
         ]
         lineups = zip(*(meeting.algorithms for meeting in self.meetings), strict=True)
         algorithms = [entry(given, tuned) for given, tuned in zip(self.algorithms, lineups, strict=True)]
-        return self.keys.model_dump(exclude={"smoke"}) | {"adversary": adversaries, "algorithms": algorithms}
+        return self.keys.model_dump(exclude={"smoke", *settings.foreign(self.keys)}) | {
+            "adversary": adversaries,
+            "algorithms": algorithms,
+        }
 
 
 class ConfigError(Exception):
@@ -181,27 +128,30 @@ def _check(document: Document) -> Experiment | None:
     faults.extend(_disagreements(keys, wrong))
     if not wrong:
         faults.extend(_undrawable(keys, [*found["adversary"], *found["algorithms"]]))
-    if wrong & {"horizon", "arms"}:
+    if wrong & {"game", "horizon", "arms", "set", "dimension", "feedback"}:
         return None
-    settings = [Setting(horizon, keys.arms) for horizon in keys.horizons]
-    met = meetings(found["adversary"], found["algorithms"], settings, faults)
+    unplayable = list(settings.faults(keys))
+    if unplayable:
+        faults.extend(unplayable)
+        return None
+    met = meetings(keys, found["adversary"], found["algorithms"], faults)
     if wrong or faults:
         return None
     return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, data)
 
 
-def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[_Keys, set[str]]:
+def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[Keys, set[str]]:
     """The keys, those at fault replaced by a stand-in so that the others can still be checked."""
     try:
-        return _Keys.model_validate(data), set()
+        return Keys.model_validate(data), set()
     except ValidationError as error:
-        faults.extend(translated(error, _Keys, data, ()))
+        faults.extend(translated(error, Keys, data, ()))
         wrong = {str(detail["loc"][0]) for detail in error.errors()}
     stand_in = {"experiment": "x", "horizon": 2**50, "trials": 24, "adversary": None, "algorithms": None}
-    return _Keys.model_validate(stand_in | {k: v for k, v in data.items() if k not in wrong}), wrong
+    return Keys.model_validate(stand_in | {k: v for k, v in data.items() if k not in wrong}), wrong
 
 
-def _disagreements(keys: _Keys, wrong: set[str]) -> Iterator[Fault]:
+def _disagreements(keys: Keys, wrong: set[str]) -> Iterator[Fault]:
     """Faults between keys that are each right by themselves."""
     groups, trials = keys.summary.groups, keys.trials
     grouped = keys.summary.centre == "median_of_means" and not wrong & {"trials", "summary"}
@@ -209,16 +159,17 @@ def _disagreements(keys: _Keys, wrong: set[str]) -> Iterator[Fault]:
         nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
         yield Fault(("trials",), f"{trials} trials are no multiple of {groups} groups (summary.groups); take {nearest}")
     if isinstance(keys.checkpoints, list) and not wrong & {"horizon", "checkpoints"}:
+        shortest = min(settings.listed(keys.horizon))
         for i, round_ in enumerate(keys.checkpoints):
-            if round_ > min(keys.horizons):
-                yield Fault(("checkpoints", i), f"round {round_} lies beyond the horizon {min(keys.horizons)}")
+            if round_ > shortest:
+                yield Fault(("checkpoints", i), f"round {round_} lies beyond the horizon {shortest}")
 
 
-def _undrawable(keys: _Keys, players: list[Variant]) -> Iterator[Fault]:
+def _undrawable(keys: Keys, players: list[Variant]) -> Iterator[Fault]:
     """Faults of a figure against what is not swept."""
     swept = {name: None for variant in players for name in variant.swept}
     spread = {name for variant in players for name in variant.parameters.described() if not swept}  # by `resolved`
-    swept |= {"horizon": None} if len(keys.horizons) > 1 else {}
+    swept |= dict.fromkeys(key for key in ("horizon", "dimension") if isinstance(getattr(keys, key), list))
     for key in ("against", "worst"):
         name = getattr(keys.plot, key)
         if name and name.removeprefix("adversary.") not in swept.keys() | spread:
@@ -228,7 +179,7 @@ def _undrawable(keys: _Keys, players: list[Variant]) -> Iterator[Fault]:
         yield Fault(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 
 
-def checkpoints(keys: _Keys, horizon: int) -> NDArray[np.int64]:
+def checkpoints(keys: Keys, horizon: int) -> NDArray[np.int64]:
     """The rounds at which regret is recorded, increasing, the horizon the last."""
     wanted = keys.checkpoints
     if isinstance(wanted, list):

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ValidationError
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
-from privbandits_cli.games.bandit import Algorithm
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.players import Algorithm
 
 # Keys of an entry that say how it is drawn, and are no parameters.
 DRAWN: dict[registry.Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}

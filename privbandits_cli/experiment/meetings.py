@@ -1,4 +1,4 @@
-"""Who meets whom, tuned: every adversary at every horizon with the algorithms, as far as they can play."""
+"""Who meets whom, tuned: every adversary in every setting with the algorithms, as far as they can play."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,8 +6,11 @@ from dataclasses import dataclass, replace
 from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
 from privbandits_cli.experiment.faults import dotted
+from privbandits_cli.experiment.keys import Keys
+from privbandits_cli.experiment.settings import settings
 from privbandits_cli.experiment.variants import Variant
-from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
+from privbandits_cli.games import arms, linear
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
 
 
 @dataclass(frozen=True)
@@ -20,11 +23,32 @@ class Meeting:
 
 
 def meetings(
-    adversaries: Sequence[Variant], algorithms: Sequence[Variant], settings: Sequence[Setting], faults: list[Fault]
+    keys: Keys, adversaries: Sequence[Variant], algorithms: Sequence[Variant], faults: list[Fault]
 ) -> tuple[Meeting, ...]:
     """For each adversary a meeting in each setting; who cannot play, or comes twice, is a fault."""
-    stages = [_stage(adversaries, algorithms, setting, faults) for setting in settings]
+    strangers = [*_strangers(keys, adversaries), *_strangers(keys, algorithms)]
+    faults.extend(strangers)
+    if strangers:
+        return ()
+    stages = [_stage(adversaries, algorithms, setting, faults) for setting in settings(keys)]
     return () if faults else tuple(meeting for adversary in zip(*stages, strict=True) for meeting in adversary)
+
+
+def _strangers(keys: Keys, variants: Sequence[Variant]) -> Iterator[Fault]:
+    """Faults of those who do not play this game; a bandit's table of gains is one of experts' losses, too."""
+    for variant in variants:
+        player = variant.parameters
+        kind: registry.Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
+        experts = kind == "adversaries" and keys.game == "linear" and keys.set == "simplex"
+        if player.game != keys.game and not (experts and isinstance(player, arms.Adversary) and player.bounded):
+            fit = ", ".join(name for name, model in registry.every(kind) if model.game == keys.game)
+            why = f"{player.name} plays the game {player.game}, not {keys.game}"
+            if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":
+                why = f"{player.name} has gains of arms, which are losses on the simplex alone, if they lie in [0, 1]"
+            yield Fault(variant.loc, f"{why}; these play here: {fit}")
+        elif isinstance(player, linear.Algorithm) and player.feedback != keys.feedback:
+            sees = {"full": "the whole loss vector", "bandit": "the loss of its own point alone"}[player.feedback]
+            yield Fault(variant.loc, f"{player.name} sees {sees}: set `feedback: {player.feedback}`")
 
 
 def _stage(
@@ -48,12 +72,13 @@ def _tuned(variants: Sequence[Variant], setting: Setting, faults: list[Fault]) -
     first: dict[str, Loc] = {}
     for variant in variants:
         parameters = variant.parameters
-        assert isinstance(parameters, Adversary | Algorithm)  # what the game `bandit` is played by
+        assert isinstance(parameters, Adversary | Algorithm)
         try:
             unfit = list(parameters.faults(setting))
             ready = parameters.tuned(setting) if not unfit else parameters
         except (ArithmeticError, ValueError) as error:
-            unfit = [f"cannot be tuned for T = {setting.horizon}, K = {setting.n_arms}: {error}"]
+            size = "K" if setting.space is None else "N"
+            unfit = [f"cannot be tuned for T = {setting.horizon}, {size} = {setting.n_arms}: {error}"]
         faults.extend(Fault(variant.loc, message) for message in unfit)
         if unfit:
             continue
@@ -69,6 +94,10 @@ def _out_of_bounds(adversary: Adversary, algorithms: Sequence[Variant]) -> Itera
         assert isinstance(variant.parameters, Algorithm)
         if variant.parameters.bounded:
             models = registry.every("algorithms")
-            fit = ", ".join(name for name, model in models if issubclass(model, Algorithm) and not model.bounded)
+            fit = ", ".join(
+                name
+                for name, model in models
+                if model.game == "bandit" and issubclass(model, Algorithm) and not model.bounded
+            )
             message = f"{variant.parameters.name} needs gains in [0, 1], which {adversary.name} does not keep to"
             yield Fault(variant.loc, f"{message}; these need not: {fit}")

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment, checkpoints
 from privbandits_cli.experiment.meetings import Meeting
 from privbandits_cli.experiment.variants import Variant
-from privbandits_cli.games.bandit import LANES, Adversary, Algorithm, Match, Setting
+from privbandits_cli.games.bandit import LANES
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
 
-ROUNDS_PER_CHUNK = 2**23  # of each algorithm: some tenths of a second of work
+# Rounds in a chunk, of each algorithm: some tenths of a second of work.
+ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19}
 CHUNKS = 1024  # about the most of them: where trials are very many, each holds more
 
 
@@ -141,7 +145,7 @@ class Plan:
     def _chunk_size(self, curve: Curve, games: int, jobs: int) -> int:
         """Trials in a chunk: enough to be worth starting, few enough to keep every job busy to the end."""
         matches = len(self.span) * games
-        worthwhile = max(ROUNDS_PER_CHUNK // int(curve.setting.horizon), matches // CHUNKS, LANES)
+        worthwhile = max(ROUNDS_PER_CHUNK[curve.algorithm.game] // int(curve.setting.horizon), matches // CHUNKS, LANES)
         size = min(worthwhile, matches // (4 * jobs))
         return max(1, size - size % LANES if size > LANES else size)
 
@@ -153,14 +157,14 @@ def _game(curve: Curve) -> tuple[str, Setting]:
 
 def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     """Every algorithm against every adversary, in the config's order; shard (i, n): the i-th of n parts."""
-    horizons = experiment.keys.horizons
-    adversaries = [meeting.adversary for meeting in experiment.meetings[:: len(horizons)]]
+    stages = len(experiment.settings)
+    adversaries = [meeting.adversary for meeting in experiment.meetings[::stages]]
     titles = distinct([_adversary_title(variant) for variant in adversaries], adversaries)
     curves: list[Curve] = []
     for i, meeting in enumerate(experiment.meetings):
         lineup = meeting.algorithms
         labels = _labels(lineup, meeting.setting)
-        title = titles[i // len(horizons)]
+        title = _noted(titles[i // stages], settings.swept(experiment.keys, meeting.setting))
         curves.extend(
             _curve(experiment, meeting, title, variant, label) for variant, label in zip(lineup, labels, strict=True)
         )
@@ -170,30 +174,39 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
 def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Variant, label: str) -> Curve:
     adversary, algorithm = meeting.adversary.parameters, variant.parameters
     assert isinstance(adversary, Adversary) and isinstance(algorithm, Algorithm)
-    keys, horizon = experiment.keys, int(meeting.setting.horizon)
+    keys, setting, horizon = experiment.keys, meeting.setting, int(meeting.setting.horizon)
     rounds = checkpoints(keys, horizon)
     computed = {
         "game": keys.game,
         "adversary": adversary.described(),
         "algorithm": algorithm.described(),
         "horizon": horizon,
-        "arms": keys.arms,
+        "arms": setting.n_arms,
         "checkpoints": rounds.tolist(),
         "seed": keys.seed,
     }
+    if setting.space is not None:
+        computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
-    horizons = {"horizon": horizon} if len(keys.horizons) > 1 else {}
     return Curve(
         adversary=adversary,
         algorithm=algorithm,
-        setting=meeting.setting,
+        setting=setting,
         checkpoints=rounds,
         adversary_label="" if title == adversary.title else title,
         label=label,
         panel=variant.panel,
-        swept=horizons | _columns(meeting.adversary.swept, variant.swept),
+        swept=settings.swept(keys, setting) | _columns(meeting.adversary.swept, variant.swept),
         key=digest[:16],
     )
+
+
+def _noted(title: str, swept: Mapping[str, Any]) -> str:
+    """A panel's title with the dimension, where that is swept."""
+    if "dimension" not in swept:
+        return title
+    note = f"N = {swept['dimension']}"
+    return f"{title[:-1]}, {note})" if title.endswith(")") else f"{title} ({note})"
 
 
 def _labels(lineup: Sequence[Variant], setting: Setting) -> list[str]:

@@ -3,17 +3,17 @@
 from typing import Any
 
 from privbandits_cli import registry
-from privbandits_cli.experiment.config import _Keys
 from privbandits_cli.experiment.faults import DRAWN
-from privbandits_cli.games.bandit import Algorithm
+from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.players import Algorithm
 
 NUMBER = {"type": "string", "pattern": r"^(\d+\^\d+|\.inf)$", "description": "2^18, .inf"}
 
 
 def schema() -> dict[str, Any]:
     """JSON schema, draft 2020-12: keys, names, parameters with their descriptions; any parameter may be a list."""
-    out = _Keys.model_json_schema()
+    out = Keys.model_json_schema()
     definitions: dict[str, Any] = out.setdefault("$defs", {})
     kinds: tuple[registry.Kind, ...] = ("algorithms", "adversaries")
     for kind in kinds:

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
 from privbandits_cli.experiment.faults import DRAWN, suggestion, translated
-from privbandits_cli.games.bandit import Algorithm
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.players import Algorithm
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,18 @@ every algorithm while it is in cache. A few trials, the lanes, are played side b
 trial waits for its own last round, and the processor fills that wait with the other lanes.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
+from privbandits_cli.games import players
 from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, Tap, papers_delta
-from privbandits_cli.jit import Record, Records, bind, compile_step, record
-from privbandits_cli.mechanisms.laplace import standard_laplace
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.steps import SOURCES, Fill, blocks, composition, steps
+from privbandits_cli.jit import Record, Records, bind, record
 from privbandits_cli.streams import stream
 
 __all__ = [
@@ -46,14 +46,6 @@ BYTES = 2**21  # of a block of one trial, at most
 LANES = 4  # trials side by side
 
 
-Fill = Callable[[Floats], Any]  # fills an array with random numbers, going on from the last call
-
-SOURCES: dict[str, Callable[[Generator], Fill]] = {
-    "uniform": lambda rng: lambda out: rng.random(out=out),
-    "laplace": standard_laplace,
-}
-
-
 # ---------------------------------------------------------------------------------------------- the loop
 
 
@@ -71,7 +63,7 @@ def play_block(
     gains: Floats,
     marks: NDArray[np.int64],
     earned: Floats,
-    players: Records,
+    seated: Records,
     states: Records,
     uniform: Floats,
     laplace: Floats,
@@ -87,7 +79,7 @@ def play_block(
     for i in range(len(marks)):
         while t < marks[i]:
             for lane in range(len(states)):
-                state, player = states[lane], players[lane]
+                state, player = states[lane], seated[lane]
                 rng = Draws(uniform[lane, t], laplace[lane, t])
                 arm = choose(state, rng)
                 gain: float = np.float64(gains[lane, t, arm])
@@ -104,7 +96,7 @@ def play_block(
                 update(state, arm, seen, rng)
             t += 1
         for lane in range(len(states)):
-            earned[lane, i] = players[lane].gain
+            earned[lane, i] = seated[lane].gain
 
 
 def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
@@ -124,26 +116,6 @@ def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best
 
 
 # ------------------------------------------------------------------------------------ binding the loop
-
-
-def composition(algorithm: Algorithm) -> tuple[str, ...]:
-    """The modules of an algorithm's steps, outermost wrapper first."""
-    base = getattr(algorithm, "base", None)
-    inner = composition(base) if base is not None else ()
-    return (type(algorithm).__module__, *inner)
-
-
-STEPS = ("choose", "update", "probabilities", "released", "canary")
-
-
-@cache
-def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-    """The compiled `choose`, `update` and `probabilities` of a composition; a wrapper's hold its base's."""
-    base = steps(modules[1:]) if modules[1:] else {}
-    names = {f"base_{name}": step for name, step in base.items()}
-    module = import_module(modules[0])
-    found = (name for name in STEPS if hasattr(module, name))
-    return {name: compile_step(getattr(module, name), **names) for name in found}
 
 
 @cache
@@ -172,16 +144,6 @@ class Seat(NamedTuple):
     draws: dict[str, int]
 
 
-class Match(NamedTuple):
-    """One adversary, the algorithms that meet it, and what to record."""
-
-    adversary: Adversary
-    algorithms: Sequence[Algorithm]  # tuned
-    setting: Setting
-    checkpoints: NDArray[np.int64]  # increasing, at most the horizon
-    seed: int
-
-
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; block and lanes change the speed and no number."""
     seats = [_sit_down(match, algorithm) for algorithm in match.algorithms]
@@ -189,13 +151,8 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
     return np.concatenate([_play_lanes(match, seats, group, block) for group in groups], axis=1)
 
 
-def blocks(rounds: int, size: int) -> Iterator[range]:
-    """The rounds 1..rounds in ranges of `size`."""
-    for first in range(1, rounds + 1, size):
-        yield range(first, min(first + size, rounds + 1))
-
-
-def _sit_down(match: Match, algorithm: Algorithm) -> Seat:
+def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
+    assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
     state = algorithm.state(match.setting)
     player = record(arm=-1, held=match.adversary.reaction()[0], gain=0.0)
     kernel = loop(composition(algorithm), str(state.dtype.descr), match.adversary.binary)
@@ -226,15 +183,16 @@ def draw(rounds: range, period: int, sources: Sequence[Fill], out: Floats) -> No
 
 def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], block: int) -> Floats:
     adversary, _, setting, checkpoints, seed = match
+    assert isinstance(adversary, Adversary)
     n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
     kind: Any = np.bool_ if adversary.binary else np.float64
     block = min(block, max(1, BYTES // (setting.n_arms * np.dtype(kind).itemsize)), horizon)
     tables = [adversary.gains(setting, stream(seed, "gains", foe, trial=t), blocks(horizon, block)) for t in trials]
     sources = [_sources(seat, seed, trials) for seat in seats]
     states = [np.repeat(seat.state, n_lanes) for seat in seats]
-    players = [np.repeat(seat.player, n_lanes) for seat in seats]
+    seated = [np.repeat(seat.player, n_lanes) for seat in seats]
     gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), kind)
-    draws = {kind: np.zeros((n_lanes, block)) for kind in SOURCES}
+    draws = {kind: np.zeros((n_lanes, block)) for kind in Draws._fields}
     none = np.zeros((n_lanes, block))  # what an algorithm sees of a kind that it does not draw
     totals = np.zeros((n_lanes, setting.n_arms))
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
@@ -252,8 +210,8 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
         for k, seat in enumerate(seats):
             for kind, fills in sources[k].items():
                 draw(rounds, seat.draws[kind], fills, draws[kind])
-            numbers = [draws[kind] if kind in seat.draws else none for kind in SOURCES]
-            seat.play_block(gains, marks, earned, players[k], states[k], *numbers, worth, *adversary.reaction())
+            numbers = [draws[kind] if kind in seat.draws else none for kind in Draws._fields]
+            seat.play_block(gains, marks, earned, seated[k], states[k], *numbers, worth, *adversary.reaction())
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets
 

@@ -1,0 +1,32 @@
+"""The better expert, axis or direction drifts from the first to the second (for Agarwal & Singh 2017).
+
+At round t the mean loss is better by gap cos²θ along the first and by gap sin²θ along the second, θ = π/2 turns t/T:
+with one turn the first is the better one for the first half of the game, the second for the other. The law of the
+losses about their mean is that of `gap`.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.adversaries import gap
+from privbandits_cli.games.linear import Floats, Setting, loss_set
+
+
+class Parameters(gap.Parameters):
+    """The gap, and how often it changes sides."""
+
+    display = "Drifting"
+
+    gap: float = Field(0.1, gt=0, le=1, description="by how much the mean loss is better; of experts at most 1/2")
+    turns: int = Field(1, ge=1, description="how often the better one changes over the horizon")
+
+    def losses(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
+        draw = loss_set(setting).leaning(rng)
+        for rounds in blocks:
+            angle = np.pi / 2 * self.turns * np.arange(rounds.start, rounds.stop) / setting.horizon
+            lean = np.zeros((len(rounds), setting.n_arms))
+            lean[:, 0], lean[:, 1] = self.gap * np.cos(angle) ** 2, self.gap * np.sin(angle) ** 2
+            yield draw(lean)

@@ -1,0 +1,34 @@
+"""One expert, axis or direction is better than the others by a gap (for Agarwal & Singh 2017, Corollary 3.2).
+
+Experts: Bernoulli losses, of mean 1/2 - gap for the first and 1/2 for the others. Sphere: unit vectors of mean -gap
+along the first axis, random across it. Cube and polytopes: a signed axis, the first and negative with probability gap,
+else any. A learner must find out which, and the regret of it is largest at a gap in the middle.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.games import linear
+from privbandits_cli.games.linear import Floats, Setting, Simplex, loss_set
+
+
+class Parameters(linear.Adversary):
+    """The gap."""
+
+    display = "Gap"
+
+    gap: float = Field(gt=0, le=1, description="by how much the mean loss is better; of experts at most 1/2")
+
+    def losses(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
+        draw = loss_set(setting).leaning(rng)
+        for rounds in blocks:
+            lean = np.zeros((len(rounds), setting.n_arms))
+            lean[:, 0] = self.gap
+            yield draw(lean)
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if isinstance(setting.space, Simplex) and self.gap > 0.5:
+            yield f"gap = {self.gap:g}: the mean loss 1/2 - gap of an expert would be negative; take at most 0.5"

@@ -1,0 +1,75 @@
+"""What an experiment's game lets its players know: the settings, one for each horizon and each dimension."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from privbandits_cli.experiment.document import Fault
+from privbandits_cli.experiment.keys import Inequalities, Keys
+from privbandits_cli.games.players import Setting
+from privbandits_cli.games.spaces import SPACES, Polytope, Space
+
+
+def listed(value: Any) -> list[Any]:
+    """A swept key's values."""
+    return value if isinstance(value, list) else [value]
+
+
+def settings(keys: Keys) -> list[Setting]:
+    """A setting for each horizon, within it for each dimension."""
+    horizons = listed(keys.horizon)
+    if keys.game == "bandit":
+        return [Setting(horizon, keys.arms) for horizon in horizons]
+    return [Setting(horizon, space.dimension, space=space) for horizon, space in product(horizons, spaces(keys))]
+
+
+def spaces(keys: Keys) -> list[Space]:
+    """The decision sets of a linear game, one for each dimension."""
+    if isinstance(keys.set, Inequalities):
+        a = tuple(map(tuple, keys.set.a))
+        return [Polytope(len(a[0]), a, tuple(keys.set.b))]
+    return [SPACES[keys.set](n) for n in listed(keys.dimension)]
+
+
+def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
+    """Of a setting what the experiment sweeps."""
+    values = {"horizon": int(setting.horizon), "dimension": setting.n_arms}
+    return {name: value for name, value in values.items() if len(listed(getattr(keys, name))) > 1}
+
+
+FOREIGN = {"bandit": ("set", "dimension", "feedback"), "linear": ("arms",)}
+
+
+def foreign(keys: Keys) -> list[str]:
+    """The keys that do not belong to the game."""
+    derived = ["dimension"] if isinstance(keys.set, Inequalities) else []
+    return [*FOREIGN[keys.game], *derived]
+
+
+def faults(keys: Keys) -> Iterator[Fault]:
+    """Keys that do not belong to the game, and decision sets in which nobody can play."""
+    given = keys.model_fields_set
+    for key in FOREIGN[keys.game]:
+        if key in given:
+            instead = "it has arms" if keys.game == "bandit" else "it has a set and a dimension"
+            yield Fault((key,), f"the game {keys.game} has no '{key}': {instead}", at_key=True)
+    if keys.game == "linear":
+        yield from _set_faults(keys)
+
+
+def _set_faults(keys: Keys) -> Iterator[Fault]:
+    given = keys.model_fields_set
+    if not isinstance(keys.set, Inequalities):
+        if "dimension" not in given:
+            yield Fault((), "missing key 'dimension': N, the number of experts or coordinates")
+        return
+    a, b = keys.set.a, keys.set.b
+    if "dimension" in given:
+        yield Fault(("dimension",), "a polytope's dimension is that of the rows of a: leave it out", at_key=True)
+    ragged = [i for i, row in enumerate(a) if len(row) != len(a[0]) or not row]
+    if ragged:
+        yield Fault(("set", "a", ragged[0]), f"row {ragged[0] + 1} has {len(a[ragged[0]])} numbers, row 1 {len(a[0])}")
+    elif len(a) != len(b):
+        yield Fault(("set", "b"), f"{len(b)} numbers for {len(a)} rows of a: each row needs its own")
+    else:
+        yield from (Fault(("set",), message) for space in spaces(keys) for message in space.faults())

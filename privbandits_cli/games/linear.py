@@ -1,0 +1,272 @@
+"""The game `linear`: each round the learner plays a point x of a convex set and suffers <l, x>.
+
+With full information it then sees the loss vector l, with bandit feedback <l, x> alone. Regret after t rounds is what
+it has suffered, less what the best fixed point would have (Agarwal & Singh 2017, section 2). It is counted here, from
+the losses and the points.
+
+Any bandit adversary with gains in [0, 1] is one of experts, too: the losses are 1 - gain. What reacts to switches of
+an arm has nothing to react to there: only its table of gains is read.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from privbandits_cli.games import arms, players
+from privbandits_cli.games.losses import SLACK, LossSet
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.players import Floats, Setting, Tap, papers_delta
+from privbandits_cli.games.spaces import Cube, Polytope, Simplex, Space, Sphere
+from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
+from privbandits_cli.jit import Record, Records, bind, compile_step, record
+from privbandits_cli.streams import stream
+
+__all__ = [
+    "Adversary",
+    "Algorithm",
+    "Cube",
+    "Draws",
+    "Floats",
+    "Polytope",
+    "Setting",
+    "Simplex",
+    "Space",
+    "Sphere",
+    "Tap",
+    "papers_delta",
+    "play",
+    "warm",
+]
+
+Ints = NDArray[np.int64]
+Feedback = Literal["full", "bandit"]
+
+BLOCK = 4096  # rounds, at most
+BYTES = 2**20  # of a block's losses, and of an algorithm's random numbers in it, at most
+
+
+class Draws(NamedTuple):
+    """The random numbers of one round, of each kind as many as the algorithm asked for."""
+
+    uniform: Floats  # on [0, 1)
+    laplace: Floats  # standard Laplace
+    normal: Floats  # standard normal
+
+
+class Adversary(players.Adversary):
+    """What produces the losses."""
+
+    game: ClassVar[str] = "linear"
+    signed: ClassVar[bool] = False  # its losses of experts lie in [-1, 1], not in [0, 1]
+
+    def losses(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
+        """For each block of rounds (counted from 1) yield its losses `[rounds, N]`, in the setting's loss set.
+
+        The draws from `rng` must run through the rounds in order, so that no number depends on where a
+        block ends.
+        """
+        raise NotImplementedError
+
+    def told(self, setting: Setting) -> Setting:
+        return setting._replace(signed=self.signed)
+
+
+class Algorithm(players.Algorithm):
+    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
+
+    `choose(state, x, rng)` fills the point to play; `update(state, losses, rng)` sees the loss vector, or with bandit
+    feedback `update(state, x, loss, rng)` what the point lost. `rng` holds the `Draws` of the round.
+    """
+
+    game: ClassVar[str] = "linear"
+    feedback: ClassVar[Feedback] = "full"
+
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+        """How many numbers of each kind its steps use in each of these rounds, `[rounds]`."""
+        return {}
+
+
+def loss_set(setting: Setting) -> LossSet:
+    """The losses that may come in this setting."""
+    return setting.decisions().losses(setting.signed)
+
+
+# ---------------------------------------------------------------------------------------------- the loop
+
+
+def choose(state: Record, x: Floats, rng: Draws) -> None:
+    """Stands for the algorithm's step until the loop is bound."""
+    raise NotImplementedError
+
+
+def update(state: Record, *seen: Any) -> None:
+    """Stands for the algorithm's step until the loop is bound."""
+    raise NotImplementedError
+
+
+def full(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> None:
+    """Full information: the learner sees the loss vector."""
+    update(state, losses, rng)
+
+
+def bandit(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> None:
+    """Bandit feedback: the learner sees what its own point lost."""
+    update(state, x, loss, rng)
+
+
+def feed(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> None:
+    """Stands for `full` or `bandit` until the loop is bound."""
+    raise NotImplementedError
+
+
+def play_block(
+    losses: Floats,
+    marks: Ints,
+    suffered: Floats,
+    player: Records,
+    states: Records,
+    x: Floats,
+    numbers: Draws,
+    ends: tuple[Ints, Ints, Ints],
+) -> None:
+    """Play one block `losses[round, N]`; `suffered[i]` is the learner's loss after `marks[i]` rounds.
+
+    numbers: of each kind those of all rounds, one after another; `ends[kind][round + 1]` is where a round's end.
+    """
+    state = states[0]
+    u, v, w = ends
+    t = 0
+    for i in range(len(marks)):
+        while t < marks[i]:
+            rng = Draws(
+                numbers.uniform[u[t] : u[t + 1]], numbers.laplace[v[t] : v[t + 1]], numbers.normal[w[t] : w[t + 1]]
+            )
+            choose(state, x, rng)
+            loss = 0.0
+            for j in range(len(x)):
+                loss += losses[t, j] * x[j]
+            player[0].loss += loss
+            feed(state, x, losses[t], loss, rng)
+            t += 1
+        suffered[i] = player[0].loss
+
+
+def add_up(losses: Floats, marks: Ints, total: Floats, totals: Floats) -> None:
+    """Add a block to the `total` losses `[N]`; `totals[i]` are those after `marks[i]` rounds.
+
+    Summed round by round, so that the result does not depend on where blocks end.
+    """
+    t = 0
+    for i in range(len(marks)):
+        while t < marks[i]:
+            for j in range(len(total)):
+                total[j] += losses[t, j]
+            t += 1
+        totals[i] = total
+
+
+@cache
+def loop(modules: tuple[str, ...], layout: str, feedback: Feedback) -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose state has this record layout."""
+    bound = steps(modules)
+    seen = compile_step({"full": full, "bandit": bandit}[feedback], update=bound["update"])
+    return bind(play_block, *modules, layout, feedback, choose=bound["choose"], feed=seen)
+
+
+@cache
+def adder() -> Callable[..., None]:
+    """The compiled `add_up`."""
+    return bind(add_up, "add_up")
+
+
+# ------------------------------------------------------------------------------------- playing a match
+
+
+def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]`; the block changes the speed and no number."""
+    return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
+
+
+def warm(match: Match) -> None:
+    """Compile or load every loop that the match needs, before jobs share them."""
+    play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])
+
+
+class _Seat:
+    """One algorithm in its game: its loop, its state, its random numbers."""
+
+    def __init__(self, match: Match, algorithm: players.Algorithm, trial: int) -> None:
+        assert isinstance(algorithm, Algorithm)
+        self.algorithm, self.setting = algorithm, match.setting
+        self.states = algorithm.state(match.setting)
+        self.kernel = loop(composition(algorithm), str(self.states.dtype.descr), algorithm.feedback)
+        self.player = record(loss=0.0)
+        self.x = np.zeros(match.setting.n_arms)
+        names = algorithm.identity(), match.adversary.identity()
+        self.fills = {kind: SOURCES[kind](stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
+
+    def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
+        """What it has suffered after the marks, `[marks]`."""
+        suffered = np.empty(len(marks))
+        asked = self.algorithm.draws(self.setting, np.arange(rounds.start, rounds.stop))
+        numbers, ends = [], []
+        for kind, fill in self.fills.items():
+            end = np.zeros(len(rounds) + 1, np.int64)
+            np.cumsum(asked.get(kind, 0) + np.zeros(len(rounds), np.int64), out=end[1:])
+            out = np.empty(end[-1])
+            if len(out):
+                fill(out)
+            numbers.append(out)
+            ends.append(end)
+        self.kernel(losses, marks, suffered, self.player, self.states, self.x, Draws(*numbers), tuple(ends))
+        return suffered
+
+
+def _play_trial(match: Match, trial: int, block: int) -> Floats:
+    """Regrets `[algorithms, checkpoints]` of one trial."""
+    adversary, _, setting, checkpoints, seed = match
+    horizon, space, allowed = int(checkpoints[-1]), setting.decisions(), loss_set(setting)
+    seats = [_Seat(match, algorithm, trial) for algorithm in match.algorithms]
+    block = max(1, min(block, horizon, BYTES // (8 * _width(match))))
+    table = _losses(adversary, setting, stream(seed, "gains", adversary.identity(), trial=trial), horizon, block)
+    total = np.zeros(setting.n_arms)
+    regrets = np.empty((len(seats), len(checkpoints)))
+    for rounds in blocks(horizon, block):
+        losses = next(table)
+        over = allowed.excess(losses)
+        if not over.max() <= SLACK:
+            worst = int(np.argmax(np.where(np.isnan(over), np.inf, over)))
+            said = f"{adversary.name}: the loss of round {rounds[worst]} lies outside {allowed} by {over[worst]:.3g}"
+            raise ValueError(said)
+        inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
+        marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
+        totals = np.empty((len(marks), setting.n_arms))
+        adder()(losses, marks, total, totals)
+        best = space.least(totals[:-1]) if len(totals) > 1 else np.empty(0)
+        for k, seat in enumerate(seats):
+            regrets[k, inside] = seat.play(losses, rounds, marks)[:-1] - best
+    return regrets
+
+
+def _width(match: Match) -> int:
+    """The most numbers that a round of the match takes on average: its losses, or an algorithm's random numbers."""
+    rounds, most = np.arange(1, 65), match.setting.n_arms
+    for algorithm in match.algorithms:
+        assert isinstance(algorithm, Algorithm)
+        asked = algorithm.draws(match.setting, rounds).values()
+        most = max([most, *(int(counts.sum()) // len(rounds) for counts in asked)])
+    return most
+
+
+def _losses(adversary: Any, setting: Setting, rng: Generator, horizon: int, block: int) -> Iterator[Floats]:
+    """The adversary's losses, block by block; of a bandit adversary 1 - gain."""
+    if isinstance(adversary, arms.Adversary):
+        for gains in adversary.gains(setting, rng, blocks(horizon, block)):
+            yield 1.0 - gains
+    else:
+        for losses in adversary.losses(setting, rng, blocks(horizon, block)):
+            yield np.ascontiguousarray(losses, np.float64)

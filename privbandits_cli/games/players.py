@@ -1,0 +1,130 @@
+"""Who plays a game, whichever it is: what an adversary and an algorithm are, and what they may know."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.accounting.guarantee import Guarantee, leading
+from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.spaces import Space
+from privbandits_cli.jit import Records
+
+Floats = NDArray[np.float64]
+Game = Literal["bandit", "linear"]
+Tap = Literal["arms", "release", "report", "mean", "tree", "prefix"]
+
+
+class Setting(NamedTuple):
+    """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms.
+
+    Of heavy-tailed gains X also v, in (0, 1], and u, a bound on E|X|^(1+v) over the arms. Of a linear game the
+    decision set, whose dimension then stands for the arms, and whether losses on the simplex may be negative.
+    """
+
+    horizon: float
+    n_arms: int
+    v: float | None = None
+    u: float | None = None
+    space: Space | None = None
+    signed: bool = False
+
+    def decisions(self) -> Space:
+        """The decision set of a linear game."""
+        assert self.space is not None, "a bandit's setting has no decision set"
+        return self.space
+
+
+def papers_delta(setting: Setting) -> float:
+    """T^-2, the δ of Tossou & Dimitrakakis 2017; 1/4 for the single round at which that is no δ."""
+    return float(min(0.25, setting.horizon**-2.0))
+
+
+class Adversary(Parameters):
+    """What produces the rounds of a game."""
+
+    bounded: ClassVar[bool] = True  # every gain lies in [0, 1], every loss in the loss set
+
+    def told(self, setting: Setting) -> Setting:
+        """What an algorithm may know of the game when it meets this adversary, tuned."""
+        return setting
+
+    def tuned(self, setting: Setting) -> Self:
+        """The same with every parameter that was left out set as the paper says."""
+        return self
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        """Why this adversary cannot play in this setting."""
+        yield from ()
+
+
+class Algorithm(Parameters):
+    """A learner's parameters, tuning and promise; its two steps are functions of the same file."""
+
+    private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
+    local: ClassVar[bool] = False  # each report is private by itself, whoever collects them
+    bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
+
+    def tuned(self, setting: Setting) -> Self:
+        """The same with every parameter that was left out set as the paper says."""
+        return self
+
+    def state(self, setting: Setting) -> Records:
+        """The learner before the first round, as a `record`."""
+        raise NotImplementedError
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """What is known of its privacy at `delta`, from above and below, tuned parameters assumed.
+
+        sensitivity: by how much one of the gains that it sees may differ; 1/tau inside a mini-batch.
+        """
+        return []
+
+    def caveats(self, setting: Setting) -> list[str]:
+        """What a reader of the bounds should know: where the paper is wrong or silent."""
+        return []
+
+    def remarks(self, setting: Setting) -> list[str]:
+        """What a run says before it starts: why it may not show what it is meant to."""
+        return []
+
+    def promises(self) -> bool:
+        """Whether it is made to be private: a legend then carries its epsilon. A wrapper's base counts."""
+        base = getattr(self, "base", None)
+        return self.private or (isinstance(base, Algorithm) and base.promises())
+
+    def mechanism(self) -> str:
+        """What makes it private, in a few words; empty where nothing does."""
+        return ""
+
+    def tap(self) -> Tap | None:
+        """What an audit watches: what the proof privatises. None: there is no claim to refute.
+
+        `arms`: the arms played, of EXP3 or blocks of it; `release`: `released(state, gain, rng)` of the file. The
+        others watch what `update` keeps of the arm played, by which alone its gains may act: `report`, what a round
+        adds to `state.sums`; `mean`, an epoch's in `state.means`; `tree`, all sums, `state.means` times the plays.
+        `canary(state)` of the file has the ends of the range in which a gain counts, if they are not 0 and 1.
+        """
+        return None
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """The bound to quote, at `delta` or T^-2, the paper's; None if nothing is promised."""
+        return leading(self.bounds(setting, papers_delta(setting) if delta is None else delta, sensitivity))
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        """Parameters (not yet tuned) that reach epsilon at delta: `certified` by proof, `paper` as printed."""
+        known = "epsilon" in cls.model_fields
+        return {"certified": cls.model_validate({"epsilon": epsilon, **given})} if known else {}
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """Bound on the expected regret after `rounds` rounds, or None where no theorem speaks.
+
+        memory: how many rounds back the adversary reacts to (0 oblivious, 1 switching costs).
+        """
+        return None
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        """Why this algorithm cannot play in this setting."""
+        yield from ()

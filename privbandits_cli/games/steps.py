@@ -1,0 +1,45 @@
+"""The steps of an algorithm's file, compiled with those of the bases that it wraps; and its random numbers."""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from numpy.random import Generator
+
+from privbandits_cli.games.players import Algorithm, Floats
+from privbandits_cli.jit import compile_step
+from privbandits_cli.mechanisms.laplace import standard_laplace
+
+Fill = Callable[[Floats], Any]  # fills an array with random numbers, going on from the last call
+
+SOURCES: dict[str, Callable[[Generator], Fill]] = {
+    "uniform": lambda rng: lambda out: rng.random(out=out),
+    "laplace": standard_laplace,
+    "normal": lambda rng: lambda out: rng.standard_normal(out=out),
+}
+
+STEPS = ("choose", "update", "probabilities", "released", "canary")
+
+
+def composition(algorithm: Algorithm) -> tuple[str, ...]:
+    """The modules of an algorithm's steps, outermost wrapper first."""
+    base = getattr(algorithm, "base", None)
+    inner = composition(base) if base is not None else ()
+    return (type(algorithm).__module__, *inner)
+
+
+@cache
+def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+    """The compiled `choose`, `update` and `probabilities` of a composition; a wrapper's hold its base's."""
+    base = steps(modules[1:]) if modules[1:] else {}
+    names = {f"base_{name}": step for name, step in base.items()}
+    module = import_module(modules[0])
+    found = (name for name in STEPS if hasattr(module, name))
+    return {name: compile_step(getattr(module, name), **names) for name in found}
+
+
+def blocks(rounds: int, size: int) -> Iterator[range]:
+    """The rounds 1..rounds in ranges of `size`."""
+    for first in range(1, rounds + 1, size):
+        yield range(first, min(first + size, rounds + 1))
