@@ -93,11 +93,7 @@ def _out_of_bounds(adversary: Adversary, algorithms: Sequence[Variant]) -> Itera
     for variant in algorithms:
         assert isinstance(variant.parameters, Algorithm)
         if variant.parameters.bounded:
-            models = registry.every("algorithms")
-            fit = ", ".join(
-                name
-                for name, model in models
-                if model.game == "bandit" and issubclass(model, Algorithm) and not model.bounded
-            )
+            models = [pair for pair in registry.every("algorithms") if pair[1].game == "bandit"]
+            fit = ", ".join(name for name, model in models if issubclass(model, Algorithm) and not model.bounded)
             message = f"{variant.parameters.name} needs gains in [0, 1], which {adversary.name} does not keep to"
             yield Fault(variant.loc, f"{message}; these need not: {fit}")
