@@ -67,7 +67,7 @@ class Keys(_Section):
     arms: int = Field(4, ge=2, le=100_000, description="K, of the game bandit")
     set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
         "simplex",
-        description="of the game linear: the decision set, a list is swept; {a: rows, b: numbers} is the polytope A x <= b",
+        description="of the game linear: the decision set, a list is swept; {a: rows, b: numbers} is A x <= b",
     )
     dimension: Dimension | Annotated[list[Dimension], Field(min_length=1)] = Field(
         2, description="of the game linear: N, experts or coordinates; a list is swept"

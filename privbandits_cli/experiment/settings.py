@@ -6,7 +6,7 @@ from typing import Any
 
 from privbandits_cli.experiment.document import Fault
 from privbandits_cli.experiment.keys import Inequalities, Keys
-from privbandits_cli.games.players import Setting
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.games.spaces import SPACES, Polytope, Space
 
 
@@ -29,6 +29,14 @@ def spaces(keys: Keys) -> list[Space]:
         a = tuple(map(tuple, keys.set.a))
         return [Polytope(len(a[0]), a, tuple(keys.set.b))]
     return [SPACES[name](n) for name, n in product(listed(keys.set), listed(keys.dimension))]
+
+
+def example(player: Adversary | Algorithm, horizon: int, size: int, space: str | None = None) -> Setting:
+    """A setting to show somebody in: of a linear game in the set named, or in the first where they can play."""
+    if player.game == "bandit":
+        return Setting(horizon, size)
+    found = [Setting(horizon, size, space=SPACES[name](size)) for name in ([space] if space else SPACES)]
+    return next((setting for setting in found if not list(player.faults(setting))), found[0])
 
 
 def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
