@@ -13,7 +13,10 @@ ROOT = Path(__file__).parent.parent
 # One tuned example of every algorithm; a new file needs a line only if it has parameters without default.
 NEEDED = {
     "adap_ucb": lambda: {"epsilon": 1.0},
+    "batched_htinf": lambda: {"epsilon": 0.3},
+    "dp_exp2": lambda: {"epsilon": 1.0},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
+    "dp_reduction": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
     "dp_robust_se": lambda: {"epsilon": 1.0, "constants": 0.05},
     "dp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.03},
     "dp_se": lambda: {"epsilon": 1.0},
