@@ -2,9 +2,9 @@
 
 η and γ by `tuning`, logarithms natural, K the arms:
 
-- variance: η = √(ln K / (KT (1 + 2λ + ⅔(1 + 2λ²)))), γ = ηK (1 + 2λ). A noisy loss has the second moment l² + 2λ²;
-  with this γ no estimate is beyond the reach of EXP2's bound under noise, γT + ln K / η + ⅔ηKT (1 + 2λ²), and this η
-  makes that least. The regret is at most 2√(KT ln K (1 + 2λ + ⅔(1 + 2λ²))): no log T is paid for large noise.
+- variance: η = √(ln K / (KT (2λ + ⅔(1 + 2λ²)))), γ = 2ηKλ. A noisy loss has the second moment l² + 2λ², and with
+  this γ that is all that EXP2's bound under noise counts, γT + ln K / η + ⅔ηKT (1 + 2λ²); this η makes it least. The
+  regret is at most 2√(KT ln K (2λ + ⅔(1 + 2λ²))): no log T is paid for noise that is rarely large.
 - proof: η = √(ln K / (2KT (1 + 2λ² ln² KT))), γ = min(½, ηK (1 + 4λ ln KT)), what the proof of the theorem needs.
 - printed: the theorem's own, ln for ln² and γ = ηK √(1 + 2λ² ln KT), which is less than its proof needs.
 
@@ -35,7 +35,7 @@ class Parameters(dp_reduction.Parameters):
 
     def tuned(self, setting: Setting) -> Self:
         eta, gamma = self._rates(setting)
-        given = {"eta": self.base.eta or eta, "gamma": self.base.gamma or gamma}
+        given = {"eta": self.base.eta or eta, "gamma": gamma if self.base.gamma is None else self.base.gamma}
         return self.model_copy(update={"base": self.base.model_copy(update=given)})
 
     def _rates(self, setting: Setting) -> tuple[float, float]:
@@ -45,9 +45,8 @@ class Parameters(dp_reduction.Parameters):
         log_k, log_kt = math.log(n_arms), math.log(n_arms * horizon)
         explored = 1 / float(self.base.shares(setting).min())
         if self.tuning == "variance":
-            least = n_arms * (2 / 3 * (1 + 2 * scale**2)) + explored * (1 + 2 * scale)
-            eta = math.sqrt(log_k / (horizon * least))
-            return eta, min(1.0, eta * explored * (1 + 2 * scale))
+            eta = math.sqrt(log_k / (horizon * (2 * scale * explored + 2 / 3 * n_arms * (1 + 2 * scale**2))))
+            return eta, min(1.0, 2 * eta * scale * explored)
         if self.tuning == "proof":
             eta = math.sqrt(log_k / (2 * n_arms * horizon * (1 + 2 * (scale * log_kt) ** 2)))
             return eta, min(0.5, eta * explored * (1 + 4 * scale * log_kt))

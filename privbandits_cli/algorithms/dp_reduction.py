@@ -52,7 +52,10 @@ class NoisyGains(bandit.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """By the theorem, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
         epsilon, _ = self.noise()
-        source, view = f"{self.theorem}: each gain seen once, under fresh noise", "all noisy gains, and so all arms played"
+        source, view = (
+            f"{self.theorem}: each gain seen once, under fresh noise",
+            "all noisy gains, and so all arms played",
+        )
         return noised(epsilon * sensitivity, delta, source, "noisy gain", view)
 
     def mechanism(self) -> str:

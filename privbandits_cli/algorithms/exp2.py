@@ -24,7 +24,7 @@ class Parameters(bandit.Algorithm):
     display = "EXP2"
 
     eta: float | None = Field(None, gt=0, description="η; default √(ln K / (3KT)), which makes Lemma 4.4 least")
-    gamma: float | None = Field(None, gt=0, le=1, description="γ; default η / min μ, Lemma 4.4's condition; at most 1")
+    gamma: float | None = Field(None, ge=0, le=1, description="γ; default η / min μ, Lemma 4.4's condition; at most 1")
     mu: list[Annotated[float, Field(gt=0)]] | None = Field(
         None, description="μ, a probability for each arm, none 0, as each must be explored; default 1/K"
     )
@@ -50,7 +50,7 @@ class Parameters(bandit.Algorithm):
         horizon, n_arms = setting.horizon, setting.n_arms
         # With γ = ηK the lemma is 3ηKT + ln K / η, as in Bubeck et al. 2012, least at this η
         eta = self.eta or math.sqrt(math.log(n_arms) / (3 * n_arms * horizon))
-        gamma = self.gamma or min(1.0, eta / float(self.shares(setting).min()))
+        gamma = min(1.0, eta / float(self.shares(setting).min())) if self.gamma is None else self.gamma
         return self.model_copy(update={"eta": eta, "gamma": gamma})
 
     def rates(self) -> tuple[float, float]:

@@ -8,8 +8,6 @@ grows by 1 / (1 - Θ) at most, so p_i^(3/2), which the regret's stability is mad
 `noisy_regret_bound` for the bound that follows.
 """
 
-import math
-
 import numpy as np
 from pydantic import Field
 
