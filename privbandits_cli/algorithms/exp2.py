@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from privbandits_cli.algorithms.exp3 import SPAN, add_up, descend, move
+from privbandits_cli.algorithms.exp3 import LARGE, SMALL, SPAN, add_up, descend, exp_near_0, restart
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.jit import Record, Records, record
@@ -77,6 +77,7 @@ class Parameters(bandit.Algorithm):
             weights=np.ones(n_arms),  # exp(gains - offset): q_i times their sum
             arms=mu,  # below a node of EXP3's tree over blocks of arms: the sum of μ, ...
             sums=sums,  # ... and of the weights
+            least=n_arms / WORN,  # a sum of all weights below it has lost too many digits
         )
 
     def caveats(self, setting: Setting) -> list[str]:
@@ -114,9 +115,31 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    total = state.sums[1]
-    mass = (1.0 - state.gamma) * state.weights[arm] + state.gamma * total * state.mu[arm]
-    move(state, arm, -state.eta * (1.0 - gain) * total / mass)
+    total, weight = state.sums[1], state.weights[arm]
+    mass = (1.0 - state.gamma) * weight + state.gamma * total * state.mu[arm]  # p_i Σ_j weights
+    step = -state.eta * (1.0 - gain) * total / mass  # of any size and sign, where gains are noisy
+    state.gains[arm] += step
+    if abs(step) < 2.0**-5 and weight > SMALL:
+        put(state, arm, weight * exp_near_0(step))
+    else:
+        put(state, arm, np.exp(min(state.gains[arm] - state.offset, 600.0)))  # exp overflows at 709
+    if not state.least <= state.sums[1] <= LARGE:
+        restart(state, state.gains.max())
+        state.least = state.sums[1] / WORN
+    state.least = max(state.least, state.sums[1] / WORN)
+
+
+WORN = 16.0  # times what the sum of all weights is of its largest, when it is computed anew
+
+
+def put(state: Record, arm: int, weight: float) -> None:
+    """Set a weight, and add the difference to the sums that it is part of."""
+    change = weight - state.weights[arm]
+    state.weights[arm] = weight
+    node = len(state.sums) // 2 + arm // SPAN
+    while node > 0:
+        state.sums[node] += change
+        node //= 2
 
 
 def probabilities(state: Record, out: Floats) -> None:

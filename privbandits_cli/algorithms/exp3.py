@@ -157,16 +157,11 @@ def descend(state: Record, threshold: float, floor: float) -> tuple[int, int, fl
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    total = state.sums[1]
-    mass = (1.0 - state.gamma) * state.weights[arm] + state.rate * total  # p_i Σ_j weights, as when it was drawn
-    move(state, arm, state.rate * gain * total / mass)
-
-
-def move(state: Record, arm: int, step: float) -> None:
-    """Add to an estimate, and renew the arm's weight: a step of any size and sign, as under noise gains have any."""
-    weight = state.weights[arm]
+    weight, total = state.weights[arm], state.sums[1]
+    mass = (1.0 - state.gamma) * weight + state.rate * total  # p_i Σ_j weights, as when it was drawn
+    step = state.rate * gain * total / mass  # of any size and sign, where gains are noisy
     state.gains[arm] += step
-    if abs(step) < 2.0**-5 and SMALL < weight < LARGE:  # mostly; the series of exp, to two units in the last place
+    if abs(step) < 2.0**-5 and SMALL < weight < LARGE:  # nearly always
         put(state, arm, weight * exp_near_0(step))
         return
     grown = state.gains[arm] - state.offset
