@@ -61,7 +61,7 @@ class Parameters(bandit.Algorithm):
         return self.blocks().bounds(setting, delta, sensitivity)
 
     def mechanism(self) -> str:
-        return self.blocks().mechanism()
+        return self.blocks().mechanism() if self.tau > 1 else self.base.mechanism()
 
     def tap(self) -> Tap | None:
         return self.blocks().tap()

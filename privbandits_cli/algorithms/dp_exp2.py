@@ -1,18 +1,20 @@
 """DP-EXP2 (Agarwal & Singh 2017, Theorem 4.1): Laplace noise of scale λ = 1/ε, and nothing else, before EXP2.
 
-η and γ by `tuning`, logarithms natural, K the arms:
+η and γ by `tuning`, logarithms natural:
 
-- variance: η = √(ln K / (KT (2λ + ⅔(1 + 2λ²)))), γ = 2ηKλ. A noisy loss has the second moment l² + 2λ², and with
-  this γ that is all that EXP2's bound under noise counts, γT + ln K / η + ⅔ηKT (1 + 2λ²); this η makes it least. The
-  regret is at most 2√(KT ln K (2λ + ⅔(1 + 2λ²))): no log T is paid for noise that is rarely large.
-- proof: η = √(ln K / (2KT (1 + 2λ² ln² KT))), γ = min(½, ηK (1 + 4λ ln KT)), what the proof of the theorem needs.
-- printed: the theorem's own, ln for ln² and γ = ηK √(1 + 2λ² ln KT), which is less than its proof needs.
+`variance`: η = √(ln K / (KT (2λ + ⅔(1 + 2λ²)))), γ = 2ηKλ. A noisy loss has the second moment l² + 2λ², and with
+this γ that is all that EXP2's bound under noise counts, γT + ln K / η + ⅔ηKT (1 + 2λ²); this η makes it least. The
+regret is at most 2√(KT ln K (2λ + ⅔(1 + 2λ²))): no log T is paid for noise that is rarely large.
+
+`proof`: η = √(ln K / (2KT (1 + 2λ² ln² KT))), γ = min(½, ηK (1 + 4λ ln KT)), what the proof of the theorem needs.
+
+`printed`: the theorem's own, ln for ln² and γ = ηK √(1 + 2λ² ln KT), which is less than its proof needs.
 
 All three have a bound on their regret here: that under noise asks for γ >= 2ηKλ only.
 """
 
 import math
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field
 
@@ -53,6 +55,10 @@ class Parameters(dp_reduction.Parameters):
         noisy = 1 + 2 * scale**2 * log_kt
         eta = math.sqrt(log_k / (2 * n_arms * horizon * noisy))
         return eta, min(1.0, eta * explored * math.sqrt(noisy))
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {"certified": cls(epsilon=epsilon, **given), "paper": cls(epsilon=epsilon, tuning="printed", **given)}
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

@@ -69,7 +69,7 @@ class NoisyGains(bandit.Algorithm):
 class Parameters(NoisyGains):
     """The privacy asked for, and the base."""
 
-    theorem = "Lemma 4.2"
+    theorem = "Lemma 4.2 of Agarwal & Singh"
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; the noise has scale 1/ε")
 
