@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli import registry
+from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Match, Setting
 
 ROOT = Path(__file__).parent.parent
@@ -51,6 +52,16 @@ def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
     return Match(adversary, tuned, setting, rounds, seed)
+
+
+@pytest.fixture
+def shared_streams(monkeypatch):
+    """Algorithms draw the same numbers whatever their parameters."""
+    real = bandit.stream
+    shared = {"uniform": ("uniform",), "laplace": ("laplace",)}
+    monkeypatch.setattr(
+        bandit, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial)
+    )
 
 
 SMALL = """\

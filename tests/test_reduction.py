@@ -14,7 +14,6 @@ from privbandits_cli.algorithms.exp3 import exp_near_0
 from privbandits_cli.algorithms.htinf import THETA
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.experiment.config import ConfigError, load
-from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
 
 PAPER = Setting(2**18, 4)
@@ -209,16 +208,6 @@ def test_the_series_of_exp():
 
 
 # ------------------------------------------------------------------------------------------ the reduction
-
-
-@pytest.fixture
-def shared_streams(monkeypatch):
-    """Algorithms draw the same numbers whatever their parameters."""
-    real = bandit.stream
-    shared = {"uniform": ("uniform",), "laplace": ("laplace",)}
-    monkeypatch.setattr(
-        bandit, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial)
-    )
 
 
 @pytest.mark.parametrize("adversary", ["deterministic", "stochastic", "switching_costs"])
