@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli import registry
+from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Match, Setting
 
 ROOT = Path(__file__).parent.parent
@@ -13,7 +14,10 @@ ROOT = Path(__file__).parent.parent
 # One tuned example of every algorithm; a new file needs a line only if it has parameters without default.
 NEEDED = {
     "adap_ucb": lambda: {"epsilon": 1.0},
+    "batched_htinf": lambda: {"epsilon": 0.3},
+    "dp_exp2": lambda: {"epsilon": 1.0},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
+    "dp_reduction": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
     "dp_robust_se": lambda: {"epsilon": 1.0, "constants": 0.05},
     "dp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.03},
     "dp_se": lambda: {"epsilon": 1.0},
@@ -53,6 +57,16 @@ def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
     return Match(adversary, tuned, setting, rounds, seed)
+
+
+@pytest.fixture
+def shared_streams(monkeypatch):
+    """Algorithms draw the same numbers whatever their parameters."""
+    real = bandit.stream
+    shared = {"uniform": ("uniform",), "laplace": ("laplace",)}
+    monkeypatch.setattr(
+        bandit, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial)
+    )
 
 
 SMALL = """\

@@ -47,6 +47,37 @@ class DpExp3Lap:
             self.base.update(arm, (noisy + self.b) * (1 / (2 * self.b + 1)))
 
 
+class Reduction:
+    """Algorithm 4 of Agarwal & Singh 2017."""
+
+    def __init__(self, base, epsilon: float, laplace: Callable[[], float]) -> None:
+        self.base, self.epsilon, self.laplace, self.choose = base, epsilon, laplace, base.choose
+
+    def update(self, arm: int, gain: float) -> None:
+        self.base.update(arm, gain + self.laplace() * (1 / self.epsilon))
+
+
+class Exp2:
+    """Algorithm 5 of Agarwal & Singh 2017 over arms, from the estimated losses."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int) -> None:
+        self.eta, self.gamma, self.mu = algorithm.eta, algorithm.gamma, algorithm.mu or [1 / n_arms] * n_arms
+        self.losses = [0.0] * n_arms
+
+    def probabilities(self) -> list[float]:
+        least = min(self.losses)
+        weights = [math.exp(-self.eta * (loss - least)) for loss in self.losses]
+        mixed = zip(weights, self.mu, strict=True)
+        return [(1 - self.gamma) * w / sum(weights) + self.gamma * share for w, share in mixed]
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        self.p = self.probabilities()
+        return draw(self.p, uniform())
+
+    def update(self, arm: int, gain: float) -> None:
+        self.losses[arm] += (1 - gain) / self.p[arm]
+
+
 class MiniBatch:
     """Section 3.2: interval j starts on round (j - 1)τ + 1 and ends on round jτ."""
 
@@ -76,8 +107,11 @@ class TsallisInf:
     def __init__(self, n_arms: int) -> None:
         self.losses, self.t = [0.0] * n_arms, 1
 
+    def rate(self) -> float:
+        return 2 / math.sqrt(self.t)
+
     def probabilities(self) -> list[float]:
-        eta = 2 / math.sqrt(self.t)
+        eta = self.rate()
         x = min(self.losses) - 2 / eta
         while True:
             roots = [2 / (eta * (loss - x)) for loss in self.losses]
@@ -97,6 +131,23 @@ class TsallisInf:
     def update(self, arm: int, gain: float) -> None:
         self.losses[arm] += (1 - gain) / self.p[arm]
         self.t += 1
+
+
+class Htinf(TsallisInf):
+    """Tsallis-INF's step at another rate, and rounds of large losses are skipped (Huang, Dai & Huang 2022)."""
+
+    def __init__(self, n_arms: int, sigma: float) -> None:
+        super().__init__(n_arms)
+        self.sigma = sigma
+
+    def rate(self) -> float:
+        return 2 / (self.sigma * math.sqrt(self.t))
+
+    def update(self, arm: int, gain: float) -> None:
+        if abs(1 - gain) > (1 - 2 ** (-1 / 3)) * self.sigma * math.sqrt(self.t * self.p[arm]):
+            self.t += 1
+        else:
+            super().update(arm, gain)
 
 
 def tsallis_by_bisection(losses: Sequence[float], eta: float) -> list[float]:
@@ -427,6 +478,14 @@ def learner(algorithm: Algorithm, n_arms: int, laplace: Callable[[], float], hor
             return Eliminator(algorithm, n_arms, laplace)
         case "adap_ucb":
             return AdapUcb(n_arms, algorithm.epsilon, algorithm.beta, laplace)
+        case "batched_htinf":
+            return MiniBatch(learner(algorithm.base, n_arms, laplace), algorithm.tau)
+        case "dp_exp2" | "dp_reduction":
+            return Reduction(learner(algorithm.base, n_arms, laplace), algorithm.epsilon, laplace)
+        case "exp2":
+            return Exp2(algorithm, n_arms)
+        case "htinf":
+            return Htinf(n_arms, algorithm.sigma)
         case "exp3":
             return Exp3(n_arms, algorithm.gamma)
         case "tsallis_inf":

@@ -11,7 +11,6 @@ from scipy import stats
 
 from privbandits_cli import registry
 from privbandits_cli.algorithms.exp3_tau import theorem_3_5
-from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
 
 ALGORITHMS = playing("algorithms")
@@ -288,16 +287,6 @@ def test_mini_batch_feeds_means_of_full_blocks_by_hand():
 
 
 # -------------------------------------------------------------------------------------------- limits
-
-
-@pytest.fixture
-def shared_streams(monkeypatch):
-    """Algorithms draw the same uniform numbers whatever their parameters."""
-    real = bandit.stream
-    shared = {"uniform": ("uniform",), "laplace": ("laplace",)}
-    monkeypatch.setattr(
-        bandit, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial)
-    )
 
 
 @pytest.mark.parametrize("adversary", [name for name in ADVERSARIES if foe(name).bounded])

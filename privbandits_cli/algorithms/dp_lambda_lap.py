@@ -6,20 +6,18 @@ Each gain is used once, under fresh noise, and all else is post-processing: ε-D
 """
 
 import math
-from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.algorithms.dp_reduction import NoisyGains, choose, probabilities, released
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.jit import Record, Records, record, unbound
 
-base_choose: Any = unbound
+__all__ = ["Parameters", "choose", "corollary_3_2_epsilon", "probabilities", "released", "update"]
+
 base_update: Any = unbound
-base_probabilities: Any = unbound
 
 
 def corollary_3_2_epsilon(setting: Setting) -> float:
@@ -28,10 +26,10 @@ def corollary_3_2_epsilon(setting: Setting) -> float:
     return 28 * k_ln_k + math.sqrt(112 * k_ln_k * math.log(setting.horizon))
 
 
-class Parameters(bandit.Algorithm):
+class Parameters(NoisyGains):
     """The privacy asked for, the acceptance threshold and the base."""
 
-    private = True
+    theorem = "Theorem 3.2"
 
     epsilon: Annotated[float, Field(ge=1e-9)] | Literal["corollary_3.2"] = Field(
         description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
@@ -40,7 +38,6 @@ class Parameters(bandit.Algorithm):
         None,
         description="accept g' in [-b, b + 1]; default ln T / ε (Corollary 3.1); `least_bound`: Theorem 3.1's best",
     )
-    base: bandit.Algorithm = Field(description="the algorithm Λ that is made private")
 
     @property
     def title(self) -> str:
@@ -61,35 +58,18 @@ class Parameters(bandit.Algorithm):
 
     def state(self, setting: Setting) -> Records:
         assert isinstance(self.b, float), "tune the parameters first"
-        return record(
-            scale=1 / self._epsilon(), b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting)
-        )
+        _, scale = self.noise()
+        return record(scale=scale, b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting))
 
     def draws(self) -> dict[str, int]:
         return dict.fromkeys((*self.base.draws(), "laplace"), 1)  # an ignored round shifts the base's: all of them
-
-    def faults(self, setting: Setting) -> Iterator[str]:
-        if "laplace" in self.base.draws():
-            yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
-        yield from self.base.faults(setting)
-
-    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Theorem 3.2, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
-        source, view = "Theorem 3.2: each gain seen once, under fresh noise", "all noisy gains, and so all arms played"
-        return noised(self._epsilon() * sensitivity, delta, source, "noisy gain", view)
-
-    def mechanism(self) -> str:
-        return f"Laplace noise of scale {1 / self._epsilon():.4g}"
-
-    def tap(self) -> Tap | None:
-        return "release"
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         return {"certified": cls(epsilon=epsilon, b="least_bound", **given), "paper": cls(epsilon=epsilon, **given)}
 
     def caveats(self, setting: Setting) -> list[str]:
-        scale = 1 / self._epsilon()
+        _, scale = self.noise()
         return [
             f"The Laplace noise has scale {scale:.4g} on gains in [0, 1], b = {self.b:.4g}: "
             + ("hardly any noise." if scale < 0.05 else "the privacy is local, round by round."),
@@ -106,31 +86,12 @@ class Parameters(bandit.Algorithm):
         if base is None:
             return None
         assert isinstance(self.b, float), "tune the parameters first"
-        epsilon = self._epsilon()
+        epsilon, _ = self.noise()
         rejected = 0.0 if math.isinf(epsilon) else 2 * rounds * setting.n_arms * math.exp(-epsilon * self.b)
         return (2 * self.b + 1) * base + rejected + np.sqrt(32 * rounds) / epsilon
-
-    def _epsilon(self) -> float:
-        assert isinstance(self.epsilon, float), "tune the parameters first"
-        return self.epsilon
-
-
-def choose(state: Record, rng: Draws) -> int:
-    arm: int = base_choose(state.wrapped, rng)
-    return arm
-
-
-def released(state: Record, gain: float, rng: Draws) -> float:
-    """The noisy gain g': all that the base and any observer learn of the gain."""
-    noisy: float = gain + state.scale * rng.laplace
-    return noisy
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     noisy = released(state, gain, rng)
     if -state.b <= noisy <= state.b + 1.0:
         base_update(state.wrapped, arm, (noisy + state.b) * state.shrink, rng)
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    base_probabilities(state.wrapped, out)

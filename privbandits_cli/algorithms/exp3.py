@@ -111,6 +111,7 @@ class Parameters(bandit.Algorithm):
 
 
 NOTHING = -0.0  # where sums start: x + -0.0 is x for every x, so that the compiler leaves it out, unlike x + 0.0
+SMALL, LARGE = 1e-200, 1e200  # weights beyond are computed anew, with another offset before none is left
 SPAN = 8  # arms in a block. A draw goes down a binary tree to a block, then along its arms: O(log K)
 
 
@@ -129,10 +130,22 @@ def add_up(tree: Floats) -> None:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    n_arms, leaves = len(state.weights), len(state.sums) // 2
     total = state.sums[1]
     floor = state.rate * total  # p_i Σ_j weights is (1 - γ) weight + floor, eq. 2.1
-    threshold = rng.uniform * total
+    arm, end, threshold = descend(state, rng.uniform * total, floor)
+    reached = NOTHING
+    for i in range(arm, end - 1):
+        reached += (1.0 - state.gamma) * state.weights[i] + floor
+        arm += threshold >= reached
+    return min(arm, len(state.weights) - 1)  # rounding may lead past the last block
+
+
+def descend(state: Record, threshold: float, floor: float) -> tuple[int, int, float]:
+    """Down the tree to the block in which the arms' p_i Σ_j weights add up to the threshold; what of it is left there.
+
+    floor: what exploration adds to an arm, `state.arms` of them below a node.
+    """
+    leaves = len(state.sums) // 2
     node = 1
     while node < leaves:
         node *= 2
@@ -140,28 +153,33 @@ def choose(state: Record, rng: Draws) -> int:
         if threshold >= left:
             threshold -= left
             node += 1
-    arm, end = block_of((node - leaves) * SPAN, n_arms)
-    reached = NOTHING
-    for i in range(arm, end - 1):
-        reached += (1.0 - state.gamma) * state.weights[i] + floor
-        arm += threshold >= reached
-    return min(arm, n_arms - 1)  # rounding may lead past the last block
+    first, end = block_of((node - leaves) * SPAN, len(state.weights))
+    return first, end, threshold
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     weight, total = state.weights[arm], state.sums[1]
     mass = (1.0 - state.gamma) * weight + state.rate * total  # p_i Σ_j weights, as when it was drawn
-    step = state.rate * gain * total / mass
+    step = state.rate * gain * total / mass  # of any size and sign, where gains are noisy
     state.gains[arm] += step
+    if abs(step) < 2.0**-5 and SMALL < weight < LARGE:  # nearly always
+        put(state, arm, weight * exp_near_0(step))
+        return
     grown = state.gains[arm] - state.offset
     if grown > 500.0:  # exp overflows at 709
         restart(state, state.gains[arm])
-    elif step < 2.0**-7 and weight > 1e-290:  # nearly always; the series of exp, to two units in the last place
-        put(
-            state, arm, weight * (1 + step * (1 + step * (1 / 2 + step * (1 / 6 + step * (1 / 24 + step * (1 / 120))))))
-        )
     else:
         put(state, arm, np.exp(grown))
+        if state.sums[1] < SMALL:  # exp underflows at -745
+            restart(state, state.gains.max())
+
+
+def exp_near_0(x: float) -> float:
+    """The series of exp for |x| < 1/32, to two units in the last place; its halves side by side, so that none waits."""
+    square = x * x
+    low = (1 + x) + square * (1 / 2 + x * (1 / 6))
+    high = (1 / 24 + x * (1 / 120)) + square * (1 / 720 + x * (1 / 5040))
+    return low + square * square * high
 
 
 def put(state: Record, arm: int, weight: float) -> None:

@@ -21,6 +21,7 @@ from privbandits_cli.jit import Record, Records, record, unbound
 base_choose: Any = unbound
 base_update: Any = unbound
 base_probabilities: Any = unbound
+base_released: Any = unbound
 
 Rule = Literal["corollary_3.2", "corollary_3.3", "corollary_3.3_printed", "certified"]
 ASKS_EPSILON = ("corollary_3.3", "corollary_3.3_printed", "certified")
@@ -133,7 +134,8 @@ class Parameters(bandit.Algorithm):
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
     def tap(self) -> Tap | None:
-        return "arms" if self.base.tap() == "arms" else None
+        tap = self.base.tap()
+        return tap if tap in ("arms", "release") else None
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
         """The base's, for averages; at the parameter `delta` where none is asked for."""
@@ -166,6 +168,12 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
         base_update(state.wrapped, arm, state.gain / state.tau, rng)
         state.gain = 0.0
         state.played = 0
+
+
+def released(state: Record, gain: float, rng: Draws) -> float:
+    """What the base releases of the block's mean, if this gain is its last."""
+    noisy: float = base_released(state.wrapped, (state.gain + gain) / state.tau, rng)
+    return noisy
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -54,7 +54,12 @@ def solve(losses: Floats, eta: float, p: Floats) -> None:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    solve(state.losses, 2.0 / np.sqrt(state.t), state.p)
+    return drawn(state, 2.0 / np.sqrt(state.t), rng)
+
+
+def drawn(state: Record, eta: float, rng: Draws) -> int:
+    """An arm by the solution at this η, which `state.p` then holds."""
+    solve(state.losses, eta, state.p)
     reached = 0.0
     arm = 0
     for i in range(len(state.p) - 1):

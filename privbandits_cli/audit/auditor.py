@@ -2,7 +2,8 @@
 
 What is watched is what the proof privatises (`Algorithm.tap`):
 
-- `release`: the noisy gain before the accept or ignore step. Every round is a canary of gain 0 or 1.
+- `release`: the noisy gain, before any accept or ignore step. Every round is a canary of gain 0 or 1; where one number
+  is released of a block's mean, the last round of every block.
 - `report`: what a round adds to the sum of an arm's reports. Every round is a canary.
 - `mean`: the noisy mean of an epoch, of which the last gain is the canary.
 - `tree`: all noisy sums of one arm, of which the first gain is the canary.
@@ -59,8 +60,11 @@ def audit(
     tap, promised = algorithm.tap(), algorithm.guarantee(setting)
     if promised is None or math.isinf(promised.epsilon):
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
+    if not isinstance(algorithm, arms.Algorithm):
+        return Audit("NOT AUDITABLE", str(promised), "no tap of this game is watched", 0)
     if tap == "release":
-        return audit_release(bound, state, setting.n_arms, promised.epsilon, alpha, budget, seed, test)
+        rest = algorithm.draws()["laplace"] - 1
+        return audit_release(bound, state, setting.n_arms, rest, promised.epsilon, alpha, budget, seed, test)
     if tap in KEPT:
         state = completing(state) if tap == "mean" else state
         if not algorithm.bounded and reaches_further(bound, state, KEPT[tap]):
@@ -70,6 +74,6 @@ def audit(
         return audit_kept(bound, state, tap, promised.epsilon, alpha, budget, seed, test)
     if tap == "tree":
         return audit_tree(bound, state, promised.epsilon, alpha, budget, seed, test)
-    if tap == "arms" and isinstance(algorithm, arms.Algorithm):
+    if tap == "arms":
         return audit_arms(algorithm, setting, bound, state, alpha, max(64, budget // ROUNDS_A_FORK), seed, test)
     return Audit("NOT AUDITABLE", str(promised), f"no tap is declared ({promised.source})", 0)

@@ -67,6 +67,11 @@ def true_gain(state: Record, arm: int, gain: float, rng: Draws) -> None:
         base_update(state.wrapped, arm, (gain + state.b) / (2.0 * state.b + 1.0), rng)
 
 
+def true_gain_kept(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The base is fed the gain itself, and the noise is released for show."""
+    base_update(state.wrapped, arm, gain, rng)
+
+
 def doubled_rate(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """EXP3 with twice the learning rate."""
     p = (1.0 - state.gamma) * state.weights[arm] / state.sums[1] + state.rate
@@ -102,6 +107,25 @@ def sum_of_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
         state.played = 0
 
 
+def scaled_release(state: Record, gain: float, rng: Draws) -> float:
+    """What is released of a block under noise of FACTOR times the scale."""
+    noisy: float = right_released(state, gain, Draws(rng.uniform, FACTOR * rng.laplace))
+    return noisy
+
+
+def sum_released(state: Record, gain: float, rng: Draws) -> float:
+    """The sum of a block, under the noise for its mean."""
+    noisy: float = right_released(state, (state.gain + gain) * state.tau - state.gain, rng)
+    return noisy
+
+
+def first_noise(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The noise of the first round, for every block."""
+    if state.kept == 0.0:
+        state.kept = rng.laplace
+    right_update(state, arm, gain, Draws(rng.uniform, state.kept))
+
+
 def scaled(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """The right step under noise of FACTOR times the scale."""
     right_update(state, arm, gain, Draws(rng.uniform, FACTOR * rng.laplace))
@@ -130,6 +154,11 @@ def right_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     raise NotImplementedError
 
 
+def right_released(state: Record, gain: float, rng: Draws) -> float:
+    """Stands for the algorithm's own tap until its mutant is compiled."""
+    raise NotImplementedError
+
+
 def base_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """Stands for EXP3's step until `sum_of_block` is compiled."""
     raise NotImplementedError
@@ -151,7 +180,7 @@ class Mutant:
         setting = watched(parameters, setting)
         parameters = parameters.tuned(setting)
         state = parameters.state(setting)
-        if self.broken in (one_noise, noise_for_two):
+        if self.broken in (one_noise, noise_for_two, first_noise):
             state = with_field(state, "kept", 0.0)
         return audit(parameters, setting, alpha, budget, seed, self.mutated(parameters), state, test)
 
@@ -165,6 +194,7 @@ class Mutant:
         plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)} | {self.step: self.broken}
         names["right_update"] = compile_step(module.update, **names)
         if "released" in plain:  # `update` calls it
+            names["right_released"] = compile_step(module.released, **names)
             names["released"] = compile_step(plain["released"], **names)
         return {name: compile_step(step, **names) for name, step in plain.items()}
 
@@ -188,6 +218,8 @@ CORRECT: dict[str, Callable[[], Algorithm]] = {
     "exp3": lambda: make("exp3"),
     "exp3_tau": lambda: make("exp3_tau"),
     "adap_ucb": lambda: make("adap_ucb", epsilon=1.0),
+    "batched_htinf": lambda: make("batched_htinf", epsilon=0.25),
+    "dp_exp2": lambda: make("dp_exp2", epsilon=1.0),
     "dp_robust_se": lambda: make("dp_robust_se", epsilon=1.0),
     "dp_robust_ucb": lambda: make("dp_robust_ucb", epsilon=1.0),
     "dp_se": lambda: make("dp_se", epsilon=1.0),
@@ -206,6 +238,17 @@ MUTANTS = (
     Mutant("noise reused", "dp_exp3_lap", "released", one_noise),
     Mutant("noise kept for two rounds", "dp_exp3_lap", "released", noise_for_two),
     Mutant("base fed the true gain", "dp_exp3_lap", "update", true_gain),
+    Mutant("noise scale x 0.5", "dp_exp2", "released", scaled_noise, 0.5),
+    Mutant("noise scale x 0.9", "dp_exp2", "released", scaled_noise, 0.9),
+    Mutant("no noise", "dp_exp2", "released", no_noise),
+    Mutant("noise reused", "dp_exp2", "released", one_noise),
+    Mutant("base fed the true gain", "dp_exp2", "update", true_gain_kept),
+    Mutant("noise scale x 0.5", "batched_htinf", "released", scaled_release, 0.5),
+    Mutant("noise of a sum for a mean", "batched_htinf", "released", scaled_release, 4.0),
+    Mutant("sum under the noise of a mean", "batched_htinf", "released", sum_released),
+    Mutant("half the noise is used", "batched_htinf", "update", scaled, 0.5),
+    Mutant("sum for mean", "batched_htinf", "update", sum_of_block),
+    Mutant("one noise for all blocks", "batched_htinf", "update", first_noise),
     Mutant("learning rate doubled", "exp3", "update", doubled_rate),
     Mutant("floor missing", "exp3", "choose", no_floor),
     Mutant("losses for gains", "exp3", "update", losses),

@@ -29,18 +29,21 @@ Watch = Callable[..., None]
 FEWEST = 1024  # numbers to judge, as the least budget
 
 
-def watch_gains(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
+def watch_gains(states: Records, coins: Floats, uniform: Floats, laplace: Floats, rest: int, seen: Floats) -> None:
     """Play rounds in which the gain is one end of the canary's range; `seen` is its release, the range made [0, 1].
 
+    rest: rounds of a block before the canary, its last, at the low end; the canary then moves their mean.
     `states[1]` is a copy on which the tap is taken, so that a release that keeps a state advances once a round.
     """
     for t in range(len(coins)):
         rng = Draws(uniform[t], laplace[t])
-        arm = choose(states[0], rng)
         low, high = canary(states[0])
+        for _ in range(rest):
+            update(states[0], choose(states[0], rng), low, rng)
+        arm = choose(states[0], rng)
         gain = high if coins[t] > 0 else low
         states[1] = states[0]
-        seen[t] = (released(states[1], gain, rng) - low) / (high - low)
+        seen[t] = (released(states[1], gain, rng) - low) / (high - low) * (rest + 1)
         update(states[0], arm, gain, rng)
 
 
@@ -83,14 +86,25 @@ def watch_means(states: Records, coins: Floats, uniform: Floats, laplace: Floats
 
 
 def audit_release(
-    bound: Steps, state: Records, n_arms: int, epsilon: float, alpha: float, budget: int, seed: int, test: Test
+    bound: Steps,
+    state: Records,
+    n_arms: int,
+    rest: int,
+    epsilon: float,
+    alpha: float,
+    budget: int,
+    seed: int,
+    test: Test,
 ) -> Audit:
-    """Every round a canary: the gain is at one end of its range by a coin, then the noisy gain is looked at."""
-    if _sees_more(bound, state, epsilon, n_arms):
+    """Every round a canary: the gain is at one end of its range by a coin, then the noisy gain is looked at.
+
+    rest: where one number is released of a block of rounds, how many come before the canary, its last.
+    """
+    if _sees_more(bound, state, epsilon, n_arms, rest, seed):
         claim = f"ε = {epsilon:.4g} of each noisy gain"
         more = "two gains under noise that makes them one release lead to different arms: more is used than is released"
         return Audit("VIOLATION", claim, more, 2)
-    coins, seen = _watch(watch_gains, bound, state, budget, seed)
+    coins, seen = _watch(watch_gains, bound, np.repeat(state, 2), budget, seed, rest)
     return judge(seen, coins, epsilon, "gain", alpha, test)
 
 
@@ -105,7 +119,8 @@ def audit_kept(
     test: Test,
 ) -> Audit:
     """Whether what `update` keeps of a canary tells more of it than ε: of every round, or of the one state given."""
-    coins, seen = _watch(watch_reports if tap == "report" else watch_means, bound, state, budget, seed)
+    template = watch_reports if tap == "report" else watch_means
+    coins, seen = _watch(template, bound, np.repeat(state, 2), budget, seed)
     moved = ~np.isnan(seen)  # as soon as one arm is left, an elimination keeps nothing
     if moved.sum() < FEWEST:
         return Audit("NOT AUDITABLE", f"ε = {epsilon:.4g}", f"only {moved.sum()} gains move a {tap}", budget)
@@ -133,11 +148,13 @@ def reaches_further(bound: Steps, state: Records, field: str) -> bool:
     return min(kept) < min(kept[:2]) - slack or max(kept) > max(kept[:2]) + slack
 
 
-def _watch(template: Watch, bound: Steps, state: Records, budget: int, seed: int) -> tuple[Floats, Floats]:
-    """The coins of a run and what was seen of them, `[budget]` each."""
+def _watch(
+    template: Watch, bound: Steps, states: Records, budget: int, seed: int, *given: int
+) -> tuple[Floats, Floats]:
+    """The coins of a run and what was seen of them, `[budget]` each; `states`, two of them, are played on."""
     coins = stream(seed, "audit", "coins", trial=0).integers(0, 2, budget).astype(float)
     draws, seen = _draws(seed, budget), np.empty(budget)
-    compiled(template, bound)(np.repeat(state, 2), coins, draws["uniform"], draws["laplace"], seen)
+    compiled(template, bound)(states, coins, draws["uniform"], draws["laplace"], *given, seen)
     return coins, seen
 
 
@@ -165,16 +182,22 @@ def judge(seen: Floats, coins: Floats, epsilon: float, what: str, alpha: float, 
     )
 
 
-def _sees_more(bound: Steps, state: Records, epsilon: float, n_arms: int) -> bool:
+def _sees_more(bound: Steps, state: Records, epsilon: float, n_arms: int, rest: int, seed: int) -> bool:
     """Whether the next arm depends on the gain by another way than what is released of it.
 
     The high end under no noise and the low end under noise of ε scales should be released as one number, up to
-    rounding; if they are, the probabilities of the next arm must be the same, too.
+    rounding; if they are, the probabilities of the next arm must be the same, too. Some rounds are played before,
+    as an algorithm may begin by looking at no gain.
     """
     seen, after = [], []
     low, high = bound["canary"](state[0])
+    begun = np.repeat(state, 2)
+    _watch(watch_gains, bound, begun, FEWEST, seed, rest)
+    for _ in range(rest):
+        draws = Draws(0.3, 0.0)
+        bound["update"](begun[0], bound["choose"](begun[0], draws), low, draws)
     for gain, noise in ((high, 0.0), (low, epsilon)):
-        fork, tapped, out = state.copy(), state.copy(), np.empty(n_arms)
+        fork, tapped, out = begun[:1].copy(), begun[:1].copy(), np.empty(n_arms)
         draws = Draws(0.3, noise)
         arm = bound["choose"](fork[0], draws)
         seen.append(bound["released"](tapped[0], gain, draws))

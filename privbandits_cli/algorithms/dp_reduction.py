@@ -1,0 +1,121 @@
+"""The reduction to a bandit algorithm without privacy (Agarwal & Singh 2017, Algorithm 4): Laplace noise, nothing else.
+
+The base is fed g + Lap(1/ε): not clipped and not scaled, so it sees gains outside [0, 1]. Its regret on the noisy gains
+is in expectation its regret on the true ones (Lemma 4.3). Each gain is used once, under fresh noise: ε-DP (Lemma 4.2).
+"""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
+
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.jit import Record, Records, record, unbound
+
+base_choose: Any = unbound
+base_update: Any = unbound
+base_probabilities: Any = unbound
+
+
+@runtime_checkable
+class StandsNoise(Protocol):
+    """A base whose theorem speaks of gains in [0, 1] under Laplace noise."""
+
+    def noisy_regret_bound(self, rounds: Floats, setting: Setting, scale: float) -> Floats | None:
+        """Bound on the expected regret against oblivious adversaries under noise of this scale, or None."""
+
+
+class NoisyGains(bandit.Algorithm):
+    """A base that sees of each gain no more than itself plus Laplace noise of scale λ = 1/ε."""
+
+    private = True
+    theorem: ClassVar[str]
+
+    epsilon: float | str = Field(description="ε")
+    base: bandit.Algorithm = Field(description="the algorithm that is made private")
+
+    def noise(self) -> tuple[float, float]:
+        """(ε, λ), tuned: gains lie in [0, 1], so one that is replaced moves by at most 1."""
+        assert isinstance(self.epsilon, float), "tune the parameters first"
+        return self.epsilon, 1 / self.epsilon
+
+    def draws(self) -> dict[str, int]:
+        return self.base.draws() | {"laplace": 1}
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if "laplace" in self.base.draws():
+            yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
+        yield from self.base.faults(setting)
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """By the theorem, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
+        epsilon, _ = self.noise()
+        source, view = (
+            f"{self.theorem}: each gain seen once, under fresh noise",
+            "all noisy gains, and so all arms played",
+        )
+        return noised(epsilon * sensitivity, delta, source, "noisy gain", view)
+
+    def mechanism(self) -> str:
+        _, scale = self.noise()
+        return f"Laplace noise of scale {scale:.4g}"
+
+    def tap(self) -> Tap | None:
+        return "release"
+
+
+class Parameters(NoisyGains):
+    """The privacy asked for, and the base."""
+
+    theorem = "Lemma 4.2 of Agarwal & Singh"
+
+    epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; the noise has scale 1/ε")
+
+    @property
+    def title(self) -> str:
+        return self.display or f"DP-{self.base.title}"
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.model_copy(update={"base": self.base.tuned(setting)})
+
+    def state(self, setting: Setting) -> Records:
+        _, scale = self.noise()
+        return record(scale=scale, wrapped=self.base.state(setting))
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return [
+            "λ = 1/ε is exact for gains in [0, 1]. For the losses in [-1, 1] of Theorem 4.1 a replaced one moves by 2: "
+            "the same noise gives 2ε there.",
+            f"{self.base.title} sees gains of any size and sign: its own theorems, on gains in [0, 1], speak of the "
+            "noisy game only where they say so.",
+        ]
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """The base's under this noise, where it has a theorem for it: the same of the true gains by Lemma 4.3."""
+        _, scale = self.noise()
+        if scale == 0:
+            return self.base.regret_bound(rounds, setting, memory)
+        if memory > 0 or not isinstance(self.base, StandsNoise):
+            return None
+        return self.base.noisy_regret_bound(rounds, setting, scale)
+
+
+def choose(state: Record, rng: Draws) -> int:
+    arm: int = base_choose(state.wrapped, rng)
+    return arm
+
+
+def released(state: Record, gain: float, rng: Draws) -> float:
+    """The noisy gain g': all that the base and any observer learn of the gain."""
+    noisy: float = gain + state.scale * rng.laplace
+    return noisy
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    base_update(state.wrapped, arm, released(state, gain, rng), rng)
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    base_probabilities(state.wrapped, out)
