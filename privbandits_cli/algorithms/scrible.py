@@ -24,7 +24,7 @@ class Parameters(linear.Algorithm):
     feedback: ClassVar[Feedback] = "bandit"
     display = "SCRiBLe"
 
-    eta: float | None = Field(None, gt=0, description="η; default c √(ν ln T / T) / (N √(M² + noise variance))")
+    eta: float | None = Field(None, gt=0, description="η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
     constant: float | None = Field(None, gt=0, description="c of that default: 1/4; of a private one 1/√2")
 
     def tuned(self, setting: Setting) -> Self:
@@ -35,7 +35,7 @@ class Parameters(linear.Algorithm):
         """The same for losses under noise of this variance, with this default of c."""
         space, n = setting.decisions(), setting.n_arms
         most = math.sqrt(space.largest_loss() ** 2 + variance)
-        rate = math.sqrt(parameter(space) * math.log(max(2, setting.horizon)) / setting.horizon)
+        rate = min(1.0, math.sqrt(parameter(space) * math.log(max(2, setting.horizon)) / setting.horizon))
         return self.model_copy(update={"eta": self.eta or (self.constant or constant) * rate / (n * most)})
 
     def state(self, setting: Setting) -> Records:
@@ -52,6 +52,13 @@ class Parameters(linear.Algorithm):
             )
         if self.eta is not None and self.constant is not None:
             yield "give eta or constant, not both: constant is that of the default of eta"
+
+    def remarks(self, setting: Setting) -> list[str]:
+        assert self.eta is not None
+        step = self.eta * setting.n_arms * setting.decisions().largest_loss()
+        if step <= 1:
+            return []
+        return [f"η N M = {step:.3g}: the theorem has at most 1/4, and above √2 the estimates may grow without end"]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """2 η N² M² t + ν ln(1 + √T) / η + 2 M t / √T, for η N M <= 1/4: the proof of Abernethy et al. 2008, Theorem 1.

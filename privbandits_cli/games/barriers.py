@@ -23,6 +23,8 @@ BALL, CUBE, POLYTOPE = 0, 1, 2
 NOWHERE = Rounded(*(np.zeros(shape) for shape in (1, (1, 1), (1, 1), (1, 1), 1)))  # of a set with closed forms
 CENTRED = 1e-6  # Newton's decrement at the point that counts as the minimiser
 STEPS = 1000
+LARGEST = 1e150  # of η|L|, of which squares are taken
+DIVERGED = "SCRiBLe's estimates grew without end: eta times the losses is too large"
 
 
 def parameter(space: Space) -> float:
@@ -68,6 +70,8 @@ def ball(eta: float, losses: Floats, axis: int, sign: float, x: Floats, slope: F
         squares += losses[i] * losses[i]
     length = np.sqrt(squares)
     s = eta * length
+    if not s < LARGEST:
+        raise ArithmeticError(DIVERGED)
     q = np.sqrt(1.0 + s * s)
     root = np.sqrt(q * (q + 1.0) if axis == 0 else q + 1.0)
     # The reflection is I - v v'/(1 + |u_1|) with u = L/|L|, v = u + sign(u_1) e_1; where L = 0, u = e_1.
@@ -93,6 +97,8 @@ def cube(eta: float, losses: Floats, axis: int, sign: float, x: Floats, slope: F
     for i in range(n):
         s = eta * losses[i]
         x[i] = -s / (1.0 + np.sqrt(1.0 + s * s))
+    if not abs(eta * losses[axis]) < LARGEST:
+        raise ArithmeticError(DIVERGED)
     q = np.sqrt(1.0 + (eta * losses[axis]) ** 2)
     root = np.sqrt(q * (q + 1.0))
     x[axis] = min(1.0, max(-1.0, x[axis] + sign / root))
@@ -134,7 +140,7 @@ def centre(state: Record) -> None:
         damping = 1.0 / (1.0 + decrement) if decrement > 0.25 else 1.0
         for i in range(len(z)):
             z[i] -= damping * step[i]
-    raise ArithmeticError("SCRiBLe's leader was not found: eta times the losses is too large for doubles")
+    raise ArithmeticError(DIVERGED)
 
 
 def derivatives(state: Record) -> None:
@@ -149,6 +155,8 @@ def derivatives(state: Record) -> None:
         left = 1.0
         for i in range(n):
             left -= rows[k, i] * z[i]
+        if not left > 0.0:
+            raise ArithmeticError(DIVERGED)
         slack[k] = left
         inverse = 1.0 / left
         for i in range(n):
@@ -166,7 +174,12 @@ def factorise(matrix: Floats) -> None:
             left = matrix[i, j]
             for k in range(j):
                 left -= matrix[i, k] * matrix[j, k]
-            matrix[i, j] = np.sqrt(left) if i == j else left / matrix[j, j]
+            if i > j:
+                matrix[i, j] = left / matrix[j, j]
+            elif left > 0.0:
+                matrix[i, i] = np.sqrt(left)
+            else:
+                raise ArithmeticError(DIVERGED)
 
 
 def forth(root: Floats, vector: Floats) -> float:
