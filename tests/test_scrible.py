@@ -198,6 +198,34 @@ def test_every_play_lies_in_the_set(space, step):
         assert over > -1e-2
 
 
+@pytest.mark.parametrize("space", [Sphere(1), Sphere(3), Cube(3), slab(3, 1.0), slab(3, 1e-6)], ids=named)
+def test_plays_at_the_very_border_are_clipped(space):
+    """From leaders within 1e-3 to 1e-9 of the border: by rounding half-axes would end outside now and then."""
+    state, step = fresh(space, 1.0)
+    rng = np.random.default_rng(9)
+    for size in 10 ** rng.uniform(3, 9, 100):
+        state[0]["losses"] = size * rng.standard_normal(space.dimension)
+        state[0]["z"] = 0.0
+        for x in enumerated(state, step, space.dimension)[0]:
+            if isinstance(space, Sphere):
+                assert np.linalg.norm(x) <= 1 + 2.0**-52
+            elif isinstance(space, Cube):
+                assert np.abs(x).max() <= 1
+            else:
+                sums = [sum(u * v for u, v in zip(row, x, strict=True)) for row in space.a]
+                assert max(total - b for total, b in zip(sums, space.b, strict=True)) <= 0
+
+
+def test_plays_on_a_ball_of_many_coordinates_are_clipped():
+    """Without it rounding leads 6 units in the last place outside."""
+    state, step = fresh(Sphere(3000), 1.0)
+    rng, x = np.random.default_rng(1), np.empty(3000)
+    for size in 10 ** rng.uniform(12, 16, 60):
+        state[0]["losses"] = size * rng.uniform(0.5, 1, 3000)
+        step["choose"](state[0], x, Draws(rng.random(1), NONE, NONE))
+        assert math.sqrt(math.fsum(x * x)) <= 1 + 4 * 2.0**-52
+
+
 @pytest.mark.parametrize("space", [Sphere(2), Cube(2), slab(2, 0.5)], ids=named)
 def test_estimates_that_grow_without_end_are_an_error(space):
     tuned = make("scrible", eta=5.0).tuned(setting(space))
