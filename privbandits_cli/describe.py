@@ -12,9 +12,12 @@ from pydantic_core import PydanticUndefined
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.faults import suggestion
+from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.parameters import Parameters
-from privbandits_cli.games.players import Adversary, Algorithm, Setting
+from privbandits_cli.games.players import Adversary, Algorithm
 
+# Against whom regret bounds are shown: rounds of memory, and who has it.
+OPPONENTS = {"bandit": ((0, "oblivious"), (1, "switching costs")), "linear": ((0, "oblivious"),)}
 # What `show` puts where a parameter has no default.
 EXAMPLE: dict[str, Callable[[], Any]] = {
     "base": lambda: registry.find("algorithms", "exp3")(),
@@ -66,8 +69,11 @@ def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
     return out
 
 
-def facts(name: str, setting: Setting) -> dict[str, Any]:
-    """All that is known of an algorithm or adversary in a setting; KeyError with a suggestion."""
+def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[str, Any]:
+    """All that is known of an algorithm or adversary; KeyError with a suggestion.
+
+    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play.
+    """
     kinds: tuple[registry.Kind, ...] = ("algorithms", "adversaries")
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)
     if kind is None:
@@ -75,19 +81,23 @@ def facts(name: str, setting: Setting) -> dict[str, Any]:
         raise KeyError(f"unknown name '{name}'" + suggestion(name, known))
     model = registry.find(kind, name)
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
-    out["horizon"], out["arms"] = setting.horizon, setting.n_arms
-    example = {name: EXAMPLE[name] for name, field in model.model_fields.items() if field.is_required()}
-    parameters = model(**{name: make() for name, make in example.items()})
-    out["shown_with"] = {name: _plain(parameters.described()[name]) for name in example}
+    shown = {name: EXAMPLE[name] for name, field in model.model_fields.items() if field.is_required()}
+    parameters = model(**{name: make() for name, make in shown.items()})
+    out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
     assert isinstance(parameters, Adversary | Algorithm)
+    setting = example(parameters, horizon, size, space)
+    out["horizon"], out["arms"], out["set"] = horizon, size, setting.space.name if setting.space else None
+    unfit = list(parameters.faults(setting))
+    if unfit:
+        raise KeyError(unfit[0])
     ready = parameters.tuned(setting)
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
     if isinstance(ready, Algorithm):
         promised = ready.guarantee(setting)
         out["guarantee"] = None if promised is None else dict(vars(promised))
-        horizon = np.array([float(setting.horizon)])
-        for memory, opponent in ((0, "oblivious"), (1, "switching costs")):
-            bound = ready.regret_bound(horizon, setting, memory)
+        end = np.array([float(horizon)])
+        for memory, opponent in OPPONENTS[ready.game]:
+            bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
     return out
@@ -106,7 +116,8 @@ def text(facts: dict[str, Any]) -> str:
             lines.append(f"      = {_plain(given)}")
     if facts["parameters"] and "tuned" in facts:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
-        lines.append(f"  (= as set for T = {facts['horizon']}, K = {facts['arms']}{shown})")
+        size = f"{facts['set']}, N" if facts["set"] else "K"
+        lines.append(f"  (= as set for T = {facts['horizon']}, {size} = {facts['arms']}{shown})")
     if facts["kind"] == "algorithms" and "tuned" in facts:
         lines += ["", *_promises(facts)]
     return "\n".join(lines)
@@ -130,7 +141,7 @@ def _promises(facts: dict[str, Any]) -> list[str]:
             _filled(promised["source"], "  "),
             _filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  "),
         ]
-    for opponent in ("oblivious", "switching costs"):
+    for _, opponent in OPPONENTS["linear" if facts["set"] else "bandit"]:
         bound = facts[f"bound, {opponent}"]
         said = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
         lines.append(f"Against {opponent} adversaries: {said}")

@@ -9,6 +9,7 @@ from privbandits_cli import registry
 from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.faults import suggestion
+from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 
 
@@ -64,8 +65,12 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     }
 
 
-def tune(name: str, base: str | None, epsilon: float, delta: float, setting: Setting) -> list[dict[str, Any]]:
+def tune(
+    name: str, base: str | None, epsilon: float, delta: float, horizon: int, size: int, space: str | None = None
+) -> list[dict[str, Any]]:
     """Parameters of the least regret bound whose proved ε is at most `epsilon`, and the paper's beside them.
+
+    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play.
 
     KeyError for a name that is none or has no such parameters; ValueError where no parameters reach epsilon.
     """
@@ -81,6 +86,7 @@ def tune(name: str, base: str | None, epsilon: float, delta: float, setting: Set
     if not found:
         raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
     rows = []
+    setting = example(next(iter(found.values())), horizon, size, space)
     for choice, parameters in found.items():
         faults = list(parameters.faults(setting))
         if faults and choice == "certified":

@@ -19,8 +19,10 @@ from conftest import ROOT, foe, make, match, playing
 from numpy.random import SFC64, Generator
 
 from privbandits_cli import terminal
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import BLOCK, LANES, SOURCES, play
+from privbandits_cli.games import bandit, linear
+from privbandits_cli.games.bandit import BLOCK, LANES, play
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.steps import SOURCES
 
 ROUNDS = 2**17
 TURNS = 9
@@ -81,6 +83,20 @@ class Tails(bandit.Adversary):
             yield TAILS[rounds.start - 1 : rounds.stop - 1]
 
 
+class PreparedLosses(linear.Adversary):
+    """Losses drawn beforehand, so that only the algorithms are timed."""
+
+    def losses(self, setting, rng, blocks):
+        space = setting.space
+        if space not in LOSSES:
+            lean = np.zeros((2**15, space.dimension))
+            lean[:, 0] = 0.1
+            LOSSES[space] = linear.loss_set(setting).leaning(Generator(SFC64(3)))(lean)
+        for rounds in blocks:
+            yield LOSSES[space][rounds.start - 1 : rounds.stop - 1]
+
+
+LOSSES = {}
 RNG = Generator(SFC64(1))
 TABLE_ROUNDS = {4: ROUNDS, 64: 2**14, 1024: 2**14}
 TABLES = {k: RNG.random((n, k)) < np.where(np.arange(k) == 0, 0.55, 0.5) for k, n in TABLE_ROUNDS.items()}
@@ -108,6 +124,34 @@ def candidates():
     for name in playing("algorithms"):
         if not make(name).bounded:
             yield f"{name}, heavy tails", game("heavy tails", Tails(), [make(name)], 5)
+    yield from linear_candidates()
+
+
+def linear_candidates():
+    """The same of the game `linear`: adversaries and algorithms where they play in ten dimensions, and special ones."""
+    for name in playing("adversaries", "linear"):
+        for space in (linear.Simplex(10), linear.Sphere(10), linear.Cube(10)):
+            yield f"{name}, {space.name}", linear_game("losses", foe(name), [], space)
+    for space in (linear.Simplex(10), linear.Sphere(10), linear.Cube(10)):
+        yield f"(no algorithm), {space.name}", linear_game("linear", PreparedLosses(), [], space)
+    for name in playing("algorithms", "linear"):
+        yield name, linear_game("linear", PreparedLosses(), [make(name)], home(make(name)))
+
+
+def home(algorithm):
+    """The first decision set where it can play."""
+    spaces = (linear.Simplex(10), linear.Sphere(10), linear.Cube(10))
+    return next(space for space in spaces if not list(algorithm.faults(linear.Setting(ROUNDS, 10, space=space))))
+
+
+def linear_game(group, adversary, algorithms, space):
+    """A match in one trial; of an algorithm the block, the sums and the loop are taken off."""
+    rounds = 2**15 if space.dimension <= 10 else 2**10
+    setting = linear.Setting(rounds, space.dimension, space=space)
+    tuned = [algorithm.tuned(setting) for algorithm in algorithms]
+    played = Match(adversary.tuned(setting), tuned, adversary.told(setting), np.array([rounds]), 1)
+    less = f"(no algorithm), {space.name}" if algorithms else None
+    return group, lambda: linear.play(played, [0]), rounds, less
 
 
 def game(group, adversary, algorithms, n_arms=4):

@@ -148,3 +148,16 @@ def test_exp3_agrees_with_independent_programs():
 
 def test_draws_carry_every_stream():
     assert set(Draws._fields) == set(bandit.SOURCES)
+
+
+@pytest.mark.parametrize("n_arms", [1, 3, 4, 70])
+def test_zeros_and_ones_are_counted_as_they_are_summed(n_arms):
+    """Rows side by side, with marks and blocks that end anywhere: the same as round by round."""
+    gains = np.random.default_rng(5).random((2, 150, n_arms)) < 0.5
+    sums, counts = np.zeros((2, n_arms)), np.zeros((2, bandit.ROWS, n_arms), np.int64)
+    for block, marks in ((gains[:, :67], [1, 16, 40, 40, 67]), (gains[:, 67:], [15, 33, 83])):
+        summed, counted = np.zeros((2, 2, len(marks)))
+        bandit.oracle(False)(block.astype(float), np.array(marks), sums, summed)
+        bandit.oracle(True)(block.copy(), np.array(marks), counts, counted)
+        assert (counted == summed).all()
+    assert (summed[:, -1] == gains.sum(axis=1).max(axis=1)).all()

@@ -110,6 +110,7 @@ class Parameters(bandit.Algorithm):
         return (math.e - 1) * self.gamma * rounds + setting.n_arms * math.log(setting.n_arms) / self.gamma
 
 
+NOTHING = -0.0  # where sums start: x + -0.0 is x for every x, so that the compiler leaves it out, unlike x + 0.0
 SPAN = 8  # arms in a block. A draw goes down a binary tree to a block, then along its arms: O(log K)
 
 
@@ -140,7 +141,7 @@ def choose(state: Record, rng: Draws) -> int:
             threshold -= left
             node += 1
     arm, end = block_of((node - leaves) * SPAN, n_arms)
-    reached = 0.0
+    reached = NOTHING
     for i in range(arm, end - 1):
         reached += (1.0 - state.gamma) * state.weights[i] + floor
         arm += threshold >= reached
@@ -165,12 +166,13 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 def put(state: Record, arm: int, weight: float) -> None:
     """Set a weight, and the sums that it is part of."""
-    state.weights[arm] = weight
     first, end = block_of(arm, len(state.weights))
     node = len(state.sums) // 2 + first // SPAN
-    total = 0.0
-    for i in range(first, end):
-        total += state.weights[i]
+    total = NOTHING
+    for i in range(first, end):  # all are written: the next reads need not wait to learn which one was
+        own = weight if i == arm else state.weights[i]
+        state.weights[i] = own
+        total += own
     state.sums[node] = total
     while node > 1:
         node //= 2

@@ -1,42 +1,128 @@
-"""Follow-the-Regularised-Leader (Agarwal & Singh 2017, Algorithm 1 without noise).
+"""Follow-the-Regularised-Leader (Agarwal & Singh 2017, Algorithm 1 without its noise).
 
-x_t = argmin over x in X of η <x, L_{t-1}> + R(x), L the sum of all losses so far. Entropic on the simplex.
+x_t = argmin over x in X of η <x, L_{t-1}> + R(x), L the sum of the losses. Entropic on the simplex, R = Σ x_i ln x_i:
+x_i ∝ exp(-η L_i). Euclidean, R = |x|²: the point of X next to -η L / 2, on the sphere scaled back, on the cube clipped.
 """
 
 import math
-from typing import Self
+from collections.abc import Iterator
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Draws, Floats, Setting
+from privbandits_cli.games.linear import Cube, Draws, Floats, Setting, Simplex, Sphere
 from privbandits_cli.jit import Record, Records, record
+
+Regulariser = Literal["entropic", "euclidean"]
+
+ENTROPIC, SIMPLEX, SPHERE, CUBE = 0, 1, 2, 3
 
 
 class Parameters(linear.Algorithm):
-    """The learning rate."""
+    """The learning rate and the regulariser."""
 
     display = "FTRL"
 
-    eta: float | None = Field(None, gt=0, description="η; default √(ln N / T)")
+    eta: float | None = Field(None, gt=0, description="η; default √(D_R / (G T)), Corollary 3.2")
+    regulariser: Regulariser | None = Field(None, description="default entropic on the simplex, else euclidean")
 
     def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"eta": self.eta or math.sqrt(math.log(setting.n_arms) / setting.horizon)})
+        return self.tuned_for(setting, 0.0)
+
+    def tuned_for(self, setting: Setting, variance: float) -> Self:
+        """The same where each coordinate of a loss carries fresh noise of this variance."""
+        ready = self.model_copy(update={"regulariser": self.regulariser or self._default(setting)})
+        width, size = ready.geometry(setting)
+        noise = variance * (1.0 if ready.regulariser == "entropic" else setting.n_arms / 2)
+        return ready.model_copy(update={"eta": self.eta or math.sqrt(width / ((size + noise) * setting.horizon))})
+
+    def _default(self, setting: Setting) -> Regulariser:
+        return "entropic" if isinstance(setting.space, Simplex) else "euclidean"
+
+    def geometry(self, setting: Setting) -> tuple[float, float]:
+        """(D_R, G), tuned: max R - min R, and the largest |l|*² in the norm dual to that of R's Hessian.
+
+        Entropic: Σ x_i l_i² <= 1. Euclidean, Hessian 2I: |l|_2²/2. The theorem's η is not stated; this one makes
+        η G T + D_R/η least, 2 √(D_R G T), of which Theorem 3.1 prints the half.
+        """
+        n, (_, l2) = setting.n_arms, linear.loss_set(setting).norms()
+        if self.regulariser == "entropic":
+            return math.log(n), 1.0
+        width = {Simplex: 1 - 1 / n, Sphere: 1.0, Cube: float(n)}[type(setting.decisions())]
+        return width, l2**2 / 2
 
     def state(self, setting: Setting) -> Records:
-        return record(eta=self.eta, losses=np.zeros(setting.n_arms))
+        euclidean = {Simplex: SIMPLEX, Sphere: SPHERE, Cube: CUBE}[type(setting.decisions())]
+        kind = ENTROPIC if self.regulariser == "entropic" else euclidean
+        return record(kind=kind, eta=self.eta, losses=np.zeros(setting.n_arms))
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if not isinstance(setting.space, Simplex | Sphere | Cube):
+            yield "it would need to project on a polytope in every round: scrible plays there (feedback: bandit)"
+        elif self.regulariser == "entropic" and not isinstance(setting.space, Simplex):
+            yield f"the entropy is a regulariser of the simplex: on the {setting.space.name} take euclidean"
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """η G t + D_R / η (the proof of Theorem 3.4): against all sequences of losses."""
+        width, size = self.geometry(setting)
+        assert self.eta is not None
+        return self.eta * size * rounds + width / self.eta
 
 
 def choose(state: Record, x: Floats, rng: Draws) -> None:
-    least = state.losses.min()
-    total = 0.0
+    if state.kind == ENTROPIC:
+        soften(state.eta, state.losses, x)
+        return
     for i in range(len(x)):
-        x[i] = np.exp(-state.eta * (state.losses[i] - least))
-        total += x[i]
-    for i in range(len(x)):
-        x[i] /= total
+        x[i] = -0.5 * state.eta * state.losses[i]
+    if state.kind == SPHERE:
+        shrink(x)
+    elif state.kind == CUBE:
+        for i in range(len(x)):
+            x[i] = min(1.0, max(-1.0, x[i]))
+    else:
+        project(x)
 
 
 def update(state: Record, losses: Floats, rng: Draws) -> None:
-    state.losses += losses
+    for i in range(len(losses)):
+        state.losses[i] += losses[i]
+
+
+def soften(eta: float, losses: Floats, x: Floats) -> None:
+    """x_i ∝ exp(-eta losses_i)."""
+    least = losses[0]
+    for i in range(1, len(x)):
+        least = min(least, losses[i])
+    total = 0.0
+    for i in range(len(x)):
+        x[i] = np.exp(eta * (least - losses[i]))
+        total += x[i]
+    inverse = 1.0 / total
+    for i in range(len(x)):
+        x[i] *= inverse
+
+
+def shrink(x: Floats) -> None:
+    """x to the unit ball, in place."""
+    squares = 0.0
+    for i in range(len(x)):
+        squares += x[i] * x[i]
+    if squares > 1.0:
+        inverse = 1.0 / np.sqrt(squares)
+        for i in range(len(x)):
+            x[i] *= inverse
+
+
+def project(x: Floats) -> None:
+    """x to the nearest point of the simplex, in place (Held, Wolfe & Crowder 1974)."""
+    reached, threshold = 0.0, 0.0
+    largest = np.sort(x)[::-1]
+    for k in range(len(x)):
+        reached += largest[k]
+        if largest[k] > (reached - 1.0) / (k + 1):
+            threshold = (reached - 1.0) / (k + 1)
+    for i in range(len(x)):
+        x[i] = max(0.0, x[i] - threshold)

@@ -16,7 +16,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
-from privbandits_cli.analysis.table import Line, Table
+from privbandits_cli.analysis.line import Line
+from privbandits_cli.analysis.table import Table
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ def figure(table: Table, log: bool = False) -> Figure:
             plain = title.replace("$", r"\$")
             axes[i].set_title(f"({chr(97 + i)}) {plain}" if 1 < n <= 26 else plain)
             if i % n_columns == 0:
-                axes[i].set_ylabel("regret" if table.x_label == "round" else "final regret")
+                axes[i].set_ylabel(_y_label(table))
             if i + n_columns >= n:
                 axes[i].set_xlabel(table.x_label)
         for spare in axes[n:]:
@@ -68,6 +69,11 @@ def figure(table: Table, log: bool = False) -> Figure:
         out.draw_without_rendering()  # lays out once, for all formats
         out.set_layout_engine("none")
         return out
+
+
+def _y_label(table: Table) -> str:
+    regret = "regret" if table.x_label == "round" else "final regret"
+    return f"{regret} / {table.floor}'s" if table.ratio else regret
 
 
 def _looks(table: Table) -> dict[str, dict[str, Any]]:
@@ -120,6 +126,10 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
             )
         if line.bound is not None:
             axis.plot(line.x, line.bound, color=look["color"], lw=0.7, ls=(0, (1, 1.5)))
+        if line.free is not None:
+            _mark_free(axis, line, look["color"])
+    if table.ratio:
+        axis.axhline(1.0, color="#555555", lw=0.7)
     drawn = set()
     for line in lines:
         for rate in line.rates:
@@ -127,6 +137,15 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
                 drawn.add((rate.name, *rate.regret))
                 axis.plot(line.x, rate.regret, **looks[rate.name] | {"color": looks[line.label]["color"]})
     _scales(axis, lines, log)
+
+
+def _mark_free(axis: Axes, line: Line, colour: Any) -> None:
+    """A line down to the axis from where privacy costs next to nothing more, with its x."""
+    assert line.free is not None
+    height = np.interp(np.log(line.free), np.log(line.x), line.regret)
+    axis.plot([line.free] * 2, [1e-12, height], color=colour, lw=0.7, ls=(0, (1, 1)), scaley=False)
+    where = axis.get_xaxis_transform()
+    axis.text(line.free, 0.02, f"{line.free:.2g}", color=colour, fontsize=5, ha="left", va="bottom", transform=where)
 
 
 def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
@@ -167,6 +186,8 @@ def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, looks: dic
     notes = [f"{table.centre} of {min(line.trials for line in every)} trials", f"bars: {table.bars}"]
     if any(line.bound is not None for line in every):
         notes.append("dotted: the theorem's bound")
+    if any(line.free is not None for line in every):
+        notes.append(f"dotted down: from there on within {table.free:.0%} of {table.floor}")
     if any(line.rates for line in every):
         notes.append("thin: of every learner as private; orders are drawn with constant 1")
     handles = [Line2D([], [], **look) for look in looks.values()]

@@ -53,7 +53,20 @@ def named(row: Row, swept: Sequence[str], folded: Set[str]) -> str:
         for name in swept
         if name not in folded and row[name] and name.partition(".")[0] in algorithm
     ]
+    if "horizon" in swept and "horizon" not in folded:
+        notes.append(f"T = {power(int(row['horizon']))}")
     return row["label"].partition(" (")[0] + (f" ({', '.join(notes)})" if notes else "")
+
+
+def power(n: int) -> str:
+    """A number as the power of 2 that it is, if it is one that is hard to read."""
+    return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else str(n)
+
+
+def game(row: Row, swept: Sequence[str], folded: Set[str]) -> tuple[str, ...]:
+    """What is swept of the game but not folded: not of the algorithm, which may be one of several in the same."""
+    algorithm = json.loads(row["parameters"])["algorithm"]
+    return tuple(row[name] if name.partition(".")[0] not in algorithm else "" for name in swept if name not in folded)
 
 
 def spell_out(rows: Sequence[Row], name: str) -> None:

@@ -15,10 +15,11 @@ import yaml
 from numpy.typing import NDArray
 
 from privbandits_cli import registry
-from privbandits_cli.analysis import sweeps
+from privbandits_cli.analysis import prices, sweeps
+from privbandits_cli.analysis.line import Line
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
-from privbandits_cli.experiment.keys import Keys
+from privbandits_cli.experiment.keys import Keys, Plot
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.games import arms
 from privbandits_cli.games.players import Adversary, Algorithm
@@ -41,23 +42,6 @@ Game = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Line:
-    """One line of a panel; all arrays `[points]`, regrets in rounds."""
-
-    algorithm: str
-    label: str
-    x: Floats  # the checkpoints, or the values of a swept parameter
-    regret: Floats
-    below: Floats  # lengths of the error bars
-    above: Floats
-    trials: int
-    bound: Floats | None
-    rates: tuple[Rate, ...] = ()  # what papers state of all learners as private as this one
-    slope: tuple[float, float] | None = None  # of log mean regret over log x, and its standard error
-    worst: tuple[float, ...] = ()  # at each point, where another parameter is swept for its worst value
-
-
-@dataclass(frozen=True)
 class Table:
     """A summary.csv with what its config adds."""
 
@@ -69,6 +53,9 @@ class Table:
     bar_rounds: int
     log: bool
     wanted: int  # trials of a complete curve
+    floor: str = ""  # with whose regret the others' is compared
+    ratio: bool = False  # regrets are multiples of the floor's
+    free: float = 0.0  # privacy is free where the regret is within this part of the floor's
 
 
 def read(folder: Path, bounds: bool = False) -> Table:
@@ -78,15 +65,9 @@ def read(folder: Path, bounds: bool = False) -> Table:
         rows = list(csv.DictReader(file))
     if not rows or "regret" not in rows[0]:
         raise ValueError(f"{path} has no rows to draw")
-    config_path = folder / "config.yaml"
-    try:
-        config = yaml.safe_load(config_path.read_text(encoding="utf-8")) if config_path.exists() else {}
-    except yaml.YAMLError as error:
-        raise ValueError(f"{config_path} is not YAML: {error}") from error
-    if not isinstance(config, dict):
-        raise ValueError(f"{config_path} is no config: delete it, or run the experiment again")
-    summary, plot = config.get("summary", {}), config.get("plot", {})
-    bars, against, worst = summary.get("bars", "gini"), plot.get("against", ""), plot.get("worst", "")
+    config = _config(folder / "config.yaml")
+    summary, plot = config.get("summary", {}), Plot.model_validate(config.get("plot", {}))
+    bars, against, worst = summary.get("bars", "gini"), plot.against, plot.worst
     swept = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
     folded = {against, worst} - {""}
     for name in folded - set(swept):
@@ -97,24 +78,45 @@ def read(folder: Path, bounds: bool = False) -> Table:
     panels: dict[str, list[Curve]] = {}
     for curve in curves:
         panels.setdefault(sweeps.panel(curve[0], folded), []).append(curve)
-    game = {key: config[key] for key in GAME if key in config} if bounds or plot.get("bounds", False) else None
-    if against:
-        slopes = plot.get("slopes", False)
-        lines = {
-            title: _swept_lines(found, against, worst, swept, bars, slopes, game) for title, found in panels.items()
-        }
-    else:
-        lines = {title: [_line(curve, "round", bars, game) for curve in found] for title, found in panels.items()}
+    game = {key: config[key] for key in GAME if key in config} if bounds or plot.bounds else None
+    lines = {
+        title: _swept_lines(found, plot, swept, bars, game)
+        if against
+        else [_line(curve, "round", bars, game) for curve in found]
+        for title, found in panels.items()
+    }
+    if plot.floor:
+        lines = {title: _priced(found, plot) for title, found in lines.items()}
     return Table(
         title=config.get("title", ""),
         panels=lines,
         x_label=against or "round",
         centre=CENTRES[summary.get("centre", "median_of_means")],
         bars=BARS[bars],
-        bar_rounds=plot.get("bars", 12),
-        log=plot.get("log", False),
+        bar_rounds=plot.bars,
+        log=plot.log,
         wanted=config.get("trials", max(int(row["trials"]) for row in rows)),
+        floor=registry.find("algorithms", plot.floor).display if plot.floor else "",
+        ratio=plot.ratio,
+        free=plot.free,
     )
+
+
+def _config(path: Path) -> dict[str, Any]:
+    """The experiment beside the CSV; empty if there is none."""
+    try:
+        config = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not YAML: {error}") from error
+    if not isinstance(config, dict):
+        raise ValueError(f"{path} is no config: delete it, or run the experiment again")
+    return config
+
+
+def _priced(lines: list[Line], plot: Plot) -> list[Line]:
+    """The lines with where privacy is free, and as multiples of the floor where that is asked for."""
+    lines = [replace(line, free=prices.free_from(line, lines, plot.floor, plot.free)) for line in lines]
+    return prices.as_multiples(lines, plot.floor) if plot.ratio else lines
 
 
 def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
@@ -125,16 +127,16 @@ def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
     yield from found.values()
 
 
-def _swept_lines(
-    curves: list[Curve], against: str, worst: str, swept: Sequence[str], bars: str, slopes: bool, game: Game | None
-) -> list[Line]:
+def _swept_lines(curves: list[Curve], plot: Plot, swept: Sequence[str], bars: str, game: Game | None) -> list[Line]:
     """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
+    against, worst = plot.against, plot.worst
     folded = {against, worst} - {""}
     found = sweeps.joined(curves, against, swept, folded)
     values = [float(row[against]) for rows in found for row in rows if row[against]]
     lines = []
     for rows in found:
         line = replace(_line(rows, against, bars, None), label=sweeps.named(rows[0], swept, folded))
+        line = replace(line, game=sweeps.game(rows[0], swept, folded))
         if worst:
             line = replace(line, worst=tuple(float(row[worst]) for row in rows))
         if not rows[0][against]:  # drawn from end to end, without bars
@@ -143,7 +145,7 @@ def _swept_lines(
             line = replace(line, x=np.array([min(values), max(values)]), regret=level, below=none, above=none)
         elif game is not None:
             line = _with_theory(line, rows, game)
-        if slopes and rows[0][against] and len(rows) > 1:
+        if plot.slopes and rows[0][against] and len(rows) > 1:
             line = _with_slope(line, rows)
         lines.append(line)
     return lines
@@ -206,7 +208,8 @@ def _theory(row: Row, rounds: Floats, game: Game) -> tuple[Floats | None, tuple[
     opponent = registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
     algorithm = registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
-    swept = {"dimension": int(row["dimension"])} if row.get("dimension") else {}
+    swept: dict[str, Any] = {"dimension": int(row["dimension"])} if row.get("dimension") else {}
+    swept |= {"set": row["set"]} if row.get("set") else {}
     keys = Keys.model_validate(UNNAMED | game | swept | {"horizon": max(1, int(rounds[-1]))})
     setting = opponent.told(settings(keys)[0])
     if not isinstance(opponent, arms.Adversary):

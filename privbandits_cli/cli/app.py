@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,15 @@ if TYPE_CHECKING:
     from privbandits_cli.experiment.config import ConfigError, Experiment
 
 OK, FAILED, USAGE, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 4, 130, 143
+
+
+class SpaceName(StrEnum):
+    """The decision sets of a linear game that have a name."""
+
+    simplex = "simplex"
+    sphere = "sphere"
+    cube = "cube"
+
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import USAGE, app, complete_name, dumps, fail
+from privbandits_cli.cli.app import USAGE, SpaceName, app, complete_name, dumps, fail
 
 
 class Kind(StrEnum):
@@ -75,7 +75,8 @@ def list_(
 def show(
     name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=complete_name)],
     horizon: Annotated[int, typer.Option(min=1, help="T for the tuning and the numbers.")] = 2**18,
-    arms: Annotated[int, typer.Option(min=2, help="K for the tuning and the numbers.")] = 4,
+    arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game, for the tuning and the numbers.")] = 4,
+    space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Show an algorithm or adversary.
@@ -89,10 +90,9 @@ def show(
       privbandits show exp3 --horizon 100000 --arms 10
     """
     from privbandits_cli import describe
-    from privbandits_cli.games.players import Setting
 
     try:
-        facts = describe.facts(name, Setting(horizon, arms))
+        facts = describe.facts(name, horizon, arms, None if space is None else space.value)
     except KeyError as error:
         raise fail(str(error.args[0])) from error
     print(dumps(facts) if as_json else describe.text(facts))

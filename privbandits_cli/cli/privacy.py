@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, VIOLATED, app, complete_name, dumps, fail, load_config
+from privbandits_cli.cli.app import FAILED, OK, VIOLATED, SpaceName, app, complete_name, dumps, fail, load_config
 
 
 class Test(StrEnum):
@@ -42,7 +42,8 @@ def tune(
     epsilon: Annotated[float, typer.Option(min=0, help="The ε that it may cost, proved.")],
     delta: Annotated[float, typer.Option(help="δ.")] = 1e-6,
     horizon: Annotated[int, typer.Option(min=1, help="T.")] = 2**18,
-    arms: Annotated[int, typer.Option(min=2, help="K.")] = 4,
+    arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game.")] = 4,
+    space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
     base: Annotated[str | None, typer.Option(help="What a wrapper is put around.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -53,11 +54,10 @@ def tune(
     from pydantic import ValidationError
 
     from privbandits_cli import ledger, terminal
-    from privbandits_cli.games.players import Setting
 
     check_level("--delta", delta)
     try:
-        rows = ledger.tune(algorithm, base, epsilon, delta, Setting(horizon, arms))
+        rows = ledger.tune(algorithm, base, epsilon, delta, horizon, arms, None if space is None else space.value)
     except ValidationError as error:
         first = error.errors()[0]
         hint = "; name one with --base" if first["loc"] == ("base",) else ""

@@ -169,12 +169,16 @@ def _undrawable(keys: Keys, players: list[Variant]) -> Iterator[Fault]:
     """Faults of a figure against what is not swept."""
     swept = {name: None for variant in players for name in variant.swept}
     spread = {name for variant in players for name in variant.parameters.described() if not swept}  # by `resolved`
-    swept |= dict.fromkeys(key for key in ("horizon", "dimension") if isinstance(getattr(keys, key), list))
+    swept |= dict.fromkeys(key for key in ("horizon", "set", "dimension") if isinstance(getattr(keys, key), list))
     for key in ("against", "worst"):
         name = getattr(keys.plot, key)
         if name and name.removeprefix("adversary.") not in swept.keys() | spread:
             known = f"these are: {', '.join(swept)}" if swept else "give it a list of values"
             yield Fault(("plot", key), f"no parameter '{name}' is swept; {known}")
+    if keys.plot.floor and keys.plot.floor not in {variant.parameters.name for variant in players}:
+        yield Fault(("plot", "floor"), f"no algorithm '{keys.plot.floor}' plays here: name one of this experiment")
+    if keys.plot.ratio and not keys.plot.floor:
+        yield Fault(("plot", "ratio"), "multiples of what? name an algorithm as `floor`")
     if keys.plot.slopes and not keys.plot.against:
         yield Fault(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 

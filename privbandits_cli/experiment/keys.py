@@ -36,9 +36,13 @@ class Plot(_Section):
     bounds: bool = Field(False, description="overlay each theorem's regret bound, and lower bounds")
     against: str = Field("", description="draw the regret at the horizon against this swept parameter, not over rounds")
     worst: str = Field("", description="of the values of this swept parameter, draw the one with the largest regret")
+    floor: str = Field("", description="an algorithm without privacy, with whose regret the others' is compared")
+    free: float = Field(0.1, gt=0, description="privacy is free where the regret is within this part of the floor's")
+    ratio: bool = Field(False, description="draw regrets as multiples of the floor's")
     slopes: bool = Field(False, description="fit the slope of log mean regret over the logarithm of `against`")
 
 
+Named = Literal["simplex", "sphere", "cube"]
 Dimension = Annotated[int, Field(ge=1, le=100_000)]
 Rounds = Annotated[int, Field(ge=1, le=2**50)]
 
@@ -61,8 +65,9 @@ class Keys(_Section):
         description="T, rounds; a list is swept: everything is played, and tuned, for each"
     )
     arms: int = Field(4, ge=2, le=100_000, description="K, of the game bandit")
-    set: Literal["simplex", "sphere", "cube"] | Inequalities = Field(
-        "simplex", description="of the game linear: the decision set; a polytope A x <= b as {a: rows, b: numbers}"
+    set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
+        "simplex",
+        description="of the game linear: the decision set, a list is swept; {a: rows, b: numbers} is A x <= b",
     )
     dimension: Dimension | Annotated[list[Dimension], Field(min_length=1)] = Field(
         2, description="of the game linear: N, experts or coordinates; a list is swept"

@@ -7,7 +7,7 @@ from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
 from privbandits_cli.experiment.faults import dotted
 from privbandits_cli.experiment.keys import Keys
-from privbandits_cli.experiment.settings import settings
+from privbandits_cli.experiment.settings import listed, settings
 from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games import arms, linear
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
@@ -39,7 +39,7 @@ def _strangers(keys: Keys, variants: Sequence[Variant]) -> Iterator[Fault]:
     for variant in variants:
         player = variant.parameters
         kind: registry.Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
-        experts = kind == "adversaries" and keys.game == "linear" and keys.set == "simplex"
+        experts = kind == "adversaries" and keys.game == "linear" and listed(keys.set) == ["simplex"]
         if player.game != keys.game and not (experts and isinstance(player, arms.Adversary) and player.bounded):
             fit = ", ".join(name for name, model in registry.every(kind) if model.game == keys.game)
             why = f"{player.name} plays the game {player.game}, not {keys.game}"

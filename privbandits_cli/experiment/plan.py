@@ -202,10 +202,12 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
 
 
 def _noted(title: str, swept: Mapping[str, Any]) -> str:
-    """A panel's title with the dimension, where that is swept."""
-    if "dimension" not in swept:
+    """A panel's title with the decision set and its dimension, where these are swept."""
+    notes = [swept["set"]] if "set" in swept else []
+    notes += [f"N = {swept['dimension']}"] if "dimension" in swept else []
+    if not notes:
         return title
-    note = f"N = {swept['dimension']}"
+    note = ", ".join(notes)
     return f"{title[:-1]}, {note})" if title.endswith(")") else f"{title} ({note})"
 
 

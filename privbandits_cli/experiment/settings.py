@@ -6,7 +6,7 @@ from typing import Any
 
 from privbandits_cli.experiment.document import Fault
 from privbandits_cli.experiment.keys import Inequalities, Keys
-from privbandits_cli.games.players import Setting
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.games.polytope import Polytope
 from privbandits_cli.games.spaces import SPACES, Space
 
@@ -17,7 +17,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def settings(keys: Keys) -> list[Setting]:
-    """A setting for each horizon, within it for each dimension."""
+    """A setting for each horizon, within it for each decision set."""
     horizons = listed(keys.horizon)
     if keys.game == "bandit":
         return [Setting(horizon, keys.arms) for horizon in horizons]
@@ -25,16 +25,25 @@ def settings(keys: Keys) -> list[Setting]:
 
 
 def spaces(keys: Keys) -> list[Space]:
-    """The decision sets of a linear game, one for each dimension."""
+    """The decision sets of a linear game, one for each dimension of each kind."""
     if isinstance(keys.set, Inequalities):
         a = tuple(map(tuple, keys.set.a))
         return [Polytope(len(a[0]), a, tuple(keys.set.b))]
-    return [SPACES[keys.set](n) for n in listed(keys.dimension)]
+    return [SPACES[name](n) for name, n in product(listed(keys.set), listed(keys.dimension))]
+
+
+def example(player: Adversary | Algorithm, horizon: int, size: int, space: str | None = None) -> Setting:
+    """A setting to show somebody in: of a linear game in the set named, or in the first where they can play."""
+    if player.game == "bandit":
+        return Setting(horizon, size)
+    found = [Setting(horizon, size, space=SPACES[name](size)) for name in ([space] if space else SPACES)]
+    return next((setting for setting in found if not list(player.faults(setting))), found[0])
 
 
 def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
     """Of a setting what the experiment sweeps."""
-    values = {"horizon": int(setting.horizon), "dimension": setting.n_arms}
+    name = setting.space.name if setting.space else None
+    values = {"horizon": int(setting.horizon), "set": name, "dimension": setting.n_arms}
     return {name: value for name, value in values.items() if len(listed(getattr(keys, name))) > 1}
 
 
@@ -63,6 +72,8 @@ def _set_faults(keys: Keys) -> Iterator[Fault]:
     if not isinstance(keys.set, Inequalities):
         if "dimension" not in given:
             yield Fault((), "missing key 'dimension': N, the number of experts or coordinates")
+        elif "simplex" in listed(keys.set) and 1 in listed(keys.dimension):
+            yield Fault(("dimension",), "a single expert leaves nothing to choose: take at least 2")
         return
     a, b = keys.set.a, keys.set.b
     if "dimension" in given:

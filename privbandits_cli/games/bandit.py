@@ -44,6 +44,7 @@ __all__ = [
 BLOCK = 16384  # rounds; fewer where there are many arms
 BYTES = 2**21  # of a block of one trial, at most
 LANES = 4  # trials side by side
+ROWS = 16  # of 0 and 1 that are counted side by side
 
 
 # ---------------------------------------------------------------------------------------------- the loop
@@ -115,6 +116,25 @@ def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best
             best[lane, i] = totals[lane].max()
 
 
+def best_arm_count(gains: NDArray[np.bool_], marks: NDArray[np.int64], totals: NDArray[np.int64], best: Floats) -> None:
+    """`best_arm_block` for gains of 0 or 1, whose sums are exact in any order; `totals[lane, row, arm]`.
+
+    Each row adds up every so many-th round: rows side by side are summed as vectors.
+    """
+    _, rows, n_arms = totals.shape
+    for lane in range(len(gains)):
+        flat, sums = gains[lane].reshape(-1), totals[lane].reshape(-1)
+        t = 0
+        for i in range(len(marks)):
+            while t < marks[i]:
+                some = flat[t * n_arms : min(t + rows, marks[i]) * n_arms]
+                for j in range(len(some)):
+                    sums[j] += some[j]
+                t += rows
+            t = marks[i]
+            best[lane, i] = totals[lane].sum(axis=0).max()
+
+
 # ------------------------------------------------------------------------------------ binding the loop
 
 
@@ -127,8 +147,9 @@ def loop(modules: tuple[str, ...], layout: str, binary: bool) -> Callable[..., N
 
 @cache
 def oracle(binary: bool) -> Callable[..., None]:
-    """The compiled `best_arm_block`, for gains of this kind."""
-    return bind(best_arm_block, "best_arm_block", str(binary))
+    """The compiled loop that finds the best arm, for gains of this kind."""
+    template = best_arm_count if binary else best_arm_block
+    return bind(template, template.__name__)
 
 
 # ------------------------------------------------------------------------------------- playing a match
@@ -172,13 +193,12 @@ def draw(rounds: range, period: int, sources: Sequence[Fill], out: Floats) -> No
         for lane, fill in enumerate(sources):
             fill(out[lane, : len(rounds)])
         return
-    edges = np.arange(rounds.start // period, rounds.stop // period + 1) * period - rounds.start
-    used = np.stack([edges, edges + 1], axis=1).ravel()  # the last round of one period, the first of the next
-    used = used[(used >= 0) & (used < len(rounds))]
-    numbers = np.empty(len(used))
+    n, last, first = len(rounds), -rounds.start % period, (1 - rounds.start) % period
+    early, late = slice(min(last, first), n, period), slice(max(last, first), n, period)  # they take turns
+    numbers = np.empty(len(range(n)[early]) + len(range(n)[late]))
     for lane, fill in enumerate(sources):
         fill(numbers)
-        out[lane, used] = numbers
+        out[lane, early], out[lane, late] = numbers[::2], numbers[1::2]
 
 
 def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], block: int) -> Floats:
@@ -194,7 +214,9 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), kind)
     draws = {kind: np.zeros((n_lanes, block)) for kind in Draws._fields}
     none = np.zeros((n_lanes, block))  # what an algorithm sees of a kind that it does not draw
-    totals = np.zeros((n_lanes, setting.n_arms))
+    totals: NDArray[Any] = np.zeros((n_lanes, setting.n_arms))
+    if adversary.binary:
+        totals = np.zeros((n_lanes, ROWS, setting.n_arms), np.int64)
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     means = adversary.mean_gains(setting)
     worth = np.empty(0) if means is None else means - means.max()

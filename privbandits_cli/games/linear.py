@@ -17,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import arms, players
-from privbandits_cli.games.losses import SLACK, LossSet
+from privbandits_cli.games.losses import LossSet
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Floats, Setting, Tap, papers_delta
 from privbandits_cli.games.polytope import Polytope
@@ -238,9 +238,9 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     regrets = np.empty((len(seats), len(checkpoints)))
     for rounds in blocks(horizon, block):
         losses = next(table)
-        over = allowed.excess(losses)
-        if not over.max() <= SLACK:
-            worst = int(np.argmax(np.where(np.isnan(over), np.inf, over)))
+        if not allowed.admits(losses):
+            over = np.nan_to_num(allowed.excess(losses), nan=np.inf)
+            worst = int(np.argmax(over))
             said = f"{adversary.name}: the loss of round {rounds[worst]} lies outside {allowed} by {over[worst]:.3g}"
             raise ValueError(said)
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))

@@ -36,6 +36,10 @@ class LossSet:
         """By how much each of `losses[rounds, N]` lies outside the set, `[rounds]`; at most 0 inside."""
         raise NotImplementedError
 
+    def admits(self, losses: Floats) -> bool:
+        """Whether all of `losses[rounds, N]` lie in the set, but for rounding."""
+        return bool(self.excess(losses).max() <= SLACK)
+
     def uniform(self, rng: Generator) -> Callable[[int], Floats]:
         """A source of losses that are uniform on the set: each call draws `[n, N]`, going on from the last."""
         raise NotImplementedError
@@ -70,6 +74,9 @@ class UnitCube(LossSet):
     def excess(self, losses: Floats) -> Floats:
         over: Floats = np.maximum(losses.max(axis=1) - 1, (-1 if self.signed else 0) - losses.min(axis=1))
         return over
+
+    def admits(self, losses: Floats) -> bool:
+        return bool(losses.max() <= 1 + SLACK and losses.min() >= (-1 if self.signed else 0) - SLACK)
 
     def uniform(self, rng: Generator) -> Callable[[int], Floats]:
         return lambda n: self._scaled(rng.random((n, self.dimension)))

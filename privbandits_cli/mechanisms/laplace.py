@@ -13,8 +13,11 @@ from privbandits_cli.jit import bind
 
 def flip(words: NDArray[np.uint64], first: int, out: NDArray[np.uint64]) -> None:
     """Negate those of the doubles `out`, seen as their bits, whose own bit is set, counted from bit `first`."""
-    for i in range(len(out)):
-        out[i] ^= words[(first + i) >> 6] >> np.uint64((first + i) & 63) << np.uint64(63)
+    for k in range(len(words)):  # a word at a time: what has one word for all is compiled to vectors
+        start = max(0, 64 * k - first)
+        some = out[start : 64 * (k + 1) - first]
+        for i in range(len(some)):
+            some[i] ^= words[k] >> np.uint64((first + start + i) & 63) << np.uint64(63)
 
 
 @cache

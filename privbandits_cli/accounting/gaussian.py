@@ -1,0 +1,53 @@
+"""Gaussian differential privacy (Dong, Roth & Su 2022): noise of deviation σ on what one item moves by Δ in all.
+
+All such releases together, however they are chosen, are μ-GDP with μ² the sum of the (Δ/σ)²: no more is needed than μ.
+Units: ε in nats, δ a probability. Domain: μ >= 0, ε >= 0, 0 < δ < 1; anything else is a ValueError.
+"""
+
+import math
+
+
+def check(mu: float, epsilon: float = 0.0, delta: float = 0.5) -> None:
+    """Refuse what no theorem covers."""
+    if not 0 <= mu < math.inf:
+        raise ValueError(f"mu must be a number from 0 up, got {mu}")
+    if not epsilon >= 0:
+        raise ValueError(f"epsilon must not be negative, got {epsilon}")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie in (0, 1), got {delta}")
+
+
+def delta_of(mu: float, epsilon: float) -> float:
+    """δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ), exact (Balle & Wang 2018, Theorem 8; Dong et al., Corollary 2.13)."""
+    from scipy.special import log_ndtr
+
+    check(mu, epsilon)
+    if mu == 0 or epsilon == math.inf:
+        return 0.0
+    above = float(log_ndtr(mu / 2 - epsilon / mu))
+    below = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
+    return math.exp(above) * -math.expm1(min(0.0, below - above))
+
+
+def epsilon_of(mu: float, delta: float) -> float:
+    """The least ε with δ(ε) <= delta, exact."""
+    from scipy.optimize import brentq
+
+    check(mu, 0.0, delta)
+    if delta_of(mu, 0.0) <= delta:
+        return 0.0
+    most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta))) + 1.0  # Mironov 2017: there δ is smaller
+    return float(brentq(lambda epsilon: delta_of(mu, epsilon) - delta, 0.0, most, xtol=1e-14 * most, rtol=1e-14))
+
+
+def mu_of(epsilon: float, delta: float) -> float:
+    """The largest μ that is (ε, δ)-private, exact: noise must have at least the deviation Δ/μ."""
+    from scipy.optimize import brentq
+
+    check(0.0, epsilon, delta)
+    if epsilon == math.inf:
+        return math.inf
+    most = 1.0
+    while delta_of(most, epsilon) < delta:
+        most *= 2
+    return float(brentq(lambda mu: delta_of(mu, epsilon) - delta, 0.0, most, xtol=1e-14 * most, rtol=1e-14))

@@ -1,0 +1,227 @@
+"""Private FTRL (Agarwal & Singh 2017, Algorithm 1): FTRL on prefixes of the losses that a noisy tree releases.
+
+x_t = argmin over x in X of η <x, L~_{t-1}> + R(x), where L~_t is the sum of the first t losses and of m = ⌈log2 T⌉ node
+noises, Laplace or Gaussian, in every coordinate: see mechanisms/tree.py. A loss is in at most m nodes.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms import ftrl
+from privbandits_cli.games import linear
+from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Tap, loss_set
+from privbandits_cli.jit import Record, Records, record, unbound
+from privbandits_cli.mechanisms import tree
+from privbandits_cli.mechanisms.tree import close_vector
+
+base_choose: Any = unbound
+
+Nodes = Literal["laplace", "gaussian"]
+Sparing = Literal["fresh", "once"]
+
+
+class Aggregating(linear.Algorithm):
+    """A leader that sees the losses through TreeBasedAgg (Algorithm 2) alone."""
+
+    private = True
+
+    nodes: Nodes = Field("laplace", description="the law of a node's noise: ε, or (ε, δ)")
+    spare: Sparing = Field("fresh", description="top-up noise: for every prefix, or one a level for all; the same law")
+    base: linear.Algorithm
+
+    def node_scale(self, setting: Setting) -> float:
+        """Scale λ, or deviation σ, of a node's noise in one coordinate."""
+        raise NotImplementedError
+
+    def deviation(self, setting: Setting) -> float:
+        """Of the noise of a prefix, in one coordinate."""
+        spread = math.sqrt(2) if self.nodes == "laplace" else 1.0
+        return self.node_scale(setting) * spread * math.sqrt(tree.height(setting.horizon))
+
+    def state(self, setting: Setting) -> Records:
+        n, levels = setting.n_arms, tree.height(setting.horizon)
+        return record(
+            t=0,
+            levels=levels,
+            gaussian=self.nodes == "gaussian",
+            once=self.spare == "once",
+            scale=self.node_scale(setting),
+            prefix=np.zeros(n),
+            noise=np.zeros((levels + 1, n)),
+            spare=np.zeros((levels, n)),
+            wrapped=self.base.state(setting),
+        )
+
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+        """A node's noise a round, as many spares as the prefix has zeros, and before the first round those of L~_0."""
+        levels = tree.height(setting.horizon)
+        vectors = np.ones_like(rounds)
+        if self.spare == "fresh":
+            vectors += np.array([max(0, levels - tree.ones(n)) for n in rounds.tolist()])
+        vectors += np.where(rounds == 1, levels, 0)
+        return {"normal" if self.nodes == "gaussian" else "laplace": setting.n_arms * vectors}
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.faults(setting)
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Of ⌈log2 T⌉ nodes with a loss that is replaced; all of it is reached by losses at opposite ends."""
+        levels, scale = tree.height(setting.horizon), self.node_scale(setting)
+        l1, l2 = (sensitivity * change for change in loss_set(setting).changes())
+        known = partial(Guarantee, neighbours="the loss vector of one round replaced", view="all noisy prefixes")
+        if self.nodes == "gaussian":
+            mu = math.sqrt(levels) * l2 / scale
+            epsilon = gaussian.epsilon_of(mu, delta)
+            source = f"{levels} Gaussian nodes, {mu:.4g}-GDP"
+            return [
+                known(epsilon, delta, source, "exact"),
+                known(epsilon, delta, "attack: all nodes of one loss", "exact", lower=True),
+            ]
+        epsilon = levels * l1 / scale
+        return [
+            known(epsilon, 0.0, f"Lemma 3.3 with {levels} nodes, a loss replaced", "proved"),
+            known(epsilon, 0.0, "attack, at δ = 0: all nodes of one loss, far out", "exact", lower=True),
+        ]
+
+    def mechanism(self) -> str:
+        kind = "Gaussian" if self.nodes == "gaussian" else "Laplace"
+        return f"{kind} noise on the nodes of a tree"
+
+    def tap(self) -> Tap | None:
+        return "prefix"
+
+
+class Parameters(Aggregating):
+    """The privacy asked for, or the noise; FTRL's own parameters under `base`."""
+
+    display = "DP-FTRL"
+
+    epsilon: float | None = Field(None, ge=1e-9, description="ε")
+    delta: float | None = Field(None, gt=0, lt=1, description="δ of Gaussian nodes; default T^-2")
+    blur: float | None = Field(None, gt=0, description="in place of ε: η times the deviation of a prefix's noise")
+    calibration: Literal["honest", "printed"] = Field(
+        "honest", description="λ = m |l - l'|_1 / ε; `printed`: |l|_1 log2 T / ε"
+    )
+    base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL, its η and its regulariser")
+
+    def tuned(self, setting: Setting) -> Self:
+        delta = (self.delta or linear.papers_delta(setting)) if self.nodes == "gaussian" else None
+        return self.model_copy(update={"base": self.base.tuned(setting), "delta": delta})
+
+    def node_scale(self, setting: Setting) -> float:
+        levels = tree.height(setting.horizon)
+        if self.blur is not None:
+            assert self.base.eta is not None, "tune the parameters first"
+            spread = math.sqrt(levels) * (math.sqrt(2) if self.nodes == "laplace" else 1.0)
+            return self.blur / self.base.eta / spread
+        assert self.epsilon is not None
+        losses = loss_set(setting)
+        if self.nodes == "gaussian":
+            assert self.delta is not None, "tune the parameters first"
+            return math.sqrt(levels) * losses.changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
+        if self.calibration == "printed":  # log T for the levels, a loss's norm for its change
+            return losses.norms()[0] * max(1.0, math.log2(setting.horizon)) / self.epsilon
+        return levels * losses.changes()[0] / self.epsilon
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        yield from super().faults(setting)
+        if (self.epsilon is None) == (self.blur is None):
+            yield "give epsilon, or in its place blur"
+        if self.nodes == "laplace" and self.delta is not None:
+            yield "Laplace nodes need no delta: leave it out, or take nodes: gaussian"
+        if self.nodes == "gaussian" and self.calibration == "printed":
+            yield "the paper has no Gaussian nodes for FTRL: leave calibration out, or take nodes: laplace"
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        printed = self.epsilon is not None and self.calibration == "printed"
+        stated = [Guarantee(self.epsilon or 0.0, 0.0, "Theorem 3.1", "paper")] if printed else []
+        return [*stated, *super().bounds(setting, delta, sensitivity)]
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """At the δ that its nodes were made for, if none is asked for."""
+        return super().guarantee(setting, delta or self.delta, sensitivity)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        laplace = cls.model_validate({"epsilon": epsilon, **given})
+        gauss = laplace.model_copy(update={"nodes": "gaussian", "delta": delta})
+        return {"certified": laplace, "gaussian": gauss, "paper": laplace.model_copy(update={"calibration": "printed"})}
+
+    def caveats(self, setting: Setting) -> list[str]:
+        assert self.base.eta is not None
+        deviation = self.deviation(setting)
+        said = [
+            f"Each coordinate of a prefix has noise of deviation {deviation:.4g}, {self.base.eta * deviation:.3g}/η: "
+            "below 0.5 it costs little, above 5 most of the regret is its.",
+        ]
+        if self.calibration == "printed":
+            said.append(
+                "Definition 2.1 replaces a loss, which moves signed losses by twice their norm, and a loss is in "
+                "⌈log2 T⌉ nodes: the printed λ gives up to 2ε."
+            )
+        return said
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """FTRL's, with D_noise = E [max <Z, x> - min <Z, x>] more (Theorem 3.4)."""
+        base = self.base.regret_bound(rounds, setting)
+        return None if base is None else base + noise_width(self, setting)
+
+
+def noise_width(algorithm: Aggregating, setting: Setting) -> float:
+    """A bound on E [max <Z, x> - min <Z, x>] over X, Z the noise of a prefix.
+
+    Sphere: 2 E |Z|_2. Cube: 2 E |Z|_1. Simplex: the range of N numbers, at most 2 (ln N + ln M(s))/s for each s with a
+    moment generating function M, of m Laplace numbers (1 - λ²s²)^-m.
+    """
+    n, deviation = setting.n_arms, algorithm.deviation(setting)
+    if isinstance(setting.space, linear.Sphere):
+        return 2 * deviation * math.sqrt(n)
+    if isinstance(setting.space, linear.Cube):
+        return 2 * deviation * n
+    if algorithm.nodes == "gaussian":
+        return 2 * deviation * math.sqrt(2 * math.log(n))
+    levels, scale = tree.height(setting.horizon), algorithm.node_scale(setting)
+    u = np.linspace(0, 1, 1001)[1:-1]
+    return float(2 * scale * np.min((math.log(n) - levels * np.log1p(-(u**2))) / u))
+
+
+def choose(state: Record, x: Floats, rng: Draws) -> None:
+    if state.t == 0:
+        begin(state, rng)
+    base_choose(state.wrapped, x, rng)
+
+
+def begin(state: Record, rng: Draws) -> None:
+    """L~_0: the noise of as many nodes as there are levels."""
+    numbers = rng.normal if state.gaussian else rng.laplace
+    n = len(state.prefix)
+    for level in range(state.levels - 1, -1, -1):
+        for i in range(n):
+            drawn = state.scale * numbers[level * n + i]
+            state.wrapped.losses[i] += drawn
+            if state.once:
+                state.spare[level, i] = drawn
+                state.noise[level, i] = state.noise[level + 1, i] + drawn
+
+
+def update(state: Record, losses: Floats, rng: Draws) -> None:
+    state.t += 1
+    if state.t >> state.levels:  # T itself, a power of 2: nobody asks for the prefix of all losses
+        return
+    numbers = rng.normal if state.gaussian else rng.laplace
+    n = len(losses)
+    first = state.levels * n if state.t == 1 else 0  # before it stand those of L~_0
+    close_vector(state.noise, state.spare, state.t, state.scale, numbers[first : first + n])
+    for i in range(n):
+        state.prefix[i] += losses[i]
+        state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
+    for start in range(first + n, len(numbers), n):
+        for i in range(n):
+            state.wrapped.losses[i] += state.scale * numbers[start + i]
