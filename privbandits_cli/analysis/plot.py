@@ -30,6 +30,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 LINES = ("-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 2)), (0, (3, 1)), (0, (2, 2)))
+X_LABELS = {"blur": "η × deviation of the noise"}
 WIDE = 32  # letters of a label, of which two do not stand beside each other
 STYLES = {
     name: i
@@ -61,7 +62,7 @@ def figure(table: Table, log: bool = False) -> Figure:
             if i % n_columns == 0:
                 axes[i].set_ylabel(_y_label(table))
             if i + n_columns >= n:
-                axes[i].set_xlabel(table.x_label)
+                axes[i].set_xlabel(X_LABELS.get(table.x_label, table.x_label))
         for spare in axes[n:]:
             spare.axis("off")
         _legend(out, axes[n] if in_cell else None, axes[0], table, looks)
