@@ -31,7 +31,7 @@ class Parameters(linear.Algorithm):
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε")
     noise: Literal["vector", "scalar"] = Field(
-        "vector", description="<Z, x> with N Laplace numbers Z, as printed; or one, of N times less variance"
+        "vector", description="<Z, x> with N Laplace numbers Z, as printed; or one, of up to N times less variance"
     )
     calibration: Literal["honest", "printed"] = Field(
         "honest", description="to a loss that is replaced; `printed`: to its norm, which gives twice the ε"
@@ -39,7 +39,7 @@ class Parameters(linear.Algorithm):
     base: scrible.Parameters = Field(scrible.Parameters(), description="SCRiBLe and its η")
 
     def scale(self, setting: Setting) -> float:
-        """λ = Δ/ε, of each number that is drawn."""
+        """λ = Δ/ε, of each number that is drawn; `printed`: Δ/2 for Δ."""
         return (self._change(setting) if self.calibration == "honest" else self._norm(setting)) / self.epsilon
 
     def variance(self, setting: Setting) -> float:
@@ -48,13 +48,14 @@ class Parameters(linear.Algorithm):
         return 2 * (self.scale(setting) * stretch) ** 2
 
     def _norm(self, setting: Setting) -> float:
-        """What the paper takes for a loss: |Y|_1, and so of one number M."""
+        """What the paper takes for Δ, a loss against 0: |Y|_1, and so of one number M."""
         return loss_set(setting).norms()[0] if self.noise == "vector" else setting.decisions().largest_loss()
 
     def _change(self, setting: Setting) -> float:
-        """Δ, by how much a loss that is replaced moves what is seen, in scales of the noise times λ.
+        """Δ, with which Δ/λ is the ε of a loss that is replaced: of one number the largest |<l - l', x>|.
 
-        <Z, x> has a log-density of slope at most 1/(λ |x|_∞), and |<l - l', x>| <= |l - l'|_1 |x|_∞.
+        Of <Z, x> the log-density has slope at most 1/(λ |x|_∞), so it is max |<l - l', x>| / |x|_∞ <= |l - l'|_1.
+        Both are the norm of one loss times how many norms two losses may be apart: 2 in these symmetric loss sets.
         """
         losses = loss_set(setting)
         return self._norm(setting) * losses.changes()[0] / losses.norms()[0]
@@ -72,6 +73,9 @@ class Parameters(linear.Algorithm):
 
     def faults(self, setting: Setting) -> Iterator[str]:
         yield from self.base.faults(setting)
+
+    def remarks(self, setting: Setting) -> list[str]:
+        return self.base.remarks(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Lemma 4.2 with a loss replaced, which is tight; and at δ the test of the first round's noisy loss.
@@ -108,7 +112,9 @@ class Parameters(linear.Algorithm):
         if self.calibration == "printed":
             said.append("Definition 2.1 replaces a loss, which moves <l, x> by twice what Lemma 4.2 counts: 2ε.")
         if self.noise == "vector":
-            said.append("One Laplace number on <l, x> gives the same ε with N times less variance: noise: scalar.")
+            said.append(
+                "One Laplace number on <l, x> gives the same ε with up to N times less variance: noise: scalar."
+            )
         return said
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:

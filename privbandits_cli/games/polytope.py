@@ -95,7 +95,9 @@ def rounded(a: Floats, b: Floats) -> Rounded:
     low, high = _box(a / lengths[:, None], b / lengths / reach)
     middle, width = reach * (low + high) / 2, reach * float((high - low).max())
     if width <= 0:
-        raise ValueError("the polytope has no inside: it is a single point")
+        raise ValueError(
+            "the polytope has no inside: it is a single point, or too small for its distance from the origin"
+        )
     # u = (x - middle) / width
     unit, offsets = a / lengths[:, None], (b - a @ middle) / lengths / width
     u, radius = _ball(unit, offsets)
@@ -112,6 +114,8 @@ def _needed(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     """The rows that hold anything in: none of zeros, and of those that point the same way the tightest."""
     tightest: dict[tuple[float, ...], int] = {}
     for i, row in enumerate(a):
+        if not np.isfinite([*row, b[i]]).all():
+            raise ValueError(f"row {i + 1} of the polytope has a number that is not finite: leave it out")
         largest = np.abs(row).max()
         if largest == 0:
             if b[i] < 0:
