@@ -249,8 +249,8 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
         (["dimension=[1, 2]"], "a single expert leaves nothing to choose"),
         (["set=sphere", "dimension=1", "adversary=drifting"], "there is nothing to drift to"),
         (["dimension=0"], "dimension should be greater than or equal to 1"),
-        (["plot={floor: exp3}"], "no algorithm 'exp3' plays here"),
-        (["plot={ratio: true}"], "multiples of what?"),
+        (["plot={against: gap, price: {floor: exp3}}"], "no algorithm 'exp3' plays here"),
+        (["plot={price: {floor: ftrl}}"], "drawn against a swept parameter"),
     ],
 )
 def test_faults_are_located_and_say_what_to_do(tmp_path, changes, told):
