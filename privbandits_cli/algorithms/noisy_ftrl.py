@@ -1,8 +1,8 @@
 """FTRL on losses each of which carries Laplace noise of its own: the plainest private learner.
 
-It sees l_t + Z_t with Z_t of scale λ = max |l - l'|_1 / ε in every coordinate. Each loss is seen once, under fresh noise,
-and all else is post-processing: ε-private for losses that are replaced, and locally so. A prefix has t noises here,
-where a tree's has ⌈log2 T⌉ of that many times the scale: √(t/⌈log2 T⌉³) times the deviation.
+It sees l_t + Z_t with Z_t of scale λ = max |l - l'|_1 / ε in every coordinate. Each loss is seen once, under fresh
+noise, and all else is post-processing: ε-private for losses that are replaced, and locally so. A prefix has t noises
+here, where a tree's has m = ⌈log2 T⌉ of m times the scale: √(t/m³) times its deviation.
 """
 
 import math
