@@ -42,6 +42,7 @@ audit: $(READY)  ## the auditor against deliberately broken algorithms
 
 smoke: $(READY)  ## every algorithm and adversary, small
 	$(BIN)/privbandits run configs/smoke.yaml
+	$(BIN)/privbandits run configs/smoke_linear.yaml
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml --smoke -q || exit; done
 
 bench: $(READY)  ## nanoseconds per round; fails where one is 1.5 times as slow as results/bench.csv says
