@@ -121,6 +121,7 @@ class Parameters(Aggregating):
     base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL, its η and its regulariser")
 
     def gaussian(self) -> bool:
+        """As `nodes` says."""
         return self.nodes == "gaussian"
 
     def tuned(self, setting: Setting) -> Self:
