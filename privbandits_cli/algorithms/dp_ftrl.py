@@ -19,7 +19,7 @@ from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, Tap, loss_set
 from privbandits_cli.jit import Record, Records, record, unbound
 from privbandits_cli.mechanisms import tree
-from privbandits_cli.mechanisms.tree import close_vector
+from privbandits_cli.mechanisms.tree import close_vector, ones
 
 base_choose: Any = unbound
 
@@ -63,13 +63,15 @@ class Aggregating(linear.Algorithm):
         )
 
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        """A node's noise a round, as many spares as the prefix has zeros, and before the first round those of L~_0."""
-        levels = tree.height(setting.horizon)
-        vectors = np.ones_like(rounds)
-        if self.spare == "fresh":
-            vectors += np.array([max(0, levels - tree.ones(n)) for n in rounds.tolist()])
-        vectors += np.where(rounds == 1, levels, 0)
-        return {"normal" if self.gaussian() else "laplace": setting.n_arms * vectors}
+        """Top-up noise of the prefix before the round, then a node's noise; see `begin` and `top_up`."""
+        n, levels = setting.n_arms, tree.height(setting.horizon)
+        node, topped = np.full_like(rounds, n), np.full_like(rounds, n if self.spare == "fresh" else 0)
+        if self.spare == "once":
+            node += np.where(rounds == 1, levels * n, 0)
+        if self.gaussian():
+            return {"normal": topped + node}
+        missing = levels - np.bitwise_count(rounds - 1).astype(np.int64)
+        return {"uniform": topped * missing, "normal": topped, "laplace": node}
 
     def faults(self, setting: Setting) -> Iterator[str]:
         yield from self.base.faults(setting)
@@ -119,6 +121,7 @@ class Parameters(Aggregating):
     base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL, its η and its regulariser")
 
     def gaussian(self) -> bool:
+        """As `nodes` says."""
         return self.nodes == "gaussian"
 
     def tuned(self, setting: Setting) -> Self:
@@ -204,22 +207,49 @@ def noise_width(algorithm: Aggregating, setting: Setting) -> float:
 
 
 def choose(state: Record, x: Floats, rng: Draws) -> None:
-    if state.t == 0:
-        begin(state, rng)
+    release(state, x, rng)
     base_choose(state.wrapped, x, rng)
 
 
-def begin(state: Record, rng: Draws) -> None:
-    """L~_0: the noise of as many nodes as there are levels."""
-    numbers = rng.normal if state.gaussian else rng.laplace
+def release(state: Record, scratch: Floats, rng: Draws) -> None:
+    """L~_t for the base: the prefix and the noise of its nodes, with as many more as it has zeros."""
+    n = len(state.prefix)
+    if state.once and state.t == 0:
+        begin(state, rng.normal if state.gaussian else rng.laplace)
+    for i in range(n):
+        state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
+    if not state.once:
+        top_up(state, scratch, rng)
+
+
+def begin(state: Record, numbers: Floats) -> None:
+    """One spare node for each level, from the first `levels` N numbers."""
     n = len(state.prefix)
     for level in range(state.levels - 1, -1, -1):
         for i in range(n):
-            drawn = state.scale * numbers[level * n + i]
-            state.wrapped.losses[i] += drawn
-            if state.once:
-                state.spare[level, i] = drawn
-                state.noise[level, i] = state.noise[level + 1, i] + drawn
+            state.spare[level, i] = state.scale * numbers[level * n + i]
+            state.noise[level, i] = state.noise[level + 1, i] + state.spare[level, i]
+
+
+def top_up(state: Record, scratch: Floats, rng: Draws) -> None:
+    """Fresh noise of r nodes at once, from one normal number a coordinate.
+
+    The sum of r normal numbers is √r times one. That of r Laplace numbers is √(2 E) times one, E the sum of r
+    exponential ones, which is -ln of a product of r uniform ones.
+    """
+    n = len(state.prefix)
+    if state.gaussian:
+        scale = state.scale * np.sqrt(float(state.levels - ones(state.t)))
+        for i in range(n):
+            state.wrapped.losses[i] += scale * rng.normal[i]
+        return
+    for i in range(n):
+        scratch[i] = 1.0
+    for first in range(0, len(rng.uniform), n):
+        for i in range(n):
+            scratch[i] *= 1.0 - rng.uniform[first + i]
+    for i in range(n):
+        state.wrapped.losses[i] += state.scale * np.sqrt(-2.0 * np.log(scratch[i])) * rng.normal[i]
 
 
 def update(state: Record, losses: Floats, rng: Draws) -> None:
@@ -227,12 +257,6 @@ def update(state: Record, losses: Floats, rng: Draws) -> None:
     if state.t >> state.levels:  # T itself, a power of 2: nobody asks for the prefix of all losses
         return
     numbers = rng.normal if state.gaussian else rng.laplace
-    n = len(losses)
-    first = state.levels * n if state.t == 1 else 0  # before it stand those of L~_0
-    close_vector(state.noise, state.spare, state.t, state.scale, numbers[first : first + n])
-    for i in range(n):
+    close_vector(state.noise, state.spare, state.t, state.scale, numbers[len(numbers) - len(losses) :])
+    for i in range(len(state.prefix)):
         state.prefix[i] += losses[i]
-        state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
-    for start in range(first + n, len(numbers), n):
-        for i in range(n):
-            state.wrapped.losses[i] += state.scale * numbers[start + i]

@@ -1,0 +1,175 @@
+"""Plain-Python twins of the game `linear`, written from the papers: whole sums and trees, no state kept for speed.
+
+They draw from the same streams as the package and keep its order of operations where floating point could tell the
+difference, so that comparisons are exact.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from privbandits_cli.games.linear import Algorithm, Cube, Setting, Simplex, Sphere
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.mechanisms.tree import height
+from privbandits_cli.streams import stream
+
+Numbers = dict[str, list[float]]
+
+
+class Ftrl:
+    """argmin of eta <x, L> + R(x)."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
+        self.eta, self.entropic = algorithm.eta, algorithm.regulariser == "entropic"
+        self.space = setting.space
+        self.losses = [0.0] * setting.n_arms
+
+    def choose(self, numbers: Numbers) -> list[float]:
+        return self.lead(self.losses)
+
+    def lead(self, losses: Sequence[float]) -> list[float]:
+        if self.entropic:
+            weights = [math.exp(self.eta * (min(losses) - loss)) for loss in losses]
+            inverse = 1 / add(weights)
+            return [weight * inverse for weight in weights]
+        x = [-0.5 * self.eta * loss for loss in losses]
+        if isinstance(self.space, Sphere):
+            squares = add([y * y for y in x])
+            return x if squares <= 1 else [y * (1 / math.sqrt(squares)) for y in x]
+        if isinstance(self.space, Cube):
+            return [max(-1.0, min(1.0, y)) for y in x]
+        return project(x)
+
+    def update(self, losses: Sequence[float], numbers: Numbers) -> None:
+        self.losses = [total + loss for total, loss in zip(self.losses, losses, strict=True)]
+
+
+class Ftpl(Ftrl):
+    """argmin of <x, Z + L>."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
+        self.sigma, self.space, self.losses = algorithm.sigma, setting.space, None
+
+    def choose(self, numbers: Numbers) -> list[float]:
+        if self.losses is None:
+            self.losses = [self.sigma * z for z in numbers["normal"]]
+        return self.lead(self.losses)
+
+    def lead(self, losses: Sequence[float]) -> list[float]:
+        if isinstance(self.space, Simplex):
+            best = min(range(len(losses)), key=losses.__getitem__)
+            return [float(i == best) for i in range(len(losses))]
+        if isinstance(self.space, Sphere):
+            inverse = -1 / math.sqrt(add([loss * loss for loss in losses]))
+            return [inverse * loss for loss in losses]
+        return [-1.0 if loss > 0 else 1.0 for loss in losses]
+
+
+class Aggregating:
+    """Algorithms 1 and 3: the leader on the prefixes that Algorithm 2 releases."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
+        self.base = learner(algorithm.base, setting)
+        self.n, self.levels, self.scale = setting.n_arms, height(setting.horizon), algorithm.node_scale(setting)
+        self.gaussian, self.once = algorithm.gaussian(), algorithm.spare == "once"
+        self.losses, self.nodes, self.spares = [], {}, None
+
+    def choose(self, numbers: Numbers) -> list[float]:
+        if self.once and self.spares is None:
+            spares = iter(numbers["normal" if self.gaussian else "laplace"])
+            self.spares = [[self.scale * next(spares) for _ in range(self.n)] for _ in range(self.levels)]
+        return self.base.lead([self.released(i, numbers) for i in range(self.n)])
+
+    def released(self, i: int, numbers: Numbers) -> float:
+        """Coordinate i of the prefix of all losses so far."""
+        t, noise = len(self.losses), 0.0
+        zeros = [level for level in range(self.levels) if not t >> level & 1]
+        for level in reversed(range(self.levels)):
+            if level not in zeros:
+                noise += self.nodes[t >> level][i]  # the items before t = b_m ... b_level 0 ... 0
+            elif self.once:
+                noise += self.spares[level][i]
+        prefix = add([loss[i] for loss in self.losses]) + noise
+        if self.once:
+            return prefix
+        if self.gaussian:
+            return prefix + self.scale * math.sqrt(len(zeros)) * numbers["normal"][i]
+        product = 1.0
+        for uniform in numbers["uniform"][i :: self.n]:
+            product *= 1 - uniform
+        return prefix + self.scale * math.sqrt(-2 * math.log(product)) * numbers["normal"][i]
+
+    def update(self, losses: Sequence[float], numbers: Numbers) -> None:
+        """An item is the last of one node; nodes are known by their last item over their size, an odd number."""
+        self.losses.append(losses)
+        t, level = len(self.losses), 0
+        while t % 2 ** (level + 1) == 0:
+            level += 1
+        fresh = numbers["normal" if self.gaussian else "laplace"][-self.n :]
+        self.nodes[t >> level] = [self.scale * number for number in fresh]
+
+
+class NoisyFtrl:
+    """Each loss with Laplace noise of its own."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
+        self.base, self.scale = learner(algorithm.base, setting), algorithm.scale(setting)
+        self.choose = self.base.choose
+
+    def update(self, losses: Sequence[float], numbers: Numbers) -> None:
+        noisy = [loss + self.scale * z for loss, z in zip(losses, numbers["laplace"], strict=True)]
+        self.base.update(noisy, numbers)
+
+
+def add(values: Sequence[float]) -> float:
+    """Summed from the first to the last."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def project(x: Sequence[float]) -> list[float]:
+    """The nearest point of the simplex: x less a threshold, cut off at 0, with the threshold that makes the sum 1."""
+    largest = sorted(x, reverse=True)
+    thresholds = [(add(largest[: k + 1]) - 1) / (k + 1) for k in range(len(x))]
+    threshold = [theta for theta, y in zip(thresholds, largest, strict=True) if y > theta][-1]
+    return [max(0.0, y - threshold) for y in x]
+
+
+def learner(algorithm: Algorithm, setting: Setting):
+    """The twin of a tuned algorithm."""
+    twins = {
+        "dp_ftpl": Aggregating,
+        "dp_ftrl": Aggregating,
+        "ftpl": Ftpl,
+        "ftrl": Ftrl,
+        "noisy_ftrl": NoisyFtrl,
+    }
+    return twins[algorithm.name](algorithm, setting)
+
+
+def regrets(match: Match, trial: int) -> list[float]:
+    """The regret of the match's first algorithm at each checkpoint, against an adversary of losses."""
+    algorithm, adversary, setting = match.algorithms[0], match.adversary, match.setting
+    rounds = range(1, int(match.checkpoints[-1]) + 1)
+    (table,) = adversary.losses(setting, stream(match.seed, "gains", adversary.identity(), trial=trial), [rounds])
+    names = algorithm.identity(), adversary.identity()
+    fills = {kind: SOURCES[kind](stream(match.seed, kind, *names, trial=trial)) for kind in SOURCES}
+    counts = {kind: many.tolist() for kind, many in algorithm.draws(setting, np.array(rounds)).items()}
+    player, suffered, total, out = learner(algorithm, setting), 0.0, np.zeros(setting.n_arms), []
+    for t, losses in enumerate(table.tolist(), start=1):
+        numbers: Numbers = {}
+        for kind, many in counts.items():
+            drawn = np.empty(many[t - 1])
+            fills[kind](drawn)
+            numbers[kind] = drawn.tolist()
+        x = player.choose(numbers)
+        suffered += add([loss * y for loss, y in zip(losses, x, strict=True)])
+        player.update(losses, numbers)
+        total += losses
+        if t in match.checkpoints:
+            out.append(suffered - float(setting.space.least(total[None])[0]))
+    return out
