@@ -148,7 +148,7 @@ def _swept_lines(curves: list[Curve], plot: Plot, swept: Sequence[str], bars: st
     for rows in found:
         line = replace(_line(rows, against, bars, None), label=sweeps.named(rows[0], swept, folded))
         line = replace(line, game=sweeps.game(rows[0], swept, folded))
-        if worst:
+        if worst and rows[0][worst]:  # not of an adversary without that parameter
             line = replace(line, worst=tuple(float(row[worst]) for row in rows))
         if not rows[0][against]:  # drawn from end to end, without bars
             none = np.zeros(2)
