@@ -299,8 +299,9 @@ def test_where_privacy_is_free():
     assert prices.free_from(floor, lines, "ftrl", 0.1) is None
     assert prices.free_from(line("dp_ftrl", [0.1, 1], [900, 500]), lines, "ftrl", 0.1) is None  # nowhere
     assert prices.free_from(line("dp_ftrl", [0.1, 1], [100, 99]), lines, "ftrl", 0.1) is None  # everywhere
-    wavy = line("dp_ftrl", [1, 2, 4, 8], [105, 200, 121, 100])  # the last crossing counts
+    wavy = line("dp_ftrl", [1, 2, 4, 8], [105, 250, 121, 100])  # the last crossing counts
     assert 4 < prices.free_from(wavy, lines, "ftrl", 0.1) < 8
+    assert prices.free_from(line("dp_ftrl", [0.1, 1], [150, 99]), lines, "ftrl", 0.1) is None  # the trials' spread
     found = prices.as_multiples([*lines, line("dp_ftrl", [1], [300], game=("256",))], "ftrl")
     assert [other.algorithm for other in found] == ["dp_ftrl"]  # the other game has no floor
     np.testing.assert_allclose(found[0].regret, [10, 1.21, 1])

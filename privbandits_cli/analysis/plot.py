@@ -127,8 +127,6 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
             )
         if line.bound is not None:
             axis.plot(line.x, line.bound, color=look["color"], lw=0.7, ls=(0, (1, 1.5)))
-        if line.free is not None:
-            _mark_free(axis, line, look["color"])
     if table.ratio:
         axis.axhline(1.0, color="#555555", lw=0.7)
     drawn = set()
@@ -138,15 +136,20 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
                 drawn.add((rate.name, *rate.regret))
                 axis.plot(line.x, rate.regret, **looks[rate.name] | {"color": looks[line.label]["color"]})
     _scales(axis, lines, log)
+    _mark_free(axis, lines, looks)
 
 
-def _mark_free(axis: Axes, line: Line, colour: Any) -> None:
-    """A line down to the axis from where privacy costs next to nothing more, with its x."""
-    assert line.free is not None
-    height = np.interp(np.log(line.free), np.log(line.x), line.regret)
-    axis.plot([line.free] * 2, [1e-12, height], color=colour, lw=0.7, ls=(0, (1, 1)), scaley=False)
-    where = axis.get_xaxis_transform()
-    axis.text(line.free, 0.02, f"{line.free:.2g}", color=colour, fontsize=5, ha="left", va="bottom", transform=where)
+def _mark_free(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]]) -> None:
+    """From where privacy costs next to nothing a line down to the axis, with its x; called when the scales stand."""
+    low, high = axis.get_ylim()
+    marked = [line for line in lines if line.free is not None]
+    low = low / 2.5 if marked and axis.get_yscale() == "log" else low  # room for the numbers
+    for line in marked:
+        colour, free = looks[line.label]["color"], line.free
+        height = float(np.exp(np.interp(np.log(free), np.log(line.x), np.log(line.regret))))
+        axis.plot([free] * 2, [low, height], color=colour, lw=0.8, ls=(0, (1, 1)))
+        axis.text(free, low, f" {free:.2g}", color=colour, fontsize=5, rotation=90, ha="right", va="bottom")
+    axis.set_ylim(low, high)
 
 
 def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
