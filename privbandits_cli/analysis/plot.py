@@ -142,10 +142,10 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
 def _mark_free(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]]) -> None:
     """From where privacy costs next to nothing a line down to the axis, with its x; called when the scales stand."""
     low, high = axis.get_ylim()
-    marked = [line for line in lines if line.free is not None]
+    marked = [(line, line.free) for line in lines if line.free is not None]
     low = low / 2.5 if marked and axis.get_yscale() == "log" else low  # room for the numbers
-    for line in marked:
-        colour, free = looks[line.label]["color"], line.free
+    for line, free in marked:
+        colour = looks[line.label]["color"]
         height = float(np.exp(np.interp(np.log(free), np.log(line.x), np.log(line.regret))))
         axis.plot([free] * 2, [low, height], color=colour, lw=0.8, ls=(0, (1, 1)))
         axis.text(free, low, f" {free:.2g}", color=colour, fontsize=5, rotation=90, ha="right", va="bottom")
