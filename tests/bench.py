@@ -136,6 +136,11 @@ def linear_candidates():
         yield f"(no algorithm), {space.name}", linear_game("linear", PreparedLosses(), [], space)
     for name in playing("algorithms", "linear"):
         yield name, linear_game("linear", PreparedLosses(), [make(name)], home(make(name)))
+    once = make("dp_ftrl", spare="once")
+    yield "dp_ftrl, spare once", linear_game("linear", PreparedLosses(), [once], linear.Simplex(10))
+    yield "(no algorithm), 1000 experts", linear_game("linear", PreparedLosses(), [], linear.Simplex(1000))
+    for algorithm, name in ((make("dp_ftrl"), "dp_ftrl"), (once, "dp_ftrl, spare once")):
+        yield f"{name}, 1000 experts", linear_game("linear", PreparedLosses(), [algorithm], linear.Simplex(1000))
 
 
 def home(algorithm):
@@ -150,7 +155,8 @@ def linear_game(group, adversary, algorithms, space):
     setting = linear.Setting(rounds, space.dimension, space=space)
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     played = Match(adversary.tuned(setting), tuned, adversary.told(setting), np.array([rounds]), 1)
-    less = f"(no algorithm), {space.name}" if algorithms else None
+    alone = space.name if space.dimension <= 10 else f"{space.dimension} experts"
+    less = f"(no algorithm), {alone}" if algorithms else None
     return group, lambda: linear.play(played, [0]), rounds, less
 
 

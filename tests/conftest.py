@@ -30,6 +30,7 @@ NEEDED = {
     "ldp_ucb": lambda: {"epsilon": 1.0},
     "robust_se": lambda: {"constants": 0.05},
     "noisy_ftrl": lambda: {"epsilon": 1.0},
+    "shrinking_dartboard": lambda: {"epsilon": 1.0},
     "mini_batch": lambda: {"tau": 5, "base": make("tsallis_inf")},
 }
 

@@ -123,6 +123,32 @@ class NoisyFtrl:
         self.base.update(noisy, numbers)
 
 
+class ShrinkingDartboard:
+    """Algorithm 1 of Asi et al. 2023: kept with probability (1 - p) w^t_x / w^(t-1)_x, else drawn anew."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
+        self.eta, self.p = algorithm.rates(setting)
+        self.limit, self.changes, self.x = 4 * setting.horizon * self.p, 0, None
+        self.weights = self.before = [1.0] * setting.n_arms
+
+    def choose(self, numbers: Numbers) -> list[float]:
+        keep, place = numbers["uniform"]
+        if self.x is None:
+            self.x = self.drawn(place)
+        elif keep >= (1 - self.p) * self.weights[self.x] / self.before[self.x] and self.changes < self.limit:
+            self.changes += 1
+            self.x = self.drawn(place)
+        return [float(i == self.x) for i in range(len(self.weights))]
+
+    def drawn(self, place: float) -> int:
+        ends = np.cumsum(self.weights) / sum(self.weights)
+        return int((ends[:-1] <= place).sum())
+
+    def update(self, losses: Sequence[float], numbers: Numbers) -> None:
+        self.before = self.weights
+        self.weights = [w * (1 - self.eta) ** loss for w, loss in zip(self.weights, losses, strict=True)]
+
+
 def add(values: Sequence[float]) -> float:
     """Summed from the first to the last."""
     total = 0.0
@@ -147,6 +173,7 @@ def learner(algorithm: Algorithm, setting: Setting):
         "ftpl": Ftpl,
         "ftrl": Ftrl,
         "noisy_ftrl": NoisyFtrl,
+        "shrinking_dartboard": ShrinkingDartboard,
     }
     return twins[algorithm.name](algorithm, setting)
 

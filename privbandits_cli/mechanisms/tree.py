@@ -71,8 +71,8 @@ def close_node(noise: Floats, n: int, fresh: float) -> float:
 def close_vector(noise: Floats, spare: Floats, n: int, scale: float, fresh: Floats) -> None:
     """Item n >= 1 closes its node with the noise scale * fresh, `[N]`; `noise[0]` is then that of prefix n.
 
-    noise: `[levels + 1, N]`, in each row what the levels from there up have; spare: `[levels, N]`, of a level without
-    a node; zeros where there is no top-up.
+    noise: `[levels + 1, N]`, in each row what the levels from there up have; spares alone before the first item.
+    spare: `[levels, N]`, of a level without a node; zeros where there is none.
     """
     level, width = trailing_zeros(n), noise.shape[1]
     for i in range(width):

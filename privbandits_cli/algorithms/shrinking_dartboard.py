@@ -1,0 +1,131 @@
+"""Private Shrinking Dartboard (Asi, Feldman, Koren & Talwar 2023, Algorithm 1): experts, rarely changed.
+
+With weights w^t_i = (1 - η)^(L_i), L the sum of the losses so far, the expert is kept with probability (1 - p) times
+what its weight has kept in the last round; else, and fewer than 4Tp times in all, one is drawn from w^t. But for that
+limit its law is w^t's in every round, so the regret is that of multiplicative weights; and a loss shows in the few
+draws after it and in whether the expert was kept right after it, which p blurs.
+
+Tuned for ε: p = 1/√T, η = pε/20. For (ε, δ): p = (T ln(1/δ))^(-1/3), η = pε0/20 with ε0 the smaller of ε/2 and
+ln^(1/3)(1/δ) T^(-1/6) √(ln N). η is held at 1/2 at most, where the regret's proof ends.
+"""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.games import linear
+from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Simplex
+from privbandits_cli.jit import Record, Records, record
+
+
+class Parameters(linear.Algorithm):
+    """The privacy asked for."""
+
+    display = "Shrinking Dartboard"
+    private = True
+
+    epsilon: float = Field(ge=1e-9, description="ε")
+    delta: float | None = Field(None, gt=0, lt=1, description="δ of the approximate tuning; without it the pure one")
+
+    def rates(self, setting: Setting) -> tuple[float, float]:
+        """(η, p)."""
+        horizon, epsilon, p = setting.horizon, self.epsilon, setting.horizon**-0.5
+        if self.delta is not None:
+            log = -math.log(self.delta)
+            p = min(1.0, (horizon * log) ** (-1 / 3))
+            epsilon = min(epsilon / 2, log ** (1 / 3) * horizon ** (-1 / 6) * math.sqrt(math.log(setting.n_arms)))
+        return min(0.5, p * epsilon / 20), p
+
+    def state(self, setting: Setting) -> Records:
+        eta, p = self.rates(setting)
+        return record(
+            begun=False,
+            expert=0,
+            last=0.0,
+            decay=math.log1p(-eta),
+            calm=1 - p,
+            draws_left=math.ceil(4 * setting.horizon * p),
+            losses=np.zeros(setting.n_arms),
+        )
+
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+        """Whether to keep the expert, and who comes next."""
+        return {"uniform": np.full_like(rounds, 2)}
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if not isinstance(setting.space, Simplex):
+            yield "it draws experts: set `set: simplex`"
+        elif setting.signed:
+            yield "its weights shrink by losses in [0, 1]: take an adversary whose losses are not negative"
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        (eta, p), horizon = self.rates(setting), setting.horizon
+        known = partial(
+            Guarantee, status="paper", neighbours="the loss vector of one round replaced", view="all experts"
+        )
+        bounds = [known(eta / p + 16 * horizon * p * eta, 0.0, "Asi et al. 2023, Algorithm 1, pure")]
+        if delta > 0:
+            spread = 20 * eta * math.sqrt(-horizon * p * math.log(delta))
+            epsilon = 5 * eta / p + 100 * horizon * p * eta**2 + spread
+            bounds.append(known(epsilon, delta, "Asi et al. 2023, Algorithm 1, approximate"))
+        return bounds
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """At the δ that it is tuned for, if none is asked for: without one the pure bound."""
+        return super().guarantee(setting, (self.delta or 0.0) if delta is None else delta, sensitivity)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        pure = cls.model_validate({"epsilon": epsilon, **given})
+        return {"paper": pure, "approximate": pure.model_copy(update={"delta": delta})}
+
+    def mechanism(self) -> str:
+        return "few changes of the expert, blurred"
+
+    def caveats(self, setting: Setting) -> list[str]:
+        eta, p = self.rates(setting)
+        return [
+            f"η = {eta:.3g}, p = {p:.3g}; the guarantees are the paper's, for oblivious adversaries: "
+            "an adversary that adapts makes the regret linear at ε <= 1/10."
+        ]
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """ηt + ln N/η + 2T e^(-Tp/3), the last for running out of draws."""
+        (eta, p), horizon = self.rates(setting), setting.horizon
+        return eta * rounds + math.log(setting.n_arms) / eta + 2 * horizon * math.exp(-horizon * p / 3)
+
+
+def choose(state: Record, x: Floats, rng: Draws) -> None:
+    if not state.begun:
+        state.begun = True
+        throw(state, rng.uniform[1])
+    elif rng.uniform[0] >= state.calm * np.exp(state.decay * state.last) and state.draws_left > 0:
+        state.draws_left -= 1
+        throw(state, rng.uniform[1])
+    for i in range(len(x)):
+        x[i] = 0.0
+    x[state.expert] = 1.0
+
+
+def throw(state: Record, uniform: float) -> None:
+    """An expert from the weights exp(decay L_i), the uniform number's place among their sums."""
+    least = state.losses.min()
+    total = 0.0
+    for i in range(len(state.losses)):
+        total += np.exp(state.decay * (state.losses[i] - least))
+    threshold, reached, expert = uniform * total, 0.0, 0
+    for i in range(len(state.losses) - 1):
+        reached += np.exp(state.decay * (state.losses[i] - least))
+        expert += threshold >= reached
+    state.expert = expert
+
+
+def update(state: Record, losses: Floats, rng: Draws) -> None:
+    state.last = losses[state.expert]
+    for i in range(len(state.losses)):
+        state.losses[i] += losses[i]
