@@ -21,11 +21,11 @@ import math
 from privbandits_cli.audit.forks import audit_arms
 from privbandits_cli.audit.releases import audit_kept, audit_release, completing, reaches_further
 from privbandits_cli.audit.trees import ITEMS, audit_tree
-from privbandits_cli.audit.verdict import Audit, Steps, Test, canary
+from privbandits_cli.audit.verdict import Audit, Steps, Test, compiled_canary
 from privbandits_cli.games import arms
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.jit import Records, compile_step
+from privbandits_cli.jit import Records
 
 KEPT = {"report": "sums", "mean": "means", "tree": "means"}  # what `update` keeps, by which a gain acts
 ROUNDS_A_FORK = 128  # a fork of an EXP3 costs thousands of rounds, so the budget buys fewer
@@ -55,8 +55,8 @@ def audit(
         setting = watched(algorithm, setting)
         algorithm = algorithm.tuned(setting)
     bound = steps(composition(algorithm)) if bound is None else bound
-    bound = {"canary": compile_step(canary)} | bound
     state = algorithm.state(setting) if state is None else state
+    bound = {"canary": compiled_canary(str(state.dtype.descr))} | bound
     tap, promised = algorithm.tap(), algorithm.guarantee(setting)
     if promised is None or math.isinf(promised.epsilon):
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
