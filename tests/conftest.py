@@ -16,6 +16,7 @@ NEEDED = {
     "adap_ucb": lambda: {"epsilon": 1.0},
     "batched_htinf": lambda: {"epsilon": 0.3},
     "dp_exp2": lambda: {"epsilon": 1.0},
+    "dp_ftpl": lambda: {"epsilon": 1.0},
     "dp_ftrl": lambda: {"epsilon": 1.0},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
     "dp_reduction": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
@@ -28,6 +29,7 @@ NEEDED = {
     "ldp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.3},
     "ldp_ucb": lambda: {"epsilon": 1.0},
     "robust_se": lambda: {"constants": 0.05},
+    "noisy_ftrl": lambda: {"epsilon": 1.0},
     "mini_batch": lambda: {"tau": 5, "base": make("tsallis_inf")},
 }
 

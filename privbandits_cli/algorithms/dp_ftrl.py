@@ -16,10 +16,10 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Tap, loss_set
+from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, Tap, loss_set
 from privbandits_cli.jit import Record, Records, record, unbound
 from privbandits_cli.mechanisms import tree
-from privbandits_cli.mechanisms.tree import close_vector
+from privbandits_cli.mechanisms.tree import close_vector, ones
 
 base_choose: Any = unbound
 
@@ -32,9 +32,13 @@ class Aggregating(linear.Algorithm):
 
     private = True
 
-    nodes: Nodes = Field("laplace", description="the law of a node's noise: ε, or (ε, δ)")
+    delta: float | None = Field(None, gt=0, lt=1, description="δ of Gaussian nodes; default T^-2")
     spare: Sparing = Field("fresh", description="top-up noise: for every prefix, or one a level for all; the same law")
     base: linear.Algorithm
+
+    def gaussian(self) -> bool:
+        """Whether nodes have Gaussian noise, not Laplace."""
+        raise NotImplementedError
 
     def node_scale(self, setting: Setting) -> float:
         """Scale λ, or deviation σ, of a node's noise in one coordinate."""
@@ -42,15 +46,14 @@ class Aggregating(linear.Algorithm):
 
     def deviation(self, setting: Setting) -> float:
         """Of the noise of a prefix, in one coordinate."""
-        spread = math.sqrt(2) if self.nodes == "laplace" else 1.0
-        return self.node_scale(setting) * spread * math.sqrt(tree.height(setting.horizon))
+        return self.node_scale(setting) * math.sqrt(tree.height(setting.horizon) * (1 if self.gaussian() else 2))
 
     def state(self, setting: Setting) -> Records:
         n, levels = setting.n_arms, tree.height(setting.horizon)
         return record(
             t=0,
             levels=levels,
-            gaussian=self.nodes == "gaussian",
+            gaussian=self.gaussian(),
             once=self.spare == "once",
             scale=self.node_scale(setting),
             prefix=np.zeros(n),
@@ -60,13 +63,15 @@ class Aggregating(linear.Algorithm):
         )
 
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        """A node's noise a round, as many spares as the prefix has zeros, and before the first round those of L~_0."""
-        levels = tree.height(setting.horizon)
-        vectors = np.ones_like(rounds)
-        if self.spare == "fresh":
-            vectors += np.array([max(0, levels - tree.ones(n)) for n in rounds.tolist()])
-        vectors += np.where(rounds == 1, levels, 0)
-        return {"normal" if self.nodes == "gaussian" else "laplace": setting.n_arms * vectors}
+        """Top-up noise of the prefix before the round, then a node's noise; see `begin` and `top_up`."""
+        n, levels = setting.n_arms, tree.height(setting.horizon)
+        node, topped = np.full_like(rounds, n), np.full_like(rounds, n if self.spare == "fresh" else 0)
+        if self.spare == "once":
+            node += np.where(rounds == 1, levels * n, 0)
+        if self.gaussian():
+            return {"normal": topped + node}
+        missing = levels - np.bitwise_count(rounds - 1).astype(np.int64)
+        return {"uniform": topped * missing, "normal": topped, "laplace": node}
 
     def faults(self, setting: Setting) -> Iterator[str]:
         yield from self.base.faults(setting)
@@ -76,7 +81,7 @@ class Aggregating(linear.Algorithm):
         levels, scale = tree.height(setting.horizon), self.node_scale(setting)
         l1, l2 = (sensitivity * change for change in loss_set(setting).changes())
         known = partial(Guarantee, neighbours="the loss vector of one round replaced", view="all noisy prefixes")
-        if self.nodes == "gaussian":
+        if self.gaussian():
             mu = math.sqrt(levels) * l2 / scale
             epsilon = gaussian.epsilon_of(mu, delta)
             source = f"{levels} Gaussian nodes, {mu:.4g}-GDP"
@@ -90,8 +95,12 @@ class Aggregating(linear.Algorithm):
             known(epsilon, 0.0, "attack, at δ = 0: all nodes of one loss, far out", "exact", lower=True),
         ]
 
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """At the δ that its nodes were made for, if none is asked for."""
+        return super().guarantee(setting, delta or self.delta, sensitivity)
+
     def mechanism(self) -> str:
-        kind = "Gaussian" if self.nodes == "gaussian" else "Laplace"
+        kind = "Gaussian" if self.gaussian() else "Laplace"
         return f"{kind} noise on the nodes of a tree"
 
     def tap(self) -> Tap | None:
@@ -104,15 +113,19 @@ class Parameters(Aggregating):
     display = "DP-FTRL"
 
     epsilon: float | None = Field(None, ge=1e-9, description="ε")
-    delta: float | None = Field(None, gt=0, lt=1, description="δ of Gaussian nodes; default T^-2")
+    nodes: Nodes = Field("laplace", description="the law of a node's noise: ε, or (ε, δ)")
     blur: float | None = Field(None, gt=0, description="in place of ε: η times the deviation of a prefix's noise")
     calibration: Literal["honest", "printed"] = Field(
         "honest", description="λ = m |l - l'|_1 / ε; `printed`: |l|_1 log2 T / ε"
     )
     base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL, its η and its regulariser")
 
+    def gaussian(self) -> bool:
+        """As `nodes` says."""
+        return self.nodes == "gaussian"
+
     def tuned(self, setting: Setting) -> Self:
-        delta = (self.delta or linear.papers_delta(setting)) if self.nodes == "gaussian" else None
+        delta = (self.delta or linear.papers_delta(setting)) if self.gaussian() else None
         return self.model_copy(update={"base": self.base.tuned(setting), "delta": delta})
 
     def node_scale(self, setting: Setting) -> float:
@@ -120,34 +133,29 @@ class Parameters(Aggregating):
         levels = tree.height(setting.horizon)
         if self.blur is not None:
             assert self.base.eta is not None, "tune the parameters first"
-            spread = math.sqrt(levels) * (math.sqrt(2) if self.nodes == "laplace" else 1.0)
-            return self.blur / self.base.eta / spread
+            return self.blur / self.base.eta / math.sqrt(levels * (1 if self.gaussian() else 2))
         assert self.epsilon is not None
         losses = loss_set(setting)
-        if self.nodes == "gaussian":
+        if self.gaussian():
             assert self.delta is not None, "tune the parameters first"
             return math.sqrt(levels) * losses.changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
         if self.calibration == "printed":  # log T for the levels, a loss's norm for its change
-            return losses.norms()[0] * max(1.0, math.log2(setting.horizon)) / self.epsilon
+            return losses.norms()[0] * log2(setting.horizon) / self.epsilon
         return levels * losses.changes()[0] / self.epsilon
 
     def faults(self, setting: Setting) -> Iterator[str]:
         yield from super().faults(setting)
         if (self.epsilon is None) == (self.blur is None):
             yield "give epsilon, or in its place blur"
-        if self.nodes == "laplace" and self.delta is not None:
+        if not self.gaussian() and self.delta is not None:
             yield "Laplace nodes need no delta: leave it out, or take nodes: gaussian"
-        if self.nodes == "gaussian" and self.calibration == "printed":
+        if self.gaussian() and self.calibration == "printed":
             yield "the paper has no Gaussian nodes for FTRL: leave calibration out, or take nodes: laplace"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         printed = self.epsilon is not None and self.calibration == "printed"
         stated = [Guarantee(self.epsilon or 0.0, 0.0, "Theorem 3.1", "paper")] if printed else []
         return [*stated, *super().bounds(setting, delta, sensitivity)]
-
-    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """At the δ that its nodes were made for, if none is asked for."""
-        return super().guarantee(setting, delta or self.delta, sensitivity)
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
@@ -175,6 +183,11 @@ class Parameters(Aggregating):
         return None if base is None else base + noise_width(self, setting)
 
 
+def log2(horizon: float) -> float:
+    """log T where it counts levels; 1 for games so short that it is less."""
+    return max(1.0, math.log2(horizon))
+
+
 def noise_width(algorithm: Aggregating, setting: Setting) -> float:
     """A bound on E [max <Z, x> - min <Z, x>] over X, Z the noise of a prefix.
 
@@ -182,11 +195,11 @@ def noise_width(algorithm: Aggregating, setting: Setting) -> float:
     moment generating function M, of m Laplace numbers (1 - λ²s²)^-m.
     """
     n, deviation = setting.n_arms, algorithm.deviation(setting)
-    if isinstance(setting.space, linear.Sphere):
+    if isinstance(setting.space, Sphere):
         return 2 * deviation * math.sqrt(n)
-    if isinstance(setting.space, linear.Cube):
+    if isinstance(setting.space, Cube):
         return 2 * deviation * n
-    if algorithm.nodes == "gaussian":
+    if algorithm.gaussian():
         return 2 * deviation * math.sqrt(2 * math.log(n))
     levels, scale = tree.height(setting.horizon), algorithm.node_scale(setting)
     u = np.linspace(0, 1, 1001)[1:-1]
@@ -194,22 +207,49 @@ def noise_width(algorithm: Aggregating, setting: Setting) -> float:
 
 
 def choose(state: Record, x: Floats, rng: Draws) -> None:
-    if state.t == 0:
-        begin(state, rng)
+    release(state, x, rng)
     base_choose(state.wrapped, x, rng)
 
 
-def begin(state: Record, rng: Draws) -> None:
-    """L~_0: the noise of as many nodes as there are levels."""
-    numbers = rng.normal if state.gaussian else rng.laplace
+def release(state: Record, scratch: Floats, rng: Draws) -> None:
+    """L~_t for the base: the prefix and the noise of its nodes, with as many more as it has zeros."""
+    n = len(state.prefix)
+    if state.once and state.t == 0:
+        begin(state, rng.normal if state.gaussian else rng.laplace)
+    for i in range(n):
+        state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
+    if not state.once:
+        top_up(state, scratch, rng)
+
+
+def begin(state: Record, numbers: Floats) -> None:
+    """One spare node for each level, from the first `levels` N numbers."""
     n = len(state.prefix)
     for level in range(state.levels - 1, -1, -1):
         for i in range(n):
-            drawn = state.scale * numbers[level * n + i]
-            state.wrapped.losses[i] += drawn
-            if state.once:
-                state.spare[level, i] = drawn
-                state.noise[level, i] = state.noise[level + 1, i] + drawn
+            state.spare[level, i] = state.scale * numbers[level * n + i]
+            state.noise[level, i] = state.noise[level + 1, i] + state.spare[level, i]
+
+
+def top_up(state: Record, scratch: Floats, rng: Draws) -> None:
+    """Fresh noise of r nodes at once, from one normal number a coordinate.
+
+    The sum of r normal numbers is √r times one. That of r Laplace numbers is √(2 E) times one, E the sum of r
+    exponential ones, which is -ln of a product of r uniform ones.
+    """
+    n = len(state.prefix)
+    if state.gaussian:
+        scale = state.scale * np.sqrt(float(state.levels - ones(state.t)))
+        for i in range(n):
+            state.wrapped.losses[i] += scale * rng.normal[i]
+        return
+    for i in range(n):
+        scratch[i] = 1.0
+    for first in range(0, len(rng.uniform), n):
+        for i in range(n):
+            scratch[i] *= 1.0 - rng.uniform[first + i]
+    for i in range(n):
+        state.wrapped.losses[i] += state.scale * np.sqrt(-2.0 * np.log(scratch[i])) * rng.normal[i]
 
 
 def update(state: Record, losses: Floats, rng: Draws) -> None:
@@ -217,12 +257,6 @@ def update(state: Record, losses: Floats, rng: Draws) -> None:
     if state.t >> state.levels:  # T itself, a power of 2: nobody asks for the prefix of all losses
         return
     numbers = rng.normal if state.gaussian else rng.laplace
-    n = len(losses)
-    first = state.levels * n if state.t == 1 else 0  # before it stand those of L~_0
-    close_vector(state.noise, state.spare, state.t, state.scale, numbers[first : first + n])
-    for i in range(n):
+    close_vector(state.noise, state.spare, state.t, state.scale, numbers[len(numbers) - len(losses) :])
+    for i in range(len(state.prefix)):
         state.prefix[i] += losses[i]
-        state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
-    for start in range(first + n, len(numbers), n):
-        for i in range(n):
-            state.wrapped.losses[i] += state.scale * numbers[start + i]

@@ -87,21 +87,21 @@ def choose(state: Record, x: Floats, rng: Draws) -> None:
 
 
 def update(state: Record, losses: Floats, rng: Draws) -> None:
-    for i in range(len(losses)):
+    for i in range(len(state.losses)):
         state.losses[i] += losses[i]
 
 
 def soften(eta: float, losses: Floats, x: Floats) -> None:
     """x_i ∝ exp(-eta losses_i)."""
     least = losses[0]
-    for i in range(1, len(x)):
+    for i in range(1, len(losses)):
         least = min(least, losses[i])
     total = 0.0
-    for i in range(len(x)):
+    for i in range(len(losses)):
         x[i] = np.exp(eta * (least - losses[i]))
         total += x[i]
     inverse = 1.0 / total
-    for i in range(len(x)):
+    for i in range(len(losses)):
         x[i] *= inverse
 
 

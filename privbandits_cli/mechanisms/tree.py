@@ -74,9 +74,9 @@ def close_vector(noise: Floats, spare: Floats, n: int, scale: float, fresh: Floa
     noise: `[levels + 1, N]`, in each row what the levels from there up have; spare: `[levels, N]`, of a level without
     a node; zeros where there is no top-up.
     """
-    level = trailing_zeros(n)
-    for i in range(len(fresh)):
+    level, width = trailing_zeros(n), noise.shape[1]
+    for i in range(width):
         noise[level, i] = noise[level + 1, i] + scale * fresh[i]
     for below in range(level - 1, -1, -1):
-        for i in range(len(fresh)):
+        for i in range(width):
             noise[below, i] = noise[below + 1, i] + spare[below, i]

@@ -1,0 +1,115 @@
+"""Follow-the-Perturbed-Leader with Gaussian noise (Kalai & Vempala 2005; Abernethy, Lee, Sinha & Tewari 2014).
+
+x_t = argmin over x in X of <x, Z + L_{t-1}>, Z normal of deviation σ in each coordinate: of experts one, on the sphere
+a unit vector, on the cube a corner. Z is drawn once, before the first round. Against an oblivious adversary the
+expected regret is that of a Z drawn anew in every round, as in the analysis: x_t has the same law either way.
+
+Regret is at most Aσ + B t/σ, (A, B) by the set: σ times the mean of max <Z, x> - what the noise costs at the start -
+and half of what a loss may make of the Hessian of the smoothed maximum, E max <L + σZ, x>, which Z lets change slowly:
+
+- simplex: A = √(2 ln N), B = A w²/4 with w the width of a loss's range (Abernethy et al., Theorem 8, has w = 2: the
+  rows of the Hessian sum to 0, so a loss counts from the middle of its range; the sum of its entries' sizes is twice
+  its trace, at most A/σ);
+- sphere: A = √N, B = 1/(2√N) (their Theorem 11): the smoothed norm is steepest in its curvature at 0;
+- cube: A = N √(2/π), B = √(1/2π): each coordinate is a sphere of its own, and l1 losses share one loss among them.
+
+σ: √T on the simplex and √(T/2N) on the sphere, theirs; on the cube |Y|_2 √(T/√N), that of Theorem 3.5 of Agarwal &
+Singh 2017 for every set (σ of a node there, times √log T for a prefix).
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.games import linear
+from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Simplex, Sphere, loss_set
+from privbandits_cli.jit import Record, Records, record
+
+SIMPLEX, SPHERE, CUBE = 0, 1, 2
+
+
+class Parameters(linear.Algorithm):
+    """The perturbation."""
+
+    display = "FTPL"
+
+    sigma: float | None = Field(None, gt=0, description="σ; default √T on the simplex, √(T/2N), √(T/√N) on the cube")
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.model_copy(update={"sigma": self.sigma or self._default(setting)})
+
+    def _default(self, setting: Setting) -> float:
+        n, horizon = setting.n_arms, setting.horizon
+        if isinstance(setting.space, Simplex):
+            return math.sqrt(horizon)
+        if isinstance(setting.space, Sphere):
+            return math.sqrt(horizon / (2 * n))
+        return general(setting)
+
+    def state(self, setting: Setting) -> Records:
+        kind = {Simplex: SIMPLEX, Sphere: SPHERE, Cube: CUBE}[type(setting.decisions())]
+        return record(kind=kind, sigma=self.sigma, begun=False, losses=np.zeros(setting.n_arms))
+
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+        return {"normal": np.where(rounds == 1, setting.n_arms, 0)}
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if not isinstance(setting.space, Simplex | Sphere | Cube):
+            yield "it would need a linear programme in every round: scrible plays there (feedback: bandit)"
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        assert self.sigma is not None, "tune the parameters first"
+        return perturbed(self.sigma, rounds, setting)
+
+
+def general(setting: Setting) -> float:
+    """σ of a prefix for any decision set and losses of Euclidean norm at most |Y|_2: |Y|_2 √(T/√N), Theorem 3.5."""
+    return loss_set(setting).norms()[1] * math.sqrt(setting.horizon / math.sqrt(setting.n_arms))
+
+
+def perturbed(sigma: float, rounds: Floats, setting: Setting) -> Floats:
+    """Aσ + B t/σ, against all oblivious sequences of losses."""
+    n = setting.n_arms
+    if isinstance(setting.space, Simplex):
+        root = math.sqrt(2 * math.log(n))
+        return root * (sigma + (1.0 if setting.signed else 0.25) * rounds / sigma)
+    if isinstance(setting.space, Sphere):
+        return sigma * math.sqrt(n) + rounds / (2 * sigma * math.sqrt(n))
+    return math.sqrt(2 / math.pi) * (n * sigma + rounds / (2 * sigma))
+
+
+def choose(state: Record, x: Floats, rng: Draws) -> None:
+    if not state.begun:
+        state.begun = True
+        for i in range(len(x)):
+            state.losses[i] = state.sigma * rng.normal[i]
+    follow(state.kind, state.losses, x)
+
+
+def update(state: Record, losses: Floats, rng: Draws) -> None:
+    for i in range(len(losses)):
+        state.losses[i] += losses[i]
+
+
+def follow(kind: int, losses: Floats, x: Floats) -> None:
+    """x = argmin <losses, x>."""
+    if kind == SIMPLEX:
+        best = 0
+        for i in range(len(x)):
+            x[i] = 0.0
+            if losses[i] < losses[best]:
+                best = i
+        x[best] = 1.0
+    elif kind == SPHERE:
+        squares = 0.0
+        for i in range(len(x)):
+            squares += losses[i] * losses[i]
+        inverse = -1.0 / np.sqrt(squares)
+        for i in range(len(x)):
+            x[i] = inverse * losses[i]
+    else:
+        for i in range(len(x)):
+            x[i] = -1.0 if losses[i] > 0.0 else 1.0

@@ -1,0 +1,99 @@
+"""FTRL on losses each of which carries Laplace noise of its own: the plainest private learner.
+
+It sees l_t + Z_t with Z_t of scale λ = max |l - l'|_1 / ε in every coordinate. Each loss is seen once, under fresh
+noise, and all else is post-processing: ε-private for losses that are replaced, and locally so. A prefix has t noises
+here, where a tree's has m = ⌈log2 T⌉ of m times the scale: √(t/m³) times its deviation.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms import ftrl
+from privbandits_cli.games import linear
+from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set
+from privbandits_cli.jit import Record, Records, record, unbound
+
+base_choose: Any = unbound
+base_update: Any = unbound
+
+
+class Parameters(linear.Algorithm):
+    """The privacy asked for and whose learning rate is taken; FTRL's own parameters under `base`."""
+
+    display = "Noisy FTRL"
+    private = True
+    local = True
+
+    epsilon: float = Field(ge=1e-9, description="ε; the noise has scale |l - l'|_1 / ε")
+    rate: Literal["own", "non_private"] = Field(
+        "own", description="η by the second moment of the noisy losses, or FTRL's as if there were no noise"
+    )
+    base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL; an η given here goes before the rate")
+
+    def tuned(self, setting: Setting) -> Self:
+        variance = 2 * self.scale(setting) ** 2 if self.rate == "own" else 0.0
+        return self.model_copy(update={"base": self.base.tuned_for(setting, variance)})
+
+    def scale(self, setting: Setting) -> float:
+        """λ of the noise in each coordinate."""
+        return loss_set(setting).changes()[0] / self.epsilon
+
+    def state(self, setting: Setting) -> Records:
+        noisy = np.zeros(setting.n_arms)
+        return record(scale=self.scale(setting), noisy=noisy, wrapped=self.base.state(setting))
+
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+        return {"laplace": np.full_like(rounds, setting.n_arms)}
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.faults(setting)
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """The density of a noisy loss moves by e^(|l - l'|_1 / λ) at most, and by that where it lies far out."""
+        epsilon, view = sensitivity * self.epsilon, "all noisy losses"
+        replaced = "the loss vector of one round replaced"
+        far_out = "attack, at δ = 0: the noisy loss, far out"
+        return [
+            Guarantee(epsilon, 0.0, "Laplace noise, a loss replaced", "proved", neighbours=replaced, view=view),
+            Guarantee(epsilon, 0.0, far_out, "exact", lower=True, neighbours=replaced, view=view),
+        ]
+
+    def mechanism(self) -> str:
+        return "Laplace noise on each loss vector"
+
+    def caveats(self, setting: Setting) -> list[str]:
+        assert self.base.eta is not None, "tune the parameters first"
+        deviation = self.scale(setting) * math.sqrt(2 * setting.horizon)
+        return [
+            f"The sum of all losses has noise of deviation {deviation:.4g} in each coordinate, "
+            f"{self.base.eta * deviation:.3g}/η: the privacy is local, round by round."
+        ]
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """FTRL's, and what the noise adds to a round's share of it; none where ηλ >= 1 takes the moments away.
+
+        Euclidean: η |l + Z|²/2 has ηNλ² more in the mean. Entropic, with w_i ∝ exp(-η L~_i): a round lowers -ln Σ w by
+        what Jensen's inequality bounds by that of l alone and -ln E e^(-ηZ) = ln(1 - η²λ²), divided by η.
+        """
+        eta, scale = self.base.eta, self.scale(setting)
+        base = self.base.regret_bound(rounds, setting)
+        if base is None or eta is None:
+            return None
+        if self.base.regulariser == "euclidean":
+            return base + rounds * eta * setting.n_arms * scale**2
+        return base - rounds * math.log1p(-((eta * scale) ** 2)) / eta if eta * scale < 1 else None
+
+
+def choose(state: Record, x: Floats, rng: Draws) -> None:
+    base_choose(state.wrapped, x, rng)
+
+
+def update(state: Record, losses: Floats, rng: Draws) -> None:
+    for i in range(len(losses)):
+        state.noisy[i] = losses[i] + state.scale * rng.laplace[i]
+    base_update(state.wrapped, state.noisy, rng)
