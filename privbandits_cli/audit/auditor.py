@@ -19,10 +19,11 @@ The auditor uses `choose`, `update`, `probabilities` and the taps alone, so an a
 import math
 
 from privbandits_cli.audit.forks import audit_arms
+from privbandits_cli.audit.prefixes import ROUNDS, audit_prefixes
 from privbandits_cli.audit.releases import audit_kept, audit_release, completing, reaches_further
 from privbandits_cli.audit.trees import ITEMS, audit_tree
 from privbandits_cli.audit.verdict import Audit, Steps, Test, compiled_canary
-from privbandits_cli.games import arms
+from privbandits_cli.games import arms, linear
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.jit import Records
@@ -33,7 +34,11 @@ ROUNDS_A_FORK = 128  # a fork of an EXP3 costs thousands of rounds, so the budge
 
 def watched(algorithm: Algorithm, setting: Setting) -> Setting:
     """The setting of the games that are watched: of a tree those so short that its levels can be counted."""
-    return setting._replace(horizon=ITEMS, n_arms=1) if algorithm.tap() == "tree" else setting
+    if algorithm.tap() == "tree":
+        return setting._replace(horizon=ITEMS, n_arms=1)
+    if isinstance(algorithm, linear.Algorithm) and algorithm.feedback == "full":
+        return setting._replace(horizon=max(2, min(ROUNDS, setting.horizon)))
+    return setting
 
 
 def audit(
@@ -61,7 +66,8 @@ def audit(
     if promised is None or math.isinf(promised.epsilon):
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
     if not isinstance(algorithm, arms.Algorithm):
-        return Audit("NOT AUDITABLE", str(promised), "no tap of this game is watched", 0)
+        assert isinstance(algorithm, linear.Algorithm)
+        return audit_prefixes(algorithm, setting, bound, state, promised, alpha, budget, seed, test)
     if tap == "release":
         rest = algorithm.draws()["laplace"] - 1
         return audit_release(bound, state, setting.n_arms, rest, promised.epsilon, alpha, budget, seed, test)
