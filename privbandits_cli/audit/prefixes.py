@@ -20,7 +20,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.dp_ftrl import Aggregating
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.twins import Seen, sees_more
-from privbandits_cli.audit.verdict import Audit, Contest, Steps, Test, compiled, contest
+from privbandits_cli.audit.verdict import Audit, Contest, Steps, Test, compiled, contest, refuted_share
 from privbandits_cli.games.linear import Algorithm, Draws, Floats, Setting, choose, loss_set, update
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.jit import Records
@@ -129,13 +129,13 @@ def audit_prefixes(
     truth = np.zeros_like(prefixes)
     truth[:, 1:] = np.where(coins[:, None] > 0, ends[1], ends[0])[:, None]
 
-    def met(less: float) -> Contest:
-        """The bet, had the noise been so much less."""
-        score = noise.score(truth + less * (prefixes - truth), ends)
+    def met(share: float) -> Contest:
+        """The bet, had there been this share of the noise."""
+        score = noise.score(truth + share * (prefixes - truth), ends)
         return contest(score, coins, claim.epsilon, claim.delta, level, test)
 
-    found = met(1.0)
-    limit, most = found.limit(claim.delta), _refutable(lambda less: met(less).stopped is not None, noise, claim)
+    found, enough = met(1.0), refuted_share(lambda share: met(share).stopped is not None)
+    limit, most = found.limit(claim.delta), _epsilon(claim, noise.gaussian, enough)
     conforms = noise.conformance((prefixes - truth) / noise.scale)
     if found.stopped is not None:
         pairs = f"refuted after {found.stopped} pairs of games"
@@ -146,17 +146,15 @@ def audit_prefixes(
     return Audit("CONSISTENT", said, f"noise conforms (p = {conforms:.2g}); not refuted by {test}", cost, limit, most)
 
 
-def _refutable(refuted: Callable[[float], bool], noise: Noise, claim: Guarantee) -> float | None:
-    """The least ε for which the same noise, so much less, had been refuted, to a part in 50; None if none is."""
-    few, many = 1 / 64, 1.0
-    if not refuted(few):
+def _epsilon(claim: Guarantee, bell: bool, share: float | None) -> float | None:
+    """What is lost, had every node this share of the claim's noise."""
+    if share is None:
         return None
-    while many / few > 1.02:
-        middle = math.sqrt(few * many)
-        few, many = (middle, many) if refuted(middle) else (few, middle)
-    if noise.gaussian:
-        return gaussian.epsilon_of(gaussian.mu_of(claim.epsilon, claim.delta) / few, claim.delta)
-    return claim.epsilon / few
+    return (
+        gaussian.epsilon_of(gaussian.mu_of(claim.epsilon, claim.delta) / share, claim.delta)
+        if bell
+        else (claim.epsilon / share)
+    )
 
 
 def _sees_more(algorithm: Algorithm, setting: Setting, bound: Steps, state: Records) -> bool:

@@ -15,6 +15,7 @@ from privbandits_cli.audit.verdict import (
     choose,
     compiled,
     contest,
+    refuted_share,
     released,
     update,
 )
@@ -169,14 +170,23 @@ def judge(
 ) -> Audit:
     """The verdict on releases of 0 and 1 by the coins, under noise of this law.
 
-    conforms: the p-value of the noise, if its scale is not the same 1/ε in all rounds.
+    conforms: the p-value of the noise, if it has not the same scale 1/ε in all rounds, nor its canary the same weight:
+    what the budget refutes is then found by trying less of that noise.
     """
     claim, level = f"ε = {epsilon:.4g} of each noisy {what}, {law}", alpha / 2  # half for the bet, half for the law
-    if conforms is None:
-        conforms = evidence.conformance(seen - coins, 1 / epsilon)
     found = contest(seen, coins, epsilon, 0.0, level, test)
     guessed = guesses_lower_limit(seen, coins, found.event, found.learn)
-    most = found.refutable(epsilon, 0.0, level, 0.5)  # half of the noise lies beyond the gain
+    if conforms is None:
+        conforms = evidence.conformance(seen - coins, 1 / epsilon)
+        most = found.refutable(epsilon, 0.0, level, 0.5)  # half of the noise lies beyond the gain
+    else:
+
+        def refuted(share: float) -> bool:
+            less = coins + share * (seen - coins)
+            return contest(less, coins, epsilon, 0.0, level, test).stopped is not None
+
+        share = refuted_share(refuted)
+        most = None if share is None else epsilon / share
     if found.stopped is not None:
         said = f"refuted after {found.stopped} pairs of {what}s"
         return Audit("VIOLATION", claim, said, 2 * found.stopped, guessed, most)

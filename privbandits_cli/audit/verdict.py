@@ -1,5 +1,6 @@
 """What an audit is told and what it finds, and the steps that its loops are bound to."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -66,6 +67,17 @@ def contest(score: Floats, coins: Floats, epsilon: float, delta: float, level: f
     event = evidence.best_event(early[0], early[1], epsilon, delta)
     hits = event.hits(x, y)
     return Contest(event, learn, hits, TESTS[test](*hits, epsilon, delta, level))
+
+
+def refuted_share(refuted: Callable[[float], bool]) -> float | None:
+    """The largest share of its noise at which an algorithm is refuted, to a part in 50; None if 1/64 is too much."""
+    few, many = 1 / 64, 1.0
+    if not refuted(few):
+        return None
+    while many / few > 1.02:
+        middle = math.sqrt(few * many)
+        few, many = (middle, many) if refuted(middle) else (few, middle)
+    return few
 
 
 def choose(state: Record, rng: Draws) -> int:
