@@ -43,7 +43,7 @@ ROUNDS_A_FORK = 128  # a fork of an EXP3 costs thousands of rounds, so the budge
 
 
 def watched(algorithm: Algorithm, setting: Setting) -> Setting:
-    """The setting of the games that are watched: of trees so short that levels can be counted, and of few coordinates."""
+    """The setting of the games that are watched: trees so short that levels can be counted, and few coordinates."""
     if algorithm.tap() == "tree":
         return setting._replace(horizon=ITEMS, n_arms=1)
     if algorithm.tap() == "prefix":

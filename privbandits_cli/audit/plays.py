@@ -36,7 +36,12 @@ def watch_plays(states: Records, coins: Floats, round_ball: bool, numbers: Draws
         rng = Draws(numbers.uniform[t], numbers.laplace[t], numbers.normal[t])
         x = points[t]
         choose(states[0], x, rng)
-        most = np.sqrt(np.sum(x * x)) if round_ball else np.max(np.abs(x))
+        squares, most = 0.0, 0.0
+        for i in range(len(x)):
+            squares += x[i] * x[i]
+            most = max(most, abs(x[i]))
+        if round_ball:
+            most = np.sqrt(squares)
         loss = most if coins[t] > 0 else -most
         states[1] = states[0]
         seen[t, 0] = most

@@ -9,6 +9,7 @@ from privbandits_cli.audit import evidence
 from privbandits_cli.audit.verdict import (
     SEEN,
     Audit,
+    Contest,
     Steps,
     Test,
     canary,
@@ -174,25 +175,25 @@ def judge(
     what the budget refutes is then found by trying less of that noise.
     """
     claim, level = f"ε = {epsilon:.4g} of each noisy {what}, {law}", alpha / 2  # half for the bet, half for the law
-    found = contest(seen, coins, epsilon, 0.0, level, test)
+
+    def met(share: float) -> Contest:
+        """The bet, had there been this share of the noise."""
+        less = seen if share == 1 else coins + share * (seen - coins)
+        return contest(less, coins, epsilon, 0.0, level, test)
+
+    found, varies = met(1.0), conforms is not None
     guessed = guesses_lower_limit(seen, coins, found.event, found.learn)
     if conforms is None:
         conforms = evidence.conformance(seen - coins, 1 / epsilon)
-        most = found.refutable(epsilon, 0.0, level, 0.5)  # half of the noise lies beyond the gain
-    else:
-
-        def refuted(share: float) -> bool:
-            less = coins + share * (seen - coins)
-            return contest(less, coins, epsilon, 0.0, level, test).stopped is not None
-
-        share = refuted_share(refuted)
-        most = None if share is None else epsilon / share
+    most = None if varies else found.refutable(epsilon, 0.0, level, 0.5)  # half of the noise lies beyond the gain
     if found.stopped is not None:
-        said = f"refuted after {found.stopped} pairs of {what}s"
+        said = f"refuted after {found.stopped} pairs"
         return Audit("VIOLATION", claim, said, 2 * found.stopped, guessed, most)
     if conforms < level:
         said = f"the noise does not have that law (p = {conforms:.2g})"
         return Audit("VIOLATION", claim, said, len(seen), guessed, most)
+    if varies and (share := refuted_share(lambda share: met(share).stopped is not None)):
+        most = epsilon / share
     said = f"noise conforms (p = {conforms:.2g}); not refuted by {test}"
     return Audit("CONSISTENT", claim, said, len(seen), guessed, most)
 
