@@ -15,7 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import scrible
 from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Polytope, Setting, loss_set
+from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Polytope, Setting, Tap, loss_set
 from privbandits_cli.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -100,6 +100,9 @@ class Parameters(linear.Algorithm):
 
     def mechanism(self) -> str:
         return "Laplace noise on " + ("the loss vector" if self.noise == "vector" else "the loss suffered")
+
+    def tap(self) -> Tap | None:
+        return "play"
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

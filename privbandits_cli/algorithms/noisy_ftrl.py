@@ -15,7 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set
+from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Tap, loss_set
 from privbandits_cli.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -65,6 +65,9 @@ class Parameters(linear.Algorithm):
 
     def mechanism(self) -> str:
         return "Laplace noise on each loss vector"
+
+    def tap(self) -> Tap | None:
+        return "prefix"
 
     def caveats(self, setting: Setting) -> list[str]:
         assert self.base.eta is not None, "tune the parameters first"
