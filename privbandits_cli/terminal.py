@@ -138,6 +138,8 @@ def print_swept(swept: "Swept", name: str, folder: Path) -> None:
         for first, last in _fitting(heads, console.width):
             console.print(table([title, *heads[first:last]], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
         for line in lines:
+            if line.slope is not None and "slope" not in line.label:
+                console.print(f"  {line.label}: {line.slope_text()}")
             if line.free is not None:
                 console.print(f"  {line.label}: within {swept.free:.0%} of {swept.floor} from {line.free:.2g} on")
     _print_files(name, folder)

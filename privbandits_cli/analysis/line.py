@@ -27,3 +27,9 @@ class Line:
     game: tuple[str, ...] = ()  # what is swept of the game: lines that agree in it met the same
     free: float | None = None  # x from which on it costs next to nothing more than the floor
     worst: tuple[float, ...] = ()  # at each point, where another parameter is swept for its worst value
+
+    def slope_text(self) -> str:
+        """The slope with its 95 % interval; it must have one."""
+        assert self.slope is not None
+        slope, error = self.slope
+        return f"slope {slope:.3f} ± {1.96 * error:.3f}"

@@ -136,6 +136,10 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
                 drawn.add((rate.name, *rate.regret))
                 axis.plot(line.x, rate.regret, **looks[rate.name] | {"color": looks[line.label]["color"]})
     _scales(axis, lines, log)
+    told = [line for line in lines if line.slope is not None and "slope" not in line.label]
+    for k, line in enumerate(reversed(told)):  # below rising lines there is room
+        at, slope = (0.97, 0.04 + 0.1 * k), line.slope_text().partition(" ±")[0]
+        axis.text(*at, slope, color=looks[line.label]["color"], fontsize=5, ha="right", transform=axis.transAxes)
     _mark_free(axis, lines, looks)
 
 

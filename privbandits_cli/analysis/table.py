@@ -98,6 +98,8 @@ def read(folder: Path, bounds: bool = False) -> Table:
         else [_line(curve, "round", bars, game) for curve in found]
         for title, found in panels.items()
     }
+    if len(lines) == 1:  # a legend has room for one panel's slopes
+        lines = {title: [_titled(line) for line in found] for title, found in lines.items()}
     if plot.price:
         lines = {title: _priced(found, plot.price) for title, found in lines.items()}
     return Table(
@@ -163,12 +165,17 @@ def _swept_lines(curves: list[Curve], plot: Plot, swept: Sequence[str], bars: st
 
 
 def _with_slope(line: Line, rows: Curve) -> Line:
-    """The line with the slope of its means on logarithmic axes, in its label, too, with its 95 % interval."""
+    """The line with the slope of its means on logarithmic axes."""
     mean, sd, n = (np.array([float(row[name]) for row in rows]) for name in ("mean", "sd", "trials"))
     if (mean <= 0).any():
         return line
     slope, error = sweeps.slope(line.x, mean, sd / np.sqrt(n))
-    return replace(line, slope=(slope, error), label=f"{line.label}: slope {slope:.3f} ± {1.96 * error:.3f}")
+    return replace(line, slope=(slope, error))
+
+
+def _titled(line: Line) -> Line:
+    """The line with its slope in its label, if it has one."""
+    return replace(line, label=f"{line.label}: {line.slope_text()}") if line.slope else line
 
 
 def _with_theory(line: Line, rows: Curve, game: Game) -> Line:
