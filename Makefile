@@ -2,7 +2,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-FIGURES := fig1 fig1_equal_privacy frontier heavy_central heavy_local heavy_very heavy_scaling bounded_private bounded_without_nu
+FIGURES := fig1 fig1_equal_privacy frontier heavy_central heavy_local heavy_very heavy_scaling bounded_private bounded_without_nu \
+  price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_linear_bandit price_linear_scaling
 
 .DEFAULT_GOAL := help
 .PHONY: help install test check lint types fig1 figures audit smoke bench bench-keep schema clean
@@ -41,6 +42,7 @@ audit: $(READY)  ## the auditor against deliberately broken algorithms
 
 smoke: $(READY)  ## every algorithm and adversary, small
 	$(BIN)/privbandits run configs/smoke.yaml
+	$(BIN)/privbandits run configs/smoke_linear.yaml
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml --smoke -q || exit; done
 
 bench: $(READY)  ## nanoseconds per round; fails where one is 1.5 times as slow as results/bench.csv says

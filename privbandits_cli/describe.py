@@ -14,7 +14,7 @@ from privbandits_cli import registry
 from privbandits_cli.experiment.faults import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.parameters import Parameters
-from privbandits_cli.games.players import Adversary, Algorithm
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
 
 # Against whom regret bounds are shown: rounds of memory, and who has it.
 OPPONENTS = {"bandit": ((0, "oblivious"), (1, "switching costs")), "linear": ((0, "oblivious"),)}
@@ -81,15 +81,9 @@ def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[
         raise KeyError(f"unknown name '{name}'" + suggestion(name, known))
     model = registry.find(kind, name)
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
-    shown = {name: EXAMPLE[name] for name, field in model.model_fields.items() if field.is_required()}
-    parameters = model(**{name: make() for name, make in shown.items()})
+    parameters, setting, shown = _shown(model, horizon, size, space)
     out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
-    assert isinstance(parameters, Adversary | Algorithm)
-    setting = example(parameters, horizon, size, space)
     out["horizon"], out["arms"], out["set"] = horizon, size, setting.space.name if setting.space else None
-    unfit = list(parameters.faults(setting))
-    if unfit:
-        raise KeyError(unfit[0])
     ready = parameters.tuned(setting)
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
     if isinstance(ready, Algorithm):
@@ -101,6 +95,23 @@ def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
     return out
+
+
+def _shown(
+    model: type[Parameters], horizon: int, size: int, space: str | None
+) -> tuple[Adversary | Algorithm, Setting, list[str]]:
+    """An example that can play, its setting, and which parameters it was given: the required ones, and else epsilon."""
+    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    for given in (required, [*required, "epsilon"]):
+        parameters = model(**{name: EXAMPLE[name]() for name in given})
+        assert isinstance(parameters, Adversary | Algorithm)
+        setting = example(parameters, horizon, size, space)
+        unfit = list(parameters.faults(setting))
+        if not unfit:
+            return parameters, setting, given
+        if "epsilon" not in model.model_fields:
+            break
+    raise KeyError(unfit[0])
 
 
 def text(facts: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ from privbandits_cli.audit.auditor import audit
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.audit.verdict import Audit, Test
 from privbandits_cli.experiment.config import Experiment
-from privbandits_cli.games.players import Setting
 from privbandits_cli.ledger import titled_algorithms
 
 
@@ -19,19 +18,17 @@ def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: in
 
 
 def audit_mutants(alpha: float, budget: int, seed: int, test: Test) -> list[dict[str, Any]]:
-    """A row per correct algorithm (passed or accused) and per mutant of it (caught or missed), at K = 4, T = 2^18."""
-    setting = Setting(2**18, 4)
+    """A row per correct algorithm (passed or accused) and per mutant of it (caught or missed)."""
     rows = []
-    for name, correct in CORRECT.items():
-        algorithm = correct().tuned(setting)
-        found = audit(algorithm, setting, alpha, budget, seed, test=test)
+    for name, subject in CORRECT.items():
+        found = subject.audited(alpha, budget, seed, test)
         right = "passed" if found.verdict == "CONSISTENT" else "accused"
-        rows.append(_row(f"{algorithm.title}, correct", found) | {"verdict": right})
+        rows.append(_row(f"{subject.title()}, correct", found) | {"verdict": right})
         for mutant in MUTANTS:
-            if mutant.algorithm == name:
-                found = mutant.audited(setting, alpha, budget, seed, test)
+            if mutant.subject == name:
+                found = mutant.audited(alpha, budget, seed, test)
                 seen = "caught" if found.verdict == "VIOLATION" else "missed"
-                rows.append(_row(f"{algorithm.title}, {mutant.name}", found) | {"verdict": seen})
+                rows.append(_row(f"{subject.title()}, {mutant.name}", found) | {"verdict": seen})
     return rows
 
 

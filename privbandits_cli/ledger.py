@@ -100,12 +100,12 @@ def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str
     """A tuned algorithm with what is proved of it."""
     promised = algorithm.guarantee(setting, delta)
     horizon = np.array([float(setting.horizon)])
-    bounds = [algorithm.regret_bound(horizon, setting, memory) for memory in (0, 1)]
-    oblivious, switching = (None if bound is None else float(bound[0]) for bound in bounds)
+    found = [algorithm.regret_bound(horizon, setting, memory) for memory in (0, 1)]
+    oblivious, switching = (None if bound is None else float(bound[0]) for bound in found)
     return {
         "parameters": {key: value for key, value in algorithm.described().items() if key != "name"},
         "epsilon": promised.epsilon if isinstance(promised, Guarantee) else None,
         "delta": promised.delta if isinstance(promised, Guarantee) else None,
         "bound_oblivious": oblivious,
-        "bound_switching_costs": switching,
+        "bound_switching_costs": switching if algorithm.game == "bandit" else None,
     }

@@ -112,9 +112,7 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
     of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
-    after = " or ".join(
-        f"{horizon:,}" for horizon in dict.fromkeys(int(curve.setting.horizon) for curve in plan.curves)
-    )
+    after = " or ".join(dict.fromkeys(f"{curve.setting.horizon:,}" for curve in plan.curves))
     title = f"Regret after {after} rounds ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
     console = stdout()
     console.print(title)
@@ -127,23 +125,26 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
 def print_swept(swept: "Swept", name: str, folder: Path) -> None:
     """A figure against a swept parameter: a block per panel, a row per line, a column per value."""
     console = stdout()
-    console.print(f"Final regret ({swept.centre}) against {swept.x_label}")
+    over = f" over {swept.floor}'s" if swept.ratio else ""
+    console.print(f"Final regret ({swept.centre}){over} against {swept.x_label}")
     for title, lines in swept.panels.items():
         values = sorted({float(x) for line in lines for x in line.x})
         heads = [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in values]
         found = [dict(zip(line.x.tolist(), line.regret.tolist(), strict=True)) for line in lines]
-        rows = [
-            [line.label.replace(" (", "\n(").replace(": slope", "\nslope"), *(_amount(row.get(x)) for x in values)]
-            for line, row in zip(lines, found, strict=True)
-        ]
+        heads_of = [line.label.replace(" (", "\n(").replace(": slope", "\nslope") for line in lines]
+        amounts = [[_amount(row.get(x), swept.ratio) for x in values] for row in found]
+        rows = [[head, *row] for head, row in zip(heads_of, amounts, strict=True)]
         console.print()
         for first, last in _fitting(heads, console.width):
             console.print(table([title, *heads[first:last]], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
+        for line in lines:
+            if line.free is not None:
+                console.print(f"  {line.label}: within {swept.free:.0%} of {swept.floor} from {line.free:.2g} on")
     _print_files(name, folder)
 
 
-def _amount(regret: float | None) -> str:
-    return "" if regret is None else f"{regret:,.0f}"
+def _amount(regret: float | None, ratio: bool) -> str:
+    return "" if regret is None else f"{regret:.2f}" if ratio else f"{regret:,.0f}"
 
 
 def _print_files(name: str, folder: Path) -> None:
@@ -221,14 +222,9 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """What brackets the truth, a line per algorithm; then each bound, and what a reader should know."""
     console = stdout()
     rows = [
-        [
-            block["algorithm"],
-            block["mechanism"],
-            _number(block["upper"]),
-            _number(block["lower"]),
-            f"{block['delta']:.3g}",
-        ]
+        [*(block[key] for key in ("algorithm", "mechanism")), *(_number(block[key]) for key in ("upper", "lower")), at]
         for block in blocks
+        for at in [f"{block['delta']:.3g}"]
     ]
     console.print(table(["", "", "ε at most", "at least", "at δ"], rows, text=2))
     for block in blocks:

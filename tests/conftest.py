@@ -22,6 +22,7 @@ NEEDED = {
     "dp_reduction": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
     "dp_robust_se": lambda: {"epsilon": 1.0, "constants": 0.05},
     "dp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.03},
+    "dp_scrible": lambda: {"epsilon": 1.0},
     "dp_se": lambda: {"epsilon": 1.0},
     "dp_ucb": lambda: {"epsilon": 1.0},
     "ldp_robust_se": lambda: {"epsilon": 4.0, "constants": 0.05, "epochs": 2},

@@ -18,7 +18,7 @@ FLOORS = [
     {"experiment", "audit"},
     {"engine"},
     {"analysis"},
-    {"pipeline", "merging", "describe", "ledger", "inspection", "terminal"},
+    {"pipeline", "merging", "describe", "ledger", "inspection", "price_tables", "terminal"},
     {"cli", "__main__"},
 ]
 ALONE = {

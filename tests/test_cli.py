@@ -256,6 +256,11 @@ def test_privacy(tmp_path):
     assert call("privacy", ROOT / "configs" / "fig1.yaml", "--delta", "2").exit_code == 2
 
 
+def test_tables_name_what_is_missing(tmp_path):
+    result = call("tables", tmp_path)
+    assert result.exit_code == 2 and "price_scaling" in result.stderr and "make figures" in result.stderr
+
+
 def test_tune():
     rows = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)
     assert [row["choice"] for row in rows] == ["certified", "paper"]

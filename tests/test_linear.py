@@ -249,8 +249,8 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
         (["dimension=[1, 2]"], "a single expert leaves nothing to choose"),
         (["set=sphere", "dimension=1", "adversary=drifting"], "there is nothing to drift to"),
         (["dimension=0"], "dimension should be greater than or equal to 1"),
-        (["plot={floor: exp3}"], "no algorithm 'exp3' plays here"),
-        (["plot={ratio: true}"], "multiples of what?"),
+        (["plot={against: gap, price: {floor: exp3}}"], "no algorithm 'exp3' plays here"),
+        (["plot={price: {floor: ftrl}}"], "drawn against a swept parameter"),
     ],
 )
 def test_faults_are_located_and_say_what_to_do(tmp_path, changes, told):
@@ -299,8 +299,9 @@ def test_where_privacy_is_free():
     assert prices.free_from(floor, lines, "ftrl", 0.1) is None
     assert prices.free_from(line("dp_ftrl", [0.1, 1], [900, 500]), lines, "ftrl", 0.1) is None  # nowhere
     assert prices.free_from(line("dp_ftrl", [0.1, 1], [100, 99]), lines, "ftrl", 0.1) is None  # everywhere
-    wavy = line("dp_ftrl", [1, 2, 4, 8], [105, 200, 121, 100])  # the last crossing counts
+    wavy = line("dp_ftrl", [1, 2, 4, 8], [105, 250, 121, 100])  # the last crossing counts
     assert 4 < prices.free_from(wavy, lines, "ftrl", 0.1) < 8
+    assert prices.free_from(line("dp_ftrl", [0.1, 1], [150, 99]), lines, "ftrl", 0.1) is None  # the trials' spread
     found = prices.as_multiples([*lines, line("dp_ftrl", [1], [300], game=("256",))], "ftrl")
     assert [other.algorithm for other in found] == ["dp_ftrl"]  # the other game has no floor
     np.testing.assert_allclose(found[0].regret, [10, 1.21, 1])

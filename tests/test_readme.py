@@ -15,6 +15,7 @@ from privbandits_cli import registry
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.games.bandit import Setting, composition, play, steps
+from privbandits_cli.price_tables import price_tables
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -56,6 +57,12 @@ def test_the_config_of_the_readme_is_valid(tmp_path):
     assert load(path, smoke=True).keys.horizon == 4096
 
 
+def test_the_linear_game_of_the_readme_is_valid(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("experiment: mine\nhorizon: 1000\ntrials: 24\n" + block("yaml", "game: linear"))
+    assert [setting.n_arms for setting in load(path).settings] == [2, 10]
+
+
 def test_the_table_of_the_readme_is_the_committed_csv():
     with (ROOT / "results" / "fig1" / "summary.csv").open(encoding="utf-8", newline="") as file:
         finals = [row for row in csv.DictReader(file) if row["round"] == "262144"]
@@ -77,6 +84,15 @@ def test_the_table_of_the_readme_is_the_committed_csv():
         ("heavy_local", 1_320),
         ("heavy_scaling", 15_232),
         ("heavy_very", 720),
+        ("price_bandit", 15_600),
+        ("price_bandit_scaling", 9_072),
+        ("price_collapse", 8_640),
+        ("price_cube", 10_560),
+        ("price_experts", 10_560),
+        ("price_linear_bandit", 9_000),
+        ("price_linear_scaling", 4_200),
+        ("price_scaling", 5_760),
+        ("price_sphere", 10_560),
     ],
 )
 def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
@@ -88,6 +104,11 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     for table in ("summary.csv", "final.csv"):
         assert made["sha256"][table] == hashlib.sha256((folder / table).read_bytes()).hexdigest()
     assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / f"{name}.yaml").resolved()))
+
+
+def test_the_tables_of_rates_are_those_of_the_committed_figures():
+    made = price_tables(ROOT / "results")
+    assert made == (ROOT / "results" / "price_tables.md").read_text(encoding="utf-8")
 
 
 def test_the_benchmark_knows_every_player():

@@ -49,7 +49,7 @@ class Parameters(Aggregating):
         )
 
     def node_scale(self, setting: Setting) -> float:
-        """σ of a node, as `sigma` says."""
+        """The larger of FTPL's own and of what privacy asks for."""
         assert self.base.sigma is not None and self.delta is not None, "tune the parameters first"
         if self.sigma == "printed":
             log_t = log2(setting.horizon)

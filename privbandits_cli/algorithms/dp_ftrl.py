@@ -127,7 +127,7 @@ class Parameters(Aggregating):
         return self.model_copy(update={"base": self.base.tuned(setting), "delta": delta})
 
     def node_scale(self, setting: Setting) -> float:
-        """By `blur`, or by ε and the calibration."""
+        """By ε and the law of the nodes, or by the blur that is asked for."""
         levels = tree.height(setting.horizon)
         if self.blur is not None:
             assert self.base.eta is not None, "tune the parameters first"

@@ -30,6 +30,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 LINES = ("-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 2)), (0, (3, 1)), (0, (2, 2)))
+X_LABELS = {"blur": "η × deviation of the noise"}
 WIDE = 32  # letters of a label, of which two do not stand beside each other
 STYLES = {
     name: i
@@ -61,7 +62,7 @@ def figure(table: Table, log: bool = False) -> Figure:
             if i % n_columns == 0:
                 axes[i].set_ylabel(_y_label(table))
             if i + n_columns >= n:
-                axes[i].set_xlabel(table.x_label)
+                axes[i].set_xlabel(X_LABELS.get(table.x_label, table.x_label))
         for spare in axes[n:]:
             spare.axis("off")
         _legend(out, axes[n] if in_cell else None, axes[0], table, looks)
@@ -126,8 +127,6 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
             )
         if line.bound is not None:
             axis.plot(line.x, line.bound, color=look["color"], lw=0.7, ls=(0, (1, 1.5)))
-        if line.free is not None:
-            _mark_free(axis, line, look["color"])
     if table.ratio:
         axis.axhline(1.0, color="#555555", lw=0.7)
     drawn = set()
@@ -137,15 +136,20 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
                 drawn.add((rate.name, *rate.regret))
                 axis.plot(line.x, rate.regret, **looks[rate.name] | {"color": looks[line.label]["color"]})
     _scales(axis, lines, log)
+    _mark_free(axis, lines, looks)
 
 
-def _mark_free(axis: Axes, line: Line, colour: Any) -> None:
-    """A line down to the axis from where privacy costs next to nothing more, with its x."""
-    assert line.free is not None
-    height = np.interp(np.log(line.free), np.log(line.x), line.regret)
-    axis.plot([line.free] * 2, [1e-12, height], color=colour, lw=0.7, ls=(0, (1, 1)), scaley=False)
-    where = axis.get_xaxis_transform()
-    axis.text(line.free, 0.02, f"{line.free:.2g}", color=colour, fontsize=5, ha="left", va="bottom", transform=where)
+def _mark_free(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]]) -> None:
+    """From where privacy costs next to nothing a line down to the axis, with its x; called when the scales stand."""
+    low, high = axis.get_ylim()
+    marked = [(line, line.free) for line in lines if line.free is not None]
+    low = low / 2.5 if marked and axis.get_yscale() == "log" else low  # room for the numbers
+    for line, free in marked:
+        colour = looks[line.label]["color"]
+        height = float(np.exp(np.interp(np.log(free), np.log(line.x), np.log(line.regret))))
+        axis.plot([free] * 2, [low, height], color=colour, lw=0.8, ls=(0, (1, 1)))
+        axis.text(free, low, f" {free:.2g}", color=colour, fontsize=5, rotation=90, ha="right", va="bottom")
+    axis.set_ylim(low, high)
 
 
 def _scales(axis: Axes, lines: list[Line], log: bool) -> None:

@@ -33,14 +33,15 @@ def as_multiples(lines: Sequence[Line], floor: str) -> list[Line]:
 def free_from(line: Line, lines: Sequence[Line], floor: str, within: float) -> float | None:
     """The least x from which on the regret stays below (1 + within) times the floor's; None: nowhere, or everywhere.
 
-    Between two points the logarithm of the ratio is linear in that of x.
+    Between two points the logarithm of the ratio is linear in that of x. Where the regret is nowhere twice the floor's,
+    privacy costs next to nothing at any x, and what crosses the line is the trials' own spread: None.
     """
     level = floor_of(line, lines, floor)
     if level is None or line.algorithm == floor or (line.x <= 0).any() or (level <= 0).any():
         return None
     over = np.log(np.maximum(line.regret / level, 1e-300)) - np.log1p(within)
     above = np.flatnonzero(over > 0)
-    if len(above) == 0 or above[-1] == len(over) - 1:
+    if line.regret.max() < 2 * level.max() or above[-1] == len(over) - 1:
         return None
     i = int(above[-1])
     part = over[i] / (over[i] - over[i + 1])

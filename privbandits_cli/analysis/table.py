@@ -19,7 +19,7 @@ from privbandits_cli.analysis import prices, sweeps
 from privbandits_cli.analysis.line import Line
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
-from privbandits_cli.experiment.keys import Keys, Plot
+from privbandits_cli.experiment.keys import Keys, Plot, Price
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.games import arms
 from privbandits_cli.games.players import Adversary, Algorithm
@@ -53,9 +53,22 @@ class Table:
     bar_rounds: int
     log: bool
     wanted: int  # trials of a complete curve
-    floor: str = ""  # with whose regret the others' is compared
-    ratio: bool = False  # regrets are multiples of the floor's
-    free: float = 0.0  # privacy is free where the regret is within this part of the floor's
+    price: Price | None = None  # where regrets are compared with that of a floor
+
+    @property
+    def floor(self) -> str:
+        """The name of the floor in a figure."""
+        return registry.find("algorithms", self.price.floor).display if self.price else ""
+
+    @property
+    def ratio(self) -> bool:
+        """Whether regrets are multiples of the floor's."""
+        return self.price is not None and self.price.ratio
+
+    @property
+    def free(self) -> float:
+        """What part more than the floor's counts as free."""
+        return self.price.free if self.price else 0.0
 
 
 def read(folder: Path, bounds: bool = False) -> Table:
@@ -85,8 +98,8 @@ def read(folder: Path, bounds: bool = False) -> Table:
         else [_line(curve, "round", bars, game) for curve in found]
         for title, found in panels.items()
     }
-    if plot.floor:
-        lines = {title: _priced(found, plot) for title, found in lines.items()}
+    if plot.price:
+        lines = {title: _priced(found, plot.price) for title, found in lines.items()}
     return Table(
         title=config.get("title", ""),
         panels=lines,
@@ -96,9 +109,7 @@ def read(folder: Path, bounds: bool = False) -> Table:
         bar_rounds=plot.bars,
         log=plot.log,
         wanted=config.get("trials", max(int(row["trials"]) for row in rows)),
-        floor=registry.find("algorithms", plot.floor).display if plot.floor else "",
-        ratio=plot.ratio,
-        free=plot.free,
+        price=plot.price,
     )
 
 
@@ -113,10 +124,10 @@ def _config(path: Path) -> dict[str, Any]:
     return config
 
 
-def _priced(lines: list[Line], plot: Plot) -> list[Line]:
+def _priced(lines: list[Line], price: Price) -> list[Line]:
     """The lines with where privacy is free, and as multiples of the floor where that is asked for."""
-    lines = [replace(line, free=prices.free_from(line, lines, plot.floor, plot.free)) for line in lines]
-    return prices.as_multiples(lines, plot.floor) if plot.ratio else lines
+    lines = [replace(line, free=prices.free_from(line, lines, price.floor, price.free)) for line in lines]
+    return prices.as_multiples(lines, price.floor) if price.ratio else lines
 
 
 def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
@@ -137,7 +148,7 @@ def _swept_lines(curves: list[Curve], plot: Plot, swept: Sequence[str], bars: st
     for rows in found:
         line = replace(_line(rows, against, bars, None), label=sweeps.named(rows[0], swept, folded))
         line = replace(line, game=sweeps.game(rows[0], swept, folded))
-        if worst:
+        if worst and rows[0][worst]:  # not of an adversary without that parameter
             line = replace(line, worst=tuple(float(row[worst]) for row in rows))
         if not rows[0][against]:  # drawn from end to end, without bars
             none = np.zeros(2)

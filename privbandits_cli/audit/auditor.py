@@ -13,27 +13,45 @@ What is watched is what the proof privatises (`Algorithm.tap`):
   put to the test is not the ledger's bound, which no count could reach, but EXP3's exact law on this game: (1, δ)
   with the δ that `canary` computes. An EXP3 that leaks more than that is not EXP3.
 
+Of the game `linear`:
+
+- `prefix`: the noisy sum of losses that the base is given. Games of a few rounds, the first loss the canary.
+- `play`: the noisy loss of a point, before the base sees it. Every round is a canary, as far along its point as goes.
+
 The auditor uses `choose`, `update`, `probabilities` and the taps alone, so an algorithm joins by declaring its tap.
 """
 
 import math
+from collections.abc import Callable
 
 from privbandits_cli.audit.forks import audit_arms
+from privbandits_cli.audit.plays import audit_plays
+from privbandits_cli.audit.prefixes import ROUNDS, audit_prefixes
 from privbandits_cli.audit.releases import audit_kept, audit_release, completing, reaches_further
 from privbandits_cli.audit.trees import ITEMS, audit_tree
-from privbandits_cli.audit.verdict import Audit, Steps, Test, canary
+from privbandits_cli.audit.verdict import Audit, Steps, Test, compiled_canary
 from privbandits_cli.games import arms
+from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.jit import Records, compile_step
+from privbandits_cli.jit import Records
 
 KEPT = {"report": "sums", "mean": "means", "tree": "means"}  # what `update` keeps, by which a gain acts
+WATCHED: dict[str, Callable[..., Audit]] = {"prefix": audit_prefixes, "play": audit_plays}  # of the game `linear`
+COORDINATES = 10  # of what is watched of a linear game, at most
 ROUNDS_A_FORK = 128  # a fork of an EXP3 costs thousands of rounds, so the budget buys fewer
 
 
 def watched(algorithm: Algorithm, setting: Setting) -> Setting:
-    """The setting of the games that are watched: of a tree those so short that its levels can be counted."""
-    return setting._replace(horizon=ITEMS, n_arms=1) if algorithm.tap() == "tree" else setting
+    """The setting of the games that are watched: trees so short that levels can be counted, and few coordinates."""
+    if algorithm.tap() == "tree":
+        return setting._replace(horizon=ITEMS, n_arms=1)
+    if algorithm.tap() == "prefix":
+        setting = setting._replace(horizon=max(2, min(ROUNDS, setting.horizon)))
+    if isinstance(setting.space, Simplex | Sphere | Cube):
+        n = min(COORDINATES, setting.n_arms)
+        setting = setting._replace(n_arms=n, space=type(setting.space)(n))
+    return setting
 
 
 def audit(
@@ -55,13 +73,16 @@ def audit(
         setting = watched(algorithm, setting)
         algorithm = algorithm.tuned(setting)
     bound = steps(composition(algorithm)) if bound is None else bound
-    bound = {"canary": compile_step(canary)} | bound
     state = algorithm.state(setting) if state is None else state
+    bound = {"canary": compiled_canary(str(state.dtype.descr))} | bound
     tap, promised = algorithm.tap(), algorithm.guarantee(setting)
     if promised is None or math.isinf(promised.epsilon):
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
     if not isinstance(algorithm, arms.Algorithm):
-        return Audit("NOT AUDITABLE", str(promised), "no tap of this game is watched", 0)
+        watch = WATCHED.get(tap or "")
+        if watch is None:
+            return Audit("NOT AUDITABLE", str(promised), f"no tap is declared ({promised.source})", 0)
+        return watch(algorithm, setting, bound, state, promised, alpha, budget, seed, test)
     if tap == "release":
         rest = algorithm.draws()["laplace"] - 1
         return audit_release(bound, state, setting.n_arms, rest, promised.epsilon, alpha, budget, seed, test)

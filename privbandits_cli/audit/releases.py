@@ -7,15 +7,16 @@ import numpy as np
 
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.verdict import (
-    LEARN,
     SEEN,
-    TESTS,
     Audit,
+    Contest,
     Steps,
     Test,
     canary,
     choose,
     compiled,
+    contest,
+    refuted_share,
     released,
     update,
 )
@@ -158,28 +159,43 @@ def _watch(
     return coins, seen
 
 
-def judge(seen: Floats, coins: Floats, epsilon: float, what: str, alpha: float, test: Test) -> Audit:
-    """The verdict on releases of 0 and 1 by the coins, under Laplace noise of scale 1/ε as it should be."""
-    budget = len(seen)
-    claim = f"ε = {epsilon:.4g} of each noisy {what}, Laplace noise of scale 1/ε of what it may move"
-    level = alpha / 2  # one half for the bet, one for the noise's law
-    conforms = evidence.conformance(seen - coins, 1 / epsilon)
-    learn = int(LEARN * budget)
-    pairs = min(int(np.sum(coins[learn:] == c)) for c in (0, 1))
-    x, y = (seen[learn:][coins[learn:] == c][:pairs] for c in (1, 0))
-    early = [seen[:learn][coins[:learn] == c] for c in (1, 0)]
-    event = evidence.best_event(early[0], early[1], epsilon, 0.0)
-    stopped = TESTS[test](*event.hits(x, y), epsilon, 0.0, level)
-    guessed = guesses_lower_limit(seen, coins, event, learn)
-    most = evidence.refutable(pairs, 0.5, epsilon, 0.0, level)  # Laplace noise: half of it lies beyond the gain
-    if stopped is not None:
-        return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of {what}s", 2 * stopped, guessed, most)
+def judge(
+    seen: Floats,
+    coins: Floats,
+    epsilon: float,
+    what: str,
+    alpha: float,
+    test: Test,
+    law: str = "Laplace noise of scale 1/ε of what it may move",
+    conforms: float | None = None,
+) -> Audit:
+    """The verdict on releases of 0 and 1 by the coins, under noise of this law.
+
+    conforms: the p-value of the noise, if it has not the same scale 1/ε in all rounds, nor its canary the same weight:
+    what the budget refutes is then found by trying less of that noise.
+    """
+    claim, level = f"ε = {epsilon:.4g} of each noisy {what}, {law}", alpha / 2  # half for the bet, half for the law
+
+    def met(share: float) -> Contest:
+        """The bet, had there been this share of the noise."""
+        less = seen if share == 1 else coins + share * (seen - coins)
+        return contest(less, coins, epsilon, 0.0, level, test)
+
+    found, varies = met(1.0), conforms is not None
+    guessed = guesses_lower_limit(seen, coins, found.event, found.learn)
+    if conforms is None:
+        conforms = evidence.conformance(seen - coins, 1 / epsilon)
+    most = None if varies else found.refutable(epsilon, 0.0, level, 0.5)  # half of the noise lies beyond the gain
+    if found.stopped is not None:
+        said = f"refuted after {found.stopped} pairs"
+        return Audit("VIOLATION", claim, said, 2 * found.stopped, guessed, most)
     if conforms < level:
-        law = f"the noise is not Laplace of that scale (p = {conforms:.2g})"
-        return Audit("VIOLATION", claim, law, budget, guessed, most)
-    return Audit(
-        "CONSISTENT", claim, f"noise conforms (p = {conforms:.2g}); not refuted by {test}", budget, guessed, most
-    )
+        said = f"the noise does not have that law (p = {conforms:.2g})"
+        return Audit("VIOLATION", claim, said, len(seen), guessed, most)
+    if varies and (share := refuted_share(lambda share: met(share).stopped is not None)):
+        most = epsilon / share
+    said = f"noise conforms (p = {conforms:.2g}); not refuted by {test}"
+    return Audit("CONSISTENT", claim, said, len(seen), guessed, most)
 
 
 def _sees_more(bound: Steps, state: Records, epsilon: float, n_arms: int, rest: int, seed: int) -> bool:

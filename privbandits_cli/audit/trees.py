@@ -8,7 +8,7 @@ noise that is drawn anew for every sum does not have it.
 import numpy as np
 
 from privbandits_cli.audit import evidence
-from privbandits_cli.audit.verdict import LEARN, SEEN, TESTS, Audit, Steps, Test, canary, choose, compiled, update
+from privbandits_cli.audit.verdict import Audit, Steps, Test, canary, choose, compiled, contest, update
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.jit import Records
@@ -55,14 +55,9 @@ def audit_tree(bound: Steps, state: Records, epsilon: float, alpha: float, budge
     noise = nodes.copy()
     noise[:, held] -= np.where(coins > 0, ends[1], ends[0])[:, None]
     conforms = evidence.conformance((noise / scales).ravel(), 1.0)
-    learn, level = int(LEARN * games), alpha / 2
-    pairs = min(int(np.sum(coins[learn:] == c)) for c in (0, 1))
-    x, y = (score[learn:][coins[learn:] == c][:pairs] for c in (1, 0))
-    event = evidence.best_event(score[:learn][coins[:learn] == 1], score[:learn][coins[:learn] == 0], epsilon, 0.0)
-    hits = event.hits(x, y)
-    stopped = TESTS[test](*hits, epsilon, 0.0, level)
-    limit = evidence.epsilon_from_counts(*hits, 0.0, SEEN)
-    most = evidence.refutable(pairs, max(1 / pairs, float(hits[0].mean())), epsilon, 0.0, level)
+    level = alpha / 2
+    found = contest(score, coins, epsilon, 0.0, level, test)
+    stopped, limit, most = found.stopped, found.limit(0.0), found.refutable(epsilon, 0.0, level)
     if stopped is not None:
         return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of games", 2 * ITEMS * stopped, limit, most)
     if conforms < level:

@@ -8,7 +8,7 @@ import gc
 from privbandits_cli.cli import look, many, privacy, run
 from privbandits_cli.cli.app import app
 
-ORDER = ("run", "merge", "slurm", "plot", "list", "show", "privacy", "tune", "audit", "validate", "schema")
+ORDER = ("run", "merge", "slurm", "plot", "tables", "list", "show", "privacy", "tune", "audit", "validate", "schema")
 app.registered_commands.sort(key=lambda command: ORDER.index(command.name or getattr(command.callback, "__name__", "")))
 
 __all__ = ["app", "look", "main", "many", "privacy", "run"]

@@ -53,7 +53,7 @@ class Experiment:
         ]
         lineups = zip(*(meeting.algorithms for meeting in self.meetings), strict=True)
         algorithms = [entry(given, tuned) for given, tuned in zip(self.algorithms, lineups, strict=True)]
-        return self.keys.model_dump(exclude={"smoke", *settings.foreign(self.keys)}) | {
+        return self.keys.model_dump(exclude={"smoke", *settings.foreign(self.keys)}, exclude_none=True) | {
             "adversary": adversaries,
             "algorithms": algorithms,
         }
@@ -175,10 +175,11 @@ def _undrawable(keys: Keys, players: list[Variant]) -> Iterator[Fault]:
         if name and name.removeprefix("adversary.") not in swept.keys() | spread:
             known = f"these are: {', '.join(swept)}" if swept else "give it a list of values"
             yield Fault(("plot", key), f"no parameter '{name}' is swept; {known}")
-    if keys.plot.floor and keys.plot.floor not in {variant.parameters.name for variant in players}:
-        yield Fault(("plot", "floor"), f"no algorithm '{keys.plot.floor}' plays here: name one of this experiment")
-    if keys.plot.ratio and not keys.plot.floor:
-        yield Fault(("plot", "ratio"), "multiples of what? name an algorithm as `floor`")
+    floor = keys.plot.price.floor if keys.plot.price else None
+    if floor and floor not in {variant.parameters.name for variant in players}:
+        yield Fault(("plot", "price", "floor"), f"no algorithm '{floor}' plays here: name one of this experiment")
+    if floor and not keys.plot.against:
+        yield Fault(("plot", "price"), "what privacy costs is drawn against a swept parameter: name it in `against`")
     if keys.plot.slopes and not keys.plot.against:
         yield Fault(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 

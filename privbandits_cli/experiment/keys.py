@@ -28,6 +28,14 @@ class Summary(_Section):
     )
 
 
+class Price(_Section):
+    """What privacy costs: regrets beside that of an algorithm without it, the floor."""
+
+    floor: str = Field(description="the algorithm without privacy")
+    free: float = Field(0.1, gt=0, description="privacy is free where the regret is within this part of the floor's")
+    ratio: bool = Field(False, description="draw regrets as multiples of the floor's")
+
+
 class Plot(_Section):
     """How the figure looks."""
 
@@ -36,9 +44,7 @@ class Plot(_Section):
     bounds: bool = Field(False, description="overlay each theorem's regret bound, and lower bounds")
     against: str = Field("", description="draw the regret at the horizon against this swept parameter, not over rounds")
     worst: str = Field("", description="of the values of this swept parameter, draw the one with the largest regret")
-    floor: str = Field("", description="an algorithm without privacy, with whose regret the others' is compared")
-    free: float = Field(0.1, gt=0, description="privacy is free where the regret is within this part of the floor's")
-    ratio: bool = Field(False, description="draw regrets as multiples of the floor's")
+    price: Price | None = Field(None, description="compare with the regret of an algorithm without privacy")
     slopes: bool = Field(False, description="fit the slope of log mean regret over the logarithm of `against`")
 
 

@@ -7,7 +7,8 @@ from typing import Any
 from privbandits_cli.experiment.document import Fault
 from privbandits_cli.experiment.keys import Inequalities, Keys
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
-from privbandits_cli.games.spaces import SPACES, Polytope, Space
+from privbandits_cli.games.polytope import Polytope
+from privbandits_cli.games.spaces import SPACES, Space
 
 
 def listed(value: Any) -> list[Any]:

@@ -20,7 +20,8 @@ from privbandits_cli.games import arms, players
 from privbandits_cli.games.losses import LossSet
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Floats, Setting, Tap, papers_delta
-from privbandits_cli.games.spaces import Cube, Polytope, Simplex, Space, Sphere
+from privbandits_cli.games.polytope import Polytope
+from privbandits_cli.games.spaces import Cube, Simplex, Space, Sphere
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
 from privbandits_cli.jit import Record, Records, bind, compile_step, record
 from privbandits_cli.streams import stream

@@ -32,6 +32,10 @@ class LossSet:
         l1, l2 = self.norms()
         return 2 * l1, 2 * l2
 
+    def ends(self) -> tuple[Floats, Floats]:
+        """Two losses as far apart as `changes` says, in both norms."""
+        raise NotImplementedError
+
     def excess(self, losses: Floats) -> Floats:
         """By how much each of `losses[rounds, N]` lies outside the set, `[rounds]`; at most 0 inside."""
         raise NotImplementedError
@@ -71,6 +75,9 @@ class UnitCube(LossSet):
         width = 2 if self.signed else 1
         return float(width * self.dimension), width * math.sqrt(self.dimension)
 
+    def ends(self) -> tuple[Floats, Floats]:
+        return np.full(self.dimension, -1.0 if self.signed else 0.0), np.ones(self.dimension)
+
     def excess(self, losses: Floats) -> Floats:
         over: Floats = np.maximum(losses.max(axis=1) - 1, (-1 if self.signed else 0) - losses.min(axis=1))
         return over
@@ -100,6 +107,10 @@ class Ball(LossSet):
 
     def norms(self) -> tuple[float, float]:
         return math.sqrt(self.dimension), 1.0
+
+    def ends(self) -> tuple[Floats, Floats]:
+        end = np.full(self.dimension, 1 / math.sqrt(self.dimension))
+        return -end, end
 
     def excess(self, losses: Floats) -> Floats:
         over: Floats = np.sqrt(np.einsum("ti,ti->t", losses, losses)) - 1
@@ -135,6 +146,10 @@ class CrossPolytope(LossSet):
 
     def norms(self) -> tuple[float, float]:
         return 1.0, 1.0
+
+    def ends(self) -> tuple[Floats, Floats]:
+        end = np.eye(self.dimension)[0]
+        return -end, end
 
     def excess(self, losses: Floats) -> Floats:
         over: Floats = np.abs(losses).sum(axis=1) - 1

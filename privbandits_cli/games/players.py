@@ -13,7 +13,7 @@ from privbandits_cli.jit import Records
 
 Floats = NDArray[np.float64]
 Game = Literal["bandit", "linear"]
-Tap = Literal["arms", "release", "report", "mean", "tree", "prefix"]
+Tap = Literal["arms", "release", "report", "mean", "tree", "prefix", "play"]
 
 
 class Setting(NamedTuple):
@@ -104,6 +104,8 @@ class Algorithm(Parameters):
         `arms`: the arms played, of EXP3 or blocks of it; `release`: `released(state, gain, rng)` of the file. The
         others watch what `update` keeps of the arm played, by which alone its gains may act: `report`, what a round
         adds to `state.sums`; `mean`, an epoch's in `state.means`; `tree`, all sums, `state.means` times the plays.
+        Of linear games: `prefix`, the noisy sum of losses by which the base plays, in `state.wrapped.losses`; `play`,
+        the noisy loss of a point, `released(state, x, loss, rng)` of the file.
         `canary(state)` of the file has the ends of the range in which a gain counts, if they are not 0 and 1.
         """
         return None

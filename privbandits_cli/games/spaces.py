@@ -32,6 +32,10 @@ class Space:
         """|X|_2, the largest Euclidean norm of a point."""
         raise NotImplementedError
 
+    def largest_loss(self) -> float:
+        """M, the largest |<l, x>| of a loss and a point."""
+        return 1.0
+
     def faults(self) -> Iterator[str]:
         """Why nobody can play here."""
         yield from ()
@@ -89,38 +93,3 @@ class Cube(Space):
 
 
 SPACES: dict[str, type[Space]] = {space.name: space for space in (Simplex, Sphere, Cube)}
-
-
-@dataclass(frozen=True)
-class Polytope(Space):
-    """{x: A x <= b}, bounded and with an inside; losses have l1 norm at most 1."""
-
-    name = "polytope"
-    a: tuple[tuple[float, ...], ...] = ()
-    b: tuple[float, ...] = ()
-
-    def losses(self, signed: bool = False) -> LossSet:
-        return CrossPolytope(self.dimension)
-
-    def least(self, totals: Floats) -> Floats:
-        return np.array([self._minimum(total) for total in totals])
-
-    def radius(self) -> float:
-        """Of the box around it: at least that of the polytope itself."""
-        sides = [max(-self._minimum(axis), -self._minimum(-axis)) for axis in np.eye(self.dimension)]
-        return float(np.linalg.norm(sides))
-
-    def _minimum(self, cost: Floats) -> float:
-        """min <cost, x>; -inf where the set is unbounded that way, nan where it is empty."""
-        from scipy.optimize import linprog
-
-        found = linprog(cost, A_ub=np.array(self.a), b_ub=np.array(self.b), bounds=(None, None), method="highs")
-        return {0: float(found.fun or 0.0), 3: -math.inf}.get(found.status, math.nan)
-
-    def faults(self) -> Iterator[str]:
-        widths = [self._minimum(sign * axis) for axis in np.eye(self.dimension) for sign in (1, -1)]
-        if np.isnan(widths).any():
-            yield "the polytope is empty: no x has A x <= b"
-        elif np.isinf(widths).any():
-            axis = int(np.flatnonzero(np.isinf(widths))[0]) // 2 + 1
-            yield f"the polytope is unbounded along x_{axis}: add rows to a and b that hold it in"

@@ -1,0 +1,144 @@
+"""Private SCRiBLe: Algorithm 4 around SCRiBLe (Agarwal & Singh 2017, Theorem 4.5).
+
+The base is fed <l, x> + <Z, x> with Z of N Laplace numbers, or <l, x> plus one Laplace number: nothing else of the loss
+is seen. The noise has mean 0, so in expectation the regret is that of the base on the noisy losses (Lemma 4.3).
+"""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms import scrible
+from privbandits_cli.games import linear
+from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Polytope, Setting, Tap, loss_set
+from privbandits_cli.jit import Record, Records, record, unbound
+
+base_choose: Any = unbound
+base_update: Any = unbound
+
+
+class Parameters(linear.Algorithm):
+    """The privacy asked for, the noise, and SCRiBLe's own parameters under `base`."""
+
+    feedback: ClassVar[Feedback] = "bandit"
+    display = "DP-SCRiBLe"
+    private = True
+
+    epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε")
+    noise: Literal["vector", "scalar"] = Field(
+        "vector", description="<Z, x> with N Laplace numbers Z, as printed; or one, of up to N times less variance"
+    )
+    calibration: Literal["honest", "printed"] = Field(
+        "honest", description="to a loss that is replaced; `printed`: to its norm, which gives twice the ε"
+    )
+    base: scrible.Parameters = Field(scrible.Parameters(), description="SCRiBLe and its η")
+
+    def scale(self, setting: Setting) -> float:
+        """λ = Δ/ε, of each number that is drawn; `printed`: Δ/2 for Δ."""
+        return (self._change(setting) if self.calibration == "honest" else self._norm(setting)) / self.epsilon
+
+    def variance(self, setting: Setting) -> float:
+        """The largest of the noise on a loss: 2 λ² |x|_2² of the vector's, 2 λ² of one number's."""
+        stretch = setting.decisions().radius() if self.noise == "vector" else 1.0
+        return 2 * (self.scale(setting) * stretch) ** 2
+
+    def _norm(self, setting: Setting) -> float:
+        """What the paper takes for Δ, a loss against 0: |Y|_1, and so of one number M."""
+        return loss_set(setting).norms()[0] if self.noise == "vector" else setting.decisions().largest_loss()
+
+    def _change(self, setting: Setting) -> float:
+        """Δ, with which Δ/λ is the ε of a loss that is replaced: of one number the largest |<l - l', x>|.
+
+        Of <Z, x> the log-density has slope at most 1/(λ |x|_∞), so it is max |<l - l', x>| / |x|_∞ <= |l - l'|_1.
+        Both are the norm of one loss times how many norms two losses may be apart: 2 in these symmetric loss sets.
+        """
+        losses = loss_set(setting)
+        return self._norm(setting) * losses.changes()[0] / losses.norms()[0]
+
+    def tuned(self, setting: Setting) -> Self:
+        """η of Theorem 4.5, √(ν ln T / (2 N² T (M² + v))), with the variance v of the noise for its λ² N |X|_2²."""
+        return self.model_copy(update={"base": self.base.tuned_for(setting, self.variance(setting), math.sqrt(1 / 2))})
+
+    def state(self, setting: Setting) -> Records:
+        return record(vector=self.noise == "vector", scale=self.scale(setting), wrapped=self.base.state(setting))
+
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+        numbers = setting.n_arms if self.noise == "vector" else 1
+        return self.base.draws(setting, rounds) | {"laplace": np.full_like(rounds, numbers)}
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.faults(setting)
+
+    def remarks(self, setting: Setting) -> list[str]:
+        return self.base.remarks(setting)
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Lemma 4.2 with a loss replaced, which is tight; and at δ the test of the first round's noisy loss.
+
+        That round plays an axis over √2, each with probability 1/N. If the losses of one axis differ, by 2, the sign
+        of the noisy loss tells them apart: δ(ε') = (1 - e^((ε' - ε_1)/2)) / N, where Δ is √2 or, of <Z, x>, 2 of λ.
+        """
+        n = setting.n_arms
+        epsilon = sensitivity * self._change(setting) / self.scale(setting)
+        known = partial(Guarantee, neighbours="the loss of one round replaced", view="all noisy losses, so all plays")
+        found = [known(epsilon, 0.0, "Lemma 4.2, a loss replaced", "proved")]
+        if self.calibration == "printed":
+            found.append(known(sensitivity * self.epsilon, 0.0, "Theorem 4.5", "paper"))
+        if setting.horizon > n:  # large noise in N rounds may lead the leader to any point
+            tail = "attack, at δ = 0: a loss along a play at the border, its noise far out"
+            found.append(known(epsilon, 0.0, tail, "exact", lower=True))
+            first = sensitivity * (2 if self.noise == "vector" else math.sqrt(2)) / self.scale(setting)
+            if not isinstance(setting.space, Polytope) and n * delta < 1:
+                seen = max(0.0, first + 2 * math.log1p(-n * delta))
+                found.append(known(seen, delta, "attack: the sign of the first noisy loss", "exact", lower=True))
+        return found
+
+    def mechanism(self) -> str:
+        return "Laplace noise on " + ("the loss vector" if self.noise == "vector" else "the loss suffered")
+
+    def tap(self) -> Tap | None:
+        return "play"
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        honest = cls.model_validate({"epsilon": epsilon, **given})
+        return {"certified": honest, "paper": honest.model_copy(update={"calibration": "printed"})}
+
+    def caveats(self, setting: Setting) -> list[str]:
+        deviation, most = math.sqrt(self.variance(setting)), setting.decisions().largest_loss()
+        said = [f"The noise has standard deviation up to {deviation:.4g} on losses of at most {most:.4g}."]
+        if self.calibration == "printed":
+            said.append("Definition 2.1 replaces a loss, which moves <l, x> by twice what Lemma 4.2 counts: 2ε.")
+        if self.noise == "vector":
+            said.append(
+                "One Laplace number on <l, x> gives the same ε with up to N times less variance: noise: scalar."
+            )
+        return said
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """None: Theorem 4.5 is an O(), as η N times a noisy loss is at most 1/4 with high probability only."""
+        return None
+
+
+def choose(state: Record, x: Floats, rng: Draws) -> None:
+    base_choose(state.wrapped, x, rng)
+
+
+def released(state: Record, x: Floats, loss: float, rng: Draws) -> float:
+    """The noisy loss: all that the base and any observer learn of the loss vector."""
+    noise = rng.laplace[0]
+    if state.vector:
+        noise *= x[0]
+        for i in range(1, len(x)):
+            noise += rng.laplace[i] * x[i]
+    noisy: float = loss + state.scale * noise
+    return noisy
+
+
+def update(state: Record, x: Floats, loss: float, rng: Draws) -> None:
+    base_update(state.wrapped, x, released(state, x, loss, rng), rng)

@@ -1,0 +1,74 @@
+"""Laws of sums of independent noise, in closed form, and how noise of any of them is made standard Laplace noise.
+
+If noise has the law that it should, then what `as_laplace` makes of it is standard Laplace noise exactly, however small
+the sample, so that `evidence.conformance` judges it. Units: of one node's scale λ, or deviation σ.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+CONDITION = 1e6  # of the sum in `log_tail_of_point`: it loses as many of its 16 digits
+
+
+@cache
+def _polynomials(nodes: int) -> tuple[list[float], list[float]]:
+    """(p, q): the sum of so many standard Laplace numbers has density p(|z|) e^-|z| and tail P(Z > z) = q(z) e^-z.
+
+    It is the difference of two Gamma(nodes) numbers; integrated by parts, q = p + p' + p'' + ...
+    """
+    k = np.arange(nodes)
+    density = np.array([math.comb(2 * nodes - 2 - i, nodes - 1) / math.factorial(i) for i in k])
+    density /= 2.0 ** (2 * nodes - 1 - k)
+    polynomial = np.polynomial.Polynomial(density)
+    tail = sum((polynomial.deriv(int(i)) for i in k[1:]), polynomial)
+    return list(polynomial.coef), list(tail.coef)
+
+
+def log_density(noise: Floats, nodes: int, gaussian: bool) -> Floats:
+    """Of a sum of so many nodes' noise, but for a constant."""
+    if gaussian:
+        return -(noise**2) / (2 * nodes)
+    far = np.abs(noise)
+    density: Floats = np.log(np.polynomial.polynomial.polyval(far, _polynomials(nodes)[0])) - far
+    return density
+
+
+def log_tail(noise: Floats, nodes: int, gaussian: bool) -> Floats:
+    """ln P(Z > |z|), Z a sum of so many nodes' noise."""
+    far = np.abs(noise)
+    if gaussian:
+        from scipy.special import log_ndtr
+
+        tail: Floats = log_ndtr(-far / math.sqrt(nodes))
+    else:
+        tail = np.log(np.polynomial.polynomial.polyval(far, _polynomials(nodes)[1])) - far
+    return tail
+
+
+def log_tail_of_point(noise: Floats, points: Floats) -> Floats:
+    """ln P(<Z, x> > |z|) for each point x of `points[plays, N]`, Z of standard Laplace numbers; NaN where it is lost.
+
+    1/2 Σ c_i e^(-z/|x_i|) with c_i = Π_{j≠i} x_i²/(x_i² - x_j²): where coordinates are nearly equal the digits cancel.
+    """
+    squares = points**2
+    squares[squares < 1e-20 * squares.max(axis=1, keepdims=True)] = 0.0
+    tail, size = np.zeros(len(noise)), np.zeros(len(noise))
+    for i, own in enumerate(squares.T):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.prod(own[:, None] / (own[:, None] - np.delete(squares, i, axis=1)), axis=1)
+            part = weight * np.exp(-np.abs(noise) / np.sqrt(own)) / 2
+        tail += np.where(own > 0, part, 0.0)
+        size += np.where(own > 0, np.abs(weight), 0.0)
+    known = (size > 0) & (size < CONDITION)
+    return np.log(np.maximum(tail, 1e-300), out=np.full(len(noise), np.nan), where=known)
+
+
+def as_laplace(noise: Floats, log_tail: Floats) -> Floats:
+    """Standard Laplace noise, where `log_tail` is that of the noise's own law."""
+    made: Floats = np.sign(noise) * -(math.log(2) + log_tail)
+    return made

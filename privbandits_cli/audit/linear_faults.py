@@ -1,0 +1,92 @@
+"""The faults of the mutants of linear algorithms: steps with a plausible slip in each."""
+
+import numpy as np
+
+from privbandits_cli.games.linear import Draws, Floats
+from privbandits_cli.jit import Record, unbound
+
+base_choose = base_update = right_choose = right_update = unbound  # filled in where a mutant is compiled
+
+
+def released_prefix(state: Record) -> None:
+    """The prefix with the noise of its nodes, and no more."""
+    for i in range(len(state.prefix)):
+        state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
+
+
+def no_top_up(state: Record, x: Floats, rng: Draws) -> None:
+    """Top-up noise forgotten: a prefix has the noise of its ones alone."""
+    released_prefix(state)
+    base_choose(state.wrapped, x, rng)
+
+
+def one_top_up(state: Record, x: Floats, rng: Draws) -> None:
+    """Top-up noise in the first round only."""
+    if state.t == 0:
+        right_choose(state, x, rng)
+    else:
+        released_prefix(state)
+        base_choose(state.wrapped, x, rng)
+
+
+def true_prefix(state: Record, x: Floats, rng: Draws) -> None:
+    """The leader of the true prefix; the noisy one is released for show."""
+    right_choose(state, x, rng)
+    noisy = state.wrapped.losses.copy()
+    state.wrapped.losses[:] = state.prefix
+    base_choose(state.wrapped, x, rng)
+    state.wrapped.losses[:] = noisy
+
+
+def redrawn(state: Record, x: Floats, rng: Draws) -> None:
+    """For every prefix fresh noise, of the right deviation, in place of that of its nodes."""
+    deviation = state.scale * np.sqrt(float(state.levels))
+    for i in range(len(x)):
+        state.wrapped.losses[i] = state.prefix[i] + deviation * rng.normal[len(rng.normal) - len(x) + i]
+    base_choose(state.wrapped, x, rng)
+
+
+def silent_level(state: Record, losses: Floats, rng: Draws) -> None:
+    """The nodes of the second level have no noise."""
+    if state.t % 4 == 1:
+        rng.laplace[len(rng.laplace) - len(losses) :] = 0.0
+    right_update(state, losses, rng)
+
+
+def one_noise(state: Record, losses: Floats, rng: Draws) -> None:
+    """The noise of the first round, for every loss."""
+    for i in range(len(losses)):
+        if state.kept[i] == 0.0:
+            state.kept[i] = state.scale * rng.laplace[i]
+        state.noisy[i] = losses[i] + state.kept[i]
+    base_update(state.wrapped, state.noisy, rng)
+
+
+def true_losses(state: Record, losses: Floats, rng: Draws) -> None:
+    """The base is fed the losses themselves."""
+    base_update(state.wrapped, losses, rng)
+
+
+def one_number(state: Record, x: Floats, loss: float, rng: Draws) -> float:
+    """Noise that forgets the point: one number of the scale of the vector's."""
+    noisy: float = loss + state.scale * rng.laplace[0]
+    return noisy
+
+
+def one_coordinate(state: Record, x: Floats, loss: float, rng: Draws) -> float:
+    """Noise on the first coordinate of the loss alone."""
+    noisy: float = loss + state.scale * rng.laplace[0] * x[0]
+    return noisy
+
+
+def kept_number(state: Record, x: Floats, loss: float, rng: Draws) -> float:
+    """The noise of the first round, for every loss."""
+    if state.kept[0] == 0.0:
+        state.kept[0] = state.scale * rng.laplace[0]
+    noisy: float = loss + state.kept[0]
+    return noisy
+
+
+def true_loss(state: Record, x: Floats, loss: float, rng: Draws) -> None:
+    """The base is fed the loss itself, and the noise is released for show."""
+    base_update(state.wrapped, x, loss, rng)
