@@ -8,7 +8,7 @@ from conftest import foe, make
 from naive_linear import regrets
 from scipy import optimize, stats
 
-from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting import gaussian, laplace
 from privbandits_cli.algorithms import ftpl
 from privbandits_cli.algorithms.dp_ftrl import noise_width
 from privbandits_cli.games import linear
@@ -276,6 +276,47 @@ def test_gaussian_nodes_have_exactly_the_epsilon_and_delta_asked_for(space):
     assert gaussian.delta_of(mu, 0.7) == pytest.approx(1e-6, rel=1e-9)
 
 
+@pytest.mark.parametrize("space", [Simplex(10), Sphere(10), Cube(10)], ids=str)
+@pytest.mark.parametrize("name", ["dp_ftrl", "noisy_ftrl"])
+def test_laplace_noise_at_a_delta_lies_between_its_attack_and_its_proof(name, space):
+    """Of experts the two agree: what ε = 1 of 12 nodes with 10 numbers each is at δ = 1e-6, by dp-accounting too."""
+    from dp_accounting.pld import privacy_loss_distribution
+
+    told = setting(space, 2**12)
+    bounds = make(name, epsilon=1.0).tuned(told).bounds(told, 1e-6)
+    lower, upper = ([b.epsilon for b in bounds if b.lower == side and b.delta] for side in (True, False))
+    assert 0 < lower[0] <= upper[0] and len(lower) == len(upper) == 1
+    assert all(b.epsilon == pytest.approx(1.0) for b in bounds if not b.delta)
+    if not isinstance(space, Simplex):
+        return
+    assert lower[0] == pytest.approx(upper[0], rel=1e-6)
+    numbers = 120 if name == "dp_ftrl" else 10
+    theirs = privacy_loss_distribution.from_laplace_mechanism(numbers, value_discretization_interval=1e-5)
+    assert upper[0] == pytest.approx(theirs.self_compose(numbers).get_epsilon_for_delta(1e-6), rel=1e-4)
+    assert upper[0] < 0.9995  # control: less than at δ = 0
+
+
+@pytest.mark.parametrize(("delta", "wanted"), [(1e-5, 0.779), (1e-6, 0.878), (1e-9, 0.9995)])
+def test_19_laplace_numbers_have_the_epsilons_of_the_notes(delta, wanted):
+    low, high = laplace.bracket(19, 1 / 19, delta)
+    assert low <= high <= low + 1e-7 and low == pytest.approx(wanted, abs=5e-4)
+
+
+def test_one_laplace_number_has_its_closed_form():
+    """δ = 1 - e^((ε - s)/2): ε = s + 2 ln(1 - δ)."""
+    for s, delta in ((1.0, 1e-3), (0.1, 1e-2), (30.0, 1e-9)):
+        low, high = laplace.bracket(1, s, delta)
+        assert low <= s + 2 * math.log1p(-delta) + 1e-12 and s + 2 * math.log1p(-delta) <= high + 1e-12
+        assert high - low < 1e-6
+    assert laplace.bracket(1, 0.1, 0.2) == (0, 0) == laplace.bracket(5, 0.0, 1e-6)
+
+
+@pytest.mark.parametrize("given", [(0, 1.0, 1e-6), (1, -1.0, 1e-6), (1, 1.0, 0.0), (1, 501.0, 1e-6)])
+def test_laplace_numbers_outside_the_domain_are_refused(given):
+    with pytest.raises(ValueError, match=r"k must|epsilon0 must|delta must"):
+        laplace.bracket(*given)
+
+
 def test_blur_is_the_deviation_in_units_of_the_rate():
     for law in ({}, {"nodes": "gaussian"}):
         told = setting(Simplex(10), 2**12)
@@ -287,7 +328,7 @@ def test_noisy_ftrl_is_private_by_each_losss_noise():
     for signed in (False, True):
         told = setting(Simplex(10), 100, signed)
         algorithm = make("noisy_ftrl", epsilon=0.7).tuned(told)
-        assert algorithm.guarantee(told).epsilon == 0.7
+        assert algorithm.guarantee(told).epsilon == pytest.approx(0.7) and algorithm.guarantee(told).delta == 0
         assert algorithm.scale(told) == pytest.approx((20 if signed else 10) / 0.7)
         rate = math.sqrt(math.log(10) / (100 * (1 + 2 * algorithm.scale(told) ** 2)))
         assert algorithm.base.eta == pytest.approx(rate)

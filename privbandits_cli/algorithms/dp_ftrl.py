@@ -12,11 +12,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting import gaussian, laplace
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, Tap, loss_set
+from privbandits_cli.games.losses import UnitCube
 from privbandits_cli.jit import Record, Records, record, unbound
 from privbandits_cli.mechanisms import tree
 from privbandits_cli.mechanisms.tree import close_vector, ones
@@ -77,27 +78,24 @@ class Aggregating(linear.Algorithm):
         yield from self.base.faults(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Of ⌈log2 T⌉ nodes with a loss that is replaced; all of it is reached by losses at opposite ends."""
-        levels, scale = tree.height(setting.horizon), self.node_scale(setting)
-        l1, l2 = (sensitivity * change for change in loss_set(setting).changes())
-        known = partial(Guarantee, neighbours="the loss vector of one round replaced", view="all noisy prefixes")
-        if self.gaussian():
-            mu = math.sqrt(levels) * l2 / scale
-            epsilon = gaussian.epsilon_of(mu, delta)
-            source = f"{levels} Gaussian nodes, {mu:.4g}-GDP"
-            return [
-                known(epsilon, delta, source, "exact"),
-                known(epsilon, delta, "attack: all nodes of one loss", "exact", lower=True),
-            ]
-        epsilon = levels * l1 / scale
-        return [
-            known(epsilon, 0.0, f"Lemma 3.3 with {levels} nodes, a loss replaced", "proved"),
-            known(epsilon, 0.0, "attack, at δ = 0: all nodes of one loss, far out", "exact", lower=True),
-        ]
+        """Of ⌈log2 T⌉ nodes with a loss that is replaced."""
+        levels, scale = tree.height(setting.horizon), self.node_scale(setting) / sensitivity
+        losses = loss_set(setting)
+        if not self.gaussian():
+            return laplace.vectors(
+                levels, scale, losses.changes(), isinstance(losses, UnitCube), delta, "all noisy prefixes"
+            )
+        mu = math.sqrt(levels) * losses.changes()[1] / scale
+        epsilon = gaussian.epsilon_of(mu, delta)
+        bound = partial(
+            Guarantee, epsilon, delta, status="exact", neighbours=laplace.REPLACED, view="all noisy prefixes"
+        )
+        source = f"{levels} Gaussian nodes, {mu:.4g}-GDP"
+        return [bound(source=source), bound(source="attack: all nodes of one loss", lower=True)]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """At the δ that its nodes were made for, if none is asked for."""
-        return super().guarantee(setting, delta or self.delta, sensitivity)
+        """If no δ is asked for, at that which Gaussian nodes were made for, and 0 of Laplace ones."""
+        return super().guarantee(setting, (self.delta or 0.0) if delta is None else delta, sensitivity)
 
     def mechanism(self) -> str:
         kind = "Gaussian" if self.gaussian() else "Laplace"

@@ -12,10 +12,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
+from privbandits_cli.accounting import laplace
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Tap, loss_set
+from privbandits_cli.games.losses import UnitCube
 from privbandits_cli.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -54,14 +56,13 @@ class Parameters(linear.Algorithm):
         yield from self.base.faults(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The density of a noisy loss moves by e^(|l - l'|_1 / λ) at most, and by that where it lies far out."""
-        epsilon, view = sensitivity * self.epsilon, "all noisy losses"
-        replaced = "the loss vector of one round replaced"
-        far_out = "attack, at δ = 0: the noisy loss, far out"
-        return [
-            Guarantee(epsilon, 0.0, "Laplace noise, a loss replaced", "proved", neighbours=replaced, view=view),
-            Guarantee(epsilon, 0.0, far_out, "exact", lower=True, neighbours=replaced, view=view),
-        ]
+        """Of one noisy vector."""
+        losses, scale = loss_set(setting), self.scale(setting) / sensitivity
+        return laplace.vectors(1, scale, losses.changes(), isinstance(losses, UnitCube), delta, "all noisy losses")
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """At δ = 0, if none is asked for."""
+        return super().guarantee(setting, delta or 0.0, sensitivity)
 
     def mechanism(self) -> str:
         return "Laplace noise on each loss vector"

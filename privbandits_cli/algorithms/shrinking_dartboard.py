@@ -91,7 +91,7 @@ class Parameters(linear.Algorithm):
         eta, p = self.rates(setting)
         return [
             f"η = {eta:.3g}, p = {p:.3g}; the guarantees are the paper's, for oblivious adversaries: "
-            "an adversary that adapts makes the regret linear at ε <= 1/10."
+            "one that adapts makes the regret linear at ε <= 1/10."
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
