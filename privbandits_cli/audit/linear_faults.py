@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from privbandits_cli.algorithms.dp_ftrl import release
 from privbandits_cli.games.linear import Draws, Floats
 from privbandits_cli.jit import Record, unbound
 
-base_choose = base_update = right_choose = right_update = unbound  # filled in where a mutant is compiled
+base_choose = base_update = right_update = unbound  # filled in where a mutant is compiled
 
 
 def released_prefix(state: Record) -> None:
@@ -23,15 +24,15 @@ def no_top_up(state: Record, x: Floats, rng: Draws) -> None:
 def one_top_up(state: Record, x: Floats, rng: Draws) -> None:
     """Top-up noise in the first round only."""
     if state.t == 0:
-        right_choose(state, x, rng)
+        release(state, x, rng)
     else:
         released_prefix(state)
-        base_choose(state.wrapped, x, rng)
+    base_choose(state.wrapped, x, rng)
 
 
 def true_prefix(state: Record, x: Floats, rng: Draws) -> None:
     """The leader of the true prefix; the noisy one is released for show."""
-    right_choose(state, x, rng)
+    release(state, x, rng)
     noisy = state.wrapped.losses.copy()
     state.wrapped.losses[:] = state.prefix
     base_choose(state.wrapped, x, rng)
