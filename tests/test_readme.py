@@ -12,6 +12,7 @@ from conftest import ROOT, match
 from typer.testing import CliRunner
 
 from privbandits_cli import registry
+from privbandits_cli.analysis import table
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.games.bandit import Setting, composition, play, steps
@@ -101,14 +102,47 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     folder = ROOT / "results" / name
     made = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert made["complete"] and made["trials"]["done"] == trials and not made["other_source_hashes"]
-    for table in ("summary.csv", "final.csv"):
-        assert made["sha256"][table] == hashlib.sha256((folder / table).read_bytes()).hexdigest()
+    for csv_file in ("summary.csv", "final.csv"):
+        assert made["sha256"][csv_file] == hashlib.sha256((folder / csv_file).read_bytes()).hexdigest()
     assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / f"{name}.yaml").resolved()))
 
 
 def test_the_tables_of_rates_are_those_of_the_committed_figures():
     made = price_tables(ROOT / "results")
     assert made == (ROOT / "results" / "price_tables.md").read_text(encoding="utf-8")
+
+
+def test_what_the_readme_says_of_the_price():
+    """Each number with the panel, the line and the x that it is of."""
+    found = {name: table.read(ROOT / "results" / name).panels for name in ("price_experts", "price_bandit")}
+    for name, panel, label, x, said in (
+        ("price_experts", "Gap (N = 10)", "FTRL", None, "408"),
+        ("price_experts", "Gap (N = 10)", "DP-FTRL, Laplace", 1, "1,478"),
+        ("price_experts", "Gap (N = 10)", "DP-FTRL, Gaussian", 1, "519"),
+        ("price_experts", "Gap (N = 10)", "noisy losses, own rate", 1, "6,425"),
+        ("price_experts", "Gap (N = 10)", "noisy losses, FTRL's rate", 1, "3,794"),
+        ("price_bandit", "Deterministic", "Uniform", None, "51,562"),
+        ("price_bandit", "Deterministic", "EXP3", None, "1,762"),
+        ("price_bandit", "Deterministic", "DP-EXP2, by variance", 1, "2,816"),
+        ("price_bandit", "Deterministic", "DP-EXP2, as printed", 1, "9,254"),
+        ("price_bandit", "Deterministic", "DP-EXP2, as proved", 1, "24,918"),
+        ("price_bandit", "Deterministic", "Batched HTINF", 1, "916"),
+        ("price_bandit", "Deterministic", "Batched HTINF", 0.1, "5,464"),
+    ):
+        (line,) = (line for line in found[name][panel] if line.label == label)
+        regret = line.regret[0] if x is None else line.regret[line.x.tolist().index(x)]
+        assert f"{regret:,.0f}" == said and said in README, (label, x)
+    frees = {
+        (panel, line.label): line.free for panel, lines in found["price_experts"].items() for line in lines if line.free
+    }
+    assert [round(frees["Gap (N = 10)", f"DP-FTRL, {kind}"], 1) for kind in ("Laplace", "Gaussian")] == [7.5, 1.9]
+    linear = {
+        line.label: line.regret[-1]
+        for line in table.read(ROOT / "results" / "price_linear_bandit").panels["Gap (N = 10)"]
+    }
+    assert [f"{linear[label]:,.0f}" for label in ("SCRiBLe", "vector noise (ε = 1)", "scalar noise (ε = 1)")] == [
+        "5,975", "29,430", "14,832",
+    ]  # fmt: skip
 
 
 def test_the_benchmark_knows_every_player():
