@@ -19,6 +19,7 @@ from privbandits_cli.games.players import Adversary, Algorithm, Setting
 EXAMPLE: dict[str, Callable[[], Any]] = {
     "base": lambda: registry.find("algorithms", "exp3")(),
     "epsilon": lambda: 1.0,
+    "delta": lambda: 0.1,
     "gap": lambda: 0.1,
 }
 

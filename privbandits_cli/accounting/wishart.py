@@ -117,7 +117,7 @@ class Losses:
         transform, self.infinite, first = np.ones(GRID // 2 + 1, np.complex128), 0.0, 0
         for law, (mean, _) in zip(laws, moments, strict=True):
             start = math.floor((mean - span / 2) / step)
-            edges = (start + np.arange(GRID + 1)) * step
+            edges: Floats = (start + np.arange(GRID + 1, dtype=np.float64)) * step
             below = law(edges)
             mass = np.diff(below)  # of the losses in (edge, next edge], rounded up to the next
             mass[0] += below[0]

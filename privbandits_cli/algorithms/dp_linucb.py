@@ -28,7 +28,7 @@ from privbandits_cli.accounting import wishart as losses
 from privbandits_cli.accounting.guarantee import Guarantee, Status
 from privbandits_cli.games import contextual, regularisers
 from privbandits_cli.games.contextual import Contexts, Floats, Setting
-from privbandits_cli.games.ellipsoid import copy, invert, multiply, optimistic, room, width
+from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
 from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.jit import Record, Records, record
 from privbandits_cli.mechanisms.matrix_tree import n_levels, nodes, release
@@ -197,13 +197,7 @@ def refresh(state: Record) -> None:
             state.v[j, i] = state.v[i, j]
         state.v[i, i] = state.gram[i, i] + noise[i, i] + state.shift
         state.u[i] = state.gram[i, len(state.v)] + noise[i, len(state.v)]
-    logdet = invert(state.v)
-    if np.isnan(logdet):
-        state.indefinite += 1
-    else:
-        state.logdet = logdet
-        copy(state.v, state.inverse)
-        multiply(state.inverse, state.u, state.theta)
+    settle(state)
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:

@@ -140,6 +140,17 @@ def invert(v: Floats) -> float:
     return total
 
 
+def settle(state: Record) -> None:
+    """V^-1, θ~ and ln det V of `state.v`, which is overwritten; if that is not positive definite, they stay."""
+    logdet = invert(state.v)
+    if np.isnan(logdet):
+        state.indefinite += 1
+    else:
+        state.logdet = logdet
+        copy(state.v, state.inverse)
+        multiply(state.inverse, state.u, state.theta)
+
+
 def copy(matrix: Floats, out: Floats) -> None:
     """out = matrix, both square."""
     for i in range(len(out)):
