@@ -1,9 +1,9 @@
 """A contextual learner that is private in the plain sense: of the present round's arms, too (for Claim 13).
 
-Claim 13 of Shariff & Sheffet 2018: for ε < ln 2, δ < 1/4 any such learner has regret Ω(n), as its arm must hardly depend
-on what arms there are. This one asks a base, private in later rounds, and answers by randomised response: with probability
-e^ε/(e^ε + k - 1) the base's arm, else each of the others alike; ε = 0 ignores the base. So the round's own arms cost ε
-and, through later rounds, what the base costs: basic composition adds them.
+Claim 13 of Shariff & Sheffet 2018: for ε < ln 2, δ < 1/4 any such learner has regret Ω(n), as its arm must hardly
+depend on what arms there are. This one asks a base, private in later rounds, and answers by randomised response: with
+probability e^ε/(e^ε + k - 1) the base's arm, else each of the others alike; ε = 0 ignores the base. So the round's own
+arms cost ε and, through later rounds, what the base costs: basic composition adds them.
 """
 
 import math
