@@ -12,6 +12,14 @@ from privbandits_cli.streams import stream
 # ------------------------------------------------------------------------------------------------- adversaries
 
 
+def in_order(x, y):
+    """<x, y>, from the first coordinate to the last: unit vectors tie but for rounding, so that this matters."""
+    total = 0.0
+    for a, b in zip(x, y, strict=True):
+        total += a * b
+    return total
+
+
 def sphere_arms(adversary, setting, rng):
     """Yields each round's arms `[k, d]` and means: directions, redrawn along θ where they are out of range."""
     d, k = setting.known().dimension, setting.n_arms
@@ -20,23 +28,27 @@ def sphere_arms(adversary, setting, rng):
     theta = theta / np.linalg.norm(theta)
     largest = max((1 - u * u) ** ((d - 3) / 2) for u in [low, high] + [0.0] * (low < 0 < high))
 
-    def turned(x, new):
-        across = x - (theta @ x) * theta
-        return new * theta + math.sqrt(1 - new * new) * across / np.linalg.norm(across)
+    def turned(x, old, new):
+        across = x - old * theta
+        return new * theta + np.sqrt((1 - new * new) / in_order(across, across)) * across
 
     while True:
-        arms = rng.standard_normal((d, k)).T
-        arms = arms / np.linalg.norm(arms, axis=1, keepdims=True)
+        arms = rng.standard_normal((d, k)).T.copy()
+        means = np.zeros(k)
         for a in range(k):
-            if not low <= theta @ arms[a] <= high:
+            scale = 1 / np.sqrt(in_order(arms[a], arms[a]))
+            means[a] = in_order(theta, arms[a]) * scale
+            arms[a] *= scale
+        for a in range(k):
+            if not low <= means[a] <= high:
                 while True:
                     u = low + (high - low) * rng.random()
                     if rng.random() * largest < (1 - u * u) ** ((d - 3) / 2):
                         break
-                arms[a] = turned(arms[a], u)
+                arms[a], means[a] = turned(arms[a], means[a], u), u
         a = int(rng.random() * k)
-        arms[a] = turned(arms[a], best)
-        yield arms, arms @ theta
+        arms[a], means[a] = turned(arms[a], means[a], best), best
+        yield arms, means
 
 
 def the_same_arms(vectors, theta):

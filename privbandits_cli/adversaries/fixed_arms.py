@@ -7,7 +7,6 @@ Theirs are 100 arms in dimension 5, 20 000 rounds. Regret is counted on the mean
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Annotated
 
 import numpy as np
 from numpy.random import Generator
@@ -16,18 +15,16 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import REWARDS, SLACK, Floats, Law, Setting
 
-Vector = Annotated[list[float], Field(min_length=1)]
-
 
 class Parameters(contextual.Adversary):
     """The arms, θ and the law of rewards."""
 
     display = "Fixed arms"
 
-    vectors: Annotated[list[Vector], Field(min_length=2)] | None = Field(
-        None, description="the arms, a list of d numbers each; default: drawn in each trial"
+    vectors: list[list[float]] | None = Field(
+        None, min_length=2, description="the arms, a list of d numbers each; default: drawn in each trial"
     )
-    theta: Vector | None = Field(None, description="θ, d numbers; given with the arms")
+    theta: list[float] | None = Field(None, description="θ, d numbers; given with the arms")
     norm: float | None = Field(None, gt=0, description="L, the declared bound on the arms' norms; default the largest")
     theta_norm: float | None = Field(None, gt=0, description="S, the declared bound on θ's norm; default that")
     rewards: Law = Field("bernoulli", description="the rewards' law about their means")
