@@ -22,6 +22,7 @@ OPPONENTS = {"bandit": ((0, "oblivious"), (1, "switching costs")), "linear": ((0
 EXAMPLE: dict[str, Callable[[], Any]] = {
     "base": lambda: registry.find("algorithms", "exp3")(),
     "epsilon": lambda: 1.0,
+    "delta": lambda: 0.1,
     "gap": lambda: 0.1,
 }
 

@@ -112,7 +112,7 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
     of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
-    after = " or ".join(dict.fromkeys(f"{curve.setting.horizon:,}" for curve in plan.curves))
+    after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
     title = f"Regret after {after} rounds ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
     console = stdout()
     console.print(title)

@@ -87,7 +87,7 @@ def test_modules_and_functions_stay_short(path):
 def test_public_modules_and_functions_say_what_they_are():
     documented = [
         PACKAGE / "games" / f"{name}.py"
-        for name in ("players", "arms", "linear", "losses", "spaces", "heavy_tails", "parameters")
+        for name in ("players", "arms", "linear", "contextual", "losses", "spaces", "heavy_tails", "parameters")
     ]
     overriding = {
         node.name

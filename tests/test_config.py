@@ -59,7 +59,7 @@ def test_seven_planted_faults_are_found_at_their_places(tmp_path):
         "x.yaml:3:1: unknown key 'horizn', did you mean 'horizon'?",
         "x.yaml:4:9: 100 trials are no multiple of 24 groups (summary.groups); take 96 or 120",
         "x.yaml:6:1: duplicate key 'seed', first on line 5",
-        "x.yaml:7:7: arms should be an integer, got 'many'",
+        "x.yaml:7:7: arms should be an integer or should be 'd^2', got 'many'",
         "x.yaml:9:5: unknown adversary 'stochstic', did you mean 'stochastic'?",
         "x.yaml:10:30: best should be less than or equal to 1, got 1.3",
         "x.yaml:13:25: unknown key 'epsilom', did you mean 'epsilon'?",

@@ -36,7 +36,14 @@ BARS = {
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
 
 
-GAME = ("game", "arms", "set", "dimension", "feedback")  # the keys of a config that say what theory speaks of
+GAME = (
+    "game",
+    "arms",
+    "set",
+    "dimension",
+    "feedback",
+    "planned_horizon",
+)  # the keys of a config that say what theory speaks of
 UNNAMED = {"experiment": "unnamed", "trials": 1, "adversary": None, "algorithms": None}
 Game = dict[str, Any]
 

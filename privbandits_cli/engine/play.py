@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.games import bandit, linear
+from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.players import Floats
 
-GAMES = {"bandit": bandit, "linear": linear}
+GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def _check(document: Document) -> Experiment | None:
     faults.extend(_disagreements(keys, wrong))
     if not wrong:
         faults.extend(_undrawable(keys, [*found["adversary"], *found["algorithms"]]))
-    if wrong & {"game", "horizon", "arms", "set", "dimension", "feedback"}:
+    if wrong & {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}:
         return None
     unplayable = list(settings.faults(keys))
     if unplayable:

@@ -70,13 +70,18 @@ class Keys(_Section):
     horizon: Rounds | Annotated[list[Rounds], Field(min_length=1)] = Field(
         description="T, rounds; a list is swept: everything is played, and tuned, for each"
     )
-    arms: int = Field(4, ge=2, le=100_000, description="K, of the game bandit")
+    planned_horizon: Rounds | None = Field(
+        None, description="of the game contextual: play to `horizon`, all tuned for this longer one"
+    )
+    arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2"] = Field(
+        4, description="K, of the game bandit; k, of the game contextual, there also `d^2`"
+    )
     set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
         "simplex",
         description="of the game linear: the decision set, a list is swept; {a: rows, b: numbers} is A x <= b",
     )
     dimension: Dimension | Annotated[list[Dimension], Field(min_length=1)] = Field(
-        2, description="of the game linear: N, experts or coordinates; a list is swept"
+        2, description="of the game linear: N, experts or coordinates; of contextual: d; a list is swept"
     )
     feedback: Literal["full", "bandit"] = Field(
         "full", description="of the game linear: the learner sees the loss vector, or its own loss alone"

@@ -20,7 +20,7 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 
 # Rounds in a chunk, of each algorithm: some tenths of a second of work.
-ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19}
+ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19, "contextual": 2**18}
 CHUNKS = 1024  # about the most of them: where trials are very many, each holds more
 
 
@@ -30,13 +30,18 @@ class Curve:
 
     adversary: Adversary
     algorithm: Algorithm
-    setting: Setting  # what the algorithm may know; its horizon is the curve's
+    setting: Setting  # what the algorithm may know
     checkpoints: NDArray[np.int64]  # rounds at which regret is recorded; the horizon is the last
     adversary_label: str
     label: str  # as in a legend, with the epsilon of a private algorithm
     panel: str  # beside the others of its adversary; empty: with them
     swept: Mapping[str, Any]
     key: str  # hash of all that determines its numbers, but for the trials
+
+    @property
+    def horizon(self) -> int:
+        """The rounds played."""
+        return int(self.checkpoints[-1])
 
     @property
     def title(self) -> str:
@@ -109,7 +114,7 @@ class Plan:
     @property
     def rounds(self) -> int:
         """Rounds of the whole experiment."""
-        return self.trials * sum(int(curve.setting.horizon) for curve in self.curves)
+        return self.trials * sum(curve.horizon for curve in self.curves)
 
     @cached_property
     def by_key(self) -> dict[str, Curve]:
@@ -144,8 +149,9 @@ class Plan:
 
     def _chunk_size(self, curve: Curve, games: int, jobs: int) -> int:
         """Trials in a chunk: enough to be worth starting, few enough to keep every job busy to the end."""
-        matches = len(self.span) * games
-        worthwhile = max(ROUNDS_PER_CHUNK[curve.algorithm.game] // int(curve.setting.horizon), matches // CHUNKS, LANES)
+        matches, game = len(self.span) * games, curve.algorithm.game
+        least = LANES if game == "bandit" else 1
+        worthwhile = max(ROUNDS_PER_CHUNK[game] // curve.horizon, matches // CHUNKS, least)
         size = min(worthwhile, matches // (4 * jobs))
         return max(1, size - size % LANES if size > LANES else size)
 
@@ -164,7 +170,7 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     for i, meeting in enumerate(experiment.meetings):
         lineup = meeting.algorithms
         labels = _labels(lineup, meeting.setting)
-        title = _noted(titles[i // stages], settings.swept(experiment.keys, meeting.setting))
+        title = _noted(titles[i // stages], meeting.setting, settings.swept(experiment.keys, meeting.setting))
         curves.extend(
             _curve(experiment, meeting, title, variant, label) for variant, label in zip(lineup, labels, strict=True)
         )
@@ -174,7 +180,8 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
 def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Variant, label: str) -> Curve:
     adversary, algorithm = meeting.adversary.parameters, variant.parameters
     assert isinstance(adversary, Adversary) and isinstance(algorithm, Algorithm)
-    keys, setting, horizon = experiment.keys, meeting.setting, int(meeting.setting.horizon)
+    keys, setting = experiment.keys, meeting.setting
+    horizon = settings.played(keys, setting)
     rounds = checkpoints(keys, horizon)
     computed = {
         "game": keys.game,
@@ -187,6 +194,8 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
     }
     if setting.space is not None:
         computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
+    if setting.contexts is not None:
+        computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
     return Curve(
         adversary=adversary,
@@ -201,10 +210,11 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
     )
 
 
-def _noted(title: str, swept: Mapping[str, Any]) -> str:
+def _noted(title: str, setting: Setting, swept: Mapping[str, Any]) -> str:
     """A panel's title with the decision set and its dimension, where these are swept."""
     notes = [swept["set"]] if "set" in swept else []
-    notes += [f"N = {swept['dimension']}"] if "dimension" in swept else []
+    letter = "N" if setting.contexts is None else "d"
+    notes += [f"{letter} = {swept['dimension']}"] if "dimension" in swept else []
     if not notes:
         return title
     note = ", ".join(notes)

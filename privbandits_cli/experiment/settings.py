@@ -6,7 +6,7 @@ from typing import Any
 
 from privbandits_cli.experiment.document import Fault
 from privbandits_cli.experiment.keys import Inequalities, Keys
-from privbandits_cli.games.players import Adversary, Algorithm, Setting
+from privbandits_cli.games.players import Adversary, Algorithm, Contexts, Setting
 from privbandits_cli.games.polytope import Polytope
 from privbandits_cli.games.spaces import SPACES, Space
 
@@ -20,8 +20,22 @@ def settings(keys: Keys) -> list[Setting]:
     """A setting for each horizon, within it for each decision set."""
     horizons = listed(keys.horizon)
     if keys.game == "bandit":
-        return [Setting(horizon, keys.arms) for horizon in horizons]
+        return [Setting(horizon, _n_arms(keys, 1)) for horizon in horizons]
+    if keys.game == "contextual":
+        return [
+            Setting(keys.planned_horizon or horizon, _n_arms(keys, d), contexts=Contexts(d))
+            for horizon, d in product(horizons, listed(keys.dimension))
+        ]
     return [Setting(horizon, space.dimension, space=space) for horizon, space in product(horizons, spaces(keys))]
+
+
+def _n_arms(keys: Keys, dimension: int) -> int:
+    return keys.arms if isinstance(keys.arms, int) else dimension**2
+
+
+def played(keys: Keys, setting: Setting) -> int:
+    """The rounds that are played in a setting: its horizon, unless a longer one is planned."""
+    return int(setting.horizon) if keys.planned_horizon is None else listed(keys.horizon)[0]
 
 
 def spaces(keys: Keys) -> list[Space]:
@@ -34,7 +48,7 @@ def spaces(keys: Keys) -> list[Space]:
 
 def example(player: Adversary | Algorithm, horizon: int, size: int, space: str | None = None) -> Setting:
     """A setting to show somebody in: of a linear game in the set named, or in the first where they can play."""
-    if player.game == "bandit":
+    if player.game != "linear":
         return Setting(horizon, size)
     found = [Setting(horizon, size, space=SPACES[name](size)) for name in ([space] if space else SPACES)]
     return next((setting for setting in found if not list(player.faults(setting))), found[0])
@@ -43,11 +57,21 @@ def example(player: Adversary | Algorithm, horizon: int, size: int, space: str |
 def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
     """Of a setting what the experiment sweeps."""
     name = setting.space.name if setting.space else None
-    values = {"horizon": int(setting.horizon), "set": name, "dimension": setting.n_arms}
+    dimension = setting.n_arms if setting.contexts is None else setting.contexts.dimension
+    values = {"horizon": int(setting.horizon), "set": name, "dimension": dimension}
     return {name: value for name, value in values.items() if len(listed(getattr(keys, name))) > 1}
 
 
-FOREIGN = {"bandit": ("set", "dimension", "feedback"), "linear": ("arms",)}
+FOREIGN = {
+    "bandit": ("set", "dimension", "feedback", "planned_horizon"),
+    "linear": ("arms", "planned_horizon"),
+    "contextual": ("set", "feedback"),
+}
+INSTEAD = {
+    "bandit": "it has arms",
+    "linear": "it has a set and a dimension",
+    "contextual": "it has arms and a dimension",
+}
 
 
 def foreign(keys: Keys) -> list[str]:
@@ -61,10 +85,24 @@ def faults(keys: Keys) -> Iterator[Fault]:
     given = keys.model_fields_set
     for key in FOREIGN[keys.game]:
         if key in given:
-            instead = "it has arms" if keys.game == "bandit" else "it has a set and a dimension"
-            yield Fault((key,), f"the game {keys.game} has no '{key}': {instead}", at_key=True)
+            yield Fault((key,), f"the game {keys.game} has no '{key}': {INSTEAD[keys.game]}", at_key=True)
     if keys.game == "linear":
         yield from _set_faults(keys)
+    elif keys.game == "contextual":
+        yield from _context_faults(keys)
+    elif not isinstance(keys.arms, int):
+        yield Fault(("arms",), f"'{keys.arms}' is for the game contextual: give a number")
+
+
+def _context_faults(keys: Keys) -> Iterator[Fault]:
+    if "dimension" not in keys.model_fields_set:
+        yield Fault((), "missing key 'dimension': d, the coordinates of an arm")
+    elif any(_n_arms(keys, d) < 2 for d in listed(keys.dimension)):
+        yield Fault(("arms",), "d^2 is one arm where d = 1: give a number")
+    if keys.planned_horizon is not None and isinstance(keys.horizon, list):
+        yield Fault(("horizon",), "with a planned_horizon give one horizon, up to which it is played")
+    elif keys.planned_horizon is not None and keys.planned_horizon < listed(keys.horizon)[0]:
+        yield Fault(("planned_horizon",), f"it ends before the horizon {keys.horizon}: plan at least as many rounds")
 
 
 def _set_faults(keys: Keys) -> Iterator[Fault]:

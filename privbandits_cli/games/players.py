@@ -1,5 +1,6 @@
 """Who plays a game, whichever it is: what an adversary and an algorithm are, and what they may know."""
 
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -12,15 +13,33 @@ from privbandits_cli.games.spaces import Space
 from privbandits_cli.jit import Records
 
 Floats = NDArray[np.float64]
-Game = Literal["bandit", "linear"]
+Game = Literal["bandit", "linear", "contextual"]
 Tap = Literal["arms", "release", "report", "mean", "tree", "prefix", "play"]
+
+
+class Contexts(NamedTuple):
+    """What an algorithm may know of a contextual game: bounds on its arms x, its parameter θ and its rewards.
+
+    sigma: a reward is its mean <θ, x> and σ-subgaussian noise. reward: the largest |reward|, infinite where none is.
+    """
+
+    dimension: int  # d
+    norm: float = 1.0  # L, of an arm
+    theta_norm: float = 1.0  # S
+    sigma: float = 1.0
+    reward: float = 1.0
+
+    def row_norm(self) -> float:
+        """L~, the largest norm of an arm with its reward (Shariff & Sheffet 2018, Assumption 6)."""
+        return math.hypot(self.norm, self.reward)
 
 
 class Setting(NamedTuple):
     """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms.
 
     Of heavy-tailed gains X also v, in (0, 1], and u, a bound on E|X|^(1+v) over the arms. Of a linear game the
-    decision set, whose dimension then stands for the arms, and whether losses on the simplex may be negative.
+    decision set, whose dimension then stands for the arms, and whether losses on the simplex may be negative. Of a
+    contextual game its bounds; there `horizon` is the planned one, and fewer rounds may be played.
     """
 
     horizon: float
@@ -29,6 +48,11 @@ class Setting(NamedTuple):
     u: float | None = None
     space: Space | None = None
     signed: bool = False
+    contexts: Contexts | None = None
+
+    def known(self) -> Contexts:
+        """The bounds of a contextual game; a plain bandit is one whose arms are the standard basis."""
+        return self.contexts or Contexts(self.n_arms)
 
     def decisions(self) -> Space:
         """The decision set of a linear game."""

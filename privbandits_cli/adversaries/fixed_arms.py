@@ -1,0 +1,98 @@
+"""The same arms in every round, given or drawn: the environment of Chowdhury & Zhou 2022 (their code).
+
+Drawn, an arm is a unit vector of d - 1 coordinates and a last coordinate 1; the first d arms are the standard basis
+with that last coordinate. θ is uniform of norm 1/2 in d - 1 coordinates and 1/2 in the last: the means lie in [0, 1].
+Theirs are 100 arms in dimension 5, 20 000 rounds. Regret is counted on the means, theirs on the gains.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.games import contextual
+from privbandits_cli.games.contextual import REWARDS, SLACK, Floats, Law, Setting
+
+
+class Parameters(contextual.Adversary):
+    """The arms, θ and the law of rewards."""
+
+    display = "Fixed arms"
+
+    vectors: list[list[float]] | None = Field(
+        None, min_length=2, description="the arms, a list of d numbers each; default: drawn in each trial"
+    )
+    theta: list[float] | None = Field(None, description="θ, d numbers; given with the arms")
+    norm: float | None = Field(None, gt=0, description="L, the declared bound on the arms' norms; default the largest")
+    theta_norm: float | None = Field(None, gt=0, description="S, the declared bound on θ's norm; default that")
+    rewards: Law = Field("bernoulli", description="the rewards' law about their means")
+
+    def law(self) -> Law:
+        return self.rewards
+
+    def _norms(self) -> tuple[Floats, float]:
+        """Of the arms and of θ."""
+        if self.vectors is None or self.theta is None:
+            return np.array([math.sqrt(2)]), math.sqrt(0.5)
+        return np.linalg.norm(np.array(self.vectors), axis=1), float(np.linalg.norm(self.theta))
+
+    def bounds(self, setting: Setting) -> tuple[float, float]:
+        norms, theta_norm = self._norms()
+        return self.norm or float(norms.max()), self.theta_norm or theta_norm
+
+    def drawn(self, setting: Setting, rng: Generator) -> tuple[Floats, Floats]:
+        """The arms `[k, d]` and θ `[d]` of a trial."""
+        if self.vectors is not None and self.theta is not None:
+            return np.array(self.vectors), np.array(self.theta)
+        d = setting.known().dimension
+        vectors = np.ones((setting.n_arms, d))
+        theta = np.full(d, 0.5)
+        if d > 1:
+            for rows, length in ((vectors, 1.0), (theta[None], 0.5)):
+                rows[:, :-1] = rng.standard_normal((len(rows), d - 1))
+                rows[:, :-1] *= length / np.linalg.norm(rows[:, :-1], axis=1, keepdims=True)
+            basis = np.eye(d)
+            basis[:, -1] = 1.0
+            vectors[:d] = basis[: len(vectors)]
+        return vectors, theta
+
+    def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
+        vectors, theta = self.drawn(setting, rng)
+        yield from repeated(vectors, theta, blocks)
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        d, (norms, theta_norm) = setting.known().dimension, self._norms()
+        if (self.vectors is None) != (self.theta is None):
+            yield "vectors and theta belong together: give both, or neither to have them drawn"
+        elif self.vectors is not None and self.theta is not None:
+            lengths = [len(self.theta), *map(len, self.vectors)]
+            if len(self.vectors) != setting.n_arms:
+                yield f"{len(self.vectors)} vectors: set arms: {len(self.vectors)}"
+            if any(length != d for length in lengths):
+                found = ", ".join(map(str, sorted({*lengths})))
+                yield f"vectors and theta need d = {d} numbers each, they have {found}"
+            else:
+                yield from self._mean_faults(np.array(self.vectors) @ np.array(self.theta))
+        if self.norm is not None and norms.max() > self.norm * (1 + SLACK):
+            yield f"arm {norms.argmax() + 1} has norm {norms.max():.6g}, above the declared bound norm = {self.norm:g}"
+        if self.theta_norm is not None and theta_norm > self.theta_norm * (1 + SLACK):
+            yield f"θ has norm {theta_norm:.6g}, above the declared bound theta_norm = {self.theta_norm:g}"
+
+    def _mean_faults(self, means: Floats) -> Iterator[str]:
+        law = REWARDS[self.rewards]
+        if means.min() < law.lowest_mean - SLACK or means.max() > law.largest + SLACK:
+            found, allowed = f"[{means.min():.4g}, {means.max():.4g}]", f"[{law.lowest_mean:g}, {law.largest:g}]"
+            yield f"the means <θ, x> lie in {found}, those of {self.rewards} rewards in {allowed}"
+
+
+def repeated(vectors: Floats, theta: Floats, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
+    """For each block the arms `vectors[k, d]` in every round, with their means."""
+    k, d = vectors.shape
+    arms, means = np.empty((0, d, k)), np.empty((0, k))
+    for rounds in blocks:
+        if len(rounds) > len(arms):
+            arms = np.repeat(vectors.T[None], len(rounds), axis=0)
+            means = np.repeat((vectors @ theta)[None], len(rounds), axis=0)
+        yield arms[: len(rounds)], means[: len(rounds)]

@@ -1,0 +1,130 @@
+"""Fresh arms on the unit sphere each round, one of them best by a gap: the environment of Shariff & Sheffet 2018.
+
+After the code of their experiments: θ is uniform on the sphere, drawn once. Every arm is a uniformly random direction x
+given that its mean <θ, x> lies in [-best, best - gap]; then one, at random, is given the mean `best`. So that is the
+largest mean of every round, and no other is nearer to it than the gap. The paper's arms are k = d² of them.
+
+A direction whose mean is out of range is turned, in the plane of itself and θ, to a mean drawn anew from its law given
+the range, of density (1 - u²)^((d - 3)/2): around θ a random direction is uniform, whatever its mean.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.games import contextual
+from privbandits_cli.games.contextual import Floats, Law, Setting
+from privbandits_cli.jit import Records, bind, record
+
+FEW = 8  # coordinates: up to so many the compiler unrolls their loops
+
+
+class Parameters(contextual.Adversary):
+    """The gap, the best mean and the law of rewards."""
+
+    display = "Arms on the sphere"
+
+    gap: float = Field(0.0, ge=0, description="Δ, by which the best arm's mean exceeds every other")
+    best: float = Field(0.75, gt=0, lt=1, description="the best arm's mean")
+    rewards: Literal["signs", "gaussian"] = Field(
+        "signs", description="signs: 1 or -1, with the arm's mean; gaussian: the mean and N(0, 1) noise"
+    )
+
+    def law(self) -> Law:
+        return self.rewards
+
+    def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
+        dimension, k = setting.known().dimension, setting.n_arms
+        theta = rng.standard_normal(dimension)
+        theta /= np.linalg.norm(theta)
+        room = record(theta=theta, inverse=np.zeros(k))
+        kernel = filler(dimension, k)
+        arms, means = np.empty((0, dimension, k)), np.empty((0, k))
+        for rounds in blocks:
+            if len(rounds) > len(arms):
+                arms, means = np.empty((len(rounds), dimension, k)), np.empty((len(rounds), k))
+            n = len(rounds)
+            kernel(arms[:n], means[:n], room, rng, -self.best, self.best - self.gap, self.best)
+            yield arms[:n], means[:n]
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if setting.known().dimension < 2:
+            yield "on a line there are two directions, of means 1 and -1 only: take a dimension of at least 2"
+        if self.gap >= 2 * self.best:
+            yield f"gap = {self.gap:g} leaves no room for other means in [-{self.best:g}, {self.best:g} - gap]"
+
+
+def fill(arms: Floats, means: Floats, rooms: Records, rng: Generator, low: float, high: float, best: float) -> None:
+    """Draw the arms `[rounds, d, k]` and their means `[rounds, k]`."""
+    theta, inverse = rooms[0].theta, rooms[0].inverse
+    for t in range(len(arms)):
+        x, mean = arms[t], means[t]
+        for i in range(len(theta)):
+            for a in range(len(inverse)):
+                x[i, a] = rng.standard_normal()
+        normalise(x, mean, theta, inverse)
+        for a in range(len(inverse)):
+            if not low <= mean[a] <= high:
+                turn(x, mean, theta, a, redrawn(low, high, 0.5 * (len(theta) - 3), rng))
+        turn(x, mean, theta, int(rng.random() * len(inverse)), best)
+
+
+def normalise(x: Floats, mean: Floats, theta: Floats, inverse: Floats) -> None:
+    """Give every arm of `x[d, k]` length 1, and find its mean; the two forms differ in speed alone."""
+    if len(theta) <= FEW:
+        for a in range(len(inverse)):  # the compiler does several arms at a time
+            square, along = 0.0, 0.0
+            for i in range(len(theta)):
+                square += x[i, a] * x[i, a]
+                along += theta[i] * x[i, a]
+            scale = 1.0 / np.sqrt(square)
+            for i in range(len(theta)):
+                x[i, a] *= scale
+            mean[a] = along * scale
+    else:
+        inverse[:] = 0.0
+        mean[:] = 0.0
+        for i in range(len(theta)):
+            for a in range(len(inverse)):
+                inverse[a] += x[i, a] * x[i, a]
+            for a in range(len(inverse)):
+                mean[a] += theta[i] * x[i, a]
+        for a in range(len(inverse)):
+            inverse[a] = 1.0 / np.sqrt(inverse[a])
+            mean[a] *= inverse[a]
+        for i in range(len(theta)):
+            for a in range(len(inverse)):
+                x[i, a] *= inverse[a]
+
+
+def redrawn(low: float, high: float, power: float, rng: Generator) -> float:
+    """A mean of density (1 - u²)^power on [low, high], by rejection."""
+    nearest = 0.0 if low < 0.0 < high else min(abs(low), abs(high))
+    widest = max(abs(low), abs(high))
+    largest = (1.0 - (nearest if power >= 0 else widest) ** 2) ** power
+    while True:
+        u = low + (high - low) * rng.random()
+        if rng.random() * largest < (1.0 - u * u) ** power:
+            return u
+
+
+def turn(x: Floats, mean: Floats, theta: Floats, a: int, new: float) -> None:
+    """Turn arm `a` to the mean `new`."""
+    rest = 0.0
+    for i in range(len(theta)):
+        x[i, a] -= mean[a] * theta[i]
+        rest += x[i, a] * x[i, a]
+    scale = np.sqrt((1.0 - new * new) / rest)
+    for i in range(len(theta)):
+        x[i, a] = new * theta[i] + scale * x[i, a]
+    mean[a] = new
+
+
+@cache
+def filler(dimension: int, k: int) -> Callable[..., None]:
+    """The compiled `fill`, for so many coordinates and arms: the compiler knows both."""
+    return bind(fill, "sphere_arms", str(dimension), str(k))

@@ -1,0 +1,208 @@
+"""Jointly private LinUCB (Shariff & Sheffet 2018, Algorithm 1 and section 4).
+
+LinUCB on a noisy sum of [x; y] [x; y]', the first d rows and columns V, the last column u~, from a tree whose every
+release has the noise of m = 1 + ⌈log2 n⌉ nodes, shifted by a multiple of the identity:
+play the arm with the largest <θ~, x> + β |x| in the norm of V^-1, θ~ = V^-1 u~, β as in Proposition 4.
+
+noise: symmetric Gaussian (Proposition 11); Wishart, shifted or not (Proposition 9). calibration, of the noise:
+
+- code, the authors': σ = 4 √m L~² ln(4/δ)/ε. Advanced composition leaves a node ε' = ε/√(8 m ln((m + 1)/δ)) and
+  δ' = δ/(m + 1): k = d + 1 + ⌊28 ln(4/δ')/ε'²⌋. α' = α/2N, N the power of two from n up; α/2 in the ellipsoid.
+- printed: the same σ; k = d + 1 + ⌈224 m ε^-2 ln(8m/δ) ln(2/δ)⌉; α' = α/2n; α in the ellipsoid. Where it prints
+  W(L~ I, k), its Theorem 8 needs W(L~² I, k).
+- exact: the least noise at which m nodes have (ε, δ) by the exact law of their losses, a row replaced.
+
+If V is not positive definite in a round, which the shift makes very unlikely, the round before's V and θ~ are used.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.accounting import gaussian as gdp
+from privbandits_cli.accounting import wishart as losses
+from privbandits_cli.accounting.guarantee import Guarantee, Status
+from privbandits_cli.games import contextual, regularisers
+from privbandits_cli.games.contextual import Contexts, Floats, Setting
+from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
+from privbandits_cli.games.regularisers import Regularisers
+from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.mechanisms.matrix_tree import n_levels, nodes, release
+
+
+def jointly(epsilon: float, delta: float, source: str, status: Status) -> Guarantee:
+    """Joint privacy under continual observation (Definition 1)."""
+    neighbours = "the arms and the reward of one round replaced"
+    view = "all arms played in the rounds after it (joint privacy)"
+    return Guarantee(epsilon, delta, source, status, neighbours=neighbours, view=view)
+
+
+class Parameters(contextual.Algorithm):
+    """The privacy, its noise, and the shift."""
+
+    display = "DP-LinUCB"
+    private = True
+
+    epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
+    delta: float = Field(gt=0, lt=1, description="δ")
+    noise: Literal["gaussian", "wishart", "wishart_unshifted"] = Field("gaussian", description="on the tree's nodes")
+    shift: Literal["paper", "optimal"] = Field(
+        "paper", description="paper: ρ_min is Υ, of Wishart noise 4 L~² √(mk) D; optimal: Theorem 5's bound is least"
+    )
+    rho: float | None = Field(None, gt=0, description="ρ_min, in place of what the shift makes it")
+    calibration: Literal["code", "printed", "exact"] = Field("code", description="of the noise for ε and δ")
+    alpha: float | None = Field(None, gt=0, lt=1, description="α, the chance that the ellipsoid fails; default 1/T")
+
+    @property
+    def wishart(self) -> bool:
+        """Whether the noise is Wishart."""
+        return self.noise != "gaussian"
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.model_copy(update={"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+
+    def sigma(self, setting: Setting) -> float:
+        """Of a Gaussian node. Exactly: a row replaced moves M by at most √2 L~², seen at √2 σ: a node's μ is L~²/σ."""
+        m, square = n_levels(setting.horizon), setting.known().row_norm() ** 2
+        if self.calibration == "exact":
+            return math.sqrt(m) * square / gdp.mu_of(self.epsilon, self.delta)
+        return math.sqrt(16 * m) * square * math.log(4 / self.delta) / self.epsilon
+
+    def rows(self, setting: Setting) -> int:
+        """k, of a Wishart node."""
+        m, d, epsilon, delta = n_levels(setting.horizon), setting.known().dimension, self.epsilon, self.delta
+        if self.calibration == "exact":
+            return d + math.ceil(losses.freedom(epsilon, delta, m))
+        if self.calibration == "printed":
+            return d + 1 + math.ceil(224 * m / epsilon**2 * math.log(8 * m / delta) * math.log(2 / delta))
+        node, node_delta = epsilon / math.sqrt(8 * m * math.log((m + 1) / delta)), delta / (m + 1)
+        return d + 1 + math.floor(28 * math.log(4 / node_delta) / node**2)
+
+    def _confidence(self, setting: Setting) -> tuple[float, float]:
+        """(α of the ellipsoid, ln α' of a round's regulariser); α/2 of each are spent."""
+        assert self.alpha is not None, "tune the parameters first"
+        printed = self.calibration == "printed"
+        union = setting.horizon if printed or self.shift == "optimal" else 2.0 ** (n_levels(setting.horizon) - 1)
+        return self.alpha if printed else self.alpha / 2, math.log(self.alpha / 2) - math.log(union)
+
+    def regularisers(self, setting: Setting) -> Regularisers:
+        """Of the tree's noise, with the shift."""
+        known, m = setting.known(), n_levels(setting.horizon)
+        alpha, log_alpha = self._confidence(setting)
+        if self.wishart:
+            shifted = self.noise == "wishart" and self.rho is None and self.shift == "paper"
+            made = regularisers.wishart(known, self.rows(setting), m, log_alpha, shifted)
+        else:
+            made = regularisers.gaussian(known, self.sigma(setting), m, log_alpha)
+        if self.rho is not None:
+            return made.shifted_to(self.rho)
+        return regularisers.optimal(known, made, setting.horizon, alpha) if self.shift == "optimal" else made
+
+    def state(self, setting: Setting) -> Records:
+        known, made = setting.known(), self.regularisers(setting)
+        d, square = known.dimension, known.row_norm() ** 2
+        return record(
+            t=0,
+            indefinite=0,
+            gram=np.zeros((d, d + 1)),
+            v=np.zeros((d, d)),
+            u=np.zeros(d),
+            inverse=np.eye(d) / made.rho_min,
+            theta=np.zeros(d),
+            logdet=d * math.log(made.rho_min),
+            shift=made.shift,
+            k=float(self.rows(setting)) if self.wishart else 0.0,
+            scale=square if self.wishart else self.sigma(setting),
+            **nodes(setting.horizon, d),
+            **width(known, self._confidence(setting)[0], made.rho_min, made.rho_max, made.gamma),
+            **room(known, setting.n_arms),
+        )
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """As printed, and from the exact losses of m nodes."""
+        m, d = n_levels(setting.horizon), setting.known().dimension
+        out = []
+        if self.calibration != "exact" and delta >= self.delta:
+            source = "Theorem 8, advanced composition" if self.wishart else "section 4.2"
+            out.append(jointly(self.epsilon, self.delta, source, "paper"))
+        if not self.wishart:
+            moved = math.sqrt(m) * setting.known().row_norm() ** 2 / self.sigma(setting)
+            source = f"Gaussian noise on {m} nodes, exactly"
+            return [*out, jointly(gdp.epsilon_of(moved, delta), delta, source, "proved")]
+        if delta < losses.LEAST_DELTA:
+            return out
+        k = self.rows(setting)
+        if k / 2 - d > 2:
+            proved = losses.epsilon_by_halves(delta, k / 2 - d, m)
+            out.append(jointly(proved, delta, f"Wishart noise on {m} nodes, by halves", "proved"))
+        orthogonal = losses.epsilon(delta, float(k - d), m)
+        source = f"Wishart noise on {m} nodes, orthogonal rows"
+        return [*out, jointly(orthogonal, delta, source, "numeric")]
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """At its own δ, if no other is asked for."""
+        return super().guarantee(setting, self.delta if delta is None else delta, sensitivity)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        own = {"epsilon": epsilon, "delta": delta}
+        made = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
+        return {choice: cls.model_validate({**own, **extra, **given}) for choice, extra in made.items()}
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
+        """Theorem 5, with probability 1 - α."""
+        made, (alpha, _) = self.regularisers(setting), self._confidence(setting)
+        known: Contexts = setting.known()
+        return np.array([regularisers.regret_bound(known, made, n, alpha) for n in rounds])
+
+    def mechanism(self) -> str:
+        return f"a tree, {'Wishart' if self.wishart else 'symmetric Gaussian'} noise on every node"
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if math.isinf(setting.known().reward):
+            yield "its noise hides rewards up to a bound, and these have none: choose a bounded law of `rewards`"
+            return
+        if self.rho is not None and self.shift == "optimal":
+            yield "rho stands in place of the shift: leave one of them out"
+        if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
+            yield "wishart_unshifted has no shift: with one it is `noise: wishart`"
+        elif not list(super().faults(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
+            yield "so few rows of Wishart noise need not keep V positive definite: take `noise: wishart`"
+
+    def caveats(self, setting: Setting) -> list[str]:
+        said = ["Joint privacy: the arm of a round may tell all of its own arms and of nobody else's."]
+        if self.wishart:
+            said.append("That orthogonal rows of full norm are the worst to replace was computed, not proved.")
+        if self.calibration != "exact":
+            said.append("The noise is far more than ε needs: see `calibration: exact`.")
+        return said
+
+
+def choose(state: Record, arms: Floats, rng: Generator) -> int:
+    release(state, state.t, rng)
+    refresh(state)
+    return optimistic(state, arms)
+
+
+def refresh(state: Record) -> None:
+    """V, θ~ and ln det V of this round's release."""
+    noise = state.noise[0]
+    for i in range(len(state.v)):
+        for j in range(i):
+            state.v[i, j] = state.gram[i, j] + noise[i, j]
+            state.v[j, i] = state.v[i, j]
+        state.v[i, i] = state.gram[i, i] + noise[i, i] + state.shift
+        state.u[i] = state.gram[i, len(state.v)] + noise[i, len(state.v)]
+    settle(state)
+
+
+def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    for i in range(len(x)):
+        for j in range(i + 1):
+            state.gram[i, j] += x[i] * x[j]
+        state.gram[i, len(x)] += x[i] * reward
+    state.t += 1

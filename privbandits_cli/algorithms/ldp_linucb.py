@@ -1,0 +1,121 @@
+"""LDP-LinUCB (Zheng, Cai, Huang, Li & Wang 2020, Algorithm 2, after their code): each round's report is private itself.
+
+A round reports x x' + B and x y + ξ, B symmetric with entries N(0, σ²), ξ ~ N(0, σ² I), σ = 6 √(2 ln(2.5/δ))/ε. The
+learner adds them up, V_t = Σ (x x' + B) + 2 Υ_t I with Υ_t = σ √t (4 √d + 2 ln(2T/α)), θ~ = V^-1 Σ (x y + ξ), and plays
+the arm with the largest <θ~, x> + β_t |x| in the norm of V^-1, where
+β_t = 2σ √(d ln T) + (√(3 Υ_t) + σ √(d t/Υ_t)) d ln T.
+
+calibration `exact` has the least σ that is (ε, δ)-private. With |x| <= 1 and |y| <= 1 a report moves by at most √4.5,
+seen in units of σ: of unit arms at the angle φ and rewards 1, -1 the square is at most 2 sin² φ + 2 + 2 cos φ.
+If V is not positive definite, the last that was is used.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.accounting import gaussian as gdp
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.games import contextual
+from privbandits_cli.games.contextual import SLACK, Floats, Setting
+from privbandits_cli.games.ellipsoid import optimistic, room, settle
+from privbandits_cli.jit import Record, Records, record
+
+SENSITIVITY = math.sqrt(4.5)
+
+
+class Parameters(contextual.Algorithm):
+    """The privacy of a report."""
+
+    display = "LDP-LinUCB"
+    private = True
+    local = True
+
+    epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
+    delta: float = Field(gt=0, lt=1, description="δ")
+    calibration: Literal["printed", "exact"] = Field("printed", description="of the noise for ε and δ")
+    alpha: float | None = Field(None, gt=0, lt=1, description="α, the chance that the ellipsoid fails; default 1/T")
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.model_copy(update={"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+
+    def sigma(self) -> float:
+        """σ."""
+        if self.calibration == "exact":
+            return SENSITIVITY / gdp.mu_of(self.epsilon, self.delta)
+        return 6 * math.sqrt(2 * math.log(2.5 / self.delta)) / self.epsilon
+
+    def state(self, setting: Setting) -> Records:
+        assert self.alpha is not None, "tune the parameters first"
+        d, log_t = setting.known().dimension, math.log(max(2.0, setting.horizon))
+        return record(
+            t=1,
+            indefinite=0,
+            sigma_noise=self.sigma(),
+            growth=self.sigma() * (4 * math.sqrt(d) + 2 * math.log(2 * setting.horizon / self.alpha)),
+            log_t=log_t,
+            reports=np.zeros((d, d + 1)),
+            v=np.zeros((d, d)),
+            u=np.zeros(d),
+            inverse=np.eye(d),
+            theta=np.zeros(d),
+            logdet=0.0,
+            log_term=0.0,
+            sigma=0.0,
+            fixed=0.0,
+            **room(setting.known(), setting.n_arms),
+        )
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """As printed, and exactly what Gaussian noise gives on what a report may move by."""
+        neighbours, view = "the arms and the reward of one round replaced", "the round's report, and so all later arms"
+        stated = [(self.epsilon, self.delta, "Zheng et al. 2020", "paper")] if delta >= self.delta else []
+        moved = gdp.epsilon_of(SENSITIVITY / self.sigma(), delta)
+        return [
+            Guarantee(epsilon, level, source, "paper" if i else "proved", neighbours=neighbours, view=view)
+            for i, (epsilon, level, source, _) in enumerate([(moved, delta, "Gaussian noise, exactly", ""), *stated])
+        ]
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """At its own δ, if no other is asked for."""
+        return super().guarantee(setting, self.delta if delta is None else delta, sensitivity)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        own = {"epsilon": epsilon, "delta": delta} | given
+        return {"certified": cls.model_validate({"calibration": "exact"} | own), "paper": cls.model_validate(own)}
+
+    def mechanism(self) -> str:
+        return f"Gaussian noise of σ = {self.sigma():.4g} on every report"
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        known = setting.known()
+        if max(known.norm, known.reward) > 1 + SLACK:
+            yield f"it takes arms of norm and rewards of size at most 1, here L = {known.norm:g}, B = {known.reward:g}"
+
+
+def choose(state: Record, arms: Floats, rng: Generator) -> int:
+    d, t = len(state.v), state.t
+    upsilon = state.growth * np.sqrt(t)
+    for i in range(d):
+        for j in range(i):
+            state.v[i, j] = state.reports[i, j]
+            state.v[j, i] = state.reports[i, j]
+        state.v[i, i] = state.reports[i, i] + 2.0 * upsilon
+        state.u[i] = state.reports[i, d]
+    settle(state)
+    drift = np.sqrt(3.0 * upsilon) + state.sigma_noise * np.sqrt(d * t / upsilon)
+    state.fixed = 2.0 * state.sigma_noise * np.sqrt(d * state.log_t) + drift * d * state.log_t
+    return optimistic(state, arms)
+
+
+def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    for i in range(len(x)):
+        for j in range(i + 1):
+            state.reports[i, j] += x[i] * x[j] + state.sigma_noise * rng.standard_normal()
+        state.reports[i, len(x)] += x[i] * reward + state.sigma_noise * rng.standard_normal()
+    state.t += 1

@@ -1,0 +1,77 @@
+"""A contextual learner that is private in the plain sense: of the present round's arms, too (for Claim 13).
+
+Claim 13 of Shariff & Sheffet 2018: for ε < ln 2, δ < 1/4 any such learner has regret Ω(n), as its arm must hardly
+depend on what arms there are. This one asks a base, private in later rounds, and answers by randomised response: with
+probability e^ε/(e^ε + k - 1) the base's arm, else each of the others alike; ε = 0 ignores the base. So the round's own
+arms cost ε and, through later rounds, what the base costs: basic composition adds them.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms import dp_linucb
+from privbandits_cli.games import contextual
+from privbandits_cli.games.contextual import Floats, Setting
+from privbandits_cli.jit import Record, Records, record, unbound
+
+base_choose: Any = unbound
+base_update: Any = unbound
+
+
+class Parameters(contextual.Algorithm):
+    """The privacy of the present round, and who learns."""
+
+    display = "Plain DP-LinUCB"
+    private = True
+
+    epsilon: float = Field(ge=0, le=700, description="ε of the present round's arms")
+    base: contextual.Algorithm = Field(
+        dp_linucb.Parameters(epsilon=1.0, delta=0.1), description="the learner, private in later rounds"
+    )
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.model_copy(update={"base": self.base.tuned(setting)})
+
+    def state(self, setting: Setting) -> Records:
+        followed = 1 / (1 + (setting.n_arms - 1) * math.exp(-self.epsilon))
+        return record(followed=followed, wrapped=self.base.state(setting))
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """The base's, with ε more, in view of all arms."""
+        base = [bound for bound in self.base.bounds(setting, delta) if not bound.lower]
+        source = "randomised response and"
+        return [
+            replace(
+                bound, epsilon=bound.epsilon + self.epsilon, source=f"{source} {bound.source}", view="all arms played"
+            )
+            for bound in base
+        ]
+
+    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
+        """At the base's δ, if no other is asked for."""
+        return super().guarantee(setting, getattr(self.base, "delta", None) if delta is None else delta, sensitivity)
+
+    def mechanism(self) -> str:
+        return f"randomised response, and {self.base.mechanism() or 'nothing for later rounds'}"
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.faults(setting)
+
+
+def choose(state: Record, arms: Floats, rng: Generator) -> int:
+    arm: int = base_choose(state.wrapped, arms, rng)
+    k = arms.shape[1]
+    if rng.random() < state.followed:
+        return arm
+    other = int(rng.random() * (k - 1))
+    return other + 1 if other >= arm else other
+
+
+def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    base_update(state.wrapped, x, reward, rng)

@@ -1,0 +1,222 @@
+"""The game `contextual`: each round k arms in R^d arrive, the learner plays one, x, and sees a reward.
+
+The reward's mean is <θ, x>, θ hidden and the same in every round. Counted is the pseudo-regret: what the means of the
+arms played fall short of the best of their rounds, summed (Shariff & Sheffet 2018, section 1.1). It is counted here,
+from the means and the arms. The reward's noise is drawn once a round, so that all algorithms meet the same game.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from privbandits_cli.games import players
+from privbandits_cli.games.match import Match
+from privbandits_cli.games.players import Contexts, Floats, Setting, Tap
+from privbandits_cli.games.steps import SOURCES, Fill, blocks, composition, steps
+from privbandits_cli.jit import Record, Records, bind, compile_step, record
+from privbandits_cli.streams import stream
+
+__all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "Tap", "play", "warm"]
+
+Law = Literal["signs", "bernoulli", "gaussian"]
+
+BLOCK = 4096  # rounds, at most
+BYTES = 2**20  # of a block's arms, at most
+SLACK = 1e-9  # of a norm, for rounding
+
+
+class Rewards(NamedTuple):
+    """A law of rewards about their mean."""
+
+    kind: str  # of the number that makes one
+    sigma: float
+    largest: float  # |reward|
+    lowest_mean: float  # the highest is the largest reward
+
+
+REWARDS: dict[Law, Rewards] = {
+    "signs": Rewards("uniform", 1.0, 1.0, -1.0),
+    "bernoulli": Rewards("uniform", 0.5, 1.0, 0.0),
+    "gaussian": Rewards("normal", 1.0, math.inf, -math.inf),
+}
+
+
+def signs(mean: float, number: float) -> float:
+    """1 with probability (1 + mean)/2, else -1."""
+    return 1.0 if 2.0 * number < 1.0 + mean else -1.0
+
+
+def bernoulli(mean: float, number: float) -> float:
+    """1 with probability mean, else 0."""
+    return 1.0 if number < mean else 0.0
+
+
+def gaussian(mean: float, number: float) -> float:
+    """The mean and standard normal noise."""
+    return mean + number
+
+
+LAWS: dict[Law, Callable[[float, float], float]] = {"signs": signs, "bernoulli": bernoulli, "gaussian": gaussian}
+
+
+class Adversary(players.Adversary):
+    """What produces the arms, and how rewards are drawn about their means."""
+
+    game: ClassVar[str] = "contextual"
+
+    def law(self) -> Law:
+        """Of the rewards."""
+        raise NotImplementedError
+
+    def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
+        """For each block of rounds (counted from 1) yield its arms `[rounds, d, k]` and their means `[rounds, k]`.
+
+        Both may be overwritten by the next block. The draws from `rng` must run through the rounds in order, so that
+        no number depends on where a block ends.
+        """
+        raise NotImplementedError
+
+    def bounds(self, setting: Setting) -> tuple[float, float]:
+        """(L, S): what the norms of the arms and of θ do not exceed."""
+        return 1.0, 1.0
+
+    def told(self, setting: Setting) -> Setting:
+        norm, theta_norm = self.bounds(setting)
+        rewards = REWARDS[self.law()]
+        known = setting.known()._replace(norm=norm, theta_norm=theta_norm, sigma=rewards.sigma, reward=rewards.largest)
+        return setting._replace(contexts=known)
+
+
+class Algorithm(players.Algorithm):
+    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
+
+    `choose(state, arms, rng) -> arm` sees the round's arms `[d, k]`, `update(state, x, reward, rng)` the one played,
+    `[d]`, and its reward. `rng` is the algorithm's own generator.
+    """
+
+    game: ClassVar[str] = "contextual"
+
+
+# ---------------------------------------------------------------------------------------------- the loop
+
+
+def choose(state: Record, arms: Floats, rng: Generator) -> int:
+    """Stands for the algorithm's step until the loop is bound."""
+    raise NotImplementedError
+
+
+def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Stands for the algorithm's step until the loop is bound."""
+    raise NotImplementedError
+
+
+def reward(mean: float, number: float) -> float:
+    """Stands for the law of rewards until the loop is bound."""
+    raise NotImplementedError
+
+
+def play_block(
+    arms: Floats,
+    means: Floats,
+    best: Floats,
+    numbers: Floats,
+    marks: NDArray[np.int64],
+    regrets: Floats,
+    seated: Records,
+    states: Records,
+    rng: Generator,
+) -> None:
+    """Play one block; `regrets[i]` is the learner's after `marks[i]` rounds.
+
+    best: the largest mean of each round; numbers: what a round's reward is made from, `[rounds]` each.
+    """
+    state, player = states[0], seated[0]
+    x = player.x
+    t = 0
+    for i in range(len(marks)):
+        while t < marks[i]:
+            arm = choose(state, arms[t], rng)
+            square = 0.0
+            for j in range(len(x)):
+                x[j] = arms[t, j, arm]
+                square += x[j] * x[j]
+            if not square <= player.most:
+                player.beyond = square
+            mean = means[t, arm]
+            player.regret += best[t] - mean
+            update(state, x, reward(mean, numbers[t]), rng)
+            t += 1
+        regrets[i] = player.regret
+
+
+@cache
+def loop(modules: tuple[str, ...], layout: str, law: Law) -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law."""
+    bound = steps(modules)
+    made = compile_step(LAWS[law])
+    return bind(play_block, *modules, layout, law, choose=bound["choose"], update=bound["update"], reward=made)
+
+
+# ------------------------------------------------------------------------------------- playing a match
+
+
+def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]`; the block changes the speed and no number."""
+    return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
+
+
+def warm(match: Match) -> None:
+    """Compile or load every loop that the match needs, before jobs share them."""
+    play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])
+
+
+class _Seat:
+    """One algorithm in its game: its loop, its state, its random numbers."""
+
+    def __init__(self, match: Match, algorithm: players.Algorithm, trial: int) -> None:
+        assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
+        known = match.setting.known()
+        self.states = algorithm.state(match.setting)
+        most = known.norm**2 * (1 + SLACK)
+        self.player = record(regret=0.0, most=most, beyond=0.0, x=np.zeros(known.dimension))
+        layout = f"{self.states.dtype.descr} {self.player.dtype.descr}"
+        self.kernel = loop(composition(algorithm), layout, match.adversary.law())
+        self.rng = stream(match.seed, "noise", algorithm.identity(), match.adversary.identity(), trial=trial)
+
+    def play(self, *table: Any, marks: NDArray[np.int64]) -> Floats:
+        """Its regrets after the marks, `[marks]`."""
+        regrets = np.empty(len(marks))
+        self.kernel(*table, marks, regrets, self.player, self.states, self.rng)
+        player = self.player[0]
+        if player.beyond:
+            norm, most = math.sqrt(player.beyond), math.sqrt(player.most)
+            raise ValueError(f"an arm of norm {norm:.6g} was played, where L = {most:.6g} is the declared bound")
+        return regrets
+
+
+def _play_trial(match: Match, trial: int, block: int) -> Floats:
+    """Regrets `[algorithms, checkpoints]` of one trial."""
+    adversary, _, setting, checkpoints, seed = match
+    assert isinstance(adversary, Adversary)
+    horizon, foe = int(checkpoints[-1]), adversary.identity()
+    seats = [_Seat(match, algorithm, trial) for algorithm in match.algorithms]
+    width = 8 * setting.n_arms * (setting.known().dimension + 1)
+    block = max(1, min(block, horizon, BYTES // width))
+    table = adversary.arms(setting, stream(seed, "contexts", foe, trial=trial), blocks(horizon, block))
+    fill: Fill = SOURCES[REWARDS[adversary.law()].kind](stream(seed, "rewards", foe, trial=trial))
+    numbers = np.empty(block)
+    regrets = np.empty((len(seats), len(checkpoints)))
+    for rounds in blocks(horizon, block):
+        arms, means = next(table)
+        fill(numbers[: len(rounds)])
+        inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
+        marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
+        best = means.max(axis=1)
+        for k, seat in enumerate(seats):
+            regrets[k, inside] = seat.play(arms, means, best, numbers, marks=marks)[:-1]
+    return regrets

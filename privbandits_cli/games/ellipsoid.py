@@ -1,0 +1,167 @@
+"""Optimism in a confidence ellipsoid: which arm has the largest <θ~, x> + β |x| in the norm of V^-1.
+
+Proposition 4 of Shariff & Sheffet 2018 with regularisers whose eigenvalues lie in [ρ_min, ρ_max] and |h| <= γ in the
+norm of the inverse regulariser, with probability 1 - α/2n each:
+β = σ √(2 ln(2/α) + ln det V - d ln ρ_min) + S √ρ_max + γ.
+Every algorithm of the kind has in its state V^-1 (`inverse`), θ~ (`theta`), ln det V (`logdet`) and the rest of β.
+"""
+
+import math
+
+import numpy as np
+
+from privbandits_cli.games.players import Contexts, Floats
+from privbandits_cli.jit import Record
+
+FEW = 8  # coordinates: up to so many the compiler unrolls their loops
+TILE = 64  # arms that are scored together, so that they stay in the first cache
+
+
+def width(known: Contexts, alpha: float, rho_min: float, rho_max: float, gamma: float) -> dict[str, float]:
+    """Of β what does not change: σ, 2 ln(2/α) - d ln ρ_min, S √ρ_max + γ."""
+    return {
+        "sigma": known.sigma,
+        "log_term": 2 * math.log(2 / alpha) - known.dimension * math.log(rho_min),
+        "fixed": known.theta_norm * math.sqrt(rho_max) + gamma,
+    }
+
+
+def room(known: Contexts, n_arms: int) -> dict[str, Floats]:
+    """Fields of a state in which `optimistic` does its sums."""
+    tile = n_arms if known.dimension <= FEW else min(TILE, n_arms)
+    tiled = known.dimension if known.dimension > FEW else 0
+    return {"scores": np.zeros(tile), "rows": np.zeros((2, tile)), "tiles": np.zeros((tiled, tile))}
+
+
+def beta(state: Record) -> float:
+    """β_t."""
+    total: float = state.fixed + state.sigma * np.sqrt(max(0.0, state.logdet + state.log_term))
+    return total
+
+
+def optimistic(state: Record, arms: Floats) -> int:
+    """The first arm of `arms[d, k]` with the largest <θ~, x> + β √(x' V^-1 x)."""
+    if len(state.theta) <= FEW:
+        return optimistic_of_few(state.theta, state.inverse, beta(state), arms, state.scores)
+    return optimistic_of_many(state, beta(state), arms)
+
+
+def optimistic_of_few(theta: Floats, inverse: Floats, wide: float, arms: Floats, scores: Floats) -> int:
+    """Few coordinates: the compiler unrolls these and does several arms at a time."""
+    for a in range(len(scores)):
+        mean, square = 0.0, 0.0
+        for i in range(len(theta)):
+            row = 0.0
+            for j in range(i):
+                row += inverse[i, j] * arms[j, a]
+            square += arms[i, a] * (inverse[i, i] * arms[i, a] + 2.0 * row)
+            mean += theta[i] * arms[i, a]
+        scores[a] = mean + wide * np.sqrt(max(0.0, square))
+    best, top = 0, scores[0]
+    for a in range(1, len(scores)):
+        if scores[a] > top:
+            best, top = a, scores[a]
+    return best
+
+
+def optimistic_of_many(state: Record, wide: float, arms: Floats) -> int:
+    """Many coordinates: tile by tile, each row of V^-1 on all arms of a tile at once."""
+    scores, rows, x = state.scores, state.rows, state.tiles
+    best, top = 0, -np.inf
+    for first in range(0, arms.shape[1], len(scores)):
+        n = min(len(scores), arms.shape[1] - first)
+        for i in range(len(x)):
+            for a in range(n):
+                x[i, a] = arms[i, first + a]
+        squares(state.inverse, x, rows, scores)
+        for a in range(len(scores)):
+            scores[a] = wide * np.sqrt(max(0.0, scores[a]))
+        for i in range(len(x)):
+            for a in range(len(scores)):
+                scores[a] += state.theta[i] * x[i, a]
+        for a in range(n):
+            if scores[a] > top:
+                best, top = first + a, scores[a]
+    return best
+
+
+def squares(inverse: Floats, x: Floats, rows: Floats, out: Floats) -> None:
+    """x' V^-1 x of every arm of `x[d, arms]`: two rows of the lower triangle at a time, four columns at a time."""
+    n = len(out)
+    odd = len(x) % 2
+    for a in range(n):
+        out[a] = odd * inverse[0, 0] * x[0, a] * x[0, a]
+    for i in range(odd, len(x), 2):
+        upper, lower = inverse[i], inverse[i + 1]
+        for a in range(n):
+            rows[0, a] = 0.5 * upper[i] * x[i, a]
+            rows[1, a] = 0.5 * lower[i + 1] * x[i + 1, a] + lower[i] * x[i, a]
+        whole = i - i % 4
+        for j in range(0, whole, 4):
+            p, q, r, s = upper[j], upper[j + 1], upper[j + 2], upper[j + 3]
+            t, u, v, w = lower[j], lower[j + 1], lower[j + 2], lower[j + 3]
+            for a in range(n):
+                rows[0, a] += (p * x[j, a] + q * x[j + 1, a]) + (r * x[j + 2, a] + s * x[j + 3, a])
+                rows[1, a] += (t * x[j, a] + u * x[j + 1, a]) + (v * x[j + 2, a] + w * x[j + 3, a])
+        for j in range(whole, i):
+            p, q = upper[j], lower[j]
+            for a in range(n):
+                rows[0, a] += p * x[j, a]
+                rows[1, a] += q * x[j, a]
+        for a in range(n):
+            out[a] += 2.0 * (x[i, a] * rows[0, a] + x[i + 1, a] * rows[1, a])
+
+
+def invert(v: Floats) -> float:
+    """The symmetric positive definite `v[d, d]` becomes its inverse; returns ln det V, nan if it is no such matrix.
+
+    Gauss-Jordan. The pivots are those of Cholesky's factorisation, squared: all positive just where V is so.
+    """
+    product, logarithm = 1.0, 0.0
+    for k in range(len(v)):
+        pivot = v[k, k]
+        if not pivot > 0.0:
+            return np.nan
+        product *= pivot
+        if not 1e-100 < product < 1e100:
+            logarithm += np.log(product)
+            product = 1.0
+        over = 1.0 / pivot
+        for i in range(len(v)):
+            if i != k:
+                factor = v[i, k] * over
+                for j in range(len(v)):
+                    v[i, j] -= factor * v[k, j]
+                v[i, k] = -factor
+        for j in range(len(v)):
+            v[k, j] *= over
+        v[k, k] = over
+    total: float = logarithm + np.log(product)
+    return total
+
+
+def settle(state: Record) -> None:
+    """V^-1, θ~ and ln det V of `state.v`, which is overwritten; if that is not positive definite, they stay."""
+    logdet = invert(state.v)
+    if np.isnan(logdet):
+        state.indefinite += 1
+    else:
+        state.logdet = logdet
+        copy(state.v, state.inverse)
+        multiply(state.inverse, state.u, state.theta)
+
+
+def copy(matrix: Floats, out: Floats) -> None:
+    """out = matrix, both square."""
+    for i in range(len(out)):
+        for j in range(len(out)):
+            out[i, j] = matrix[i, j]
+
+
+def multiply(matrix: Floats, vector: Floats, out: Floats) -> None:
+    """out = matrix vector."""
+    for i in range(len(out)):
+        total = 0.0
+        for j in range(len(out)):
+            total += matrix[i, j] * vector[j]
+        out[i] = total

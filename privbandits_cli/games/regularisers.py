@@ -1,0 +1,89 @@
+"""How far tree noise moves the eigenvalues of a Gram matrix, and by how much it is shifted.
+
+(ρ_min, ρ_max, γ) of Shariff & Sheffet 2018, Definition 3: with probability 1 - α' in each round the regulariser H,
+noise and shift, has its eigenvalues in [ρ_min, ρ_max], and the noise h of Σ x y has norm at most γ in that of H^-1.
+"""
+
+import math
+from dataclasses import dataclass
+
+from privbandits_cli.games.players import Contexts
+
+
+@dataclass(frozen=True)
+class Regularisers:
+    """Of noise whose eigenvalues lie in [low, high], to which `shift` is added.
+
+    reach: with `low` it gives γ: of Gaussian noise |h| <= reach, so γ = reach/√ρ_min; of Wishart noise |h| <= reach
+    in the norm of the inverse noise, so γ = reach √(low/ρ_min), as ρ/(ρ + shift) is largest at ρ = low.
+    """
+
+    low: float
+    high: float
+    reach: float
+    shift: float
+    wishart: bool
+
+    @property
+    def rho_min(self) -> float:
+        """ρ_min."""
+        return self.low + self.shift
+
+    @property
+    def rho_max(self) -> float:
+        """ρ_max."""
+        return self.high + self.shift
+
+    @property
+    def gamma(self) -> float:
+        """γ."""
+        return self.reach * math.sqrt((self.low if self.wishart else 1.0) / self.rho_min)
+
+    def shifted_to(self, rho_min: float) -> "Regularisers":
+        """The same noise with the shift that gives this ρ_min."""
+        return Regularisers(self.low, self.high, self.reach, rho_min - self.low, self.wishart)
+
+
+def gaussian(known: Contexts, sigma: float, nodes: int, log_alpha: float) -> Regularisers:
+    """Proposition 11, log_alpha = ln α': Υ = σ √(2m) (4 √d - 2 ln α'), shifted by 2 Υ."""
+    d = known.dimension
+    upsilon = sigma * math.sqrt(2 * nodes) * (math.sqrt(16 * d) - 2 * log_alpha)
+    reach = math.sqrt(nodes) * sigma * (math.sqrt(d) + math.sqrt(-2 * log_alpha))
+    return Regularisers(-upsilon, upsilon, reach, 2 * upsilon, wishart=False)
+
+
+def wishart(known: Contexts, rows: float, nodes: int, log_alpha: float, shifted: bool) -> Regularisers:
+    """Proposition 9, log_alpha = ln α': L~² (√(mk) ∓ D)², D = √d + √(2 ln(4/α')); shifted to ρ_min = 4 L~² √(mk) D.
+
+    Where mk is so small that √(mk) < D nothing is known but that the noise is no less than 0.
+    """
+    d, square = known.dimension, known.row_norm() ** 2
+    root, wide = math.sqrt(nodes * rows), math.sqrt(d) + math.sqrt(2 * (math.log(4) - log_alpha))
+    reach = known.row_norm() * (math.sqrt(d) + math.sqrt(-2 * log_alpha))
+    plain = Regularisers(square * max(0.0, root - wide) ** 2, square * (root + wide) ** 2, reach, 0.0, wishart=True)
+    return plain.shifted_to(4 * square * root * wide) if shifted else plain
+
+
+def regret_bound(known: Contexts, made: Regularisers, rounds: float, alpha: float) -> float:
+    """β √(8 n d ln(1 + n L²/(d ρ_min))) max(1, S L): Theorem 5 after n rounds, before its proof's last step.
+
+    The printed form, σ times the square of its first term, follows from it.
+    """
+    d, grown = known.dimension, rounds * known.norm**2 / (known.dimension * made.rho_min)
+    chance = 2 * math.log(2 / alpha) + d * math.log(made.rho_max / made.rho_min + grown)
+    beta = known.sigma * math.sqrt(chance) + known.theta_norm * math.sqrt(made.rho_max) + made.gamma
+    return max(1.0, known.theta_norm * known.norm) * beta * math.sqrt(8 * rounds * d * math.log1p(grown))
+
+
+def optimal(known: Contexts, made: Regularisers, horizon: float, alpha: float) -> Regularisers:
+    """The same noise shifted so that Theorem 5's bound at the horizon is least."""
+    from scipy import optimize
+
+    scale = made.high - made.low
+    found = optimize.minimize_scalar(
+        lambda log: regret_bound(known, made.shifted_to(math.exp(log)), horizon, alpha),
+        bounds=(math.log(1e-6 * scale), math.log(1e3 * scale)),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    return made.shifted_to(math.exp(float(found.x)))

@@ -1,0 +1,33 @@
+"""Wishart noise W_{d+1}(σ² I, k), the Gram matrix of k rows from N(0, σ² I), without drawing the rows.
+
+Bartlett 1933: it is σ² A A', A lower triangular, A_ij ~ N(0, 1) below the diagonal, A_ii² ~ χ² of k - i degrees of
+freedom, i from 0. k need not be an integer, but more than d. Cost: O(d³), whatever k.
+"""
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.games.players import Floats
+
+
+def wishart_node(above: Floats, out: Floats, factor: Floats, scale: float, rows: float, rng: Generator) -> None:
+    """out = above + noise of σ² = `scale`, k = `rows`, `[d, d + 1]`: the lower triangle and the last column.
+
+    factor: room for A without its last column, which only the corner has a part of, `[d + 1, d]`.
+    """
+    d = len(out)
+    for i in range(d + 1):
+        for j in range(min(i, d)):
+            factor[i, j] = rng.standard_normal()
+        if i < d:
+            factor[i, i] = np.sqrt(2.0 * rng.standard_gamma(0.5 * (rows - i)))
+    for i in range(d):
+        for j in range(i + 1):
+            total = 0.0
+            for c in range(j + 1):
+                total += factor[i, c] * factor[j, c]
+            out[i, j] = above[i, j] + scale * total
+        total = 0.0
+        for c in range(i + 1):
+            total += factor[i, c] * factor[d, c]
+        out[i, d] = above[i, d] + scale * total

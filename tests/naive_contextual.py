@@ -1,0 +1,241 @@
+"""Plain twins of the contextual game, from the papers: one round at a time, whole matrices, direct solves.
+
+They draw from the same streams in the same order, so that only rounding may differ.
+"""
+
+import math
+
+import numpy as np
+
+from privbandits_cli.streams import stream
+
+# ------------------------------------------------------------------------------------------------- adversaries
+
+
+def in_order(x, y):
+    """<x, y>, from the first coordinate to the last: unit vectors tie but for rounding, so that this matters."""
+    total = 0.0
+    for a, b in zip(x, y, strict=True):
+        total += a * b
+    return total
+
+
+def sphere_arms(adversary, setting, rng):
+    """Yields each round's arms `[k, d]` and means: directions, redrawn along θ where they are out of range."""
+    d, k = setting.known().dimension, setting.n_arms
+    low, high, best = -adversary.best, adversary.best - adversary.gap, adversary.best
+    theta = rng.standard_normal(d)
+    theta = theta / np.linalg.norm(theta)
+    largest = max((1 - u * u) ** ((d - 3) / 2) for u in [low, high] + [0.0] * (low < 0 < high))
+
+    def turned(x, old, new):
+        across = x - old * theta
+        return new * theta + np.sqrt((1 - new * new) / in_order(across, across)) * across
+
+    while True:
+        arms = rng.standard_normal((d, k)).T.copy()
+        means = np.zeros(k)
+        for a in range(k):
+            scale = 1 / np.sqrt(in_order(arms[a], arms[a]))
+            means[a] = in_order(theta, arms[a]) * scale
+            arms[a] *= scale
+        for a in range(k):
+            if not low <= means[a] <= high:
+                while True:
+                    u = low + (high - low) * rng.random()
+                    if rng.random() * largest < (1 - u * u) ** ((d - 3) / 2):
+                        break
+                arms[a], means[a] = turned(arms[a], means[a], u), u
+        a = int(rng.random() * k)
+        arms[a], means[a] = turned(arms[a], means[a], best), best
+        yield arms, means
+
+
+def the_same_arms(vectors, theta):
+    """Yields these arms `[k, d]` and their means, for ever."""
+    while True:
+        yield vectors, vectors @ theta
+
+
+def games(adversary, setting, rng):
+    """The rounds of any of the three."""
+    if adversary.name == "sphere_arms":
+        return sphere_arms(adversary, setting, rng)
+    if adversary.name == "basis_arms":
+        return the_same_arms(np.eye(setting.n_arms), np.array(adversary.means))
+    return the_same_arms(*adversary.drawn(setting, rng))
+
+
+def rewards(adversary, rng):
+    """A source of rewards about a mean."""
+    return {
+        "signs": lambda mean: 1.0 if rng.random() < (1 + mean) / 2 else -1.0,
+        "bernoulli": lambda mean: 1.0 if rng.random() < mean else 0.0,
+        "gaussian": lambda mean: mean + rng.standard_normal(),
+    }[adversary.law()]
+
+
+# --------------------------------------------------------------------------------------------------- learners
+
+
+def highest(arms, v, u, beta):
+    """The first arm of the largest <V^-1 u, x> + β |x| in the norm of V^-1.
+
+    Added up in the order of the coordinates: before the first reward unit vectors differ by rounding alone.
+    """
+    theta, inverse = np.linalg.solve(v, u), np.linalg.inv(v)
+    scores = []
+    for x in arms:
+        mean, square = 0.0, 0.0
+        for i in range(len(x)):
+            square += x[i] * (inverse[i, i] * x[i] + 2 * sum(inverse[i, j] * x[j] for j in range(i)))
+            mean += theta[i] * x[i]
+        scores.append(mean + beta * math.sqrt(max(0.0, square)))
+    return int(np.argmax(scores))
+
+
+def proposition_4(known, v, alpha, rho_min, rho_max, gamma):
+    """β."""
+    inside = 2 * math.log(2 / alpha) + np.linalg.slogdet(v)[1] - known.dimension * math.log(rho_min)
+    return known.sigma * math.sqrt(max(0, inside)) + known.theta_norm * math.sqrt(rho_max) + gamma
+
+
+class LinUCB:
+    """With a constant regulariser."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.known = algorithm, setting.known()
+        d = self.known.dimension
+        self.v, self.u = algorithm.rho * np.eye(d), np.zeros(d)
+
+    def choose(self, arms):
+        rho = self.algorithm.rho
+        return highest(arms, self.v, self.u, proposition_4(self.known, self.v, self.algorithm.alpha, rho, rho, 0))
+
+    def update(self, x, y):
+        self.v += np.outer(x, x)
+        self.u += x * y
+
+
+def symmetric_gaussian(d, sigma, rng):
+    """Of order d + 1; the corner, which nobody uses, is 0."""
+    z = np.zeros((d + 1, d + 1))
+    for i in range(d):
+        for j in range(i):
+            z[i, j] = z[j, i] = sigma * rng.standard_normal()
+        z[i, i] = math.sqrt(2) * sigma * rng.standard_normal()
+        z[i, d] = z[d, i] = sigma * rng.standard_normal()
+    return z
+
+
+def bartlett(d, scale, k, rng):
+    """Wishart of order d + 1, but for the corner."""
+    a = np.zeros((d + 1, d + 1))
+    for i in range(d + 1):
+        a[i, : min(i, d)] = rng.standard_normal(min(i, d))
+        if i < d:
+            a[i, i] = math.sqrt(2 * rng.standard_gamma((k - i) / 2))
+    return scale * a @ a.T
+
+
+class DPLinUCB:
+    """The tree's nodes by name: (level, t div 2^level)."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.setting, self.known, self.rng = algorithm, setting, setting.known(), rng
+        d = self.known.dimension
+        self.m = 1 + math.ceil(math.log2(setting.horizon))
+        self.sum, self.t, self.nodes = np.zeros((d + 1, d + 1)), 0, {}
+
+    def node(self):
+        d = self.known.dimension
+        if self.algorithm.noise == "gaussian":
+            return symmetric_gaussian(d, self.algorithm.sigma(self.setting), self.rng)
+        return bartlett(d, self.known.row_norm() ** 2, self.algorithm.rows(self.setting), self.rng)
+
+    def choose(self, arms):
+        d, made = self.known.dimension, self.algorithm.regularisers(self.setting)
+        released = self.sum.copy()
+        for level in reversed(range(self.m)):
+            name = level, self.t >> level
+            if name not in self.nodes:
+                self.nodes[name] = self.node()
+            released += self.nodes[name]
+        v = released[:d, :d] + made.shift * np.eye(d)
+        alpha = self.algorithm.alpha if self.algorithm.calibration == "printed" else self.algorithm.alpha / 2
+        beta = proposition_4(self.known, v, alpha, made.rho_min, made.rho_max, made.gamma)
+        return highest(arms, v, released[:d, d], beta)
+
+    def update(self, x, y):
+        row = np.append(x, y)
+        self.sum += np.outer(row, row)
+        self.t += 1
+
+
+class LDPLinUCB:
+    """Zheng et al. 2020."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.setting, self.rng = algorithm, setting, rng
+        d = setting.known().dimension
+        self.v, self.u, self.t = np.zeros((d, d)), np.zeros(d), 1
+
+    def choose(self, arms):
+        d, t, sigma, horizon = len(self.u), self.t, self.algorithm.sigma(), self.setting.horizon
+        upsilon = sigma * math.sqrt(t) * (4 * math.sqrt(d) + 2 * math.log(2 * horizon / self.algorithm.alpha))
+        beta = 2 * sigma * math.sqrt(d * math.log(horizon))
+        beta += (math.sqrt(3 * upsilon) + sigma * math.sqrt(d * t / upsilon)) * d * math.log(horizon)
+        return highest(arms, self.v + 2 * upsilon * np.eye(d), self.u, beta)
+
+    def update(self, x, y):
+        d, sigma = len(x), self.algorithm.sigma()
+        for i in range(d):
+            for j in range(i + 1):
+                self.v[i, j] += x[i] * x[j] + sigma * self.rng.standard_normal()
+                self.v[j, i] = self.v[i, j]
+            self.u[i] += x[i] * y + sigma * self.rng.standard_normal()
+        self.t += 1
+
+
+class PlainDP:
+    """Randomised response on a base's arm."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.base, self.rng, self.k = LEARNERS[algorithm.base.name](algorithm.base, setting, rng), rng, setting.n_arms
+        self.followed = math.exp(algorithm.epsilon) / (math.exp(algorithm.epsilon) + self.k - 1)
+
+    def choose(self, arms):
+        arm = self.base.choose(arms)
+        if self.rng.random() < self.followed:
+            return arm
+        return [a for a in range(self.k) if a != arm][int(self.rng.random() * (self.k - 1))]
+
+    def update(self, x, y):
+        self.base.update(x, y)
+
+
+LEARNERS = {"linucb": LinUCB, "dp_linucb": DPLinUCB, "ldp_linucb": LDPLinUCB, "plain_dp_linucb": PlainDP}
+
+
+# --------------------------------------------------------------------------------------------------- the game
+
+
+def regrets(match, trial):
+    """Pseudo-regrets `[algorithms, checkpoints]` of one trial, each algorithm in a game of its own."""
+    adversary, _, setting, checkpoints, seed = match
+    foe = adversary.identity()
+    out = np.zeros((len(match.algorithms), len(checkpoints)))
+    for k, algorithm in enumerate(match.algorithms):
+        learner = LEARNERS[algorithm.name](
+            algorithm, setting, stream(seed, "noise", algorithm.identity(), foe, trial=trial)
+        )
+        table = games(adversary, setting, stream(seed, "contexts", foe, trial=trial))
+        reward = rewards(adversary, stream(seed, "rewards", foe, trial=trial))
+        total = 0.0
+        for t in range(1, int(checkpoints[-1]) + 1):
+            arms, means = next(table)
+            arm = learner.choose(arms)
+            total += means.max() - means[arm]
+            learner.update(arms[arm], reward(means[arm]))
+            out[k, checkpoints == t] = total
+    return out
