@@ -17,7 +17,11 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 
 # Against whom regret bounds are shown: rounds of memory, and who has it.
-OPPONENTS = {"bandit": ((0, "oblivious"), (1, "switching costs")), "linear": ((0, "oblivious"),)}
+OPPONENTS = {
+    "bandit": ((0, "oblivious"), (1, "switching costs")),
+    "linear": ((0, "oblivious"),),
+    "contextual": ((0, "oblivious"),),
+}
 # What `show` puts where a parameter has no default.
 EXAMPLE: dict[str, Callable[[], Any]] = {
     "base": lambda: registry.find("algorithms", "exp3")(),
@@ -82,6 +86,7 @@ def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[
         raise KeyError(f"unknown name '{name}'" + suggestion(name, known))
     model = registry.find(kind, name)
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
+    out["game"] = model.game
     parameters, setting, shown = _shown(model, horizon, size, space)
     out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, size, setting.space.name if setting.space else None
@@ -125,7 +130,7 @@ def text(facts: dict[str, Any]) -> str:
         lines.append(_filled(f"{parameter['name']}: {parameter['description']}", "  ", "    "))
         given = facts.get("tuned", {}).get(parameter["name"])
         if given is not None:
-            lines.append(f"      = {_plain(given)}")
+            lines.append(_filled(f"= {_plain(given)}", "      ", "        "))
     if facts["parameters"] and "tuned" in facts:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
@@ -153,7 +158,7 @@ def _promises(facts: dict[str, Any]) -> list[str]:
             _filled(promised["source"], "  "),
             _filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  "),
         ]
-    for _, opponent in OPPONENTS["linear" if facts["set"] else "bandit"]:
+    for _, opponent in OPPONENTS[facts["game"]]:
         bound = facts[f"bound, {opponent}"]
         said = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
         lines.append(f"Against {opponent} adversaries: {said}")

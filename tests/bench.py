@@ -19,9 +19,10 @@ from conftest import ROOT, foe, make, match, playing
 from numpy.random import SFC64, Generator
 
 from privbandits_cli import terminal
-from privbandits_cli.games import bandit, linear
+from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.bandit import BLOCK, LANES, play
 from privbandits_cli.games.match import Match
+from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.steps import SOURCES
 
 ROUNDS = 2**17
@@ -125,6 +126,24 @@ def candidates():
         if not make(name).bounded:
             yield f"{name}, heavy tails", game("heavy tails", Tails(), [make(name)], 5)
     yield from linear_candidates()
+    yield from contextual_candidates()
+
+
+def contextual_candidates():
+    """The game `contextual` in five dimensions with 25 arms; of a learner the contexts are taken off."""
+    for name in playing("adversaries", "contextual"):
+        yield name, contextual_game("contexts", foe(name), [], None)
+    for name in playing("algorithms", "contextual"):
+        yield name, contextual_game("contextual", foe("sphere_arms"), [make(name)], "sphere_arms")
+
+
+def contextual_game(group, adversary, algorithms, less):
+    """A match in one trial."""
+    setting = contextual.Setting(2**14, 5 if adversary.name == "basis_arms" else 25, contexts=Contexts(5))
+    ready = adversary.tuned(setting)
+    told = ready.told(setting)
+    played = Match(ready, [algorithm.tuned(told) for algorithm in algorithms], told, np.array([2**14]), 1)
+    return group, lambda: contextual.play(played, [0]), 2**14, less
 
 
 def linear_candidates():
