@@ -427,3 +427,10 @@ def test_the_perturbations_bound_is_least_at_its_own_sigma_on_the_sphere():
     assert make("ftpl").tuned(signed).regret_bound(rounds, signed) == pytest.approx(theorem_8)
     for sigma in (0.8, 1.25):
         assert ftpl.perturbed(sigma * make("ftpl").tuned(told).sigma, rounds, told) > least
+
+
+@pytest.mark.parametrize("name", ["dp_ftrl", "dp_ftpl"])
+def test_a_single_round_leaks_nothing(name):
+    known = Setting(1, 3, space=Simplex(3))
+    (bound,) = make(name).tuned(known).bounds(known, 0.1)
+    assert bound.epsilon == bound.delta == 0 and bound.status == "exact"

@@ -78,7 +78,10 @@ class Aggregating(linear.Algorithm):
         yield from self.base.faults(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Of ⌈log2 T⌉ nodes with a loss that is replaced."""
+        """Of ⌈log2 T⌉ nodes with a loss that is replaced; a single round releases no loss at all."""
+        if setting.horizon <= 1:
+            nothing = "no prefix with a loss is released"
+            return [Guarantee(0.0, 0.0, nothing, "exact", neighbours=laplace.REPLACED, view="all noisy prefixes")]
         levels, scale = tree.height(setting.horizon), self.node_scale(setting) / sensitivity
         losses = loss_set(setting)
         if not self.gaussian():
