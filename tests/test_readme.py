@@ -148,8 +148,9 @@ def test_what_the_readme_says_of_the_price():
 def test_the_benchmark_knows_every_player():
     with (ROOT / "results" / "bench.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["name"]: float(row["ratio"]) for row in csv.DictReader(file)}
-    assert {*registry.names("algorithms"), *registry.names("adversaries")} <= rows.keys()
-    assert all(0 < ratio < 1000 for ratio in rows.values())
+    named = {name.partition(",")[0] for name in rows}  # `gap, sphere`
+    assert {*registry.names("algorithms"), *registry.names("adversaries")} <= named
+    assert all(0 < ratio < 100_000 for ratio in rows.values())
 
 
 def test_the_papers_claims_hold_in_the_committed_figure():
