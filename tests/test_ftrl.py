@@ -248,7 +248,7 @@ def test_the_tree_is_the_brute_force_one_on_the_same_noise(horizon):
 # ------------------------------------------------------------------------------------------ guarantees
 
 
-@pytest.mark.parametrize("horizon", [1, 2, 2**10, 2**18 - 1, 2**18])
+@pytest.mark.parametrize("horizon", [2, 2**10, 2**18 - 1, 2**18])
 @pytest.mark.parametrize("signed", [False, True])
 def test_laplace_nodes_have_the_epsilon_asked_for_and_printed_ones_more(horizon, signed):
     """`printed` divides by |l|_1 log2 T where m nodes move by |l - l'|_1, twice |l|_1 where losses are signed."""
@@ -266,8 +266,12 @@ def test_laplace_nodes_have_the_epsilon_asked_for_and_printed_ones_more(horizon,
 @pytest.mark.parametrize("space", [Simplex(10), Sphere(10), Cube(10)], ids=str)
 def test_gaussian_nodes_have_exactly_the_epsilon_and_delta_asked_for(space):
     told = setting(space, 2**12)
-    algorithm = make("dp_ftrl", epsilon=0.7, nodes="gaussian", delta=1e-6).tuned(told)
+    fresh = make("dp_ftrl", epsilon=0.7, nodes="gaussian", delta=1e-6).tuned(told)
+    (hidden,) = fresh.bounds(told, 1e-6)  # fresh top-up hides some of the nodes: nothing is claimed from below
+    assert hidden.status == "proved"
+    algorithm = make("dp_ftrl", epsilon=0.7, nodes="gaussian", delta=1e-6, spare="once").tuned(told)
     upper, lower = algorithm.bounds(told, 1e-6)
+    assert hidden.epsilon == upper.epsilon
     assert upper.epsilon == pytest.approx(0.7, rel=1e-9) and upper.delta == 1e-6
     assert (upper.status, lower.status, lower.lower, lower.epsilon) == ("exact", "exact", True, upper.epsilon)
     assert algorithm.guarantee(told).delta == 1e-6
@@ -283,7 +287,10 @@ def test_laplace_noise_at_a_delta_lies_between_its_attack_and_its_proof(name, sp
     from dp_accounting.pld import privacy_loss_distribution
 
     told = setting(space, 2**12)
-    bounds = make(name, epsilon=1.0).tuned(told).bounds(told, 1e-6)
+    once = {"spare": "once"} if name == "dp_ftrl" else {}
+    bounds = make(name, epsilon=1.0, **once).tuned(told).bounds(told, 1e-6)
+    if once:
+        assert not any(b.lower and b.delta for b in make(name, epsilon=1.0).tuned(told).bounds(told, 1e-6))
     lower, upper = ([b.epsilon for b in bounds if b.lower == side and b.delta] for side in (True, False))
     assert 0 < lower[0] <= upper[0] and len(lower) == len(upper) == 1
     assert all(b.epsilon == pytest.approx(1.0) for b in bounds if not b.delta)

@@ -16,8 +16,9 @@ Top-up noise makes the noise of every prefix one and the same law, that of `leve
 noise again as a node has. Drawn anew for every prefix it is Algorithm 2's. But one spare node for each level, drawn
 once and used wherever that level has no node, does as well: whatever n, its ones and zeros name `levels` different
 nodes and spares, all independent. Privacy is that of the nodes: spares are independent of the items, so the released
-prefixes are post-processing either way. The proof of the regret (Theorem 3.4) asks for the law of each prefix's noise
-by itself; that noises of different prefixes need not be independent it says. This saves three quarters of the numbers.
+prefixes are post-processing either way; fresh ones hide some of what the nodes show, one a level none of it. The proof
+of the regret (Theorem 3.4) asks for the law of each prefix's noise by itself; that noises of different prefixes need
+not be independent it says. This saves three quarters of the numbers.
 """
 
 import math
