@@ -441,3 +441,17 @@ def test_a_single_round_leaks_nothing(name):
     known = Setting(1, 3, space=Simplex(3))
     (bound,) = make(name).tuned(known).bounds(known, 0.1)
     assert bound.epsilon == bound.delta == 0 and bound.status == "exact"
+
+
+def test_the_bound_of_noisy_losses_is_the_formula():
+    """η N λ² a round more than FTRL's on a sphere, -ln(1 - η²λ²)/η on the simplex."""
+    rounds = np.array([100.0])
+    for space, more in (
+        (Sphere(4), lambda eta, scale: eta * 4 * scale**2),
+        (Simplex(4), lambda eta, scale: -math.log1p(-((eta * scale) ** 2)) / eta),
+    ):
+        known = Setting(10_000, 4, space=space)
+        algorithm = make("noisy_ftrl", epsilon=2.0).tuned(known)
+        base = algorithm.base.regret_bound(rounds, known)
+        wanted = base + rounds * more(algorithm.base.eta, algorithm.scale(known))
+        np.testing.assert_allclose(algorithm.regret_bound(rounds, known), wanted, rtol=1e-12)

@@ -407,3 +407,8 @@ def test_the_noise_of_a_release_has_its_law():
     seen = [bound["released"](state, 0.5, Draws(0.0, z)) - 0.5 for z in noise]
     assert stats.kstest(seen, stats.laplace(scale=2).cdf).pvalue > 1e-4
     assert stats.kstest(seen, stats.laplace(scale=1).cdf).pvalue < 1e-9
+
+
+def test_the_proofs_exploration_is_capped_where_the_game_is_short():
+    assert make("dp_exp2", epsilon=0.1, tuning="proof").tuned(Setting(10, 4)).base.gamma == 0.5
+    assert make("dp_exp2", epsilon=0.1, tuning="printed").tuned(Setting(2, 4)).base.gamma == 1.0
