@@ -34,7 +34,7 @@ check: lint types test  ## everything that CI runs
 fig1: $(READY)  ## Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
 
-figures: $(READY)  ## every figure at full scale: about half an hour on two cores
+figures: $(READY)  ## every figure at full scale: the better part of an hour on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
 
 audit: $(READY)  ## the auditor against deliberately broken algorithms
