@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FIGURES := fig1 fig1_equal_privacy frontier heavy_central heavy_local heavy_very heavy_scaling bounded_private bounded_without_nu \
-  price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_linear_bandit price_linear_scaling
+  price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_noisy price_linear_bandit price_linear_scaling
 
 .DEFAULT_GOAL := help
 .PHONY: help install test check lint types fig1 figures audit smoke bench bench-keep schema clean
