@@ -84,15 +84,17 @@ def test_an_incomplete_figure_is_marked(tmp_path, small):
 
 
 def test_looks_are_fixed_per_algorithm_and_distinct(tmp_path, small):
-    one = plot._looks(table.read(ran(tmp_path, small)))
-    other = plot._looks(
-        table.read(ran(tmp_path, small, "algorithms=[exp3_tau, {name: dp_exp3_lap, epsilon: [1, 2, 3]}, exp3]"))
+    one = plot.drawn_looks(table.read(ran(tmp_path, small)).named())
+    other = plot.drawn_looks(
+        table.read(ran(tmp_path, small, "algorithms=[exp3_tau, {name: dp_exp3_lap, epsilon: [1, 2, 3]}, exp3]")).named()
     )
     for label in ("EXP3", "DP-EXP3-Lap (ε = 1)"):
         assert one[label] == other[label]
     assert len({(look["color"], look["marker"]) for look in other.values()}) == len(other)
-    many = plot._looks(
-        table.read(ran(tmp_path, small, "algorithms=[{name: exp3, gamma: [0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1]}]"))
+    many = plot.drawn_looks(
+        table.read(
+            ran(tmp_path, small, "algorithms=[{name: exp3, gamma: [0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1]}]")
+        ).named()
     )
     assert len({(look["color"], look["marker"]) for look in many.values()}) == 10
 

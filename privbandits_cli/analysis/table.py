@@ -60,6 +60,10 @@ class Table:
     wanted: int  # trials of a complete curve
     price: Price | None = None  # where regrets are compared with that of a floor
 
+    def named(self) -> list[tuple[str, str]]:
+        """(algorithm, label) of each line."""
+        return [(line.algorithm, line.label) for lines in self.panels.values() for line in lines]
+
     @property
     def floor(self) -> str:
         """The name of the floor in a figure."""
