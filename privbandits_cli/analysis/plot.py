@@ -57,7 +57,7 @@ def figure(table: Table, log: bool = False) -> Figure:
         for spare in axes[n:]:
             spare.axis("off")
         _legend(out, axes[n] if in_cell else None, axes[0], table, styles)
-        _watermark(out, table)
+        watermark(out, min(line.trials for lines in table.panels.values() for line in lines), table.wanted)
         out.draw_without_rendering()  # lays out once, for all formats
         out.set_layout_engine("none")
         return out
@@ -186,14 +186,13 @@ def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, styles: di
         )
 
 
-def _watermark(out: Figure, table: Table) -> None:
+def watermark(out: Figure, done: int, wanted: int) -> None:
     """An incomplete figure says so across its face."""
-    done = min(line.trials for lines in table.panels.values() for line in lines)
-    if done < table.wanted:
+    if done < wanted:
         out.text(
             0.5,
             0.5,
-            f"PARTIAL {done}/{table.wanted}",
+            f"PARTIAL {done}/{wanted}",
             ha="center",
             va="center",
             rotation=30,

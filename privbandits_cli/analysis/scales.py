@@ -40,10 +40,7 @@ class Scale:
         if self.kind == "linear":
             return _round_steps(self.low, self.high)
         if self.kind == "asinh":
-            first, last = math.ceil(math.log10(self.width)), math.floor(math.log10(max(-self.low, self.high)))
-            step = max(1, math.ceil((last - first) / (2 if self.low < -self.width else 4)))
-            powers = [10.0**i for i in range(last, first - 1, -step)]
-            return [x for x in (*(-power for power in powers), 0.0, *reversed(powers)) if self.low <= x <= self.high]
+            return self._apart()
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         step = max(1, math.ceil((last - first) / 6))
         powers = [10.0**i for i in range(first, last + 1) if i % step == 0]
@@ -52,6 +49,16 @@ class Scale:
             return found
         between = [m * 10.0**i for i in range(first, last + 1) for m in (1, 2, 5)]
         return [x for x in between if self.low <= x <= self.high] or _round_steps(self.low, self.high)
+
+    def _apart(self, least: float = 0.11) -> list[float]:
+        """0, powers of ten from the largest down, then their multiples, where they stand apart."""
+        most = max(-self.low, self.high)
+        powers = [10.0**i for i in range(math.floor(math.log10(most)), math.floor(math.log10(self.width)) - 1, -1)]
+        kept: list[float] = []
+        for x in (0.0, *(sign * m * power for m in (1, 2, 5) for power in powers for sign in (1, -1))):
+            if self.low <= x <= self.high and all(abs(self(x) - self(other)) >= least for other in kept):
+                kept.append(x)
+        return sorted(kept)
 
 
 def _round_steps(low: float, high: float, most: int = 5) -> list[float]:
