@@ -27,7 +27,6 @@ FORMATS = ("pdf", "png", "svg")
 COLUMN = 3.5  # inches: one column of a two-column paper
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
-X_LABELS = {"blur": "η × deviation of the noise"}
 WIDE = 32  # letters of a label, of which two do not stand beside each other
 
 
@@ -51,21 +50,16 @@ def figure(table: Table, log: bool = False) -> Figure:
             plain = title.replace("$", r"\$")
             axes[i].set_title(f"({chr(97 + i)}) {plain}" if 1 < n <= 26 else plain)
             if i % n_columns == 0:
-                axes[i].set_ylabel(_y_label(table))
+                axes[i].set_ylabel(table.labels()[1])
             if i + n_columns >= n:
-                axes[i].set_xlabel(X_LABELS.get(table.x_label, table.x_label))
+                axes[i].set_xlabel(table.labels()[0])
         for spare in axes[n:]:
             spare.axis("off")
         _legend(out, axes[n] if in_cell else None, axes[0], table, styles)
-        watermark(out, min(line.trials for lines in table.panels.values() for line in lines), table.wanted)
+        watermark(out, table.fewest, table.wanted)
         out.draw_without_rendering()  # lays out once, for all formats
         out.set_layout_engine("none")
         return out
-
-
-def _y_label(table: Table) -> str:
-    regret = "regret" if table.x_label == "round" else "final regret"
-    return f"{regret} / {table.floor}'s" if table.ratio else regret
 
 
 def drawn_looks(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
@@ -158,14 +152,7 @@ def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
 
 def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, styles: dict[str, dict[str, Any]]) -> None:
     """One legend for all panels, with what the lines and bars are."""
-    every = [line for lines in table.panels.values() for line in lines]
-    notes = [f"{table.centre} of {min(line.trials for line in every)} trials", f"bars: {table.bars}"]
-    if any(line.bound is not None for line in every):
-        notes.append("dotted: the theorem's bound")
-    if any(line.free is not None for line in every):
-        notes.append(f"dotted down: from there on within {table.free:.0%} of {table.floor}")
-    if any(line.rates for line in every):
-        notes.append("thin: of every learner as private; orders are drawn with constant 1")
+    notes = table.notes()
     handles = [Line2D([], [], **look) for look in styles.values()]
     labels = [label.replace("$", r"\$") for label in styles]  # a label is text, no formula
     if cell is not None:

@@ -31,6 +31,7 @@ BARS = {
     "quantiles": "5 % and 95 % quantiles",
     "bootstrap": "95 % bootstrap interval of the mean",
 }
+X_LABELS = {"blur": "η × deviation of the noise"}
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
 
 
@@ -59,6 +60,28 @@ class Table:
     log: bool
     wanted: int  # trials of a complete curve
     price: Price | None = None  # where regrets are compared with that of a floor
+
+    @property
+    def fewest(self) -> int:
+        """Trials of the line that has least."""
+        return min(line.trials for lines in self.panels.values() for line in lines)
+
+    def labels(self) -> tuple[str, str]:
+        """What stands at the axes."""
+        regret = "regret" if self.x_label == "round" else "final regret"
+        return X_LABELS.get(self.x_label, self.x_label), f"{regret} / {self.floor}'s" if self.ratio else regret
+
+    def notes(self) -> list[str]:
+        """What the lines and bars of the figure are."""
+        every = [line for lines in self.panels.values() for line in lines]
+        notes = [f"{self.centre} of {self.fewest} trials", f"bars: {self.bars}"]
+        if any(line.bound is not None for line in every):
+            notes.append("dotted: the theorem's bound")
+        if any(line.free is not None for line in every):
+            notes.append(f"dotted down: from there on within {self.free:.0%} of {self.floor}")
+        if any(line.rates for line in every):
+            notes.append("thin: of every learner as private; orders are drawn with constant 1")
+        return notes
 
     def named(self) -> list[tuple[str, str]]:
         """(algorithm, label) of each line."""
