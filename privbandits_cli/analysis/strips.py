@@ -21,6 +21,10 @@ OUTERMOST = 100
 SYMBOLS = {"epsilon": "ε", "horizon": "T"}
 
 
+class Unpaired(ValueError):
+    """Nothing can be paired."""
+
+
 @dataclass(frozen=True)
 class Sample:
     """The final regrets of a curve, `[trials]`, with the trial of each."""
@@ -131,7 +135,7 @@ def paired(curves: Curves, found: dict[Key, Sample], pair: tuple[str, str] | Non
     """Differences of final regrets between curves in the same trials of the same games.
 
     pair: the two, each the name of an algorithm or the label of a curve; else every curve against the first
-    algorithm of its game. Raises ValueError where no two meet.
+    algorithm of its game. Raises Unpaired where no two meet.
     """
     panels: dict[str, list[Strip]] = {}
     games: dict[tuple[str, ...], list[Row]] = {}
@@ -148,7 +152,7 @@ def paired(curves: Curves, found: dict[Key, Sample], pair: tuple[str, str] | Non
                     strip = _strip(curves, row, one.regret[left] - other.regret[right], name, interval=True)
                     panels.setdefault(title, []).append(strip)
     if not panels:
-        raise ValueError(_no_pair(curves, pair))
+        raise Unpaired(_no_pair(curves, pair))
     note = "below 0: less regret; diamond: mean, with its 95 % bootstrap interval; points: trials"
     return _figure(curves, panels, "difference of final regrets, trial by trial", note, paired=True)
 

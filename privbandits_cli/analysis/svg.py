@@ -121,7 +121,7 @@ def lines_panel(
             inner.append(f'<path class="free" d="M{at} {HEIGHT - BOTTOM}V{TOP + 20}"/>')
             inner.append(f'<text class="free" x="{at}" y="{TOP + 16}">{line.free:.2g}</text>')
         parts.append(_curve(line, numbers[line.label], look, frame, "".join(inner)))
-    return _svg(title, "lines", HEIGHT, [*parts, '<path class="guide" d=""/>'], partial)
+    return _svg(title, "lines", HEIGHT, [*parts, '<path class="guide" d=""/>'], partial, labels[0])
 
 
 def _line(frame: _Frame, line: Line, y: Scale) -> str:
@@ -236,11 +236,12 @@ def _told(strip: Strip) -> dict[str, object]:
     }
 
 
-def _svg(title: str, kind: str, height: float, parts: Sequence[str], partial: str) -> str:
+def _svg(title: str, kind: str, height: float, parts: Sequence[str], partial: str, x_label: str = "") -> str:
     where = f"translate({WIDTH / 2:g} {height / 2:g}) rotate(-25)"
     mark = f'<text class="partial" transform="{where}">{escape(partial)}</text>' if partial else ""
     return (
-        f'<svg class="panel {kind}" viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(title)}">'
+        f'<svg class="panel {kind}" viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(title)}"'
+        f' data-x="{escape(x_label)}">'
         f"{''.join(parts)}{mark}</svg>"
     )
 
