@@ -68,10 +68,13 @@ def _manifest(path: Path) -> dict[str, Any]:
     return found
 
 
-def write(folder: Path, found: Findings) -> list[Path]:
-    """report.html, report.md, table.tex, figure.tex and the points that it draws, a file a panel."""
+def write(folder: Path, found: Findings, listed: bool = False) -> list[Path]:
+    """report.html, report.md, table.tex, figure.tex and the points that it draws, a file a panel.
+
+    listed: whether an index is written one folder up, to which the page links.
+    """
     files = {
-        "report.html": page(found),
+        "report.html": page(found, listed or (folder.resolve().parent / "index.html").exists()),
         "report.md": markdown(found),
         "table.tex": table_tex(found),
         **pgfplots(found),

@@ -53,7 +53,7 @@ def _final_table(table: Finals) -> str:
 def _cell(cell: Cell | None) -> str:
     if cell is None:
         return '<td class="number">–</td>'
-    bars = f"<small>−{amount(cell.below)} +{amount(cell.above)}</small>" if cell.below or cell.above else ""
+    bars = f"<small>−{amount(cell.below)} +{amount(cell.above)}</small>" if cell.spread else ""
     return f'<td class="number" data-value="{cell.regret!r}">{amount(cell.regret)}{bars}</td>'
 
 

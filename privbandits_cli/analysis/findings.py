@@ -46,6 +46,11 @@ class Cell:
     below: float
     above: float
 
+    @property
+    def spread(self) -> bool:
+        """Whether the error bar is longer than rounding errors are."""
+        return max(self.below, self.above) > 1e-9 * max(1.0, abs(self.regret))
+
 
 @dataclass(frozen=True)
 class Finals:

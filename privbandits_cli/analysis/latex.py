@@ -74,7 +74,7 @@ def _tex_cell(cell: Cell | None) -> str:
     if cell is None:
         return "--"
     regret, below, above = (amount(x).replace(",", "{,}") for x in (cell.regret, cell.below, cell.above))
-    return f"${regret}^{{+{above}}}_{{-{below}}}$" if cell.below or cell.above else f"${regret}$"
+    return f"${regret}^{{+{above}}}_{{-{below}}}$" if cell.spread else f"${regret}$"
 
 
 def pgfplots(found: Findings) -> dict[str, str]:

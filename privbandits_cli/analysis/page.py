@@ -28,14 +28,14 @@ class _Legend:
         plain = dict.fromkeys(_plain(label) for label in self.looks)
         self.numbers = {label: list(plain).index(_plain(label)) for label in self.looks}
 
-    def html(self, labels: Sequence[str]) -> str:
+    def buttons(self, labels: Sequence[str]) -> str:
         """Buttons that switch curves on and off."""
-        buttons = (
+        parts = (
             f'<button type="button" aria-pressed="true" data-curve="{self.numbers[label]}">'
             f"{swatch(self.looks[label])}<span>{escape(label)}</span></button>"
             for label in labels
         )
-        return f'<div class="legend" role="group" aria-label="Curves">{"".join(buttons)}</div>'
+        return f'<div class="legend" role="group" aria-label="Curves">{"".join(parts)}</div>'
 
 
 def _plain(label: str) -> str:
@@ -43,8 +43,8 @@ def _plain(label: str) -> str:
     return label.partition(": slope ")[0]
 
 
-def page(found: Findings) -> str:
-    """The report of an experiment."""
+def page(found: Findings, listed: bool = False) -> str:
+    """The report of an experiment; listed: an index of all lies one folder up."""
     legend = _Legend(found)
     sections = {
         "Figure": _figure(found, legend),
@@ -59,7 +59,7 @@ def page(found: Findings) -> str:
     told = {title: body for title, body in sections.items() if body}
     links = "".join(f'<a href="#{_anchor(title)}">{title}</a>' for title in told)
     body = "".join(f'<section><h2 id="{_anchor(title)}">{title}</h2>{text}</section>' for title, text in told.items())
-    return _html(found.title, f"{_head(found)}<nav>{links}</nav>{body}")
+    return _html(found.title, f"{_head(found, listed)}<nav>{links}</nav>{body}")
 
 
 def _anchor(title: str) -> str:
@@ -72,7 +72,7 @@ def _html(title: str, body: str) -> str:
     return template.substitute(title=escape(title), style=style, script=script, body=body)
 
 
-def _head(found: Findings) -> str:
+def _head(found: Findings, listed: bool) -> str:
     config = found.config
     facts = {
         "game": config.get("game"),
@@ -81,9 +81,10 @@ def _head(found: Findings) -> str:
         "set": config.get("set") if config.get("game") == "linear" else None,
         "dimension": config.get("dimension") if config.get("game") != "bandit" else None,
         "trials": found.table.wanted,
-        "seed": config.get("seed"),
+        "seed": str(config["seed"]) if "seed" in config else None,
     }
     source = f"<p>{escape(str(config['source']))}</p>" if config.get("source") else ""
+    up = '<a href="../index.html">all experiments</a> / ' if listed else ""
     alarm = (
         f'<p class="alarm"><b>{escape(found.partial)}</b>: this experiment is not complete. '
         "Run it again to play what is missing; do not cite these numbers.</p>"
@@ -91,7 +92,7 @@ def _head(found: Findings) -> str:
         else ""
     )
     return (
-        f'<p class="crumb"><a href="../index.html">all experiments</a> / {escape(found.name)}</p>'
+        f'<p class="crumb">{up}{escape(found.name)}</p>'
         f"<h1>{escape(found.title)}</h1>{source}{alarm}{blocks.facts_row(facts)}"
     )
 
@@ -102,7 +103,8 @@ def _panels(panels: dict[str, str]) -> str:
         f"<figure><h3>{f'({chr(97 + i)}) ' if 1 < len(panels) <= 26 else ''}{escape(title)}</h3>{svg}</figure>"
         for i, (title, svg) in enumerate(panels.items())
     )
-    return f'<div class="panels{" one" if len(panels) == 1 else ""}">{"".join(figures)}</div>'
+    columns = {1: " one", 2: " two", 4: " two"}.get(len(panels), "")
+    return f'<div class="panels{columns}">{"".join(figures)}</div>'
 
 
 def _figure(found: Findings, legend: _Legend) -> str:
@@ -123,7 +125,7 @@ def _figure(found: Findings, legend: _Legend) -> str:
     listed = (
         f"<details><summary>Slopes</summary><ul>{''.join(f'<li>{escape(text)}</li>' for text in slopes)}</ul></details>"
     )
-    return legend.html(labels) + _panels(drawn) + blocks.note_line(table.notes()) + (listed if slopes else "")
+    return legend.buttons(labels) + _panels(drawn) + blocks.note_line(table.notes()) + (listed if slopes else "")
 
 
 def _strips(strips: Strips | None, legend: _Legend, found: Findings) -> str:
@@ -131,7 +133,7 @@ def _strips(strips: Strips | None, legend: _Legend, found: Findings) -> str:
         return ""
     drawn = {title: strips_panel(title, strips, legend.looks, legend.numbers, found.partial) for title in strips.panels}
     lines = dict.fromkeys(strip.line for members in strips.panels.values() for strip in members)
-    return legend.html(list(lines)) + _panels(drawn) + blocks.note_line([f"{strips.fewest} trials", strips.note])
+    return legend.buttons(list(lines)) + _panels(drawn) + blocks.note_line([f"{strips.fewest} trials", strips.note])
 
 
 def index(reports: Sequence[Findings]) -> str:

@@ -35,8 +35,8 @@ MARKERS = {
 
 
 def ink(look: Look) -> str:
-    """The colour of a look: of the page's palette, faded into its paper."""
-    return f"color-mix(in srgb, var(--c{look.colour}) {100 - round(100 * look.pale)}%, var(--paper))"
+    """The colour of a look: of the page's palette, faded into white."""
+    return f"color-mix(in srgb, var(--c{look.colour}) {100 - round(100 * look.pale)}%, var(--fade))"
 
 
 def swatch(look: Look) -> str:
@@ -59,16 +59,20 @@ class _Frame:
         self._x, self._y = x, y
 
     def x(self, values: Floats | float) -> Floats:
+        """From the left."""
         return np.round(LEFT + (WIDTH - LEFT - RIGHT) * self._x(values), 1)
 
     def y(self, values: Floats | float) -> Floats:
+        """From the top."""
         return np.round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * self._y(values), 1)
 
     def path(self, x: Floats, y: Floats) -> str:
+        """A line through points."""
         places = (f"{a:g} {b:g}" for a, b in zip(self.x(x), self.y(y), strict=True))
         return "M" + "L".join(places)
 
     def grid(self, x_label: str, y_label: str) -> Iterator[str]:
+        """Axes, ticks and what stands at them."""
         low = HEIGHT - BOTTOM
         for tick in self._y.ticks():
             at = f"{self.y(tick):g}"
