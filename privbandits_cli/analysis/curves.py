@@ -32,11 +32,12 @@ class Curves:
         return {self.plot.against, self.plot.worst} - {""}
 
     def panels(self) -> dict[str, list[Curve]]:
-        """The curves drawn, by the title of their panel."""
+        """The curves drawn, by the title of their panel; none of which no curve has the parameter drawn against."""
         found: dict[str, list[Curve]] = {}
         for curve in self.drawn:
             found.setdefault(sweeps.panel(curve[0], self.folded), []).append(curve)
-        return found
+        against = self.plot.against
+        return {title: curves for title, curves in found.items() if not against or any(c[0][against] for c in curves)}
 
     def label(self, row: Row) -> str:
         """The name in the legend of the line that a row belongs to."""
@@ -59,8 +60,8 @@ def read(folder: Path, against: str = "") -> Curves:
     for name in {plot.against, plot.worst} - {"", *swept}:
         sweeps.spell_out(rows, name)
         swept.append(name)
-    if plot.against:
-        _check_numbers(rows, plot.against)
+    if against and len({float(row[against]) for row in _numbered(rows, against)}) < 2:
+        raise ValueError(f"nothing to draw against: '{against}' takes one value alone")
     every = list(_curves(rows))
     drawn = sweeps.worst(every, plot.worst, swept) if plot.worst else every
     return Curves(every, drawn, swept, plot, config)
@@ -74,12 +75,15 @@ def _aimed(plot: Plot, against: str) -> Plot:
     return plot.model_copy(update={"against": against, "worst": kept, "slopes": False, "price": None})
 
 
-def _check_numbers(rows: Sequence[Row], name: str) -> None:
-    for row in rows:
+def _numbered(rows: Sequence[Row], name: str) -> list[Row]:
+    """The rows that have this parameter; ValueError where it is no number."""
+    found = [row for row in rows if row[name]]
+    for row in found:
         try:
-            float(row[name] or 0)
+            float(row[name])
         except ValueError as error:
-            raise ValueError(f"'{name}' is {row[name]!r} in a curve: only numbers stand on an axis") from error
+            raise ValueError(f"'{name}' is '{row[name]}' in a curve: only numbers stand on an axis") from error
+    return found
 
 
 def _config(path: Path) -> dict[str, Any]:

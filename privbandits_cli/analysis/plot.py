@@ -145,6 +145,9 @@ def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
         side.set_major_locator(LogLocator(subs=(1.0,)) if scale == "log" else MaxNLocator(4))
         side.set_major_formatter(FuncFormatter(lambda x, position: thousands(x)))
         side.set_minor_formatter(NullFormatter())
+    low, high = axis.get_xlim()
+    if axis.get_xscale() == "log" and math.floor(math.log10(high)) <= math.ceil(math.log10(low)):  # one power of ten
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     low, high = axis.get_ylim()
     if axis.get_yscale() == "log" and high < 30 * low:  # less than two powers of ten: ticks between them, too
         axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

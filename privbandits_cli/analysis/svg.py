@@ -170,7 +170,8 @@ def strips_panel(
     members, scale = strips.panels[title], strips.scale(title)
     titles, rows = places(members)
     low = TOP + ROW * (rows[-1] + 1) + 3
-    left = 8 if not any(strip.at for strip in members) else 58
+    widest = max(len(strip.at) for strip in members)
+    left = round(14 + 5.2 * widest) if widest else 8
     parts = list(_below(scale, left, WIDTH - RIGHT, TOP, low))
     parts.append(f'<path class="axis" d="M{left} {low}H{WIDTH - RIGHT}"/>')
     if strips.paired:
@@ -259,4 +260,4 @@ def thumbnail(lines: Sequence[Line], looks: Mapping[str, Look], log: bool) -> st
         for line in lines
     )
     box = f"{LEFT} 0 {WIDTH - LEFT} {HEIGHT - BOTTOM + 6}"
-    return f'<svg class="thumbnail" viewBox="{box}" aria-hidden="true">{paths}</svg>'
+    return f'<svg class="thumbnail" viewBox="{box}" preserveAspectRatio="none" aria-hidden="true">{paths}</svg>'
