@@ -49,10 +49,11 @@ def table_tex(found: Findings) -> str:
         rf"% {_comment(found.title)}. {_comment('; '.join(notes))}.",
         r"% Needs \usepackage{booktabs}.",
         *([f"% {found.partial}: not complete."] if found.partial else []),
+        r"\begingroup\renewcommand{\arraystretch}{1.3}% room for the errors",
     ]
     for i, table in enumerate(finals(found.table)):
-        parts += ([r"\par\medskip"] if i else []) + list(_tabular(table))
-    return "\n".join([*parts, ""])
+        parts += ([r"\par\medskip\noindent"] if i else []) + list(_tabular(table))
+    return "\n".join([*parts, r"\endgroup", ""])
 
 
 def _comment(text: str) -> str:
@@ -151,7 +152,7 @@ def _axis(i: int, title: str, table: Table, labels: Sequence[str]) -> Iterator[s
         yield rf"\addplot[{style}, mark repeat={every}, forget plot] table[x=x, y=regret{k}] {file}"
         yield (
             rf"\addplot[{style}, draw=none, mark=none, forget plot, each nth point={every}, error bars/.cd, y dir=both,"
-            rf" y explicit, error bar style={{solid, thin, {style}}}]"
+            rf" y explicit, error bar style={{{style}, solid, thin}}]"
         )
         yield rf"  table[x=x, y=regret{k}, y error minus=below{k}, y error plus=above{k}] {file}"
         if line.bound is not None:

@@ -61,7 +61,7 @@ class Scale:
         return sorted(kept)
 
 
-def _round_steps(low: float, high: float, most: int = 5) -> list[float]:
+def _round_steps(low: float, high: float, most: int = 6) -> list[float]:
     """Multiples of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))

@@ -244,9 +244,9 @@ def _told(strip: Strip) -> dict[str, object]:
 def _svg(title: str, kind: str, height: float, parts: Sequence[str], partial: str, x_label: str = "") -> str:
     where = f"translate({WIDTH / 2:g} {height / 2:g}) rotate(-25)"
     mark = f'<text class="partial" transform="{where}">{escape(partial)}</text>' if partial else ""
+    along = f' data-x="{escape(x_label)}"' if x_label else ""
     return (
-        f'<svg class="panel {kind}" viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(title)}"'
-        f' data-x="{escape(x_label)}">'
+        f'<svg class="panel {kind}" viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(title)}"{along}>'
         f"{''.join(parts)}{mark}</svg>"
     )
 
