@@ -152,10 +152,9 @@ def test_ticks_are_round_and_few(scale, wanted):
     assert scale.ticks() == pytest.approx(wanted)
 
 
-def test_figures_draw_the_strips(tmp_path, small):
-    folder = ran(tmp_path, small)
-    found = curves.read(folder)
-    samples = strips.samples(folder, found)
+def test_figures_draw_the_strips(finished):
+    found = curves.read(finished)
+    samples = strips.samples(finished, found)
     for figure in (strips.distribution(found, samples), strips.paired(found, samples)):
         drawn = strip_plot.figure(figure)
         for axis, members in zip(drawn.axes, figure.panels.values(), strict=False):
@@ -168,12 +167,11 @@ def test_figures_draw_the_strips(tmp_path, small):
             assert diamonds == ([strip.mean for strip in members] if figure.paired else [])
 
 
-def test_an_incomplete_distribution_is_marked(tmp_path, small):
-    folder = ran(tmp_path, small)
-    config = (folder / "config.yaml").read_text()
-    (folder / "config.yaml").write_text(config.replace("trials: 16", "trials: 17"))
-    found = curves.read(folder)
-    drawn = strip_plot.figure(strips.distribution(found, strips.samples(folder, found)))
+def test_an_incomplete_distribution_is_marked(finished):
+    config = (finished / "config.yaml").read_text()
+    (finished / "config.yaml").write_text(config.replace("trials: 16", "trials: 17"))
+    found = curves.read(finished)
+    drawn = strip_plot.figure(strips.distribution(found, strips.samples(finished, found)))
     assert any(text.get_text() == "PARTIAL 16/17" for text in drawn.texts)
 
 
@@ -201,31 +199,28 @@ def test_against_a_parameter_that_the_config_does_not_name(tmp_path, small):
         (["--format", "gif"], "unknown format 'gif'"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(small, tmp_path, words, complaint):
-    folder = ran(tmp_path, small)
-    before = sorted(path.name for path in folder.iterdir())
-    result = call("plot", folder, *words)
+def test_what_cannot_be_drawn_is_said(finished, words, complaint):
+    before = sorted(path.name for path in finished.iterdir())
+    result = call("plot", finished, *words)
     assert result.exit_code == 2 and complaint in result.stderr and result.stdout == ""
-    assert sorted(path.name for path in folder.iterdir()) == before
+    assert sorted(path.name for path in finished.iterdir()) == before
 
 
-def test_the_files_are_named_after_what_they_show(small, tmp_path):
-    folder = ran(tmp_path, small)
+def test_the_files_are_named_after_what_they_show(finished):
     names = {
         "out-distribution.png": ["--kind", "distribution"],
         "out-paired.png": ["--kind", "paired"],
         "out-paired-exp3_tau-exp3.png": ["--kind", "paired", "--pair", "exp3_tau,exp3"],
     }
     for name, words in names.items():
-        assert call("plot", folder, "--format", "png", *words).exit_code == 0
-        assert (folder / name).stat().st_size > 5000
+        assert call("plot", finished, "--format", "png", *words).exit_code == 0
+        assert (finished / name).stat().st_size > 5000
     assert figures.kind("against=base.gamma", log=True).suffix == "-against-base.gamma-log"
     assert figures.kind("paired", pair="A (ε = 2), b/c").suffix == "-paired-A_2_-b_c"
 
 
-def test_final_regrets_of_another_run_are_refused(tmp_path, small):
-    folder = ran(tmp_path, small)
-    text = (folder / "final.csv").read_text()
-    (folder / "final.csv").write_text(text.replace(",EXP3,", ",EXP4,"))
+def test_final_regrets_of_another_run_are_refused(finished):
+    text = (finished / "final.csv").read_text()
+    (finished / "final.csv").write_text(text.replace(",EXP3,", ",EXP4,"))
     with pytest.raises(ValueError, match="of different runs"):
-        strips.samples(folder, curves.read(folder))
+        strips.samples(finished, curves.read(finished))

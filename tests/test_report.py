@@ -6,9 +6,11 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import SMALL
 from test_cli import call
 from test_plot import ran, rows
 
@@ -57,17 +59,23 @@ class Read(HTMLParser):
         return [attributes for _, attributes in self.tags if name in attributes]
 
 
-@pytest.fixture
-def nasty(tmp_path, small):
-    """The results of a small run with a label, a title and a source that try to break out."""
+@pytest.fixture(scope="module")
+def _nasty(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nasty")
+    (folder / "small.yaml").write_text(SMALL)
     label = json.dumps(NASTY)
     words = (f"algorithms[0]={{name: exp3, label: {label}}}", f"title={label}", f"source={label}")
-    return ran(tmp_path, small, *words)
+    return ran(folder, folder / "small.yaml", *words)
 
 
-def test_the_pages_numbers_are_the_csvs(tmp_path, small):
-    folder = ran(tmp_path, small)
-    read = Read(page(report.gather(folder)))
+@pytest.fixture
+def nasty(_nasty, tmp_path):
+    """The results of a small run with a label, a title and a source that try to break out."""
+    return Path(shutil.copytree(_nasty, tmp_path / "nasty"))
+
+
+def test_the_pages_numbers_are_the_csvs(finished):
+    read = Read(page(report.gather(finished)))
     curves = read.having("data-points")
     assert len(curves) == 6
     panels = {"Stochastic": "stochastic", "Switching costs": "switching_costs"}
@@ -75,7 +83,7 @@ def test_the_pages_numbers_are_the_csvs(tmp_path, small):
     for attributes, adversary in zip(curves, np.repeat(names, 3), strict=True):
         points = json.loads(attributes["data-points"])
         wanted = [
-            row for row in rows(folder) if (row["adversary"], row["label"]) == (adversary, attributes["data-label"])
+            row for row in rows(finished) if (row["adversary"], row["label"]) == (adversary, attributes["data-label"])
         ]
         for (_, _, x, regret, below, above), row in zip(points, wanted, strict=True):
             assert [x, regret, below, above] == [
@@ -84,14 +92,15 @@ def test_the_pages_numbers_are_the_csvs(tmp_path, small):
         places = [point[0] for point in points]
         assert places == sorted(places) and places[0] >= 0 and places[-1] <= 360
     finals = [float(attributes["data-value"]) for attributes in read.having("data-value")]
-    last = [float(row["regret"]) for row in rows(folder) if row["round"] == "1000"]
+    last = [float(row["regret"]) for row in rows(finished) if row["round"] == "1000"]
     assert sorted(finals) == sorted(last)
 
 
-def test_the_pages_strips_are_final_csv(tmp_path, small):
-    folder = ran(tmp_path, small)
-    told = [json.loads(attributes["data-told"]) for attributes in Read(page(report.gather(folder))).having("data-told")]
-    with (folder / "final.csv").open() as file:
+def test_the_pages_strips_are_final_csv(finished):
+    told = [
+        json.loads(attributes["data-told"]) for attributes in Read(page(report.gather(finished))).having("data-told")
+    ]
+    with (finished / "final.csv").open() as file:
         final = list(csv.DictReader(file))
     values = {}
     for row in final:
@@ -134,23 +143,21 @@ def test_what_users_write_is_text(nasty):
     assert NASTY in listed.text and not listed.having("onclick")
 
 
-def test_claims_are_shown_where_there_are_any(tmp_path, small):
-    folder = ran(tmp_path, small)
-    assert "Claims" not in Read(page(report.gather(folder))).text
-    found = report.gather(folder, [CLAIM, CLAIM | {"verdict": "FAILS"}])
+def test_claims_are_shown_where_there_are_any(finished):
+    assert "Claims" not in Read(page(report.gather(finished))).text
+    found = report.gather(finished, [CLAIM, CLAIM | {"verdict": "FAILS"}])
     read = Read(page(found))
     assert "Claims" in read.text and "FAILS" in read.text and "12.5 ± 3" in read.text
     assert "claims: 1 not decided, 1 fails" in " ".join(Read(index([found])).text)
 
 
-def test_privacy_is_what_the_command_says(tmp_path, small):
-    folder = ran(tmp_path, small)
-    text = " ".join(" ".join(Read(page(report.gather(folder))).text).split())
-    blocks = json.loads(call("privacy", folder / "config.yaml", "--json").stdout)
+def test_privacy_is_what_the_command_says(finished):
+    text = " ".join(" ".join(Read(page(report.gather(finished))).text).split())
+    blocks = json.loads(call("privacy", finished / "config.yaml", "--json").stdout)
     for block in blocks:
         assert all(bound["source"] in text for bound in block["bounds"])
         assert all(" ".join(note.split()) in text for note in block["notes"])
-    printed = call("privacy", folder / "config.yaml").stdout.splitlines()[1]
+    printed = call("privacy", finished / "config.yaml").stdout.splitlines()[1]
     epsilon = printed.split()[-3]
     assert epsilon in text
 
@@ -169,45 +176,41 @@ def test_an_incomplete_report_says_so_everywhere(tmp_path, small):
     assert report.gather(whole).partial == "" and "PARTIAL" not in page(report.gather(whole))
 
 
-def test_a_curve_that_is_missing_is_partial(tmp_path, small):
-    folder = ran(tmp_path, small)
-    made = json.loads((folder / "manifest.json").read_text())
+def test_a_curve_that_is_missing_is_partial(finished):
+    made = json.loads((finished / "manifest.json").read_text())
     made["complete"], made["trials"]["done"] = False, 80
-    (folder / "manifest.json").write_text(json.dumps(made))
-    assert report.gather(folder).partial == "PARTIAL 80/96"
+    (finished / "manifest.json").write_text(json.dumps(made))
+    assert report.gather(finished).partial == "PARTIAL 80/96"
 
 
-def test_the_csv_alone_makes_a_report(tmp_path, small):
-    folder = ran(tmp_path, small)
+def test_the_csv_alone_makes_a_report(finished):
     for name in ("config.yaml", "manifest.json", "final.csv"):
-        (folder / name).unlink()
-    text = " ".join(Read(page(report.gather(folder))).text)
+        (finished / name).unlink()
+    text = " ".join(Read(page(report.gather(finished))).text)
     assert "no config.yaml lies beside the results" in text and "Distribution" not in text
 
 
-def test_the_command_writes_pages_and_an_index(tmp_path, small):
-    folder = ran(tmp_path, small)
-    (folder / "figure-9.dat").write_text("of an older report")
-    alone = call("report", folder)
-    assert alone.exit_code == 0 and alone.stdout.split() == [f"{folder}/report.html"]
+def test_the_command_writes_pages_and_an_index(finished, tmp_path):
+    (finished / "figure-9.dat").write_text("of an older report")
+    alone = call("report", finished)
+    assert alone.exit_code == 0 and alone.stdout.split() == [f"{finished}/report.html"]
     written = {"report.html", "report.md", "table.tex", "figure.tex", "figure-1.dat", "figure-2.dat"}
-    assert {path.name for path in folder.iterdir()} >= written and not (folder / "figure-9.dat").exists()
-    assert "../index.html" not in (folder / "report.html").read_text()
+    assert {path.name for path in finished.iterdir()} >= written and not (finished / "figure-9.dat").exists()
+    assert "../index.html" not in (finished / "report.html").read_text()
     every = call("report", tmp_path)
-    assert every.stdout.split() == [f"{folder}/report.html", f"{tmp_path}/index.html"]
+    assert every.stdout.split() == [f"{finished}/report.html", f"{tmp_path}/index.html"]
     listed = Read((tmp_path / "index.html").read_text())
     assert [attributes["href"] for attributes in listed.having("href")] == ["out/report.html"]
-    assert "../index.html" in (folder / "report.html").read_text()
+    assert "../index.html" in (finished / "report.html").read_text()
     nowhere = call("report", tmp_path / "nowhere")
     assert nowhere.exit_code == 2 and "no summary.csv here" in nowhere.stderr
 
 
-def test_the_same_bytes_twice(tmp_path, small):
-    folder = ran(tmp_path, small)
-    assert call("report", folder).exit_code == 0
-    first = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    assert call("report", folder).exit_code == 0
-    assert first == {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+def test_the_same_bytes_twice(finished):
+    assert call("report", finished).exit_code == 0
+    first = {path.name: path.read_bytes() for path in finished.iterdir() if path.is_file()}
+    assert call("report", finished).exit_code == 0
+    assert first == {path.name: path.read_bytes() for path in finished.iterdir() if path.is_file()}
 
 
 def test_markdown_tables_are_whole(nasty):
@@ -251,11 +254,10 @@ def test_latex_tables_and_figures_are_whole(nasty):
         assert {len(line.split()) for line in lines} == {len(head.split())}
 
 
-def test_pgfplots_data_are_the_csv(tmp_path, small):
-    folder = ran(tmp_path, small)
-    head, *lines = latex.pgfplots(report.gather(folder))["figure-1.dat"].splitlines()
+def test_pgfplots_data_are_the_csv(finished):
+    head, *lines = latex.pgfplots(report.gather(finished))["figure-1.dat"].splitlines()
     columns = dict(zip(head.split(), np.array([line.split() for line in lines], float).T, strict=True))
-    wanted = [row for row in rows(folder) if row["adversary"] == "stochastic"]
+    wanted = [row for row in rows(finished) if row["adversary"] == "stochastic"]
     for k, label in enumerate(dict.fromkeys(row["label"] for row in wanted), 1):
         mine = [row for row in wanted if row["label"] == label]
         assert columns["x"].tolist() == [float(row["round"]) for row in mine]

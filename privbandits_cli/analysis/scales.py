@@ -107,7 +107,7 @@ def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
     else:
         low = min(0.0, float(min((line.regret - line.below).min() for line in lines)))
         y = spanning(low, float(drawn.max()), "linear")
-    if log:
+    if log and x.max() > 0:
         return spanning(float(x[x > 0].min()), float(x.max()), "log"), y
     return spanning(0.0, float(x.max()), "linear", room=0.02), y
 
