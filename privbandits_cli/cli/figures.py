@@ -33,7 +33,7 @@ def plot(
     \b
     Examples:
       privbandits plot                              all of results/
-      privbandits plot results/fig1 --bounds        as results/fig1/fig1-bounds.pdf
+      privbandits plot results/fig1 --bounds        as fig1-bounds.pdf, ...
       privbandits plot results/fig1 --kind paired --pair exp3_tau,exp3
       privbandits plot results/frontier --kind against=epsilon --format png
     """
