@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli import pipeline
-from privbandits_cli.analysis import plot, table
+from privbandits_cli.analysis import looks, plot, table
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
@@ -97,6 +97,14 @@ def test_looks_are_fixed_per_algorithm_and_distinct(tmp_path, small):
         ).named()
     )
     assert len({(look["color"], look["marker"]) for look in many.values()}) == 10
+
+
+def test_more_algorithms_than_colours_stay_distinct():
+    names = [(f"algorithm{i}", f"A{i}") for i in range(12)] + [("exp3", "EXP3"), ("algorithm11", "A11, again")]
+    found = looks.looks(names)
+    assert len({(look.colour, look.marker, look.stroke, look.pale) for look in found.values()}) == len(names)
+    assert len({(look.colour, look.marker) for look in found.values()}) == len(names)
+    assert found["EXP3"] == looks.looks([("exp3", "EXP3")])["EXP3"]
 
 
 def test_the_same_bytes_twice_and_text_as_text(tmp_path, small):

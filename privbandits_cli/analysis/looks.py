@@ -17,6 +17,7 @@ STROKES: tuple[tuple[float, ...], ...] = (
     (3, 1),
     (2, 2),
 )
+AGAIN = (2, 3, 1, 4, 0, 5, 6, 7)  # of the palette, for algorithms beyond its eight: half as strong, other markers
 FIXED = {
     name: i
     for i, name in enumerate(
@@ -47,12 +48,14 @@ def looks(curves: Iterable[tuple[str, str]]) -> dict[str, Look]:
     owners = list(dict.fromkeys(algorithm for algorithm, _ in named))
     taken = [FIXED[owner] for owner in owners if owner in FIXED]
     free = [i for i in range(len(PALETTE)) if i not in taken]
+    again = list(AGAIN) * (1 + len(owners) // len(AGAIN))
     found = {}
     for owner in owners:
-        own = FIXED[owner] if owner in FIXED else (free.pop(0) if free else len(owner) % len(PALETTE))
+        spent = owner not in FIXED and not free
+        own = FIXED[owner] if owner in FIXED else again.pop(0) if spent else free.pop(0)
         siblings = [label for algorithm, label in named if algorithm == owner]
         for k, label in enumerate(siblings):
-            shape = (own + k) % len(MARKERS)
-            pale = 0.65 * k / max(1, len(siblings) - 1)
+            shape = (own + k + 4 * spent) % len(MARKERS)
+            pale = 0.5 * spent + (0.65 - 0.35 * spent) * k / max(1, len(siblings) - 1)
             found[label] = Look(own, pale, MARKERS[shape], STROKES[shape])
     return {label: found[label] for _, label in named}
