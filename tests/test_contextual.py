@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from conftest import foe, make
 from naive_contextual import regrets
+from numpy.random import SFC64, Generator
 from scipy import stats
 
 from privbandits_cli.games import bandit, contextual, ellipsoid
@@ -55,7 +56,7 @@ def drawn(adversary, rounds, k, d, blocks=None, seed=1):
     """Arms `[rounds, d, k]` and means `[rounds, k]`."""
     setting = adversary.told(Setting(rounds, k, contexts=Contexts(d)))
     ranges = blocks or [range(1, rounds + 1)]
-    parts = [(x.copy(), m.copy()) for x, m in adversary.arms(setting, np.random.default_rng(seed), ranges)]
+    parts = [(x.copy(), m.copy()) for x, m in adversary.arms(setting, Generator(SFC64(seed)), ranges)]
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
 
 

@@ -18,7 +18,8 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
-from privbandits_cli.jit import Records, bind, record
+from privbandits_cli.games.normals import fill_normal, source, uniform
+from privbandits_cli.jit import Record, Records, bind, record
 
 FEW = 8  # coordinates: up to so many the compiler unrolls their loops
 
@@ -41,14 +42,14 @@ class Parameters(contextual.Adversary):
         dimension, k = setting.known().dimension, setting.n_arms
         theta = rng.standard_normal(dimension)
         theta /= np.linalg.norm(theta)
-        room = record(theta=theta, inverse=np.zeros(k))
+        room = record(theta=theta, inverse=np.zeros(k), **source(rng))
         kernel = filler(dimension, k)
         arms, means = np.empty((0, dimension, k)), np.empty((0, k))
         for rounds in blocks:
             if len(rounds) > len(arms):
                 arms, means = np.empty((len(rounds), dimension, k)), np.empty((len(rounds), k))
             n = len(rounds)
-            kernel(arms[:n], means[:n], room, rng, -self.best, self.best - self.gap, self.best)
+            kernel(arms[:n], means[:n], room, -self.best, self.best - self.gap, self.best)
             yield arms[:n], means[:n]
 
     def faults(self, setting: Setting) -> Iterator[str]:
@@ -58,19 +59,18 @@ class Parameters(contextual.Adversary):
             yield f"gap = {self.gap:g} leaves no room for other means in [-{self.best:g}, {self.best:g} - gap]"
 
 
-def fill(arms: Floats, means: Floats, rooms: Records, rng: Generator, low: float, high: float, best: float) -> None:
+def fill(arms: Floats, means: Floats, rooms: Records, low: float, high: float, best: float) -> None:
     """Draw the arms `[rounds, d, k]` and their means `[rounds, k]`."""
-    theta, inverse = rooms[0].theta, rooms[0].inverse
+    room = rooms[0]
+    theta, inverse = room.theta, room.inverse
     for t in range(len(arms)):
         x, mean = arms[t], means[t]
-        for i in range(len(theta)):
-            for a in range(len(inverse)):
-                x[i, a] = rng.standard_normal()
+        fill_normal(room, x)
         normalise(x, mean, theta, inverse)
         for a in range(len(inverse)):
             if not low <= mean[a] <= high:
-                turn(x, mean, theta, a, redrawn(low, high, 0.5 * (len(theta) - 3), rng))
-        turn(x, mean, theta, int(rng.random() * len(inverse)), best)
+                turn(x, mean, theta, a, redrawn(low, high, 0.5 * (len(theta) - 3), room))
+        turn(x, mean, theta, int(uniform(room) * len(inverse)), best)
 
 
 def normalise(x: Floats, mean: Floats, theta: Floats, inverse: Floats) -> None:
@@ -101,14 +101,14 @@ def normalise(x: Floats, mean: Floats, theta: Floats, inverse: Floats) -> None:
                 x[i, a] *= inverse[a]
 
 
-def redrawn(low: float, high: float, power: float, rng: Generator) -> float:
+def redrawn(low: float, high: float, power: float, room: Record) -> float:
     """A mean of density (1 - u²)^power on [low, high], by rejection."""
     nearest = 0.0 if low < 0.0 < high else min(abs(low), abs(high))
     widest = max(abs(low), abs(high))
     largest = (1.0 - (nearest if power >= 0 else widest) ** 2) ** power
     while True:
-        u = low + (high - low) * rng.random()
-        if rng.random() * largest < (1.0 - u * u) ** power:
+        u = low + (high - low) * uniform(room)
+        if uniform(room) * largest < (1.0 - u * u) ** power:
             return u
 
 
