@@ -82,6 +82,35 @@ def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., An
     return numba.njit(nogil=True, forceinline=True)(_rebound(function, names))
 
 
+def borrow(array: NDArray[Any]) -> NDArray[Any]:
+    """The same array, whose views a loop compiled with `borrower()` does not count: none may outlive it.
+
+    numba counts the references to every row that a loop takes, safe from other threads: that lasts longer than to
+    read ten numbers.
+    """
+    return array
+
+
+@functools.cache
+def borrower() -> Any:
+    """`borrow` for compiled code: what has no owner is not counted."""
+    from numba.core import config
+    from numba.extending import intrinsic
+
+    if vars(config)["DISABLE_JIT"]:
+        return borrow
+
+    def ownerless(typing: Any, array: Any) -> tuple[Any, Callable[..., Any]]:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(array)(context, builder, arguments[0])
+            view.meminfo = view.meminfo.type(None)
+            return view._getvalue()
+
+        return array(array), build
+
+    return intrinsic(ownerless)
+
+
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
     """Compile a loop with its steps filled in; cached on disk under the key and the sources' hash."""
     import numba

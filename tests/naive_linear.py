@@ -31,7 +31,7 @@ class Ftrl:
 
     def lead(self, losses: Sequence[float]) -> list[float]:
         if self.entropic:
-            weights = [math.exp(self.eta * (min(losses) - loss)) for loss in losses]
+            weights = [exp(self.eta * (min(losses) - loss)) for loss in losses]
             inverse = 1 / add(weights)
             return [weight * inverse for weight in weights]
         x = [-0.5 * self.eta * loss for loss in losses]
@@ -147,6 +147,24 @@ class ShrinkingDartboard:
     def update(self, losses: Sequence[float], numbers: Numbers) -> None:
         self.before = self.weights
         self.weights = [w * (1 - self.eta) ** loss for w, loss in zip(self.weights, losses, strict=True)]
+
+
+def exp(x: float) -> float:
+    """fdlibm's, for -708 <= x <= 0: 2^k (1 + r c / (2 - c) + r), r = x - k ln 2 in two parts."""
+    x = max(x, -708.0)
+    k = round(x * 1.4426950408889634)
+    high, low = x - k * float.fromhex("0x1.62e42feep-1"), k * float.fromhex("0x1.a39ef35793c76p-33")
+    r, c = high - low, 0.0
+    for p in (
+        4.13813679705723846e-8,
+        -1.6533902205465252e-6,
+        6.6137563214379344e-5,
+        -2.7777777777015593e-3,
+        0.16666666666666602,
+    ):
+        c = p + r * r * c
+    c = r - r * r * c
+    return math.ldexp(1 + (r * c / (2 - c) - low + high), k)
 
 
 def add(values: Sequence[float]) -> float:

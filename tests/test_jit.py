@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import ROOT
 
-from privbandits_cli.jit import record, unbound
+from privbandits_cli.jit import bind, borrow, borrower, record, unbound
 
 PROGRAM = """
 import json, sys
@@ -79,3 +79,28 @@ def test_records_nest_and_refuse_names_that_numpy_hides():
 def test_an_unbound_step_says_so():
     with pytest.raises(RuntimeError, match="without its base"):
         unbound(None)
+
+
+def first_numbers(rows, out):
+    rows = borrow(rows)
+    for i in range(len(rows)):
+        out[i] = head(rows[i])
+
+
+def head(row):
+    if row[0] < 0:
+        raise ValueError("a way out of the loop, which keeps numba from seeing that its counts cancel")
+    return row[0]
+
+
+def test_rows_of_a_borrowed_array_are_read_and_not_counted():
+    counted, borrowed = bind(first_numbers, "counted"), bind(first_numbers, "borrowed", borrow=borrower())
+    rows, found = np.arange(12.0).reshape(4, 3), np.zeros((2, 4))
+    counts = []
+    for loop, out in zip((counted, borrowed), found, strict=True):
+        loop(rows, out)
+        assert sys.getrefcount(rows) == 2
+        (code,) = loop.inspect_llvm().values()
+        counts.append(code.count("call void @NRT_incref"))
+    assert found.tolist() == [[0, 3, 6, 9]] * 2
+    assert counts[1] < counts[0]

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from privbandits_cli.algorithms.exp3 import LARGE, SMALL, SPAN, add_up, descend, exp_near_0, restart
+from privbandits_cli.algorithms.exp3 import LARGE, NOTHING, SMALL, SPAN, add_up, descend, exp_near_0, restart
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.jit import Record, Records, record
@@ -107,7 +107,7 @@ def choose(state: Record, rng: Draws) -> int:
     total = state.sums[1]
     floor = state.gamma * total
     arm, end, threshold = descend(state, rng.uniform * total, floor)
-    reached = 0.0
+    reached = NOTHING
     for i in range(arm, end - 1):
         reached += (1.0 - state.gamma) * state.weights[i] + floor * state.mu[i]  # p_i Σ_j weights
         arm += threshold >= reached
@@ -126,7 +126,8 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if not state.least <= state.sums[1] <= LARGE:
         restart(state, state.gains.max())
         state.least = state.sums[1] / WORN
-    state.least = max(state.least, state.sums[1] / WORN)
+    elif state.sums[1] > WORN * state.least:
+        state.least = state.sums[1] / WORN
 
 
 WORN = 16.0  # times what the sum of all weights is of its largest, when it is computed anew

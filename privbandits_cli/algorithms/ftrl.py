@@ -12,6 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import linear
+from privbandits_cli.games.exponential import exponential
 from privbandits_cli.games.linear import Cube, Draws, Floats, Setting, Simplex, Sphere
 from privbandits_cli.jit import Record, Records, record
 
@@ -96,9 +97,10 @@ def soften(eta: float, losses: Floats, x: Floats) -> None:
     least = losses[0]
     for i in range(1, len(losses)):
         least = min(least, losses[i])
+    for i in range(len(x)):  # not len(losses), which the compiler knows: it would write the loop out, number by number
+        x[i] = exponential(eta * (least - losses[i]))
     total = 0.0
     for i in range(len(losses)):
-        x[i] = np.exp(eta * (least - losses[i]))
         total += x[i]
     inverse = 1.0 / total
     for i in range(len(losses)):

@@ -23,7 +23,7 @@ from privbandits_cli.games.players import Floats, Setting, Tap, papers_delta
 from privbandits_cli.games.polytope import Polytope
 from privbandits_cli.games.spaces import Cube, Simplex, Space, Sphere
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.jit import Record, Records, bind, compile_step, record
+from privbandits_cli.jit import Record, Records, bind, borrow, borrower, compile_step, record
 from privbandits_cli.streams import stream
 
 __all__ = [
@@ -139,6 +139,8 @@ def play_block(
     numbers: of each kind those of all rounds, one after another; `ends[kind][round + 1]` is where a round's end.
     """
     state = states[0]
+    losses, x = borrow(losses), borrow(x)
+    numbers = Draws(borrow(numbers.uniform), borrow(numbers.laplace), borrow(numbers.normal))
     u, v, w = ends
     t = 0
     for i in range(len(marks)):
@@ -175,7 +177,7 @@ def loop(modules: tuple[str, ...], layout: str, feedback: Feedback) -> Callable[
     """The compiled `play_block` of a composition whose state has this record layout."""
     bound = steps(modules)
     seen = compile_step({"full": full, "bandit": bandit}[feedback], update=bound["update"])
-    return bind(play_block, *modules, layout, feedback, choose=bound["choose"], feed=seen)
+    return bind(play_block, *modules, layout, feedback, choose=bound["choose"], feed=seen, borrow=borrower())
 
 
 @cache

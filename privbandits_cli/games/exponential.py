@@ -1,0 +1,34 @@
+"""exp in steps that a compiler turns into vectors where a loop takes it of many numbers, as it cannot the C library's.
+
+x = k ln 2 + r with k whole and |r| <= ln 2 / 2; exp r is the quotient of Sun's fdlibm (e_exp.c, 1993), and 2^k goes
+straight into the exponent's bits. Each step rounds once, so that a vector's numbers are those of one number alone, and
+of plain Python.
+"""
+
+import numpy as np
+
+LEAST = -708.0  # below it exp leaves the numbers of full precision
+LOG2_E = 1.44269504088896338700
+LN2_HIGH = 6.93147180369123816490e-01  # its last bits are 0: k LN2_HIGH is exact
+LN2_LOW = 1.90821492927058770002e-10
+WHOLE = 1.5 * 2.0**52  # added, it rounds to a whole number, which then stands in the lowest bits
+
+P1 = 1.66666666666666019037e-01
+P2 = -2.77777777770155933842e-03
+P3 = 6.61375632143793436117e-05
+P4 = -1.65339022054652515390e-06
+P5 = 4.13813679705723846039e-08
+
+
+def exponential(x: float) -> float:
+    """exp x for x <= 0, to 1 unit in the last place; below -708, exp -708."""
+    x = max(x, LEAST)
+    shifted = x * LOG2_E + WHOLE
+    k = shifted - WHOLE
+    high, low = x - k * LN2_HIGH, k * LN2_LOW
+    r = high - low
+    s = r * r
+    c = r - s * (P1 + s * (P2 + s * (P3 + s * (P4 + s * P5))))
+    power = 1.0 + (np.divide(r * c, 2.0 - c) - low + high)  # np.divide: "/" asks for 0 first, which forbids vectors
+    bits = np.float64(power).view(np.int64) + (np.float64(shifted).view(np.int64) << 52)
+    return np.int64(bits).view(np.float64)
