@@ -245,20 +245,19 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
 
 def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     """The parameters that `tune` found, and the paper's."""
+    opponents = [key for key in ("oblivious", "switching_costs") if any(row[f"bound_{key}"] for row in rows)]
     cells = [
-        [
-            row["choice"],
-            _number(row["epsilon"]),
-            f"{row['delta'] or 0:.3g}",
-            _number(row["bound_oblivious"]),
-            _number(row["bound_switching_costs"]),
-        ]
+        [row["choice"], _number(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
+        + [_number(row[f"bound_{key}"]) for key in opponents]
         for row in rows
     ]
-    stdout().print(table(["", "proved ε", "δ", "regret, oblivious", "regret, switching costs"], cells))
-    print("\nregret: the theorems' bounds; certified is the least against switching costs where one speaks of these")
+    heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
+    stdout().print(table(["", "ε", "which is", "δ", *heads], cells))
+    least = "; certified is the least against switching costs" if "switching_costs" in opponents else ""
+    print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds its regret here")
     for row in rows:
-        print(f"\n{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}")
+        entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")
+        print("\n" + _filled(entry, "", "  ").replace("\xa0", " "))  # no line ends between a key and its value
 
 
 def _flow(parameters: dict[str, Any]) -> str:

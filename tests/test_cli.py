@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, SMALL
+from conftest import ROOT, SMALL, make, playing
 from test_config import PLANTED
 from typer.testing import CliRunner
 
-from privbandits_cli import registry
+from privbandits_cli import ledger, registry
 from privbandits_cli.cli import app
 
 runner = CliRunner()
@@ -272,6 +272,25 @@ def test_tune():
     for words in (["exp3", "--epsilon", "1"], ["nonsense", "--epsilon", "1"], ["exp3_tau", "--epsilon", "0"]):
         assert call("tune", *words).exit_code == 2
     assert "no block length" in call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000").stderr
+    for words in (["dp_reduction", "--base", "ftrl"], ["dp_ucb", "--base", "exp3"], ["exp3_tau", "--horizon", "2^x"]):
+        refused = call("tune", *words, "--epsilon", "1")
+        assert refused.exit_code == 2 and words[2] in refused.stderr or "no base" in refused.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in playing("algorithms", "linear") if make(name).private])
+def test_tuning_of_linear_games_is_what_it_says_it_is(name):
+    text = call("tune", name, "--epsilon", "1", "--horizon", "2^16").stdout
+    assert max(map(len, text.splitlines())) <= 80 and "switching" not in text
+    status = "paper" if name == "shrinking_dartboard" else "proved"
+    assert text.splitlines()[1].split()[2] == status and call("tune", name, "--epsilon", "1").stdout != text
+
+
+@pytest.mark.parametrize("name", [name for name, model in registry.every("algorithms") if model.private])
+def test_what_tune_certifies_costs_no_more_than_asked(name):
+    base = {"dp_lambda_lap": "exp3", "dp_reduction": "exp3"}.get(name)
+    for row in ledger.tune(name, base, 0.5, 1e-6, 2**16, 4):
+        if row["choice"] == "certified":
+            assert 0 < row["epsilon"] <= 0.5 * (1 + 1e-9) and row["status"] in ("proved", "exact")
 
 
 def test_audit(small, monkeypatch):
