@@ -185,6 +185,12 @@ def test_usage_errors_exit_2():
     assert call("list", "nonsense").exit_code == 2
 
 
+def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
+    words = ["run", small, "--results", tmp_path, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"]
+    refused = call(*words, "--jobs", "2")
+    assert refused.exit_code == 2 and "leave it out" in refused.stderr
+
+
 def test_names_are_completed():
     from privbandits_cli.cli.app import complete_name
 
@@ -274,7 +280,7 @@ def test_tune():
     assert "no block length" in call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000").stderr
     for words in (["dp_reduction", "--base", "ftrl"], ["dp_ucb", "--base", "exp3"], ["exp3_tau", "--horizon", "2^x"]):
         refused = call("tune", *words, "--epsilon", "1")
-        assert refused.exit_code == 2 and words[2] in refused.stderr or "no base" in refused.stderr
+        assert (refused.exit_code == 2 and words[2] in refused.stderr) or "no base" in refused.stderr
 
 
 @pytest.mark.parametrize("name", [name for name in playing("algorithms", "linear") if make(name).private])

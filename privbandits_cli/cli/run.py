@@ -117,6 +117,8 @@ def run(
 
     if scheduler and engine != Engine.dask:
         raise fail("--scheduler names a Dask scheduler: add --engine dask")
+    if scheduler and jobs:
+        raise fail("--jobs counts cores of this machine; with --scheduler its workers play, all of them: leave it out")
     place = engine.value if scheduler is None else _address(scheduler)
     with Stop() as stop:
         plan = make_plan(load_config(config, overrides or [], smoke, as_json), _part(shard))
@@ -249,8 +251,7 @@ def warn_of(store: "Store") -> None:
         print(f"{store.unreadable[0]}{others} damaged; their trials are played again", file=sys.stderr)
     if store.other_code:
         print(
-            f"{len(store.other_code)} curves hold trials played by another version of the code; "
-            "--fresh plays them anew",
+            f"{len(store.other_code)} curves hold trials played by other code, NumPy or numba; --fresh plays them anew",
             file=sys.stderr,
         )
 

@@ -63,7 +63,7 @@ def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
 
 
 def noted(title: str, setting: Setting, values: Mapping[str, Any]) -> str:
-    """A title with what is swept of its setting: `Gap (cube, N = 10)`, with the horizon among the values `T = 1,024`."""
+    """A title with what is swept of its setting: `Gap (cube, N = 10)`, and of the horizon `T = 1,024`."""
     notes = [values["set"]] if "set" in values else []
     letter = "N" if setting.contexts is None else "d"
     notes += [f"{letter} = {values['dimension']}"] if "dimension" in values else []
