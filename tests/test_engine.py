@@ -39,6 +39,12 @@ def manifest(folder):
     return json.loads((folder / "manifest.json").read_text())
 
 
+@pytest.fixture(autouse=True)
+def one_format(monkeypatch):
+    """Here a figure is drawn in one format: which does not matter, and all three take half a second."""
+    monkeypatch.setattr(pipeline, "FIGURES", ("svg",))
+
+
 @pytest.fixture
 def whole(small, tmp_path):
     """The CSVs of an unbroken run on one job."""
@@ -299,7 +305,7 @@ def test_a_signal_at_any_moment_ends_the_run_with_its_code(tmp_path, kill, code,
     """Also while modules are imported and kernels compiled, where an exception would be swallowed."""
     config = tmp_path / "long.yaml"
     config.write_text(LONG.replace("trials: 200", "trials: 2000"))
-    process = launch(config, tmp_path / "results", NUMBA_CACHE_DIR=str(tmp_path / "numba"))
+    process = launch(config, tmp_path / "results", "algorithms=[exp3]", NUMBA_CACHE_DIR=str(tmp_path / "numba"))
     while not (tmp_path / "results" / "small" / "lock").exists() and process.poll() is None:
         time.sleep(0.005)  # from here on signals are the run's
     time.sleep(delay)
