@@ -102,18 +102,23 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) 
     return out
 
 
-def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path) -> None:
-    """The final regrets: a row per algorithm, a column per adversary."""
+def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path, worst: "Swept | None") -> None:
+    """The final regrets: a row per algorithm, a column per adversary, or per panel of a figure of the worst."""
     panels: dict[str, dict[str, str]] = {}
-    for curve, value, _ in finals:
-        panels.setdefault(curve.title, {})[curve.label] = f"{value:,.0f}"
+    if worst is None:
+        for curve, value, _ in finals:
+            panels.setdefault(curve.title, {})[curve.label] = f"{value:,.0f}"
+    else:
+        for title, lines in worst.panels.items():
+            panels[title] = {line.label: f"{line.regret[-1]:,.0f}" for line in lines}
     labels = dict.fromkeys(curve.label for curve in plan.curves)
     rows = [[label.replace(" (", "\n("), *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
     of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
     after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
-    title = f"Regret after {after} rounds ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
+    which = f", at the worst {keys.plot.worst}" if worst else ""
+    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
     console = stdout()
     console.print(title)
     for first, last in _fitting(list(panels), console.width):

@@ -45,6 +45,17 @@ def test_results_fit_80_columns(small, tmp_path):
     assert max(map(len, result.stdout.splitlines()[:-2])) <= 80
 
 
+def test_of_a_swept_adversary_the_worst_is_shown_where_the_figure_draws_it(small, tmp_path):
+    """Five adversaries are one column: of each algorithm the largest of its five regrets."""
+    words = ["run", small, "--results", tmp_path, "adversary={name: stochastic, best: [0.55, 0.6, 0.7, 0.8, 0.9]}"]
+    result = call(*words, "plot={worst: best}")
+    assert "at the worst best" in result.stdout and "best = " not in result.stdout
+    finals = json.loads(call(*words, "plot={worst: best}", "--json").stdout)["final"]
+    worst = max(row["regret"] for row in finals if row["algorithm"] == "exp3")
+    (shown,) = [line.split()[-1] for line in result.stdout.splitlines() if line.startswith("EXP3 ")]
+    assert shown == f"{worst:,.0f}"
+
+
 def test_json_is_all_of_stdout(small, tmp_path):
     result = call("run", small, "--results", tmp_path, "--json")
     made = json.loads(result.stdout)

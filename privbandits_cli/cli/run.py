@@ -235,12 +235,15 @@ def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json:
         print(dumps(pipeline.result(plan, store, written)))
     elif not quiet and plan.is_part:
         terminal.print_part(plan, store.count(plan.curves, plan.span), store.folder)
-    elif not quiet and plan.experiment.keys.plot.against:
+    elif not quiet:
         from privbandits_cli.analysis import table
 
-        terminal.print_swept(table.read(store.folder), plan.name, store.folder)
-    elif not quiet:
-        terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder)
+        plot = plan.experiment.keys.plot
+        swept = table.read(store.folder) if plot.against or plot.worst else None
+        if swept and plot.against:
+            terminal.print_swept(swept, plan.name, store.folder)
+        else:
+            terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder, swept)
 
 
 def warn_of(store: "Store") -> None:
