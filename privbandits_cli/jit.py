@@ -68,7 +68,7 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
     namespace = {**function.__globals__, **names}
     for name in function.__code__.co_names:
         if isinstance(namespace.get(name), types.FunctionType):
-            namespace[name] = compile_step(namespace[name])
+            namespace[name] = _called(namespace[name])
     copy = types.FunctionType(function.__code__, namespace, function.__name__ + suffix)
     copy.__module__ = function.__module__
     copy.__qualname__ = function.__name__ + suffix
@@ -109,6 +109,12 @@ def borrower() -> Any:
         return array(array), build
 
     return intrinsic(ownerless)
+
+
+@functools.cache
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that steps call, compiled once for all of them."""
+    return compile_step(function)
 
 
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:

@@ -8,8 +8,9 @@ import numpy as np
 from privbandits_cli import registry
 from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
 from privbandits_cli.experiment.config import Experiment
-from privbandits_cli.experiment.faults import suggestion
-from privbandits_cli.experiment.settings import example
+from privbandits_cli.experiment.faults import misfit, suggestion
+from privbandits_cli.experiment.settings import example, noted, swept
+from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 
 
@@ -22,20 +23,23 @@ def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str,
 
 
 def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, Setting]]:
-    """Label or title with the sweep, the tuned algorithm and what it is told: once for each tuning.
+    """Label or title with the sweeps, the tuned algorithm and what it is told: once for each setting and tuning.
 
     Where adversaries tell different things, those after the first are named.
     """
-    tunings: set[str] = set()
+    tunings: set[tuple[int, str]] = set()
     titles: set[str] = set()
-    for meeting in experiment.meetings:
+    stages = len(experiment.settings)
+    for i, meeting in enumerate(experiment.meetings):
+        over = swept(experiment.keys, meeting.setting)
         for variant in meeting.algorithms:
             algorithm = variant.parameters
             assert isinstance(algorithm, Algorithm)
-            if algorithm.identity() not in tunings:
-                tunings.add(algorithm.identity())
-                swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
-                title = (variant.label or algorithm.title) + (f" ({swept})" if swept else "")
+            if (i % stages, algorithm.identity()) not in tunings:  # equal parameters may cost more on another set
+                tunings.add((i % stages, algorithm.identity()))
+                own = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
+                title = (variant.label or algorithm.title) + (f" ({own})" if own else "")
+                title = noted(title, meeting.setting, over)
                 told = meeting.adversary.parameters.title
                 yield title + (f" against {told}" if title in titles else ""), algorithm, meeting.setting
                 titles.add(title)
@@ -81,7 +85,11 @@ def tune(
     assert issubclass(model, Algorithm)
     if base is not None and base not in registry.names("algorithms"):
         raise KeyError(f"unknown base '{base}'" + suggestion(base, registry.names("algorithms")))
-    given = {} if base is None else {"base": registry.find("algorithms", base)()}
+    given: dict[str, Parameters] = {} if base is None else {"base": registry.find("algorithms", base)()}
+    if base is not None and "base" not in model.model_fields:
+        raise KeyError(f"'{name}' is put around no base: leave --base out")
+    if base is not None and (message := misfit(model, "base", given["base"])):
+        raise KeyError(message)
     found = model.for_epsilon(epsilon, delta, given)
     if not found:
         raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
@@ -106,6 +114,7 @@ def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str
         "parameters": {key: value for key, value in algorithm.described().items() if key != "name"},
         "epsilon": promised.epsilon if isinstance(promised, Guarantee) else None,
         "delta": promised.delta if isinstance(promised, Guarantee) else None,
+        "status": promised.status if isinstance(promised, Guarantee) else None,
         "bound_oblivious": oblivious,
         "bound_switching_costs": switching if algorithm.game == "bandit" else None,
     }

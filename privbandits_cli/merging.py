@@ -49,7 +49,7 @@ def gather(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
     if len(set().union(*(one.played_by for one in everyone))) > 1:
         lines = [f"  {one.folder}: {', '.join(sorted(one.played_by))}" for one in everyone]
         raise MergeError(
-            "these were played by different versions of the code, whose numbers may differ:\n"
+            "these were played by different versions of the code or its libraries, whose numbers may differ:\n"
             + "\n".join(lines)
             + "\nplay those of one version again, with --fresh, and merge then"
         )

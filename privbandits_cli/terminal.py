@@ -102,18 +102,23 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) 
     return out
 
 
-def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path) -> None:
-    """The final regrets: a row per algorithm, a column per adversary."""
+def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path, worst: "Swept | None") -> None:
+    """The final regrets: a row per algorithm, a column per adversary, or per panel of a figure of the worst."""
     panels: dict[str, dict[str, str]] = {}
-    for curve, value, _ in finals:
-        panels.setdefault(curve.title, {})[curve.label] = f"{value:,.0f}"
+    if worst is None:
+        for curve, value, _ in finals:
+            panels.setdefault(curve.title, {})[curve.label] = f"{value:,.0f}"
+    else:
+        for title, lines in worst.panels.items():
+            panels[title] = {line.label: f"{line.regret[-1]:,.0f}" for line in lines}
     labels = dict.fromkeys(curve.label for curve in plan.curves)
     rows = [[label.replace(" (", "\n("), *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
     of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
     after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
-    title = f"Regret after {after} rounds ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
+    which = f", at the worst {keys.plot.worst}" if worst else ""
+    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
     console = stdout()
     console.print(title)
     for first, last in _fitting(list(panels), console.width):
@@ -245,20 +250,19 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
 
 def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     """The parameters that `tune` found, and the paper's."""
+    opponents = [key for key in ("oblivious", "switching_costs") if any(row[f"bound_{key}"] for row in rows)]
     cells = [
-        [
-            row["choice"],
-            _number(row["epsilon"]),
-            f"{row['delta'] or 0:.3g}",
-            _number(row["bound_oblivious"]),
-            _number(row["bound_switching_costs"]),
-        ]
+        [row["choice"], _number(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
+        + [_number(row[f"bound_{key}"]) for key in opponents]
         for row in rows
     ]
-    stdout().print(table(["", "proved ε", "δ", "regret, oblivious", "regret, switching costs"], cells))
-    print("\nregret: the theorems' bounds; certified is the least against switching costs where one speaks of these")
+    heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
+    stdout().print(table(["", "ε", "which is", "δ", *heads], cells))
+    least = "; certified is the least against switching costs" if "switching_costs" in opponents else ""
+    print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds its regret here")
     for row in rows:
-        print(f"\n{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}")
+        entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")
+        print("\n" + _filled(entry, "", "  ").replace("\xa0", " "))  # no line ends between a key and its value
 
 
 def _flow(parameters: dict[str, Any]) -> str:

@@ -193,7 +193,7 @@ def test_what_is_called_refutable_is_refuted_by_bets(subject):
 def test_fewer_rounds_and_more_coordinates():
     """Games of two rounds where the experiment has no more; at most ten coordinates; the claim is still there."""
     for space, own in ((Simplex(200), {}), (Sphere(200), {"nodes": "gaussian", "delta": 1e-6})):
-        for horizon in (1, 2, 3, 2**16):
+        for horizon in (1, 2, 3, 2**16) if isinstance(space, Simplex) else (1, 2**16):
             known = setting(space, horizon)
             found = audit(make("dp_ftrl", epsilon=1.0, **own).tuned(known), known, budget=2**13)
             assert found.verdict == "CONSISTENT" and found.claim.startswith("ε = 1")

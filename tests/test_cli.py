@@ -6,11 +6,11 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, SMALL
+from conftest import ROOT, SMALL, make, playing
 from test_config import PLANTED
 from typer.testing import CliRunner
 
-from privbandits_cli import registry
+from privbandits_cli import ledger, registry
 from privbandits_cli.cli import app
 
 runner = CliRunner()
@@ -43,6 +43,17 @@ def test_run_leaves_everything(small, tmp_path):
 def test_results_fit_80_columns(small, tmp_path):
     result = call("run", small, "--results", tmp_path, "algorithms[1].label=A label that is rather long for a table")
     assert max(map(len, result.stdout.splitlines()[:-2])) <= 80
+
+
+def test_of_a_swept_adversary_the_worst_is_shown_where_the_figure_draws_it(small, tmp_path):
+    """Five adversaries are one column: of each algorithm the largest of its five regrets."""
+    words = ["run", small, "--results", tmp_path, "adversary={name: stochastic, best: [0.55, 0.6, 0.7, 0.8, 0.9]}"]
+    result = call(*words, "plot={worst: best}")
+    assert "at the worst best" in result.stdout and "best = " not in result.stdout
+    finals = json.loads(call(*words, "plot={worst: best}", "--json").stdout)["final"]
+    worst = max(row["regret"] for row in finals if row["algorithm"] == "exp3")
+    (shown,) = [line.split()[-1] for line in result.stdout.splitlines() if line.startswith("EXP3 ")]
+    assert shown == f"{worst:,.0f}"
 
 
 def test_json_is_all_of_stdout(small, tmp_path):
@@ -185,6 +196,12 @@ def test_usage_errors_exit_2():
     assert call("list", "nonsense").exit_code == 2
 
 
+def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
+    words = ["run", small, "--results", tmp_path, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"]
+    refused = call(*words, "--jobs", "2")
+    assert refused.exit_code == 2 and "leave it out" in refused.stderr
+
+
 def test_names_are_completed():
     from privbandits_cli.cli.app import complete_name
 
@@ -272,6 +289,25 @@ def test_tune():
     for words in (["exp3", "--epsilon", "1"], ["nonsense", "--epsilon", "1"], ["exp3_tau", "--epsilon", "0"]):
         assert call("tune", *words).exit_code == 2
     assert "no block length" in call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000").stderr
+    for words in (["dp_reduction", "--base", "ftrl"], ["dp_ucb", "--base", "exp3"], ["exp3_tau", "--horizon", "2^x"]):
+        refused = call("tune", *words, "--epsilon", "1")
+        assert (refused.exit_code == 2 and words[2] in refused.stderr) or "no base" in refused.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in playing("algorithms", "linear") if make(name).private])
+def test_tuning_of_linear_games_is_what_it_says_it_is(name):
+    text = call("tune", name, "--epsilon", "1", "--horizon", "2^16").stdout
+    assert max(map(len, text.splitlines())) <= 80 and "switching" not in text
+    status = "paper" if name == "shrinking_dartboard" else "proved"
+    assert text.splitlines()[1].split()[2] == status and call("tune", name, "--epsilon", "1").stdout != text
+
+
+@pytest.mark.parametrize("name", [name for name, model in registry.every("algorithms") if model.private])
+def test_what_tune_certifies_costs_no_more_than_asked(name):
+    base = {"dp_lambda_lap": "exp3", "dp_reduction": "exp3"}.get(name)
+    for row in ledger.tune(name, base, 0.5, 1e-6, 2**16, 4):
+        if row["choice"] == "certified":
+            assert 0 < row["epsilon"] <= 0.5 * (1 + 1e-9) and row["status"] in ("proved", "exact")
 
 
 def test_audit(small, monkeypatch):

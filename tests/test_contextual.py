@@ -81,11 +81,11 @@ def foe_is_bounded(rival):
     return math.isfinite(contextual.REWARDS[FOES[rival]().law()].largest)
 
 
-@pytest.mark.parametrize("d", [2, 4, 9, 12])
+@pytest.mark.parametrize("d", [2, 4, 9])
 def test_equals_its_twin_in_other_dimensions(d):
     """Past eight coordinates sums are done in another order, and past 64 arms in more than one tile."""
     names = ("linucb", "gaussian", "wishart")[d > 8 :]  # whose ties rounding breaks; noise leaves none
-    played = match(FOES["sphere"](), [LEARNERS[name]() for name in names], 25, 70 if d == 12 else 7, d)
+    played = match(FOES["sphere"](), [LEARNERS[name]() for name in names], 25, 70 if d == 9 else 7, d)
     np.testing.assert_allclose(contextual.play(played, [2])[:, 0], regrets(played, 2), atol=1e-9)
 
 

@@ -14,7 +14,7 @@ from conftest import SMALL
 
 from privbandits_cli import pipeline
 from privbandits_cli.analysis import summary
-from privbandits_cli.engine.store import Busy, Store, write_atomically
+from privbandits_cli.engine.store import Busy, Store, code_here, write_atomically
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.jit import source_hash
@@ -37,6 +37,12 @@ def csvs(folder):
 
 def manifest(folder):
     return json.loads((folder / "manifest.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def one_format(monkeypatch):
+    """Here a figure is drawn in one format: which does not matter, and all three take half a second."""
+    monkeypatch.setattr(pipeline, "FIGURES", ("svg",))
 
 
 @pytest.fixture
@@ -299,7 +305,7 @@ def test_a_signal_at_any_moment_ends_the_run_with_its_code(tmp_path, kill, code,
     """Also while modules are imported and kernels compiled, where an exception would be swallowed."""
     config = tmp_path / "long.yaml"
     config.write_text(LONG.replace("trials: 200", "trials: 2000"))
-    process = launch(config, tmp_path / "results", NUMBA_CACHE_DIR=str(tmp_path / "numba"))
+    process = launch(config, tmp_path / "results", "algorithms=[exp3]", NUMBA_CACHE_DIR=str(tmp_path / "numba"))
     while not (tmp_path / "results" / "small" / "lock").exists() and process.poll() is None:
         time.sleep(0.005)  # from here on signals are the run's
     time.sleep(delay)
@@ -341,7 +347,18 @@ def test_chunks_of_other_code_are_told(small, tmp_path, monkeypatch):
     monkeypatch.undo()
     plan, store, _ = outputs(tmp_path / "x", small, "trials=20")
     assert set(store.other_code) == {curve.key for curve in plan.curves}
-    assert manifest(tmp_path / "x")["other_source_hashes"] == ["old"]
+    assert manifest(tmp_path / "x")["other_source_hashes"] == [f"old with {module.libraries()}"]
+
+
+def test_chunks_of_another_numpy_are_told(small, tmp_path, monkeypatch):
+    from privbandits_cli.engine import store as module
+
+    monkeypatch.setattr(module, "libraries", lambda: "NumPy 1.0, numba 0.1")
+    outputs(tmp_path / "x", small)
+    monkeypatch.undo()
+    plan, store, _ = outputs(tmp_path / "x", small)
+    assert set(store.other_code) == {curve.key for curve in plan.curves}
+    assert manifest(tmp_path / "x")["other_source_hashes"] == [f"{source_hash()} with NumPy 1.0, numba 0.1"]
 
 
 def test_a_torn_journal_stops_nothing(small, tmp_path, whole):
@@ -412,7 +429,7 @@ def test_a_hundred_thousand_trials(tmp_path):
     with store.locked():
         for curve in plan.curves:
             for trials in np.split(np.arange(100_000), np.cumsum(sizes)[:-1]):
-                store.keep(curve, trials, rng.normal(size=(len(trials), 32)), source_hash())
+                store.keep(curve, trials, rng.normal(size=(len(trials), 32)), code_here())
     command = [sys.executable, "-m", "privbandits_cli", "run", config, "--results", tmp_path, "-q"]
     measured = subprocess.run([sys.executable, "-c", MEASURE, *command], capture_output=True, text=True, timeout=120)
     code, kilobytes, seconds = map(float, measured.stdout.split())

@@ -13,6 +13,7 @@ from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Polytope, Setting, Simplex, Sphere, loss_set
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import blocks
+from privbandits_cli.ledger import ledger
 from privbandits_cli.streams import stream
 
 BOX = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1)), (1, 1, 2, 2, 2))
@@ -280,6 +281,21 @@ def test_a_missing_dimension_is_asked_for(tmp_path):
         read(tmp_path, LINEAR.replace("dimension: [2, 3]\n", ""))
     with pytest.raises(ConfigError, match="the game bandit has no 'dimension'"):
         read(tmp_path, LINEAR.replace("game: linear\nset: simplex\n", ""), "algorithms=[exp3]", "adversary=stochastic")
+    with pytest.raises(ConfigError, match=r"missing key 'set': simplex, sphere, cube, or \{a: rows"):
+        read(tmp_path, LINEAR.replace("set: simplex\n", ""))
+    with pytest.raises(ConfigError, match=r"set should be 'simplex', 'sphere' or 'cube', got 'ball'"):
+        read(tmp_path, LINEAR, "set=ball")
+    with pytest.raises(ConfigError, match=r"exp3 cannot be the base of dp_ftrl; these can: ftrl$"):
+        read(tmp_path, LINEAR, "algorithms=[{name: dp_ftrl, epsilon: 1, base: exp3}]")
+
+
+def test_the_ledger_names_set_dimension_and_horizon_where_they_are_swept(tmp_path):
+    """Costs of a number of rounds or coordinates stand beside its name; equal parameters cost their own on each set."""
+    algorithms, adversary = "[{name: dp_ftrl, epsilon: [1, 2], base: {eta: 0.1}}]", "{name: gap, gap: 0.1}"
+    overrides = "set=[simplex, cube]", f"algorithms={algorithms}", f"adversary={adversary}"
+    titles = [row["algorithm"] for row in ledger(read(tmp_path, LINEAR, *overrides))]
+    games = [f"{space}, N = {n}, T = {t}" for t in (64, 256) for space in ("simplex", "cube") for n in (2, 3)]
+    assert titles == [f"DP-FTRL (epsilon = {epsilon}, {game})" for game in games for epsilon in (1, 2)]
 
 
 # ---------------------------------------------------------------------------------------------- prices

@@ -8,6 +8,8 @@ import pytest
 
 from privbandits_cli import pipeline
 from privbandits_cli.analysis import looks, plot, table
+from privbandits_cli.analysis.line import Line
+from privbandits_cli.analysis.scales import axes_of, number_places, wants_logarithm
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
@@ -139,3 +141,26 @@ def test_nothing_overlaps(tmp_path, small):
                     or min(box.y1, other.y1) - max(box.y0, other.y0) <= 1
                 )
                 assert apart, overrides
+
+
+def test_numbers_beside_near_lines_do_not_hide_each_other():
+    assert number_places([0.3, 0.5]) == [("right", 0), ("right", 0)]
+    assert number_places([0.5, 0.53]) == [("right", 0), ("left", 0)]
+    assert number_places([0.5, 0.53, 0.56, 0.9]) == [("right", 0), ("right", 1), ("left", 0), ("right", 0)]
+
+
+def test_nearly_equal_regrets_are_drawn_from_nought():
+    def flat(*regrets):
+        zero = np.zeros(2)
+        return [Line("a", str(y), np.array([1.0, 2.0]), np.array([y, y]), zero, zero, 1, None) for y in regrets]
+
+    assert wants_logarithm(flat(100.0, 301.0)) and not wants_logarithm(flat(100.0, 299.0))
+    assert not wants_logarithm(flat(-1.0, 500.0))
+    assert axes_of(flat(100.0, 200.0), True)[1].kind == "linear" and axes_of(flat(100.0, 400.0), True)[1].kind == "log"
+
+
+def test_shades_of_one_colour_can_be_told_apart():
+    """Lightness of neighbours differs by a twelfth of the way from black to white, in every colour of the palette."""
+    for owner in ("exp3", "tsallis_inf", "mini_batch"):
+        light = [sum(look.mixed()) / 3 for look in looks.looks([(owner, label) for label in "abc"]).values()]
+        assert min(np.abs(np.diff(light))) > 1 / 12 and sorted(light) in (light, light[::-1])

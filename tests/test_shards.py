@@ -131,9 +131,14 @@ def test_what_does_not_belong_together_is_refused(swept, tmp_path, monkeypatch):
     play(swept, tmp_path / "r", "2/2")
     monkeypatch.undo()
     refused = call("merge", one, tmp_path / "r" / "small-shard-2-of-2", "--results", tmp_path / "m")
-    assert refused.exit_code == 2 and "different versions of the code" in refused.stderr
+    assert refused.exit_code == 2 and "different versions of the code or its libraries" in refused.stderr
     assert "0123456789ab" in refused.stderr and "--fresh" in refused.stderr
     assert not list((tmp_path / "m").rglob("*.npz"))
+    monkeypatch.setattr(store, "libraries", lambda: "NumPy 1.0, numba 0.1")
+    play(swept, tmp_path / "n", "2/2")
+    monkeypatch.undo()
+    refused = call("merge", one, tmp_path / "n" / "small-shard-2-of-2", "--results", tmp_path / "m")
+    assert refused.exit_code == 2 and "with NumPy 1.0, numba 0.1" in refused.stderr
 
 
 @pytest.mark.parametrize("wrong", ["0/4", "5/4", "1", "1/0", "-1/2", "a/b"])

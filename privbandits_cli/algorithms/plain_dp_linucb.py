@@ -57,6 +57,12 @@ class Parameters(contextual.Algorithm):
         """At the base's δ, if no other is asked for."""
         return super().guarantee(setting, getattr(self.base, "delta", None) if delta is None else delta, sensitivity)
 
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        """Half of ε for the present round's arms, half for the base."""
+        made = {"certified": given["base"]} if given else dp_linucb.Parameters.for_epsilon(epsilon / 2, delta, {})
+        return {choice: cls(epsilon=epsilon / 2, base=base) for choice, base in made.items()}
+
     def mechanism(self) -> str:
         return f"randomised response, and {self.base.mechanism() or 'nothing for later rounds'}"
 

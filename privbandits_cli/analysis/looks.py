@@ -18,6 +18,7 @@ STROKES: tuple[tuple[float, ...], ...] = (
     (2, 2),
 )
 AGAIN = (2, 3, 1, 4, 0, 5, 6, 7)  # of the palette, for algorithms beyond its eight: half as strong, other markers
+LIGHT = 0.45  # mean of red, green and blue from which on a colour has more room to darken
 FIXED = {
     name: i
     for i, name in enumerate(
@@ -31,14 +32,16 @@ class Look:
     """How a curve is drawn."""
 
     colour: int  # in the palette
-    pale: float  # how far the colour fades into the paper, from 0
+    pale: float  # how far the colour fades into the paper, from 0; below 0 how far it darkens
     marker: str  # one of MARKERS
     stroke: tuple[float, ...]  # one of STROKES
 
     def mixed(self) -> tuple[float, float, float]:
         """The colour on white paper: red, green and blue from 0 to 1."""
         parts = (int(PALETTE[self.colour][i : i + 2], 16) / 255 for i in (1, 3, 5))
-        red, green, blue = (part + (1 - part) * self.pale for part in parts)
+        red, green, blue = (
+            part + (1 - part) * self.pale if self.pale > 0 else part * (1 + self.pale) for part in parts
+        )
         return red, green, blue
 
 
@@ -56,6 +59,13 @@ def looks(curves: Iterable[tuple[str, str]]) -> dict[str, Look]:
         siblings = [label for algorithm, label in named if algorithm == owner]
         for k, label in enumerate(siblings):
             shape = (own + k + 4 * spent) % len(MARKERS)
-            pale = 0.5 * spent + (0.65 - 0.35 * spent) * k / max(1, len(siblings) - 1)
+            pale = 0.5 + 0.3 * k / max(1, len(siblings) - 1) if spent else _shade(own, k, len(siblings))
             found[label] = Look(own, pale, MARKERS[shape], STROKES[shape])
     return {label: found[label] for _, label in named}
+
+
+def _shade(own: int, k: int, of: int) -> float:
+    """How pale the k-th curve of a colour is: from the colour itself on to pale, or to dark where it is light."""
+    red, green, blue = Look(own, 0.0, "", ()).mixed()
+    away = -0.65 if red + green + blue > 3 * LIGHT else 0.65
+    return away * k / max(1, of - 1)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis.line import Line
 from privbandits_cli.analysis.looks import looks
-from privbandits_cli.analysis.scales import bar_positions, thousands
+from privbandits_cli.analysis.scales import bar_positions, number_places, thousands, wants_logarithm
 from privbandits_cli.analysis.table import Table
 
 Floats = NDArray[np.float64]
@@ -121,25 +121,38 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
 def _mark_free(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]]) -> None:
     """From where privacy costs next to nothing a line down to the axis, with its x; called when the scales stand."""
     low, high = axis.get_ylim()
-    marked = [(line, line.free) for line in lines if line.free is not None]
+    marked = sorted(((line.free, line) for line in lines if line.free is not None), key=lambda pair: pair[0])
     low = low / 2.5 if marked and axis.get_yscale() == "log" else low  # room for the numbers
-    for line, free in marked:
+    axis.set_ylim(low, high)
+    across = [
+        float(axis.transAxes.inverted().transform(axis.transData.transform((free, low)))[0]) for free, _ in marked
+    ]
+    for (free, line), (side, level) in zip(marked, number_places(across), strict=True):
         colour = styles[line.label]["color"]
         height = float(np.exp(np.interp(np.log(free), np.log(line.x), np.log(line.regret))))
         axis.plot([free] * 2, [low, height], color=colour, lw=0.8, ls=(0, (1, 1)))
-        axis.text(free, low, f" {free:.2g}", color=colour, fontsize=5, rotation=90, ha="right", va="bottom")
-    axis.set_ylim(low, high)
+        axis.text(
+            free,
+            0.02 + 0.14 * level,
+            f"{free:.2g}",
+            color="#333333",
+            fontsize=5,
+            rotation=90,
+            ha=side,
+            va="bottom",
+            transform=axis.get_xaxis_transform(),
+        )
 
 
 def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
-    """Scales and ticks; a logarithmic axis only where no regret is negative."""
+    """Scales and ticks; a logarithmic axis only where regrets tell of it."""
     if log:
         axis.set_xscale("log")
     else:
         axis.set_xlim(0, max(line.x[-1] for line in lines) * 1.02)
-        if all((line.regret - line.below > 0).all() for line in lines):
-            axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])  # from 0, with room for the markers there
-    if log and all((line.regret >= 0).all() and line.regret[-1] > 0 for line in lines):
+    if not (log and wants_logarithm(lines)) and all((line.regret - line.below > 0).all() for line in lines):
+        axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])  # from 0, with room for the markers there
+    if log and wants_logarithm(lines):
         axis.set_yscale("log", nonpositive="mask")  # of no regret there is nothing to draw
     for side, scale in ((axis.xaxis, axis.get_xscale()), (axis.yaxis, axis.get_yscale())):
         side.set_major_locator(LogLocator(subs=(1.0,)) if scale == "log" else MaxNLocator(4))

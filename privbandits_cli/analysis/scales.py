@@ -13,6 +13,8 @@ from privbandits_cli.analysis.line import Line
 Floats = NDArray[np.float64]
 Kind = Literal["linear", "log", "asinh"]
 
+FLAT = 3.0  # regrets that differ by less than this factor are drawn from 0, as nearly the same
+NEAR = 0.08  # of an axis: upright numbers that are nearer than this would hide each other
 WIDE = 30.0  # values that reach so many times as far as usual need a logarithm
 
 
@@ -93,12 +95,35 @@ def fitting(values: Floats) -> Scale:
     return spanning(low, high, "asinh" if max(-low, high) > WIDE * width else "linear", width)
 
 
+def wants_logarithm(lines: Sequence[Line]) -> bool:
+    """Whether regrets may stand on a logarithmic axis, none being negative, and are so far apart that it shows more."""
+    regret = np.concatenate([line.regret for line in lines])
+    ends = all((line.regret >= 0).all() and line.regret[-1] > 0 for line in lines)
+    return ends and float(regret.max()) > FLAT * float(regret.min())
+
+
+def number_places(across: Sequence[float]) -> list[tuple[str, int]]:
+    """Side and level of upright numbers beside lines at these places of an axis, increasing, from 0 to 1.
+
+    Each stands to the left of its line; the last of those that are too near to the right of it, the others ever higher.
+    """
+    found: list[tuple[str, int]] = []
+    for i, place in enumerate(across):
+        after_near = i > 0 and place - across[i - 1] < NEAR
+        before_near = i + 1 < len(across) and across[i + 1] - place < NEAR
+        if after_near and not before_near:
+            found.append(("left", 0))
+        else:
+            found.append(("right", found[-1][1] + 1 if after_near else 0))
+    return found
+
+
 def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
-    """The axes of a panel of lines; a logarithmic one of regret only where no regret is negative."""
+    """The axes of a panel of lines; a logarithmic one of regret only where regrets tell of it."""
     x = np.concatenate([line.x for line in lines])
     regret = np.concatenate([line.regret for line in lines])
     drawn = np.concatenate([regret, *(line.regret + line.above for line in lines), *_theory(lines)])
-    if log and all((line.regret >= 0).all() and line.regret[-1] > 0 for line in lines):
+    if log and wants_logarithm(lines):
         below = np.concatenate([line.regret - line.below for line in lines])
         least = float(regret[regret > 0].min())
         seen = below[below > least / 10]  # a bar that all but reaches 0 has no end here

@@ -86,6 +86,19 @@ def _refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
     return fail(*error.faults, f"{n} fault{'s' if n > 1 else ''}; nothing was run or written")
 
 
+def rounds(given: str) -> int:
+    """A horizon as a config writes it: `65536`, `2^16`, `1e5`."""
+    from privbandits_cli.experiment.document import yaml_value
+
+    value = yaml_value(str(given))
+    if type(value) is not int or value < 1:
+        raise typer.BadParameter(f"{given} is no number of rounds: give one like 65536 or 2^16")
+    return value
+
+
+Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", help="Rounds: 65536, 2^16.")]
+
+
 def complete_name(incomplete: str) -> list[str]:
     """Shell completion of algorithms and adversaries."""
     from privbandits_cli import registry

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import USAGE, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.app import USAGE, Horizon, SpaceName, app, complete_name, dumps, fail
 
 
 class Kind(StrEnum):
@@ -39,7 +39,7 @@ def list_(
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=complete_name)],
-    horizon: Annotated[int, typer.Option(min=1, help="T for the tuning and the numbers.")] = 2**18,
+    horizon: Horizon = 2**18,
     arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game, for the tuning and the numbers.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,

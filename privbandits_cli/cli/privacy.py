@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, VIOLATED, SpaceName, app, complete_name, dumps, fail, load_config
+from privbandits_cli.cli.app import (
+    FAILED,
+    OK,
+    VIOLATED,
+    Horizon,
+    SpaceName,
+    app,
+    complete_name,
+    dumps,
+    fail,
+    load_config,
+)
 
 
 class Test(StrEnum):
@@ -41,7 +52,7 @@ def tune(
     algorithm: Annotated[str, typer.Argument(help="A private algorithm.", autocompletion=complete_name)],
     epsilon: Annotated[float, typer.Option(min=0, help="The ε that it may cost, proved.")],
     delta: Annotated[float, typer.Option(help="δ.")] = 1e-6,
-    horizon: Annotated[int, typer.Option(min=1, help="T.")] = 2**18,
+    horizon: Horizon = 2**18,
     arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
     base: Annotated[str | None, typer.Option(help="What a wrapper is put around.")] = None,

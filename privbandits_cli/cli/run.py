@@ -117,6 +117,8 @@ def run(
 
     if scheduler and engine != Engine.dask:
         raise fail("--scheduler names a Dask scheduler: add --engine dask")
+    if scheduler and jobs:
+        raise fail("--jobs counts cores of this machine; with --scheduler its workers play, all of them: leave it out")
     place = engine.value if scheduler is None else _address(scheduler)
     with Stop() as stop:
         plan = make_plan(load_config(config, overrides or [], smoke, as_json), _part(shard))
@@ -233,12 +235,15 @@ def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json:
         print(dumps(pipeline.result(plan, store, written)))
     elif not quiet and plan.is_part:
         terminal.print_part(plan, store.count(plan.curves, plan.span), store.folder)
-    elif not quiet and plan.experiment.keys.plot.against:
+    elif not quiet:
         from privbandits_cli.analysis import table
 
-        terminal.print_swept(table.read(store.folder), plan.name, store.folder)
-    elif not quiet:
-        terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder)
+        plot = plan.experiment.keys.plot
+        swept = table.read(store.folder) if plot.against or plot.worst else None
+        if swept and plot.against:
+            terminal.print_swept(swept, plan.name, store.folder)
+        else:
+            terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder, swept)
 
 
 def warn_of(store: "Store") -> None:
@@ -249,8 +254,7 @@ def warn_of(store: "Store") -> None:
         print(f"{store.unreadable[0]}{others} damaged; their trials are played again", file=sys.stderr)
     if store.other_code:
         print(
-            f"{len(store.other_code)} curves hold trials played by another version of the code; "
-            "--fresh plays them anew",
+            f"{len(store.other_code)} curves hold trials played by other code, NumPy or numba; --fresh plays them anew",
             file=sys.stderr,
         )
 

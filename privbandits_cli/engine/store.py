@@ -14,6 +14,8 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +54,25 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
         raise
 
 
+@cache
+def libraries() -> str:
+    """Those that decide numbers beside our sources: streams are NumPy's, what draws from them is numba's."""
+    return ", ".join(f"{name} {version(name.lower())}" for name in ("NumPy", "numba"))
+
+
+def code_here() -> str:
+    """What trials are played by here: hash of the sources, and the libraries that decide numbers."""
+    return f"{source_hash()} with {libraries()}"
+
+
 def read_chunk(path: Path) -> tuple[Trials, Floats, str]:
-    """Trials, their regrets `[trials, checkpoints]` and the hash of the sources that played them; or Damaged."""
+    """Trials, their regrets `[trials, checkpoints]` and the code that played them, as `code_here` says; or Damaged."""
     content = path.read_bytes()
     if hashlib.sha256(content[:-DIGEST]).digest() != content[-DIGEST:]:
         raise Damaged(errno.EIO, "its checksum is wrong", str(path))
     with np.load(io.BytesIO(content[:-DIGEST]), allow_pickle=False) as arrays:
-        return arrays["trials"], arrays["regrets"], str(arrays["source_hash"])
+        code = arrays["code" if "code" in arrays else "source_hash"]  # before libraries were noted beside it
+        return arrays["trials"], arrays["regrets"], str(code)
 
 
 class Store:
@@ -68,8 +82,8 @@ class Store:
         self.folder = folder
         self.chunks = folder / "chunks"
         self.unreadable: list[Path] = []  # chunk files found damaged; their trials are played again
-        self.other_code: dict[str, set[str]] = {}  # curve key -> hashes of other sources that played some of it
-        self.played_by: set[str] = set()  # hashes of the sources of all that was read
+        self.other_code: dict[str, set[str]] = {}  # curve key -> other code that played some of it
+        self.played_by: set[str] = set()  # the code of all that was read
         self._pieces: dict[str, list[tuple[Path, Trials]]] = {}  # curve key -> chunk files and the trials in them
 
     @contextmanager
@@ -110,7 +124,7 @@ class Store:
                 file.unlink()
             return
         self.played_by.add(code)
-        if code != source_hash():
+        if code != code_here():
             self.other_code.setdefault(key, set()).add(code)
         self._pieces.setdefault(key, []).append((file, trials))
 
@@ -125,12 +139,12 @@ class Store:
     def save(self, plan: Plan, played: Played) -> None:
         """Keep what came of a chunk."""
         for key, (trials, regrets) in played.regrets.items():
-            self.keep(plan.by_key[key], np.array(trials), regrets, source_hash())
+            self.keep(plan.by_key[key], np.array(trials), regrets, code_here())
 
     def keep(self, curve: Curve, trials: Trials, regrets: Floats, code: str) -> None:
         """Write a chunk file: trials of a curve, none of which is done, as played by these sources."""
         buffer = io.BytesIO()
-        np.savez(buffer, trials=trials, regrets=regrets, source_hash=np.array(code))
+        np.savez(buffer, trials=trials, regrets=regrets, code=np.array(code))
         content = buffer.getvalue()
         name = f"{curve.adversary.name}__{curve.algorithm.name}__{curve.key}__{trials[0]:06d}-{trials[-1]:06d}.npz"
         write_atomically(self.chunks / name, content + hashlib.sha256(content).digest())

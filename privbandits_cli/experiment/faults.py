@@ -1,6 +1,7 @@
 """pydantic's errors -> faults in the config's own words, at the config's own places."""
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
@@ -12,6 +13,7 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 
 # Keys of an entry that say how it is drawn, and are no parameters.
+COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's complaints that something is no list or mapping
 DRAWN: dict[registry.Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
 
 
@@ -49,7 +51,8 @@ def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, ins
         return Fault((*loc, *inside), message, at_key=True)
     if kind == "missing":
         return Fault(place[:-1], f"missing key '{inside[-1]}'")
-    wordings = dict.fromkeys(_wording(detail["msg"]) for detail in details)
+    nearer = [detail for detail in details if not isinstance(detail["input"], str) or detail["type"] not in COMPOUND]
+    wordings = dict.fromkeys(_wording(detail["msg"]) for detail in nearer or details)  # a word was meant as a name
     got = repr(details[0]["input"])
     return Fault(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got if len(got) < 60 else got[:57] + '...'}")
 
@@ -67,6 +70,7 @@ def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
 
 def _wording(message: str) -> str:
     message = message.removeprefix("Input ").removeprefix("String ")
+    message = re.sub(r"a valid dictionary or instance of \w+", "a mapping", message)
     return message.replace("should be a valid integer", "should be an integer").replace("a valid ", "a ")
 
 
@@ -86,6 +90,15 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     hint = f", did you mean '{close[0]}'?" if close else ""
     return f"{hint} (known: {', '.join(known)})"
+
+
+def misfit(model: type[Parameters], key: str, nested: Parameters) -> str | None:
+    """Why an algorithm cannot stand in another's field, with those that can; None where it can."""
+    wanted = model.model_fields[key].annotation
+    if not isinstance(wanted, type) or isinstance(nested, wanted):
+        return None
+    fit = ", ".join(name for name, other in registry.every("algorithms") if issubclass(other, wanted))
+    return f"{nested.name} cannot be the {key} of {model.__module__.rpartition('.')[2]}; these can: {fit}"
 
 
 def dotted(loc: Loc) -> str:

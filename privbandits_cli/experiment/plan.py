@@ -170,7 +170,9 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     for i, meeting in enumerate(experiment.meetings):
         lineup = meeting.algorithms
         labels = _labels(lineup, meeting.setting)
-        title = _noted(titles[i // stages], meeting.setting, settings.swept(experiment.keys, meeting.setting))
+        swept = settings.swept(experiment.keys, meeting.setting)
+        over = {key: value for key, value in swept.items() if key != "horizon"}  # horizons share a panel
+        title = settings.noted(titles[i // stages], meeting.setting, over)
         curves.extend(
             _curve(experiment, meeting, title, variant, label) for variant, label in zip(lineup, labels, strict=True)
         )
@@ -208,17 +210,6 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
         swept=settings.swept(keys, setting) | _columns(meeting.adversary.swept, variant.swept),
         key=digest[:16],
     )
-
-
-def _noted(title: str, setting: Setting, swept: Mapping[str, Any]) -> str:
-    """A panel's title with the decision set and its dimension, where these are swept."""
-    notes = [swept["set"]] if "set" in swept else []
-    letter = "N" if setting.contexts is None else "d"
-    notes += [f"{letter} = {swept['dimension']}"] if "dimension" in swept else []
-    if not notes:
-        return title
-    note = ", ".join(notes)
-    return f"{title[:-1]}, {note})" if title.endswith(")") else f"{title} ({note})"
 
 
 def _labels(lineup: Sequence[Variant], setting: Setting) -> list[str]:

@@ -1,6 +1,6 @@
 """What an experiment's game lets its players know: the settings, one for each horizon and each dimension."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -62,6 +62,18 @@ def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
     return {name: value for name, value in values.items() if len(listed(getattr(keys, name))) > 1}
 
 
+def noted(title: str, setting: Setting, values: Mapping[str, Any]) -> str:
+    """A title with what is swept of its setting: `Gap (cube, N = 10)`, and of the horizon `T = 1,024`."""
+    notes = [values["set"]] if "set" in values else []
+    letter = "N" if setting.contexts is None else "d"
+    notes += [f"{letter} = {values['dimension']}"] if "dimension" in values else []
+    notes += [f"T = {values['horizon']:,}"] if "horizon" in values else []
+    if not notes:
+        return title
+    note = ", ".join(notes)
+    return f"{title[:-1]}, {note})" if title.endswith(")") else f"{title} ({note})"
+
+
 FOREIGN = {
     "bandit": ("set", "dimension", "feedback", "planned_horizon"),
     "linear": ("arms", "planned_horizon"),
@@ -108,6 +120,8 @@ def _context_faults(keys: Keys) -> Iterator[Fault]:
 def _set_faults(keys: Keys) -> Iterator[Fault]:
     given = keys.model_fields_set
     if not isinstance(keys.set, Inequalities):
+        if "set" not in given:
+            yield Fault((), f"missing key 'set': {', '.join(SPACES)}, or {{a: rows, b: numbers}}")
         if "dimension" not in given:
             yield Fault((), "missing key 'dimension': N, the number of experts or coordinates")
         elif "simplex" in listed(keys.set) and 1 in listed(keys.dimension):

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
-from privbandits_cli.experiment.faults import DRAWN, suggestion, translated
+from privbandits_cli.experiment.faults import DRAWN, misfit, suggestion, translated
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 
@@ -85,6 +85,9 @@ def _choices(model: type[Parameters], key: str, value: Any, loc: Loc, faults: li
             for i, item in enumerate(value):
                 found += variants("algorithms", item, (*loc, i), faults)
         many = isinstance(value, list)
+        unfit = [(v, message) for v in found if (message := misfit(model, key, v.parameters))]
+        faults.extend(Fault(v.loc, message) for v, message in unfit)
+        found = [v for v in found if not any(v is other for other, _ in unfit)]
         return [
             _Choice(
                 v.parameters,
