@@ -58,9 +58,9 @@ def _check(
         if name not in known:
             raise FaultyClaim(f"no panel '{name}' here" + suggestion(name, known), at)
     if place.round is not None and place.round[0] not in rounds:
-        near = sorted(sorted(rounds, key=lambda known: abs(known - place.round[0]))[:3]) if place.round else []
-        shown = ", ".join(map(str, near))
-        raise FaultyClaim(f"regret is not recorded after {place.round[0]} rounds, but after {shown}", place.round[1])
+        wanted, at = place.round
+        near = ", ".join(map(str, sorted(sorted(rounds, key=lambda known: abs(known - wanted))[:3])))
+        raise FaultyClaim(f"regret is not recorded after {wanted} rounds, but after {near}", at)
     _check_place(place, keys, [*adversaries, *algorithms])
     for side in statement.sides():
         assert side.curve is not None
