@@ -120,7 +120,9 @@ def _grouped(
 
 def _panel(curve: Curve) -> str:
     """The panel of a curve without the notes of what is swept."""
-    return sweeps.without(curve.adversary_label or curve.adversary.title, {*curve.swept, "N", "d"})
+    return sweeps.without(
+        curve.adversary_label or curve.adversary.title, {*curve.swept, "N", "d", curve.swept.get("set", "")}
+    )
 
 
 def _name(kin: Kin) -> str:

@@ -4,7 +4,8 @@ A claim HOLDS or FAILS where an interval of 95 %, in common over all panels and 
 side. The interval is of the mean regret over trials, by Student's t: of the difference trial by trial where both sides
 met the same games, else of independent means; of rounds before the horizon only means and deviations are kept, and the
 errors are added, which is right however the two depend on each other. A slope is that of log mean regret, by least
-squares with the error of `sweeps.slope`; over the rounds of one run the errors of its points are added, too.
+squares with the error of `sweeps.slope`; over the rounds of one run the errors of its points are added, too. The worst
+value of a parameter is that of the highest mean, as in the figures, of the same trials.
 """
 
 import math
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from privbandits_cli.accounting.guarantee import MEANINGLESS, leading
+from privbandits_cli.accounting.guarantee import MEANINGLESS
 from privbandits_cli.analysis import sweeps
 from privbandits_cli.analysis.cases import Absent, Case, Results, cases, estimate, results
 from privbandits_cli.analysis.estimates import Two, two
@@ -69,7 +70,8 @@ def _verdict(claim: Claim, found: Results) -> Verdict:
         met = cases(statement, found)
         curves = [curve for case in met for curve in (*case.left, *case.right)]
         if statement.left.kind == "epsilon":
-            judgement, figures = _joined([_proved(statement, case) for case in met])
+            alike = {(case.left[0].label, case.left[0].setting): case for case in met}  # it is the same in every panel
+            judgement, figures = _joined([_proved(statement, case) for case in alike.values()])
         else:
             confidence = 1 - (1 - CONFIDENCE) / len(met)
             judgement, figures = _joined([_measured(statement, case, found, confidence) for case in met])
@@ -99,14 +101,15 @@ def _proved(statement: Statement, case: Case) -> _Outcome:
     """A case about privacy, judged by what is proved of its algorithm and by what attacks show; no trial decides it."""
     worst, figures = (0.0, 0.0), ""
     for curve in case.left:
-        delta = papers_delta(curve.setting)
+        best = curve.algorithm.guarantee(curve.setting)
+        delta = (best.delta if best else 0.0) or papers_delta(curve.setting)
         bounds = curve.algorithm.bounds(curve.setting, delta)
-        best = leading(bounds)
         high = math.inf if best is None or best.status == "paper" else best.epsilon
         low = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=0.0)
         if high >= worst[1]:
             proof = f"proved ε ≤ {high:.4g} ({best.source})" if best and high < math.inf else "nothing proved"
-            worst, figures = (low, high), f"{proof}, attack ε ≥ {low:.4g}; δ = {delta:.2g}"
+            at = f"at δ = {delta:.2g}"
+            worst, figures = (low, high), f"{proof}{f' {at}' if best and best.delta else ''}, attack ε ≥ {low:.4g} {at}"
     judgements = [_judged(relation, worst[0] - limit, worst[1] - limit) for limit, relation in statement.limits]
     return _Outcome(_all(judgements), case.name, 0.0, figures)
 
@@ -141,7 +144,7 @@ def _joined(outcomes: Sequence[_Outcome]) -> tuple[Judgement, str]:
     elif judgement == "HOLDS":
         head = f"closest of {n}, {told.case}: "
     else:
-        head = f"{len(same)} of {n} {'fail, most' if judgement == 'FAILS' else 'open, most'} {told.case}: "
+        head = f"{'fails' if judgement == 'FAILS' else 'open'} in {len(same)} of {n}, most in {told.case}: "
     most = max(one.deciding for one in same)
     if judgement == "NOT DECIDED" and math.isfinite(most):
         return judgement, f"{head}{told.figures}; about {_rounded(most)} trials would decide"
@@ -170,11 +173,15 @@ def _told(statement: Statement, pair: Two, confidence: float) -> str:
     if ratio is None:
         low, high = (say(end) for end in pair.interval(1.0, confidence))
         return f"{say(a)} against {what}{say(b)}: {say(a - b)} apart ({low} to {high}){basis}"
-    return f"{say(a)} against {what}{say(b)}: {a / b:.3g} times ({ratio[0]:.3g} to {ratio[1]:.3g}){basis}"
+    return f"{say(a)} against {what}{say(b)}: {_ratio(a / b)} times ({_ratio(ratio[0])} to {_ratio(ratio[1])}){basis}"
 
 
 def _regret(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def _ratio(value: float) -> str:
+    return f"{value:#.3g}".rstrip(".")
 
 
 def _decimals(value: float) -> str:

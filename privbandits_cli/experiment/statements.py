@@ -8,7 +8,7 @@
     item       round N, the worst NAME, NAME = | <= | >= VALUE
     side       [FACTOR x] QUANTITY, or on the right a number
     quantity   CURVE or final(CURVE), its mean regret; slope(CURVE), slope(CURVE, PANEL); bound(CURVE); epsilon(CURVE)
-    curve      an algorithm's name or a 'LABEL', with [NAME = VALUE, ...] where these are several
+    curve      an algorithm's name or a 'LABEL' (with '' for '), with [NAME = VALUE, ...] where these are several
 
 What a claim leaves open of what is swept, it says of every value.
 """
@@ -103,7 +103,7 @@ class _Token(NamedTuple):
 
 
 _TOKEN = re.compile(
-    r"(?P<text>'[^']*')|(?P<number>\d+\^\d+|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)"
+    r"(?P<text>'(?:[^']|'')*')|(?P<number>\d+\^\d+|(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)|(?P<name>[A-Za-z_][\w.]*)"
     r"|(?P<sign><=|>=|\+-|[<>=%,:()\[\]])|(?P<space>\s+)"
 )
 
@@ -173,7 +173,8 @@ class _Reader:
         token = self.take()
         if token.kind not in ("name", "text"):
             raise FaultyClaim(f"expected {what} here, found {token.text}", token.at)
-        return token.text.strip("'"), token.at
+        text = token.text[1:-1].replace("''", "'") if token.kind == "text" else token.text
+        return text, token.at
 
     def place(self) -> Place:
         place, seen = Place(), set()
