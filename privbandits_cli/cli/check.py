@@ -11,10 +11,30 @@ from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from privbandits_cli.analysis.compare import Difference
     from privbandits_cli.scoreboard import Checked
 
 
-@app.command()
+FORMS = """\b
+A config says, for example:
+  claims:
+    - claim: "at round 2^18 in switching_costs: exp3_tau < exp3"
+      source: section 4, Discussion
+\b
+Forms of a claim:
+  exp3_tau < 0.5 x exp3                 <, <=, >, >= of mean regrets
+  dp_exp3_lap within 15% of exp3
+  slope(exp3, deterministic) in 0.5 +- 0.1      or: in 0.4 to 0.6
+  final(exp3) <= bound(exp3)            the regret theorem
+  epsilon(exp3_tau) <= 1                proofs and attacks decide
+Curves: a name or 'A label', and [epsilon=1] where these are several.
+Before a colon, where it holds (if nothing is said, everywhere):
+  at round 2^17, epsilon >= 1 in stochastic, oblivious: ...
+  at the worst gap, dimension = 10: ...
+"""
+
+
+@app.command(epilog=FORMS)
 def check(
     path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
     config: Annotated[
@@ -37,31 +57,13 @@ def check(
       privbandits check                             all of configs/ and results/
       privbandits check results/fig1
       privbandits check results/mine --config mine.yaml
-    \b
-    A config says, for example:
-      claims:
-        - claim: "at round 2^18 in switching_costs: exp3_tau < exp3"
-          source: section 4, Discussion
-    \b
-    Forms of a claim:
-      exp3_tau < 0.5 x exp3                 <, <=, >, >= of mean regrets
-      dp_exp3_lap within 15% of exp3
-      slope(exp3, deterministic) in 0.5 +- 0.1      or: in 0.4 to 0.6
-      final(exp3) <= bound(exp3)            the regret theorem
-      epsilon(exp3_tau) <= 1                proofs and attacks decide
-    Curves: a name or 'A label', and [epsilon=1] where these are several.
-    Before a colon, where it holds (if nothing is said, everywhere):
-      at round 2^17, epsilon >= 1 in stochastic, oblivious: ...
-      at the worst gap, dimension = 10: ...
     """
     from privbandits_cli import scoreboard
     from privbandits_cli.experiment.config import ConfigError
 
     try:
         checked, silent = scoreboard.check(path, config)
-    except ConfigError as error:
-        raise fail(*error.faults) from error
-    except (ValueError, OSError) as error:
+    except (ConfigError, ValueError, OSError) as error:
         raise fail(str(error)) from error
     print(dumps(scoreboard.as_data(checked, silent))) if as_json else _print(checked, silent)
     table = path / scoreboard.TABLE
@@ -128,7 +130,6 @@ def compare(
     """
     from dataclasses import asdict
 
-    from privbandits_cli import terminal
     from privbandits_cli.analysis import compare as comparing
 
     try:
@@ -143,19 +144,29 @@ def compare(
         raise fail(str(error)) from error
     identical = all(one.verdict == "identical" for one in found)
     if as_json:
+        identical = all(one.verdict == "identical" for one in found)
         print(dumps({"tolerance": part, "identical": identical, "curves": [asdict(one) for one in found]}))
-    elif identical:
-        print(f"{a} and {b} are identical: {len(found)} curves")
     else:
-        rows = [
-            [one.curve, one.verdict, _number(one.a), _number(one.b), _interval(one.low, one.high), one.basis]
-            for one in found
-        ]
-        terminal.stdout().print(terminal.table(["curve", "", "A", "B", "A - B", ""], rows, text=2))
-        told = ", ".join(f"{n} {verdict}" for verdict, n in comparing.counts(found).items())
-        print(f"\n{len(found)} curves, tolerance {100 * part:g} % of B: {told}")
+        _print_differences(found, part, f"{a} and {b}")
     verdicts = comparing.counts(found).keys()
     raise typer.Exit(REFUTED if "beyond" in verdicts else OK if verdicts <= {"identical", "within"} else FAILED)
+
+
+def _print_differences(found: "Sequence[Difference]", tolerance: float, names: str) -> None:
+    from privbandits_cli import terminal
+    from privbandits_cli.analysis.compare import counts
+
+    told = counts(found)
+    if told.keys() == {"identical"}:
+        print(f"{names} are identical: {len(found)} curves")
+        return
+    rows = [
+        [one.curve, one.verdict, _number(one.a), _number(one.b), _interval(one.low, one.high), one.basis]
+        for one in found
+    ]
+    terminal.stdout().print(terminal.table(["curve", "", "A", "B", "A - B", ""], rows, text=2))
+    words = ", ".join(f"{n} {verdict}" for verdict, n in told.items())
+    print(f"\n{len(found)} curves, tolerance {100 * tolerance:g} % of B: {words}")
 
 
 def _number(value: float | None) -> str:

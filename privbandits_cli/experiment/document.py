@@ -20,7 +20,7 @@ class Fault:
     loc: Loc
     message: str
     at_key: bool = False  # the key itself is wrong, not its value
-    offset: int = 0  # how far inside the text of the value
+    offset: int | None = None  # how far inside the text of the value
 
 
 @dataclass
@@ -46,7 +46,9 @@ class Document:
 
     def _inside(self, fault: Fault, line: int, column: int) -> int:
         """How many columns after the start of a value its fault stands; 0 where it does not stand on that line."""
-        start = self.text.splitlines()[line][column:] if fault.offset else ""
+        if fault.offset is None:
+            return 0
+        start = self.text.splitlines()[line][column:]
         offset = fault.offset + start.startswith(("'", '"'))
         return offset if offset <= len(start) else 0
 

@@ -143,9 +143,11 @@ class _Reader:
 
     @property
     def next(self) -> _Token:
+        """The token that comes."""
         return self.tokens[self.i]
 
     def take(self) -> _Token:
+        """The token that comes, taken."""
         self.i += 1
         return self.tokens[self.i - 1]
 
@@ -156,6 +158,7 @@ class _Reader:
         return taken
 
     def expect(self, *texts: str) -> _Token:
+        """Take one of these, or say that it is missing."""
         token = self.next
         if not self.accept(*texts):
             wanted = " or ".join(text if text == "the end" else f"'{text}'" for text in texts)
@@ -163,6 +166,7 @@ class _Reader:
         return token
 
     def number(self, what: str) -> float:
+        """A number; `what` says of what."""
         token = self.take()
         if token.kind != "number":
             raise FaultyClaim(f"expected {what} here, found {token.text}", token.at)
@@ -177,6 +181,7 @@ class _Reader:
         return text, token.at
 
     def place(self) -> Place:
+        """`at ... in ...:`, the colon taken."""
         place, seen = Place(), set()
         while not self.accept(":"):
             head = self.expect("at", "in", ":")
@@ -195,6 +200,7 @@ class _Reader:
         return place
 
     def item(self, place: Place) -> Place:
+        """One item of `at`, added to a place."""
         at = self.next.at
         if self.accept("round"):
             return replace(place, round=(int(self.number("a round")), at))
@@ -204,6 +210,7 @@ class _Reader:
         return replace(place, where=(*place.where, self.condition("=", "<=", ">=")))
 
     def condition(self, *relations: Literal["=", "<=", ">="]) -> Condition:
+        """`NAME = VALUE`."""
         name, at = self.word("a parameter")
         relation = self.expect(*relations).text
         if self.next.kind == "number":
@@ -213,6 +220,7 @@ class _Reader:
         return Condition(name, next(known for known in relations if known == relation), value, at)
 
     def relation(self) -> Statement:
+        """What follows the place."""
         at = self.next.at
         factor, left = self.side()
         if left.kind in ("number", "bound"):
@@ -238,6 +246,7 @@ class _Reader:
         return Statement(left, right, tuple((limit / factor, relation) for limit, relation in limits))
 
     def range(self) -> list[tuple[float, Relation]]:
+        """`X +- Y` or `X to Y`, as limits."""
         first = self.number("a number")
         if self.expect("+-", "to").text == "+-":
             width = self.number("a number")
@@ -268,6 +277,7 @@ class _Reader:
         return factor, side
 
     def curve(self) -> Selection:
+        """A curve's name, and its parameters in brackets."""
         labelled = self.next.kind == "text"
         name, at = self.word("an algorithm or a 'label'")
         where: list[Condition] = []
