@@ -109,7 +109,8 @@ def _section(one: Checked) -> Iterator[str]:
         told = f"**{verdict.verdict}**" if verdict.verdict == "FAILS" else verdict.verdict
         cells = (str(i), verdict.source, f"`{verdict.claim}`", told, verdict.figures, verdict.epsilon)
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-    notes = [f"{i}. {verdict.verdict}: {verdict.note}" for i, verdict in enumerate(one.verdicts, 1) if verdict.note]
+    played = [(i, verdict) for i, verdict in enumerate(one.verdicts, 1) if verdict.verdict != "NOT PLAYED"]
+    notes = [f"{i}. {verdict.verdict}: {verdict.note}" for i, verdict in played if verdict.note]
     yield from ["", *notes] if notes else []
 
 

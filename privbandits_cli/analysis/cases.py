@@ -190,6 +190,9 @@ def _slope(curves: Sequence[Curve], place: Place, found: Results) -> Estimate:
     """The slope of log mean regret over what the figure is drawn against, or over the rounds of one curve."""
     against = found.experiment.keys.plot.against
     if against:
+        level = [curve.label for curve in curves if against not in curve.swept]
+        if level:
+            raise Absent(f"{level[0]} has no {against}: a slope needs several")
         by_x: dict[float, list[Curve]] = {}
         for curve in curves:
             by_x.setdefault(float(curve.swept[against]), []).append(curve)

@@ -71,7 +71,8 @@ def _verdict(claim: Claim, found: Results) -> Verdict:
         curves = [curve for case in met for curve in (*case.left, *case.right)]
         if statement.left.kind == "epsilon":
             alike = {(case.left[0].label, case.left[0].setting): case for case in met}  # it is the same in every panel
-            judgement, figures = _joined([_proved(statement, case) for case in alike.values()])
+            proved = [_proved(statement, case) for case in alike.values()]
+            judgement, figures = _joined(list({one.figures: one for one in proved}.values()))
         else:
             confidence = 1 - (1 - CONFIDENCE) / len(met)
             judgement, figures = _joined([_measured(statement, case, found, confidence) for case in met])
