@@ -31,6 +31,8 @@ def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
     path: one results folder, or the folder of them all; config: an experiment's, or the folder of them all. Raises
     ConfigError of a faulty config or where one is missing, ValueError of CSVs that cannot be read.
     """
+    if not config.exists():
+        raise ConfigError([f"{config}: not there; name the config with the claims, or a folder of them, by --config"])
     if (path / "summary.csv").exists():
         found = [_only(path, config)]
         return [_checked(path, found[0])], [] if found[0].claims else [path.name]

@@ -466,6 +466,8 @@ def test_check_without_results_or_config_says_so(results, tmp_path):
     assert "run an experiment first" in call("check", tmp_path / "none", *where[1:]).stderr
     result = call("check", where[0] / "small", "--config", tmp_path / "results")
     assert result.exit_code == 2 and "name it by --config" in result.stderr
+    result = call("check", where[0], "--config", tmp_path / "nowhere")
+    assert result.exit_code == 2 and "by --config" in result.stderr
     (tmp_path / "small.yaml").write_text(CONFIG + "claims: [{claim: exp3 <, source: x}]\n")
     assert call("check", *where).exit_code == 2
 
