@@ -209,4 +209,4 @@ def _slope(curves: Sequence[Curve], place: Place, found: Results) -> Estimate:
     if len(x) < 2 or (mean <= 0).any():
         raise Absent("a slope needs two points or more, and means above 0")
     slope, deviation = sweeps.slope(x, mean, error, together=not against)
-    return Estimate(slope, deviation, trials, normal=True)
+    return Estimate(slope, deviation, trials)

@@ -1,6 +1,6 @@
 """Means over trials and how well they are known: differences and ratios of two, paired where the game is shared.
 
-What is inferred is the mean of the regret over trials, by Student's t; of slopes, by the normal law.
+What is inferred is the mean of the regret over trials, by Student's t; of slopes, too, with the degrees of freedom of one point.
 """
 
 import math
@@ -22,7 +22,6 @@ class Estimate:
     trials: int = 0  # that it rests on; 0: exact
     game: str = ""  # of its regrets
     regrets: Mapping[int, float] = field(default_factory=dict)  # trial -> regret, where they are known
-    normal: bool = False  # its error is not from these trials alone: no Student's t
 
 
 def mean(game: str, regrets: Mapping[int, float]) -> Estimate:
@@ -53,8 +52,6 @@ class Two:
 
     def degrees(self, factor: float) -> float:
         """Degrees of freedom of that error; unpaired those of Welch and Satterthwaite."""
-        if self.a.normal or self.b.normal:
-            return math.inf
         parts = [(one.error * size, one.trials - 1) for one, size in ((self.a, 1.0), (self.b, factor)) if one.trials]
         if self.how == "paired" or self.how == "unpaired" or len(parts) < 2:
             return float(min((n for _, n in parts), default=math.inf))
