@@ -53,18 +53,29 @@ def _checked(folder: Path, experiment: Experiment) -> Checked:
 
 
 def _only(folder: Path, config: Path) -> Experiment:
-    """The experiment of one results folder: the config given, or that of its name among those of a folder."""
-    if config.is_dir():
-        try:
-            played = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-            name = str(played["experiment"])
-        except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError):
-            name = folder.resolve().name
-        file = config / f"{name}.yaml"
-        if not file.exists():
-            raise ConfigError([f"{folder}: its claims would stand in {file}, which is not there: name it by --config"])
-        config = file
-    return load(config)
+    """The experiment of one results folder; ConfigError where its config is missing or faulty."""
+    file = _file(folder, config)
+    if not file.exists():
+        raise ConfigError([f"{folder}: its claims would stand in {file}, which is not there: name it by --config"])
+    return load(file)
+
+
+def _file(folder: Path, config: Path) -> Path:
+    """Where the claims on a results folder stand: the config given, or that of its name among those of a folder."""
+    if not config.is_dir():
+        return config
+    try:
+        played = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+        name = str(played["experiment"])
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError):
+        name = folder.resolve().name
+    return config / f"{name}.yaml"
+
+
+def claims_on(folder: Path, config: Path) -> list[dict[str, Any]]:
+    """The verdicts on one results folder as plain data; none where no config claims anything. ConfigError: a fault."""
+    file = _file(folder, config)
+    return [asdict(verdict) for verdict in verdicts(folder, load(file))] if file.is_file() else []
 
 
 def counts(checked: Sequence[Checked]) -> dict[Judgement, int]:

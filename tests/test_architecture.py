@@ -18,14 +18,33 @@ FLOORS = [
     {"experiment", "audit"},
     {"engine"},
     {"analysis"},
-    {"pipeline", "merging", "describe", "ledger", "inspection", "price_tables", "figures", "report", "scoreboard", "terminal"},
+    {
+        "pipeline",
+        "merging",
+        "describe",
+        "ledger",
+        "inspection",
+        "price_tables",
+        "figures",
+        "report",
+        "scoreboard",
+        "terminal",
+    },
     {"cli", "__main__"},
 ]
 ALONE = {
     "joblib": {"engine/runner.py"},
     "distributed": {"engine/cluster.py"},
     "matplotlib": {"analysis/plot.py", "analysis/strip_plot.py"},
-    "typer": {"cli/app.py", "cli/check.py", "cli/figures.py", "cli/look.py", "cli/many.py", "cli/privacy.py", "cli/run.py"},
+    "typer": {
+        "cli/app.py",
+        "cli/check.py",
+        "cli/figures.py",
+        "cli/look.py",
+        "cli/many.py",
+        "cli/privacy.py",
+        "cli/run.py",
+    },
     "rich": {"terminal.py"},
 }
 

@@ -10,7 +10,7 @@ import yaml
 from conftest import ROOT
 from typer.testing import CliRunner
 
-from privbandits_cli.analysis import estimates, summary
+from privbandits_cli.analysis import blocks, estimates, summary
 from privbandits_cli.analysis.claims import verdicts
 from privbandits_cli.analysis.estimates import Estimate, two
 from privbandits_cli.analysis.measured import planned
@@ -18,6 +18,7 @@ from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.experiment.statements import Condition, FaultyClaim, Side, parse
+from privbandits_cli.scoreboard import claims_on
 
 CONFIG = """\
 experiment: small
@@ -446,6 +447,14 @@ def test_check_prints_80_columns_and_json(results, tmp_path):
     made = json.loads(call("check", *where, "--json").stdout)
     assert made["counts"]["FAILS"] == 1 and made["without_claims"] == ["other"]
     assert set(made["claims"][0]) == {"experiment", "claim", "source", "verdict", "figures", "note", "epsilon"}
+
+
+def test_a_report_has_the_verdicts(results, tmp_path):
+    where = results("exp3 < exp3_tau", "exp3 > exp3_tau")
+    found = claims_on(where[0] / "small", where[2])
+    assert [claim["verdict"] for claim in found] == ["HOLDS", "FAILS"]
+    assert claims_on(where[0] / "small", tmp_path / "results") == []
+    assert blocks.claims(found).count(">FAILS<") == 1
 
 
 def test_what_is_recorded_is_compared_not_judged(results, tmp_path):

@@ -4,8 +4,8 @@ A claim HOLDS or FAILS where an interval of 95 %, in common over all panels and 
 side. The interval is of the mean regret over trials, by Student's t: of the difference trial by trial where both sides
 met the same games, else of independent means; of rounds before the horizon only means and deviations are kept, and the
 errors are added, which is right however the two depend on each other. A slope is that of log mean regret, by least
-squares with the error of `sweeps.slope` and the t of one of its points; over the rounds of one run the errors of its points are added, too. The worst
-value of a parameter is that of the highest mean, as in the figures, of the same trials.
+squares with the error of `sweeps.slope` and the t of one of its points; over the rounds of one run the errors of its
+points are added, too. The worst value of a parameter is that of the highest mean, as in the figures.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Means over trials and how well they are known: differences and ratios of two, paired where the game is shared.
 
-What is inferred is the mean of the regret over trials, by Student's t; of slopes, too, with the degrees of freedom of one point.
+What is inferred is the mean of the regret over trials, by Student's t; a slope has the degrees of freedom of a point.
 """
 
 import math
