@@ -6,10 +6,10 @@ FIGURES := fig1 fig1_equal_privacy frontier heavy_central heavy_local heavy_very
   price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_noisy price_linear_bandit price_linear_scaling
 
 .DEFAULT_GOAL := help
-.PHONY: help install test browser report check lint types fig1 figures audit smoke bench bench-keep schema clean
+.PHONY: help install test browser report check lint types fig1 figures audit smoke check-claims bench bench-keep schema clean
 
 help:  ## say what can be made
-	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -35,7 +35,7 @@ lint: $(READY)  ## check style
 types: $(READY)  ## check types
 	$(BIN)/mypy
 
-check: lint types test  ## everything that CI runs
+check: lint types test check-claims  ## everything that CI runs
 
 fig1: $(READY)  ## Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
@@ -45,6 +45,9 @@ figures: $(READY)  ## every figure at full scale: the better part of an hour on 
 
 audit: $(READY)  ## the auditor against deliberately broken algorithms
 	$(BIN)/privbandits audit --mutants
+
+check-claims: $(READY)  ## what the papers claim against results/: fails where results/CLAIMS.md says otherwise
+	$(BIN)/privbandits check results --recorded
 
 smoke: $(READY)  ## every algorithm and adversary, small
 	$(BIN)/privbandits run configs/smoke.yaml

@@ -110,13 +110,17 @@ def claims(verdicts: Sequence[Mapping[str, str]]) -> str:
         f'<tr><td class="text">{escape(claim["claim"])}<small>{escape(claim["source"])}</small></td>'
         f'<td class="{escape(claim["verdict"].replace(" ", "-"))}">{escape(claim["verdict"])}</td>'
         f'<td class="text">{escape(claim["figures"])}</td>'
-        f'<td class="text">{escape("; ".join(part for part in (claim["note"], claim["epsilon"]) if part))}</td></tr>'
+        f'<td class="text">{escape(claim["note"])}{_certified(claim["epsilon"])}</td></tr>'
         for claim in verdicts
     )
     head = "".join(f'<th scope="col">{name}</th>' for name in ("claim, and its place", "verdict", "figures", "note"))
     return (
         f'<div class="scroll"><table class="claims"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     )
+
+
+def _certified(epsilon: str) -> str:
+    return f"<small>certified ε: {escape(epsilon)}</small>" if epsilon else ""
 
 
 def rerun(found: Findings) -> str:

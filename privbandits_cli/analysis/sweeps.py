@@ -25,6 +25,11 @@ def without(label: str, names: Set[str]) -> str:
     return label[: found.start()] + (f" ({', '.join(kept)})" if kept else "")
 
 
+def base(label: str) -> str:
+    """A label without the notes in parentheses at its end."""
+    return label.partition(" (")[0]
+
+
 def panel(row: Row, folded: Set[str]) -> str:
     """The panel that a curve belongs to: its adversary, whatever the values of the folded parameters; and its own."""
     parameters = json.loads(row["parameters"])
@@ -96,11 +101,13 @@ def joined(curves: Sequence[Curve], against: str, swept: Sequence[str], folded: 
     return [sorted(rows, key=lambda row: float(row[against] or 0)) for rows in grouped.values()]
 
 
-def slope(x: Floats, mean: Floats, error: Floats) -> tuple[float, float]:
+def slope(x: Floats, mean: Floats, error: Floats, together: bool = False) -> tuple[float, float]:
     """Slope of log mean over log x by least squares, and its standard error; all arrays `[points]`, positive.
 
     error: standard errors of the means, which are independent; to first order log mean has error / mean.
+    together: the means are of the same trials; the errors are added, as if the worst had come together.
     """
     centred = np.log(x) - np.log(x).mean()
     weights = centred / np.sum(centred**2)
-    return float(weights @ np.log(mean)), float(np.sqrt(np.sum((weights * error / mean) ** 2)))
+    parts = np.abs(weights) * error / mean
+    return float(weights @ np.log(mean)), float(parts.sum() if together else np.sqrt(np.sum(parts**2)))

@@ -14,7 +14,7 @@ from privbandits_cli import __version__
 if TYPE_CHECKING:
     from privbandits_cli.experiment.config import ConfigError, Experiment
 
-OK, FAILED, USAGE, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 4, 130, 143
+OK, FAILED, USAGE, REFUTED, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 130, 143
 
 
 class SpaceName(StrEnum):
@@ -42,10 +42,12 @@ Examples:
   privbandits report                            a page for each of results/
   privbandits show dp_exp3_lap                  formula, tuning, guarantee
   privbandits privacy configs/fig1.yaml         what its privacy costs
+  privbandits check results/fig1                what the paper says of it
 
 \b
 Exit codes: 0 ok, 1 trials failed or are missing, 2 usage or config,
-4 an audit found a violation, 130 interrupted, 143 terminated.""",
+3 a claim failed or results differ, 4 an audit found a violation,
+130 interrupted, 143 terminated.""",
 )
 
 

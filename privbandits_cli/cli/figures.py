@@ -63,13 +63,18 @@ def _folders(path: Path) -> list[Path]:
 
 
 @app.command()
-def report(path: Where = Path("results")) -> None:
+def report(
+    path: Where = Path("results"),
+    config: Annotated[
+        Path, typer.Option(help="Where claims stand: a config, or a folder of configs, there in EXPERIMENT.yaml.")
+    ] = Path("configs"),
+) -> None:
     """Write pages about results, to read and to cite.
 
     \b
     In each results folder:
       report.html           one page, readable from a file: figures with their
-                            values, tables, privacy, how to run it again
+                            values, tables, privacy, claims, how to run it
       report.md             the tables as Markdown
       table.tex             the final regrets, for booktabs
       figure.tex, .dat      the figure, for pgfplots
@@ -80,16 +85,18 @@ def report(path: Where = Path("results")) -> None:
       privbandits report                 all of results/, and its index
       privbandits report results/fig1    one experiment
     """
+    from privbandits_cli.experiment.config import ConfigError
     from privbandits_cli.report import gather, write, write_index
+    from privbandits_cli.scoreboard import claims_on
 
     folders = _folders(path)
     every = folders != [path]
     reports, faults = [], []
     for folder in folders:
         try:
-            reports.append(gather(folder))
+            reports.append(gather(folder, claims_on(folder, config)))
             print(write(folder, reports[-1], every)[0])
-        except (ValueError, KeyError, TypeError, OSError) as error:
+        except (ConfigError, ValueError, KeyError, TypeError, OSError) as error:
             faults.append(f"{folder}: {error}")
     if every and reports:
         print(write_index(path, reports))

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from privbandits_cli import registry
 from privbandits_cli.experiment import settings
+from privbandits_cli.experiment.claims import Claim, claims
 from privbandits_cli.experiment.document import Document, Fault, Loc, override, parse
 from privbandits_cli.experiment.faults import translated
 from privbandits_cli.experiment.keys import Grid, Keys
@@ -28,6 +29,7 @@ class Experiment:
     algorithms: tuple[Variant, ...]  # as given
     meetings: tuple[Meeting, ...]  # for each adversary one in each setting
     given: dict[str, Any]  # as the config says it, with overrides and --smoke applied
+    claims: tuple[Claim, ...] = ()  # what papers say of it; none of what is played
 
     @property
     def settings(self) -> list[Setting]:
@@ -53,7 +55,7 @@ class Experiment:
         ]
         lineups = zip(*(meeting.algorithms for meeting in self.meetings), strict=True)
         algorithms = [entry(given, tuned) for given, tuned in zip(self.algorithms, lineups, strict=True)]
-        return self.keys.model_dump(exclude={"smoke", *settings.foreign(self.keys)}, exclude_none=True) | {
+        return self.keys.model_dump(exclude={"smoke", "claims", *settings.foreign(self.keys)}, exclude_none=True) | {
             "adversary": adversaries,
             "algorithms": algorithms,
         }
@@ -86,6 +88,8 @@ def load(path: Path, overrides: list[str] | None = None, smoke: bool = False) ->
         for item in given:
             if not item.startswith("smoke"):
                 override(document, item)
+        if smoke or any(not item.startswith("claims") for item in given):
+            document.data.pop("claims", None)  # they are of the experiment as it stands, not of another one
         if smoke:  # a folder of its own, so that nothing of the real size is overwritten
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
         experiment = _check(document)
@@ -135,9 +139,22 @@ def _check(document: Document) -> Experiment | None:
         faults.extend(unplayable)
         return None
     met = meetings(keys, found["adversary"], found["algorithms"], faults)
+    said = () if wrong or faults else _claims(keys, found["adversary"], met, faults)
     if wrong or faults:
         return None
-    return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, data)
+    given = {key: value for key, value in data.items() if key != "claims"}
+    return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, given, said)
+
+
+def _claims(keys: Keys, adversaries: list[Variant], met: Iterable[Meeting], faults: list[Fault]) -> tuple[Claim, ...]:
+    """The claims, checked against the tuned algorithms and against the rounds that every horizon records."""
+    if not keys.claims:
+        return ()
+    lineups = {id(meeting.algorithms): meeting.algorithms for meeting in met}
+    recorded = [set(checkpoints(keys, settings.played(keys, meeting.setting)).tolist()) for meeting in met]
+    return claims(
+        keys, adversaries, [v for lineup in lineups.values() for v in lineup], sorted(set.union(*recorded)), faults
+    )
 
 
 def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[Keys, set[str]]:

@@ -20,6 +20,7 @@ class Fault:
     loc: Loc
     message: str
     at_key: bool = False  # the key itself is wrong, not its value
+    offset: int | None = None  # how far inside the text of the value
 
 
 @dataclass
@@ -39,8 +40,17 @@ class Document:
         places = self.keys if fault.at_key else self.values
         for cut in range(len(fault.loc), -1, -1):
             if fault.loc[:cut] in places:
-                return places[fault.loc[:cut]]
+                line, column = places[fault.loc[:cut]]
+                return line, column + self._inside(fault, line, column)
         return 0, 0
+
+    def _inside(self, fault: Fault, line: int, column: int) -> int:
+        """How many columns after the start of a value its fault stands; 0 where it does not stand on that line."""
+        if fault.offset is None:
+            return 0
+        start = self.text.splitlines()[line][column:]
+        offset = fault.offset + start.startswith(("'", '"'))
+        return offset if offset <= len(start) else 0
 
     def render(self, fault: Fault) -> str:
         """`file:line:col: message`, the line and a caret; or the override that is at fault."""

@@ -48,6 +48,14 @@ class Plot(_Section):
     slopes: bool = Field(False, description="fit the slope of log mean regret over the logarithm of `against`")
 
 
+class Said(_Section):
+    """What a paper says of this experiment, in the grammar of `privbandits check --help`."""
+
+    claim: str = Field(description="for example: at round 2^18 in switching_costs: exp3_tau < exp3")
+    source: str = Field(min_length=1, description="the paper, and the place in it")
+    note: str = Field("", description="why it comes out as it does")
+
+
 Named = Literal["simplex", "sphere", "cube"]
 Dimension = Annotated[int, Field(ge=1, le=100_000)]
 Rounds = Annotated[int, Field(ge=1, le=2**50)]
@@ -95,4 +103,5 @@ class Keys(_Section):
     algorithms: Any = Field(description="a list of algorithms, or one")
     summary: Summary = Summary()
     plot: Plot = Plot()
+    claims: list[Said] = Field([], description="what papers say of this, for `privbandits check`; changes no number")
     smoke: dict[str, Any] = Field({}, description="keys that --smoke replaces to make a small run")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment, checkpoints
 from privbandits_cli.experiment.meetings import Meeting
-from privbandits_cli.experiment.variants import Variant
+from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
@@ -227,22 +227,14 @@ def distinct(labels: list[str], variants: Sequence[Variant]) -> list[str]:
     """The labels, those that are equal followed by the parameters in which they differ."""
     out = []
     for label, variant in zip(labels, variants, strict=True):
-        rivals = [_flat(v.parameters.described()) for v, other in zip(variants, labels, strict=True) if other == label]
-        own = _flat(variant.parameters.described())
+        rivals = [flat(v.parameters.described()) for v, other in zip(variants, labels, strict=True) if other == label]
+        own = flat(variant.parameters.described())
         differing = [name for name in own if any(rival.get(name) != own[name] for rival in rivals)]
         notes = [
             f"{name} = {own[name]:.4g}" if isinstance(own[name], float) else f"{name} = {own[name]}"
             for name in differing
         ]
         out.append(f"{label} ({', '.join(notes)})" if notes else label)
-    return out
-
-
-def _flat(described: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested parameters by dotted names."""
-    out: dict[str, Any] = {}
-    for name, value in described.items():
-        out |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
     return out
 
 

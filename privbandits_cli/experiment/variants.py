@@ -64,6 +64,14 @@ def variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> 
     return out
 
 
+def flat(described: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested parameters by dotted names."""
+    out: dict[str, Any] = {}
+    for name, value in described.items():
+        out |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return out
+
+
 @dataclass(frozen=True)
 class _Choice:
     """One value that a parameter takes."""

@@ -1,0 +1,111 @@
+"""Means over trials and how well they are known: differences and ratios of two, paired where the game is shared.
+
+What is inferred is the mean of the regret over trials, by Student's t; a slope has the degrees of freedom of a point.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+How = Literal["alone", "paired", "Welch", "unpaired"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number known up to an error; one that is exact has none."""
+
+    value: float
+    error: float = 0.0  # standard error
+    trials: int = 0  # that it rests on; 0: exact
+    game: str = ""  # of its regrets
+    regrets: Mapping[int, float] = field(default_factory=dict)  # trial -> regret, where they are known
+
+
+def mean(game: str, regrets: Mapping[int, float]) -> Estimate:
+    """The mean over trials of the regrets in a game; infinitely uncertain with a single one."""
+    x = np.array(list(regrets.values()))
+    error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.inf
+    return Estimate(float(x.mean()), error, len(x), game, regrets)
+
+
+@dataclass(frozen=True)
+class Two:
+    """Two estimates, and what their errors have in common."""
+
+    a: Estimate
+    b: Estimate
+    covariance: float  # of the two values
+    how: How
+
+    @property
+    def trials(self) -> int:
+        """Trials of the one that has fewer; 0 where both are exact."""
+        return min((one.trials for one in (self.a, self.b) if one.trials), default=0)
+
+    def error(self, factor: float) -> float:
+        """Standard error of a - factor x b."""
+        square = self.a.error**2 - 2 * factor * self.covariance + (factor * self.b.error) ** 2
+        return math.sqrt(max(0.0, square))
+
+    def degrees(self, factor: float) -> float:
+        """Degrees of freedom of that error; unpaired those of Welch and Satterthwaite."""
+        parts = [(one.error * size, one.trials - 1) for one, size in ((self.a, 1.0), (self.b, factor)) if one.trials]
+        if self.how == "paired" or self.how == "unpaired" or len(parts) < 2:
+            return float(min((n for _, n in parts), default=math.inf))
+        total = sum(error**2 for error, _ in parts)
+        below = sum(error**4 / n for error, n in parts if n)
+        return total**2 / below if 0 < below < math.inf else float(min(n for _, n in parts))
+
+    def interval(self, factor: float, confidence: float) -> tuple[float, float]:
+        """Interval of a - factor x b."""
+        centre = self.a.value - factor * self.b.value
+        half = self.half(factor, confidence)
+        return centre - half, centre + half
+
+    def half(self, factor: float, confidence: float) -> float:
+        """Half the length of that interval."""
+        error = self.error(factor)
+        return error * quantile(self.degrees(factor), confidence) if error else 0.0
+
+    def ratio(self, confidence: float) -> tuple[float, float] | None:
+        """Interval of a / b (Fieller 1954): the factors whose difference's interval holds 0; None where unbounded."""
+        a, b = self.a.value, self.b.value
+        t = quantile(self.degrees(a / b), confidence) if b else math.inf
+        lead = b**2 - (t * self.b.error) ** 2 if self.b.error else b**2
+        if not lead > 0 or b <= 0 or not math.isfinite(self.a.error):
+            return None
+        middle = a * b - t**2 * self.covariance
+        root = math.sqrt(max(0.0, middle**2 - lead * (a**2 - (t * self.a.error) ** 2)))
+        return (middle - root) / lead, (middle + root) / lead
+
+    def deciding(self, factor: float, confidence: float) -> float:
+        """About how many trials would tell a from factor x b, were they as far apart as they seem."""
+        apart = abs(self.a.value - factor * self.b.value)
+        return self.trials * (self.half(factor, confidence) / apart) ** 2 if apart else math.inf
+
+
+def two(a: Estimate, b: Estimate) -> Two:
+    """Two estimates with what is known of their covariance.
+
+    Regrets of the same trials of the same game are paired; those of different games are independent; where single
+    trials are not known the covariance is the worst possible.
+    """
+    if not (a.trials and b.trials) or not math.isfinite(a.error + b.error):
+        return Two(a, b, 0.0, "alone")
+    if a.regrets and b.regrets and a.game != b.game:
+        return Two(a, b, 0.0, "Welch")
+    if a.regrets and a.regrets.keys() == b.regrets.keys():
+        x, y = (np.array([one.regrets[trial] for trial in a.regrets]) for one in (a, b))
+        return Two(a, b, float(np.cov(x, y)[0, 1]) / a.trials, "paired")
+    return Two(a, b, -a.error * b.error, "unpaired")
+
+
+def quantile(degrees: float, confidence: float) -> float:
+    """The t (normal at infinity) that a two-sided interval of this confidence needs."""
+    from scipy.special import ndtri, stdtrit
+
+    upper = (1 + confidence) / 2
+    return float(ndtri(upper) if math.isinf(degrees) else stdtrit(degrees, upper)) if degrees > 0 else math.inf

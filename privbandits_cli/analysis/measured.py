@@ -1,0 +1,117 @@
+"""A results folder -> what was measured of each planned curve."""
+
+import csv
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
+from privbandits_cli.experiment import settings
+from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.experiment.plan import Curve
+from privbandits_cli.experiment.variants import flat
+
+Identity = tuple[str, ...]
+
+# What must be as it was, beside players and trials, for the numbers to be of this experiment.
+SAME = ("game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "seed")
+
+
+@dataclass
+class Measured:
+    """What was measured of one curve."""
+
+    adversary: str
+    label: str
+    parameters: dict[str, Any]  # of both players, as the CSVs have them
+    swept: dict[str, str]
+    rounds: dict[int, tuple[float, float, int]] = field(default_factory=dict)  # checkpoint -> mean, sd, trials
+    finals: dict[int, float] = field(default_factory=dict)  # trial -> regret at the horizon
+
+    @property
+    def title(self) -> str:
+        """Its panel and its label, for a person."""
+        named = self.parameters.get("adversary", {}).get("label", self.adversary)
+        own = self.parameters.get("algorithm", {}).get("panel", "")
+        return ", ".join(part for part in (self.label, named, own) if part)
+
+    @property
+    def game(self) -> str:
+        """Curves that are equal in this have met the same games, trial by trial, if their seeds are equal."""
+        met = {name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension")}
+        return json.dumps([self.adversary, self.parameters.get("adversary"), met], sort_keys=True)
+
+
+def read(folder: Path) -> dict[Identity, Measured]:
+    """The curves of a folder's summary.csv and final.csv; FileNotFoundError or ValueError where they are none."""
+    found: dict[Identity, Measured] = {}
+    for name in ("summary.csv", "final.csv"):
+        with (folder / name).open(encoding="utf-8", newline="") as file:
+            reader = csv.DictReader(file)
+            columns = reader.fieldnames or []
+            if not {"label", "parameters", "regret"} <= set(columns):
+                raise ValueError(f"{folder / name} is no table of regrets")
+            swept = [column for column in columns if column not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
+            for row in reader:
+                curve = _of(row, swept, found)
+                if name == "final.csv":
+                    curve.finals[int(row["trial"])] = float(row["regret"])
+                else:
+                    curve.rounds[int(row["round"])] = (float(row["mean"]), float(row["sd"]), int(row["trials"]))
+    return found
+
+
+def _of(row: Mapping[str, str], swept: list[str], found: dict[Identity, Measured]) -> Measured:
+    """The curve that a row is of."""
+    values = {name: row[name] for name in swept if row[name]}
+    key = (row["adversary"], row["algorithm"], row["label"], row["parameters"], *map("=".join, sorted(values.items())))
+    if key not in found:
+        found[key] = Measured(row["adversary"], row["label"], json.loads(row["parameters"]), values)
+    return found[key]
+
+
+def identity(curve: Measured) -> Identity:
+    """What tells a curve from the others of its experiment, and is written alike by every processor."""
+    players = curve.parameters
+    names = (curve.adversary, players["adversary"].get("label", ""), players["algorithm"].get("panel", ""), curve.label)
+    return (*names, *map("=".join, sorted(curve.swept.items())))
+
+
+def planned(curve: Curve) -> Measured:
+    """A planned curve as it would stand in the CSVs, not yet measured."""
+    swept = {name: str(value) for name, value in curve.swept.items()}
+    return Measured(curve.adversary.name, curve.label, json.loads(json.dumps(curve.parameters())), swept)
+
+
+def alike(one: object, other: object) -> bool:
+    """Whether parameters are the same, up to the last bits of a number."""
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return math.isclose(one, other, rel_tol=1e-9)
+    return one == other
+
+
+def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The names of nested parameters in which two differ."""
+    a, b = flat(one), flat(other)
+    return sorted(name for name in a.keys() | b.keys() if not alike(a.get(name), b.get(name)))
+
+
+def foreign(folder: Path, experiment: Experiment) -> str:
+    """Why a folder's numbers are not those of this experiment; empty if nothing speaks against it."""
+    try:
+        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return "it has no config.yaml that says what was played"
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        return f"its config.yaml cannot be read: {error}"
+    if not isinstance(config, dict):
+        return "its config.yaml is no config"
+    mine = experiment.keys.model_dump(exclude_none=True)
+    keys = [key for key in SAME if key not in settings.foreign(experiment.keys)]
+    other = [key for key in keys if not alike(config.get(key), mine.get(key))]
+    return f"it was played with another {' and '.join(other)}" if other else ""

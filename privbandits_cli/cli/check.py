@@ -1,0 +1,177 @@
+"""`privbandits check`, `compare`: what the papers say against what came out, and one run against another."""
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from privbandits_cli.analysis.compare import Difference
+    from privbandits_cli.scoreboard import Checked
+
+
+FORMS = """\b
+A config says, for example:
+  claims:
+    - claim: "at round 2^18 in switching_costs: exp3_tau < exp3"
+      source: section 4, Discussion
+\b
+Forms of a claim:
+  exp3_tau < 0.5 x exp3                 <, <=, >, >= of mean regrets
+  dp_exp3_lap within 15% of exp3
+  slope(exp3, deterministic) in 0.5 +- 0.1      or: in 0.4 to 0.6
+  final(exp3) <= bound(exp3)            the regret theorem
+  epsilon(exp3_tau) <= 1                proofs and attacks decide
+Curves: a name or 'A label', and [epsilon=1] where these are several.
+Before a colon, where it holds (if nothing is said, everywhere):
+  at round 2^17, epsilon >= 1 in stochastic, oblivious: ...
+  at the worst gap, dimension = 10: ...
+"""
+
+
+@app.command(epilog=FORMS)
+def check(
+    path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
+    config: Annotated[
+        Path, typer.Option(help="Where the claims stand: a config, or a folder of configs, there in EXPERIMENT.yaml.")
+    ] = Path("configs"),
+    write: Annotated[bool, typer.Option("--write", help="Write the table to PATH/CLAIMS.md.")] = False,
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Compare with PATH/CLAIMS.md: exit 3 only where that says otherwise.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Check what papers claim against the results.
+
+    The claims stand in an experiment's config, under `claims`, and speak of it at its full size; the numbers come
+    from summary.csv and final.csv. A claim HOLDS or FAILS where a 95 % interval says so, else it is NOT DECIDED, or
+    NOT PLAYED. Exit 3 if one fails, 1 if none fails but one is not played or only in part.
+
+    \b
+    Examples:
+      privbandits check                             all of configs/ and results/
+      privbandits check results/fig1
+      privbandits check results/mine --config mine.yaml
+    """
+    from privbandits_cli import scoreboard
+    from privbandits_cli.experiment.config import ConfigError
+
+    try:
+        checked, silent = scoreboard.check(path, config)
+    except (ConfigError, ValueError, OSError) as error:
+        raise fail(str(error)) from error
+    print(dumps(scoreboard.as_data(checked, silent))) if as_json else _print(checked, silent)
+    table = path / scoreboard.TABLE
+    if write:
+        table.write_text(scoreboard.markdown(checked) + "\n", encoding="utf-8")
+    if recorded:
+        raise typer.Exit(_compare_with(table, checked, as_json))
+    found = scoreboard.counts(checked)
+    partial = any(verdict.figures.startswith("PARTIAL") for one in checked for verdict in one.verdicts)
+    raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
+
+
+def _print(checked: "Sequence[Checked]", silent: "Sequence[str]") -> None:
+    from privbandits_cli.scoreboard import counts
+
+    for one in checked:
+        print(f"{one.name}: {one.title}" if one.title else one.name)
+        for verdict in one.verdicts:
+            _row(verdict.verdict, verdict.claim)
+            _row("", verdict.figures)
+            if verdict.epsilon:
+                _row("", f"certified ε: {verdict.epsilon}")
+        print()
+    found = counts(checked)
+    print(f"{sum(found.values())} claims: " + ", ".join(f"{n} {name}" for name, n in found.items()))
+    if silent:
+        print(textwrap.fill(f"without claims: {', '.join(silent)}", 80, subsequent_indent="  "))
+
+
+def _row(head: str, text: str) -> None:
+    print(textwrap.fill(text, 80, initial_indent=f"  {head:<12}", subsequent_indent=" " * 14, break_on_hyphens=False))
+
+
+def _compare_with(table: Path, checked: "Sequence[Checked]", quiet: bool) -> int:
+    """Exit code of a comparison with the recorded table; says what differs."""
+    from privbandits_cli.scoreboard import changed
+
+    try:
+        lines = changed(checked, table)
+    except OSError as error:
+        raise fail(f"{table} cannot be read: {error.strerror}; write it with --write") from error
+    if not quiet:
+        print("\n".join([*lines, f"{table}: {len(lines)} lines are otherwise" if lines else f"{table}: as recorded"]))
+    return REFUTED if lines else OK
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A results folder.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The one that it is compared with.")],
+    tolerance: Annotated[str, typer.Option(metavar="P%", help="How far A's mean may be from B's, of B's.")] = "5%",
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Compare two runs of an experiment, curve by curve.
+
+    The difference of the mean final regrets with its 95 % interval: of trials of the same seed and parameters one by
+    one, else of independent means. Exit 3 if a curve is beyond tolerance; 1 if none is, but one is not decided, as its
+    interval reaches across the tolerance, or stands in one folder alone.
+
+    \b
+    Examples:
+      privbandits compare results/mine results/fig1
+      privbandits compare results/fig1 elsewhere/fig1 --tolerance 1%
+    """
+    from dataclasses import asdict
+
+    from privbandits_cli.analysis import compare as comparing
+
+    try:
+        part = float(tolerance.removesuffix("%")) / (100 if tolerance.endswith("%") else 1)
+        if not 0 <= part < 1:
+            raise ValueError
+    except ValueError:
+        raise fail(f"--tolerance {tolerance}: write it as a percentage below 100 %, for example 5%") from None
+    try:
+        found = comparing.compare(a, b, part)
+    except (ValueError, OSError) as error:
+        raise fail(str(error)) from error
+    identical = all(one.verdict == "identical" for one in found)
+    if as_json:
+        identical = all(one.verdict == "identical" for one in found)
+        print(dumps({"tolerance": part, "identical": identical, "curves": [asdict(one) for one in found]}))
+    else:
+        _print_differences(found, part, f"{a} and {b}")
+    verdicts = comparing.counts(found).keys()
+    raise typer.Exit(REFUTED if "beyond" in verdicts else OK if verdicts <= {"identical", "within"} else FAILED)
+
+
+def _print_differences(found: "Sequence[Difference]", tolerance: float, names: str) -> None:
+    from privbandits_cli import terminal
+    from privbandits_cli.analysis.compare import counts
+
+    told = counts(found)
+    if told.keys() == {"identical"}:
+        print(f"{names} are identical: {len(found)} curves")
+        return
+    rows = [
+        [one.curve, one.verdict, _number(one.a), _number(one.b), _interval(one.low, one.high), one.basis]
+        for one in found
+    ]
+    terminal.stdout().print(terminal.table(["curve", "", "A", "B", "A - B", ""], rows, text=2))
+    words = ", ".join(f"{n} {verdict}" for verdict, n in told.items())
+    print(f"\n{len(found)} curves, tolerance {100 * tolerance:g} % of B: {words}")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:,.0f} to {high:,.0f}"
