@@ -11,15 +11,19 @@ import functools
 import hashlib
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Record = Any  # one element of a structured array, or numba's view of it
 Records = NDArray[Any]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SOURCES = ("jit.py", "streams.py", "games", "adversaries", "algorithms", "mechanisms")
 
@@ -62,11 +66,46 @@ def source_hash() -> str:
     return digest.hexdigest()[:12]
 
 
+_plain = False
+
+
+def plain() -> bool:
+    """Whether kernels are left uncompiled."""
+    return _plain
+
+
+@contextmanager
+def uncompiled(wanted: bool = True) -> Iterator[None]:
+    """Kernels made or asked for in here are plain Python, the same numbers, some hundred times as slow.
+
+    It holds for all threads: enter it before they start.
+    """
+    global _plain
+    before, _plain = _plain, _plain or wanted
+    try:
+        yield
+    finally:
+        _plain = before
+
+
+def kept(make: Callable[P, T]) -> Callable[P, T]:
+    """`functools.cache` for what makes kernels: compiled and plain ones are kept apart."""
+    cached = functools.cache(lambda _, *words, **named: make(*words, **named))
+
+    @functools.wraps(make)
+    def found(*words: P.args, **named: P.kwargs) -> T:
+        return cached(_plain, *words, **named)
+
+    return found
+
+
 def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = "") -> types.FunctionType:
     """A copy of a plain function whose globals hold these names; plain functions it calls are compiled too."""
     assert isinstance(function, types.FunctionType)
     namespace = {**function.__globals__, **names}
-    for name in function.__code__.co_names:
+    for name in () if _plain else function.__code__.co_names:
+        if namespace.get(name) is function:
+            raise RecursionError(f"the function {name} calls itself, which a compiled step cannot do")
         if isinstance(namespace.get(name), types.FunctionType):
             namespace[name] = compile_step(namespace[name])
     copy = types.FunctionType(function.__code__, namespace, function.__name__ + suffix)
@@ -77,6 +116,8 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
 
 def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
+    if _plain:
+        return _rebound(function, names)
     import numba
 
     return numba.njit(nogil=True, forceinline=True)(_rebound(function, names))
@@ -84,6 +125,8 @@ def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., An
 
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
     """Compile a loop with its steps filled in; cached on disk under the key and the sources' hash."""
+    if _plain:
+        return _rebound(template, names)
     import numba
 
     digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]
