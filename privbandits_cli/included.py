@@ -7,6 +7,7 @@ compiled kernels, the copies that travel to other processes) sees an edit, and t
 import hashlib
 import inspect
 import linecache
+import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from privbandits_cli.games import arms, contextual, guards, linear, players
+from privbandits_cli.games.parameters import Parameters
 
 STEPS = {"bandit": (2, 4), "linear": (3, 3), "contextual": (3, 4)}  # arguments of choose and update
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # what an adversary's file must define
@@ -52,7 +54,7 @@ _sources: dict[str, Source] = {}  # module -> what it was made from
 def read(path: Path) -> Source:
     """A user's file; IncludeError if it cannot be read or its name is no name."""
     if path.suffix != ".py" or not path.stem.isidentifier():
-        raise IncludeError(f"{path}: name the file as the algorithm is called, letters, digits and _, and end it in .py")
+        raise IncludeError(f"{path}: a file is named as what is in it: letters, digits and _, then .py")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -153,6 +155,38 @@ def fault_of(error: BaseException, sources: Iterable[Source] | None = None) -> s
     return placed(frames[-1].filename, frames[-1].lineno or 1, message)
 
 
+def inner_trace(error: BaseException) -> list[str]:
+    """The traceback of an exception from the first line of a user's file on; all of it where there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    paths = {source.path for source in _sources.values()}
+    first = next((i for i, frame in enumerate(frames) if frame.filename in paths), 0)
+    return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[max(0, first - 1) :])]
+
+
+def told(error: BaseException) -> str:
+    """What a person should know of an exception that a user's file is behind."""
+    function = error.function if isinstance(error, guards.Fault) else None
+    if function is not None:
+        return placed(function.__code__.co_filename, function.__code__.co_firstlineno, str(error))
+    if type(error).__module__.startswith("numba."):
+        return _uncompilable(str(error))
+    return fault_of(error) or f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def _uncompilable(text: str) -> str:
+    """The compiler's pages in three lines: where, what, and what to do."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    said = [line for line in lines if line and not line.startswith(("Failed in", "Rejected", "Overload", "During"))]
+    message = said[0] if said else "it cannot be compiled"
+    if message.startswith(("No implementation of function", "Invalid use of")):
+        message += next((f" {line.removeprefix('>>> ')}" for line in said if line.startswith(">>>")), "")
+    paths = {Path(source.path).name: source.path for source in _sources.values()}
+    places = [(paths.get(Path(file).name), int(line)) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text)]
+    hint = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
+    path, line = next(((path, line) for path, line in places if path), (None, 0))
+    return f"{placed(path, line, f'cannot be compiled: {message}') if path else message}\n{hint}"
+
+
 # -------------------------------------------------------------------------------------------- who is included
 
 
@@ -166,9 +200,9 @@ def source_of(name: str) -> Source:
     return _sources[name]
 
 
-def modules(player: players.Adversary | players.Algorithm) -> tuple[str, ...]:
+def modules(player: Parameters) -> tuple[str, ...]:
     """The user's files that somebody needs to play: its own and those of the bases that it wraps."""
     base = getattr(player, "base", None)
     own = type(player).__module__
-    inner = modules(base) if isinstance(base, players.Algorithm) else ()
+    inner = modules(base) if isinstance(base, Parameters) else ()
     return (own, *inner) if is_included(own) else inner

@@ -13,6 +13,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -66,35 +67,32 @@ def source_hash() -> str:
     return digest.hexdigest()[:12]
 
 
-_plain = False
+_plain = ContextVar("plain", default=False)  # each thread has its own
 
 
 def plain() -> bool:
     """Whether kernels are left uncompiled."""
-    return _plain
+    return _plain.get()
 
 
 @contextmanager
 def uncompiled(wanted: bool = True) -> Iterator[None]:
-    """Kernels made or asked for in here are plain Python, the same numbers, some hundred times as slow.
-
-    It holds for all threads: enter it before they start.
-    """
-    global _plain
-    before, _plain = _plain, _plain or wanted
+    """Kernels asked for in here, by this thread, are plain Python: the same numbers, some hundred times as slow."""
+    before = _plain.set(_plain.get() or wanted)
     try:
         yield
     finally:
-        _plain = before
+        _plain.reset(before)
 
 
 def kept(make: Callable[P, T]) -> Callable[P, T]:
     """`functools.cache` for what makes kernels: compiled and plain ones are kept apart."""
-    cached = functools.cache(lambda _, *words, **named: make(*words, **named))
+    cached: Any = functools.cache(lambda _, *words, **named: make(*words, **named))
 
     @functools.wraps(make)
     def found(*words: P.args, **named: P.kwargs) -> T:
-        return cached(_plain, *words, **named)
+        made: T = cached(plain(), *words, **named)
+        return made
 
     return found
 
@@ -103,7 +101,7 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
     """A copy of a plain function whose globals hold these names; plain functions it calls are compiled too."""
     assert isinstance(function, types.FunctionType)
     namespace = {**function.__globals__, **names}
-    for name in () if _plain else function.__code__.co_names:
+    for name in () if plain() else function.__code__.co_names:
         if namespace.get(name) is function:
             raise RecursionError(f"the function {name} calls itself, which a compiled step cannot do")
         if isinstance(namespace.get(name), types.FunctionType):
@@ -116,7 +114,7 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
 
 def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
-    if _plain:
+    if plain():
         return _rebound(function, names)
     import numba
 
@@ -125,7 +123,7 @@ def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., An
 
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
     """Compile a loop with its steps filled in; cached on disk under the key and the sources' hash."""
-    if _plain:
+    if plain():
         return _rebound(template, names)
     import numba
 

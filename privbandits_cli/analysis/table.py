@@ -19,6 +19,7 @@ from privbandits_cli.analysis import prices, sweeps
 from privbandits_cli.analysis.line import Line
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
+from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Keys, Plot, Price
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.games import arms
@@ -98,6 +99,9 @@ def read(folder: Path, bounds: bool = False) -> Table:
     panels: dict[str, list[Curve]] = {}
     for curve in curves:
         panels.setdefault(sweeps.panel(curve[0], folded), []).append(curve)
+    if bounds or plot.bounds or plot.price:  # theory is asked of those who played
+        for _, fault in registry.include_all([file.as_posix() for file in sorted(folder.glob(f"{KEPT}/*.py"))]):
+            raise ValueError(fault)
     game = {key: config[key] for key in GAME if key in config} if bounds or plot.bounds else None
     lines = {
         title: _swept_lines(found, plot, swept, bars, game)

@@ -5,13 +5,27 @@ Heavy imports happen inside the commands, so that `privbandits --help` answers a
 
 import gc
 
-from privbandits_cli.cli import look, many, privacy, run
+from privbandits_cli.cli import look, many, new, privacy, run
 from privbandits_cli.cli.app import app
 
-ORDER = ("run", "merge", "slurm", "plot", "tables", "list", "show", "privacy", "tune", "audit", "validate", "schema")
+ORDER = (
+    "run",
+    "merge",
+    "slurm",
+    "plot",
+    "tables",
+    "new",
+    "list",
+    "show",
+    "privacy",
+    "tune",
+    "audit",
+    "validate",
+    "schema",
+)
 app.registered_commands.sort(key=lambda command: ORDER.index(command.name or getattr(command.callback, "__name__", "")))
 
-__all__ = ["app", "look", "main", "many", "privacy", "run"]
+__all__ = ["app", "look", "main", "many", "new", "privacy", "run"]
 
 
 def main() -> None:

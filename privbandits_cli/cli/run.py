@@ -5,7 +5,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail, load_config
+from privbandits_cli.cli.app import (
+    FAILED,
+    INTERRUPTED,
+    OK,
+    TERMINATED,
+    Include,
+    app,
+    dumps,
+    fail,
+    load_config,
+    own_faults,
+)
 
 if TYPE_CHECKING:
     from privbandits_cli.engine.play import Failure, Played
@@ -91,11 +102,15 @@ def run(
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Play the I-th of N parts, for `privbandits merge`.")
     ] = None,
+    include: Include = None,
     results: Annotated[Path, typer.Option(help="Where the results folders are.")] = Path("results"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be played, and stop.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in a folder of its own.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is already played.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")] = False,
+    python: Annotated[
+        bool, typer.Option("--python", help="Uncompiled, on one core, to debug an own file: print, breakpoint().")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
@@ -109,6 +124,7 @@ def run(
       privbandits run configs/fig1.yaml
       privbandits run configs/fig1.yaml --smoke
       privbandits run configs/fig1.yaml 'algorithms[1].epsilon=[0.1, 1]' experiment=mine
+      privbandits run fig1 --smoke --include my_bandit.py algorithms+=my_bandit
     """
     from privbandits_cli import pipeline, terminal
     from privbandits_cli.engine import runner
@@ -117,11 +133,15 @@ def run(
 
     if scheduler and engine != Engine.dask:
         raise fail("--scheduler names a Dask scheduler: add --engine dask")
+    if python and (engine != Engine.threads or jobs > 1):
+        raise fail("--python plays on one core in this process: leave --engine and --jobs out")
     place = engine.value if scheduler is None else _address(scheduler)
     with Stop() as stop:
-        plan = make_plan(load_config(config, overrides or [], smoke, as_json), _part(shard))
+        experiment = load_config(config, overrides or [], smoke, as_json, include)
+        with own_faults():
+            plan = make_plan(experiment, _part(shard))
         store = Store(results / plan.folder)
-        jobs = jobs or runner.cores()
+        jobs = 1 if python else jobs or runner.cores()
         for line in terminal.remark_lines(plan):
             print(line, file=sys.stderr)
         if dry_run:
@@ -133,7 +153,37 @@ def run(
             return
         with told(plan, store, stop), store.locked():
             store.open(plan, fresh)
-            raise typer.Exit(_run(plan, store, stop, jobs, place, fail_fast, quiet, as_json))
+            rehearse(plan, store, python)
+            with debugged() if python else nullcontext():
+                raise typer.Exit(_run(plan, store, stop, jobs, place, fail_fast, quiet or python, as_json))
+
+
+def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -> None:
+    """Leave with the faults of users' files that are still to play, before anything is played."""
+    if not plan.own_files or (store and store.count(plan.curves, plan.span) == len(plan.curves) * len(plan.span)):
+        return
+    from privbandits_cli.engine import rehearsal
+
+    faults = [] if python else rehearsal.faults(plan)
+    if faults:
+        n = len(faults)
+        raise fail(*faults, f"{n} fault{'s' if n > 1 else ''}; nothing was run or written")
+
+
+@contextmanager
+def debugged() -> Iterator[None]:
+    """Plain Python; what a user's file raises is shown as Python shows it, from the game's loop on."""
+    from privbandits_cli import included
+    from privbandits_cli.jit import uncompiled
+
+    try:
+        with uncompiled():
+            yield
+    except (typer.Exit, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        print("".join(included.inner_trace(error)), file=sys.stderr, end="")
+        raise fail(included.told(error)) from error
 
 
 def _address(scheduler: str) -> str:

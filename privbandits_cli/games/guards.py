@@ -1,8 +1,8 @@
 """What is checked of a user's file while it plays; the built-in ones have their tests instead, and pay nothing."""
 
 import functools
-from importlib import import_module
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,9 @@ def next_gains(table: Iterator[NDArray[Any]], adversary: Any, rounds: range, n_a
     try:
         found = np.asarray(next(table))
     except StopIteration:
-        raise Fault(f"gains yielded no block for rounds from {rounds.start} on: one for each of `blocks`", gains) from None
+        raise Fault(
+            f"gains yielded no block for rounds from {rounds.start} on: one for each of `blocks`", gains
+        ) from None
     if found.shape != (len(rounds), n_arms):
         said = f"gains yielded a block of shape {found.shape}, not {(len(rounds), n_arms)}: rounds, arms"
         raise Fault(said, gains)
