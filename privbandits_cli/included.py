@@ -147,12 +147,21 @@ def placed(path: str, line: int, message: str) -> str:
 
 def fault_of(error: BaseException, sources: Iterable[Source] | None = None) -> str | None:
     """An exception at the last line of a user's file that it went through; None if it went through none."""
+    place = place_of(error, sources)
+    return place and placed(*place, named(error))
+
+
+def place_of(error: BaseException, sources: Iterable[Source] | None = None) -> tuple[str, int] | None:
+    """File and line of the last of a user's lines that an exception went through."""
     paths = {source.path for source in (_sources.values() if sources is None else sources)}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in paths]
-    if not frames:
-        return None
-    message = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return placed(frames[-1].filename, frames[-1].lineno or 1, message)
+    return (frames[-1].filename, frames[-1].lineno or 1) if frames else None
+
+
+def named(error: BaseException) -> str:
+    """An exception in a line, with its kind."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return said.splitlines()[0]
 
 
 def inner_trace(error: BaseException) -> list[str]:
@@ -165,12 +174,12 @@ def inner_trace(error: BaseException) -> list[str]:
 
 def told(error: BaseException) -> str:
     """What a person should know of an exception that a user's file is behind."""
-    function = error.function if isinstance(error, guards.Fault) else None
-    if function is not None:
-        return placed(function.__code__.co_filename, function.__code__.co_firstlineno, str(error))
+    if isinstance(error, guards.Fault) and error.function is not None:
+        code = error.function.__code__
+        return placed(code.co_filename, code.co_firstlineno, str(error))
     if type(error).__module__.startswith("numba."):
         return _uncompilable(str(error))
-    return fault_of(error) or f"{type(error).__name__}: {error}".splitlines()[0]
+    return fault_of(error) or named(error)
 
 
 def _uncompilable(text: str) -> str:
@@ -181,7 +190,9 @@ def _uncompilable(text: str) -> str:
     if message.startswith(("No implementation of function", "Invalid use of")):
         message += next((f" {line.removeprefix('>>> ')}" for line in said if line.startswith(">>>")), "")
     paths = {Path(source.path).name: source.path for source in _sources.values()}
-    places = [(paths.get(Path(file).name), int(line)) for file, line in re.findall(r'File "([^"]+)", line (\d+)', text)]
+    found = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r"Raised from (\S+) \((\d+)\)", text)
+    message = re.sub(r" Raised from .*", "", message)
+    places = [(paths.get(Path(file).name), int(line)) for file, line in found]
     hint = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
     path, line = next(((path, line) for path, line in places if path), (None, 0))
     return f"{placed(path, line, f'cannot be compiled: {message}') if path else message}\n{hint}"

@@ -38,6 +38,9 @@ def record(**fields: Any) -> Records:
     if hidden:
         raise ValueError(f"NumPy hides the fields {hidden} of a record behind its own: rename them")
     values = {name: np.asarray(value) for name, value in fields.items()}
+    objects = sorted(name for name, value in values.items() if value.dtype.hasobject or value.dtype.kind in "US")
+    if objects:
+        raise TypeError(f"the fields {objects} of a record hold what is no number: give numbers or arrays of them")
     layout: list[Any] = []
     for name, value in values.items():
         if value.dtype.names is None:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Plan
 
 
+TOLD = 12  # lines of failures at a run's end
+
+
 class Engine(StrEnum):
     """What plays the trials."""
 
@@ -269,7 +272,8 @@ def _run(
         pass
     if failures:
         print(f"\n{len(failures)} trials failed (traces in journal.jsonl):", file=sys.stderr)
-        for line in _failure_lines(plan, failures):
+        lines = list(_failure_lines(plan, failures))
+        for line in lines[:TOLD] + ([f"and {len(lines) - TOLD} kinds more"] if len(lines) > TOLD else []):
             print("  " + line, file=sys.stderr)
     show(plan, store, written, quiet, as_json)
     return FAILED if failures else OK

@@ -4,11 +4,13 @@ And after a trial of theirs has failed: the same trial once more in plain Python
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
 from privbandits_cli import included
 from privbandits_cli.experiment.plan import Curve, Plan
+from privbandits_cli.games.guards import Fault, NotANumber
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.games.protocols import GAMES
@@ -18,7 +20,7 @@ from privbandits_cli.jit import uncompiled
 ROUNDS = 100  # of a rehearsal
 REPLAYED = 2**18  # of a trial that failed, at most: some seconds
 
-_known: dict[tuple[str, type[Exception]], str] = {}  # what was found of a curve's failures
+_places: dict[tuple[str, type[Exception]], tuple[str, int] | None] = {}  # where a curve's trials were found to fail
 
 
 def faults(plan: Plan, compiled: bool = True) -> list[str]:
@@ -55,7 +57,7 @@ def _fault(match: Match, compiled: bool) -> str | None:
             with uncompiled(plain), np.errstate(all="ignore"):
                 regrets = game.play(short, [0])
         except Exception as error:  # whatever a user's file raises
-            return included.told(error)
+            return _told(error, _place(error, short, 0))
         if not np.isfinite(regrets).all():
             return f"{match.algorithms[0].name} against {match.adversary.name}: the regret is no finite number"
     return None
@@ -65,19 +67,31 @@ def told(error: Exception, match: Match, key: str, trial: int) -> str:
     """What failed in a trial of a match of one algorithm, of the curve `key`: of a user's file the place, too."""
     if not _needs(match.adversary, match.algorithms[0]):
         return f"{type(error).__name__}: {error}".splitlines()[0]
-    if (key, type(error)) not in _known:
-        _known[key, type(error)] = _replayed(error, match, trial)
-    return _known[key, type(error)]
+    if (key, type(error)) not in _places:
+        _places[key, type(error)] = _place(error, match, trial)
+    return _told(error, _places[key, type(error)])
 
 
-def _replayed(error: Exception, match: Match, trial: int) -> str:
-    """The fault as plain Python meets it, if it does; else what the compiled loop said."""
+def _told(error: Exception, place: tuple[str, int] | None) -> str:
+    """What a person should know of a fault, at this line if there is one."""
+    if place is None:
+        return included.told(error)
+    return included.placed(*place, str(error) if isinstance(error, NotANumber) else included.named(error))
+
+
+def _place(error: Exception, match: Match, trial: int) -> tuple[str, int] | None:
+    """The line of a user's file where a trial fails in plain Python."""
+    if (isinstance(error, Fault) and not isinstance(error, NotANumber)) or type(error).__module__.startswith("numba."):
+        return None  # it says itself where
+    if included.place_of(error):
+        return included.place_of(error)
     rounds = match.checkpoints[match.checkpoints <= REPLAYED]
     short = match._replace(checkpoints=rounds if len(rounds) else np.array([REPLAYED], np.int64))
-    strict = "raise" if isinstance(error, ZeroDivisionError) else "ignore"
+    numbers = isinstance(error, ArithmeticError | NotANumber)
+    strict: Literal["raise", "ignore"] = "raise" if numbers else "ignore"
     try:
-        with uncompiled(), np.errstate(divide=strict, invalid=strict, over="ignore", under="ignore"):  # type: ignore[arg-type]
+        with uncompiled(), np.errstate(divide=strict, invalid=strict, over="ignore", under="ignore"):
             GAMES[match.game].play(short, [trial])
     except Exception as found:  # the same, with a traceback
-        return included.told(found)
-    return included.told(error)
+        return included.place_of(found)
+    return None

@@ -21,7 +21,11 @@ class Fault(Exception):
         self.function = function
 
     def __reduce__(self) -> Any:  # a function of a user's file may not be known where it travels to
-        return Fault, (str(self),)
+        return type(self), (str(self),)
+
+
+class NotANumber(Fault):
+    """A state that holds NaN."""
 
 
 class WrongArm(Exception):
@@ -60,7 +64,7 @@ def missing_numbers(state: Any, prefix: str = "state") -> Iterator[str]:
 def check_states(states: Records, last: int, update: Callable[..., Any]) -> None:
     """Raise Fault where a state holds NaN after the round `last`."""
     for name in missing_numbers(states):
-        raise Fault(f"{name} is not a number (NaN) by round {last}", update)
+        raise NotANumber(f"{name} is not a number (NaN) by round {last}", update)
 
 
 def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,7 +79,7 @@ def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -
             raise Fault(f"choose returned {found!r}, a {type(found).__name__}: make it an int", original)
         if name == "update":
             for field in missing_numbers(state):
-                raise Fault(f"update left NaN in {field}, after arm {seen[0]} with gain {seen[1]}", original)
+                raise NotANumber(f"update left NaN in {field}, after arm {seen[0]} with gain {seen[1]}", original)
         return found
 
     return watching
