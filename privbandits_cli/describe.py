@@ -28,6 +28,7 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
     "epsilon": lambda: 1.0,
     "delta": lambda: 0.1,
     "gap": lambda: 0.1,
+    "path": lambda: "clicks.csv",
 }
 
 
@@ -90,7 +91,8 @@ def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[
     parameters, setting, shown = _shown(model, horizon, size, space)
     out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, size, setting.space.name if setting.space else None
-    ready = parameters.tuned(setting)
+    fit = not list(parameters.faults(setting))  # what plays a file is shown without one
+    ready = parameters.tuned(setting) if fit else parameters
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
     if isinstance(ready, Algorithm):
         promised = ready.guarantee(setting)
@@ -114,6 +116,8 @@ def _shown(
         setting = example(parameters, horizon, size, space)
         unfit = list(parameters.faults(setting))
         if not unfit:
+            return parameters, setting, given
+        if isinstance(parameters, Adversary):
             return parameters, setting, given
         if "epsilon" not in model.model_fields:
             break

@@ -19,6 +19,7 @@ FLOORS = [
     {"engine"},
     {"analysis"},
     {"pipeline", "merging", "describe", "ledger", "inspection", "price_tables", "terminal"},
+    {"api"},
     {"cli", "__main__"},
 ]
 ALONE = {
