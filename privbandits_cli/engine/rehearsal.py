@@ -17,7 +17,7 @@ from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.jit import uncompiled
 
-ROUNDS = 100  # of a rehearsal
+REHEARSED = {"bandit": (8, 250), "linear": (2, 50), "contextual": (2, 50)}  # trials and rounds: some tenths of a second
 REPLAYED = 2**18  # of a trial that failed, at most: some seconds
 
 _places: dict[tuple[str, type[Exception]], tuple[str, int] | None] = {}  # where a curve's trials were found to fail
@@ -49,13 +49,14 @@ def _needs(*players: Adversary | Algorithm) -> bool:
 
 def _fault(match: Match, compiled: bool) -> str | None:
     """Of one pair; None if it plays."""
-    end = min(ROUNDS, int(match.checkpoints[-1]))
+    trials, rounds = REHEARSED[match.game]
+    end = min(rounds, int(match.checkpoints[-1]))
     short = match._replace(checkpoints=np.array([end], np.int64))
     game = GAMES[match.game]
     for plain in (True, False)[: 1 + compiled]:
         try:
             with uncompiled(plain), np.errstate(all="ignore"):
-                regrets = game.play(short, [0])
+                regrets = game.play(short, range(trials))
         except Exception as error:  # whatever a user's file raises
             return _told(error, _place(error, short, 0))
         if not np.isfinite(regrets).all():
