@@ -55,9 +55,12 @@ class Parameters(bandit.Adversary):
                 while len(order) < len(rounds):  # a pass is used up, but for what is left of it
                     order = np.append(order, rng.permutation(n))
                 places, order = order[: len(rounds)], order[len(rounds) :]
+                part = rows[places]
+            elif (first := (rounds.start - 1) % n) + len(rounds) <= n:
+                part = rows[first : first + len(rounds)]
             else:
-                places = np.arange(rounds.start - 1, rounds.stop - 1) % n
-            yield self._scaled(np.asarray(rows[places], np.float64))
+                part = rows[np.arange(rounds.start - 1, rounds.stop - 1) % n]
+            yield self._scaled(np.asarray(part, np.float64))
 
     def _scaled(self, gains: Floats) -> Floats:
         if self.scale is None:
