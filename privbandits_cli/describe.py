@@ -11,6 +11,7 @@ import numpy as np
 from pydantic_core import PydanticUndefined
 
 from privbandits_cli import registry
+from privbandits_cli.experiment import shipped
 from privbandits_cli.experiment.faults import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.parameters import Parameters
@@ -33,9 +34,10 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 
 
 def catalogue(kind: str) -> list[dict[str, Any]]:
-    """Name, first line and parameters of every algorithm or adversary; name and title of every config."""
+    """Name, first line and parameters of every algorithm or adversary; name and title of every config here, else of those shipped."""
     if kind == "experiments":
-        return [_experiment(path) for path in sorted(Path("configs").glob("*.yaml"))]
+        here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
+        return here or [_experiment(shipped.located(Path(name)), name) for name in shipped.names()]
     known: registry.Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
         {"name": name, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
@@ -43,15 +45,15 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
     ]
 
 
-def _experiment(path: Path) -> dict[str, Any]:
+def _experiment(path: Path, name: str) -> dict[str, Any]:
     from privbandits_cli.experiment.config import ConfigError, load
 
     try:
         keys = load(path).keys
     except ConfigError as error:
-        return {"name": str(path), "line": f"faulty: {error.faults[0].splitlines()[0]}"}
+        return {"name": name, "line": f"faulty: {error.faults[0].splitlines()[0]}"}
     return {
-        "name": str(path),
+        "name": name,
         "line": keys.title,
         "source": keys.source,
         "horizon": keys.horizon,
