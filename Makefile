@@ -3,10 +3,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FIGURES := fig1 fig1_equal_privacy frontier heavy_central heavy_local heavy_very heavy_scaling bounded_private bounded_without_nu \
-  price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_linear_bandit price_linear_scaling
+  price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_noisy price_linear_bandit price_linear_scaling
 
 .DEFAULT_GOAL := help
-.PHONY: help install test check lint types fig1 figures audit smoke bench bench-keep schema clean
+.PHONY: help install test browser report check lint types fig1 figures audit smoke bench bench-keep schema clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z0-9]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -21,6 +21,12 @@ install: $(READY)  ## create .venv and install privbandits with its development 
 
 test: $(READY)  ## run the tests
 	$(BIN)/python -m pytest
+
+browser: $(READY)  ## the pages of reports in a headless Chromium, where one is installed
+	$(BIN)/python -m pytest -rs tests/test_browser.py
+
+report: $(READY)  ## pages, tables and LaTeX of all results: results/index.html
+	$(BIN)/privbandits report results
 
 lint: $(READY)  ## check style
 	$(BIN)/ruff check .

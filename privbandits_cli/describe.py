@@ -34,7 +34,10 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 
 
 def catalogue(kind: str) -> list[dict[str, Any]]:
-    """Name, first line and parameters of every algorithm or adversary; name and title of every config here, else of those shipped."""
+    """Name, first line and parameters of every algorithm or adversary; name and title of the configs.
+
+    Of those in `configs/`, or where there is no such folder of those shipped.
+    """
     if kind == "experiments":
         here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
         return here or [_experiment(shipped.located(Path(name)), name) for name in shipped.names()]

@@ -1,5 +1,6 @@
 """What the tests share: algorithms and adversaries by name, matches, small experiments on disk."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -99,3 +100,18 @@ def small(tmp_path):
     path = tmp_path / "small.yaml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture(scope="session")
+def _finished(tmp_path_factory):
+    from test_plot import ran
+
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "small.yaml").write_text(SMALL)
+    return ran(folder, folder / "small.yaml")
+
+
+@pytest.fixture
+def finished(_finished, tmp_path):
+    """The results folder of the small experiment, played once, one's own copy."""
+    return Path(shutil.copytree(_finished, tmp_path / "out"))

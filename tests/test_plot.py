@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli import pipeline
-from privbandits_cli.analysis import plot, table
+from privbandits_cli.analysis import looks, plot, table
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
@@ -84,17 +84,27 @@ def test_an_incomplete_figure_is_marked(tmp_path, small):
 
 
 def test_looks_are_fixed_per_algorithm_and_distinct(tmp_path, small):
-    one = plot._looks(table.read(ran(tmp_path, small)))
-    other = plot._looks(
-        table.read(ran(tmp_path, small, "algorithms=[exp3_tau, {name: dp_exp3_lap, epsilon: [1, 2, 3]}, exp3]"))
+    one = plot.drawn_looks(table.read(ran(tmp_path, small)).named())
+    other = plot.drawn_looks(
+        table.read(ran(tmp_path, small, "algorithms=[exp3_tau, {name: dp_exp3_lap, epsilon: [1, 2, 3]}, exp3]")).named()
     )
     for label in ("EXP3", "DP-EXP3-Lap (ε = 1)"):
         assert one[label] == other[label]
     assert len({(look["color"], look["marker"]) for look in other.values()}) == len(other)
-    many = plot._looks(
-        table.read(ran(tmp_path, small, "algorithms=[{name: exp3, gamma: [0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1]}]"))
+    many = plot.drawn_looks(
+        table.read(
+            ran(tmp_path, small, "algorithms=[{name: exp3, gamma: [0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1]}]")
+        ).named()
     )
     assert len({(look["color"], look["marker"]) for look in many.values()}) == 10
+
+
+def test_more_algorithms_than_colours_stay_distinct():
+    names = [(f"algorithm{i}", f"A{i}") for i in range(12)] + [("exp3", "EXP3"), ("algorithm11", "A11, again")]
+    found = looks.looks(names)
+    assert len({(look.colour, look.marker, look.stroke, look.pale) for look in found.values()}) == len(names)
+    assert len({(look.colour, look.marker) for look in found.values()}) == len(names)
+    assert found["EXP3"] == looks.looks([("exp3", "EXP3")])["EXP3"]
 
 
 def test_the_same_bytes_twice_and_text_as_text(tmp_path, small):

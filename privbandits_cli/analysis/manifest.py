@@ -83,7 +83,8 @@ def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
 def figure_sources(folder: Path) -> str:
     """Hash of all that a figure is made from: its data, its config, the code that draws it."""
     drawing = Path(__file__).parent
-    files = (folder / "summary.csv", folder / "config.yaml", drawing / "plot.py", drawing / "privbandits.mplstyle")
+    code = ("plot.py", "looks.py", "scales.py", "privbandits.mplstyle")
+    files = (folder / "summary.csv", folder / "config.yaml", *(drawing / name for name in code))
     digest = hashlib.sha256(version("matplotlib").encode())
     for file in files:
         digest.update(file.read_bytes())

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,14 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis.line import Line
+from privbandits_cli.analysis.looks import looks
+from privbandits_cli.analysis.scales import bar_positions, thousands
 from privbandits_cli.analysis.table import Table
 
 Floats = NDArray[np.float64]
@@ -25,30 +26,19 @@ STYLE = Path(__file__).with_name("privbandits.mplstyle")
 FORMATS = ("pdf", "png", "svg")
 COLUMN = 3.5  # inches: one column of a two-column paper
 
-# Okabe-Ito without yellow: distinct also for the colour-blind. Fixed per algorithm, so that figures agree.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
-LINES = ("-", "--", "-.", (0, (4, 1, 1, 1, 1, 1)), (0, (1, 1)), (0, (6, 2)), (0, (3, 1)), (0, (2, 2)))
-X_LABELS = {"blur": "η × deviation of the noise"}
 WIDE = 32  # letters of a label, of which two do not stand beside each other
-STYLES = {
-    name: i
-    for i, name in enumerate(
-        ("exp3", "dp_exp3_lap", "exp3_tau", "tsallis_inf", "dp_lambda_lap", "mini_batch", "ucb1", "uniform")
-    )
-}
 
 
 def figure(table: Table, log: bool = False) -> Figure:
     """Draw a table: a panel per adversary, one legend in the free cell where it fits, else below."""
     log = log or table.log
     n = len(table.panels)
-    looks = _looks(table) | _rate_looks(table)
-    in_cell = n % 2 == 1 and n > 1 and len(looks) <= 4
+    styles = drawn_looks(table.named()) | _rate_looks(table)
+    in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
-    rows = len(looks) if max(map(len, looks)) > WIDE else math.ceil(len(looks) / 2)
+    rows = len(styles) if max(map(len, styles)) > WIDE else math.ceil(len(styles) / 2)
     legend_height = 0 if in_cell else 0.17 * rows + 0.5
     with matplotlib.rc_context(fname=STYLE):
         height = (2.3 if n == 1 else 1.42 * n_rows) + legend_height
@@ -56,48 +46,33 @@ def figure(table: Table, log: bool = False) -> Figure:
         FigureCanvasAgg(out)
         axes = list(out.subplots(n_rows, n_columns, squeeze=False).flat)
         for i, (title, lines) in enumerate(table.panels.items()):
-            _panel(axes[i], lines, looks, table, log)
+            _panel(axes[i], lines, styles, table, log)
             plain = title.replace("$", r"\$")
             axes[i].set_title(f"({chr(97 + i)}) {plain}" if 1 < n <= 26 else plain)
             if i % n_columns == 0:
-                axes[i].set_ylabel(_y_label(table))
+                axes[i].set_ylabel(table.labels()[1])
             if i + n_columns >= n:
-                axes[i].set_xlabel(X_LABELS.get(table.x_label, table.x_label))
+                axes[i].set_xlabel(table.labels()[0])
         for spare in axes[n:]:
             spare.axis("off")
-        _legend(out, axes[n] if in_cell else None, axes[0], table, looks)
-        _watermark(out, table)
+        _legend(out, axes[n] if in_cell else None, axes[0], table, styles)
+        watermark(out, table.fewest, table.wanted)
         out.draw_without_rendering()  # lays out once, for all formats
         out.set_layout_engine("none")
         return out
 
 
-def _y_label(table: Table) -> str:
-    regret = "regret" if table.x_label == "round" else "final regret"
-    return f"{regret} / {table.floor}'s" if table.ratio else regret
-
-
-def _looks(table: Table) -> dict[str, dict[str, Any]]:
-    """Colour, marker and line by label: fixed for the first curve of an algorithm, free ones for its others."""
-    curves = dict.fromkeys((line.algorithm, line.label) for lines in table.panels.values() for line in lines)
-    owners = list(dict.fromkeys(algorithm for algorithm, _ in curves))
-    taken = [STYLES[owner] for owner in owners if owner in STYLES]
-    free = [i for i in range(len(PALETTE)) if i not in taken]
-    looks = {}
-    for owner in owners:
-        own = STYLES[owner] if owner in STYLES else (free.pop(0) if free else len(owner) % len(PALETTE))
-        siblings = [label for algorithm, label in curves if algorithm == owner]
-        for k, label in enumerate(siblings):
-            looks[label] = _look(own, k, len(siblings))
-    return {label: looks[label] for _, label in curves}
-
-
-def _look(own: int, k: int, of: int) -> dict[str, Any]:
-    """The look of the k-th of an algorithm's curves: its colour, ever paler, with markers and lines in turn."""
-    pale = 0.65 * k / max(1, of - 1)
-    colour = tuple(part + (1 - part) * pale for part in to_rgb(PALETTE[own]))
-    shape = (own + k) % len(MARKERS)
-    return {"color": colour, "marker": MARKERS[shape], "ls": LINES[shape], "markeredgewidth": 0}
+def drawn_looks(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """The looks of curves (algorithm, label) by label, as arguments of a drawn line."""
+    return {
+        label: {
+            "color": look.mixed(),
+            "marker": look.marker,
+            "ls": (0, look.stroke) if look.stroke else "-",
+            "markeredgewidth": 0,
+        }
+        for label, look in looks(curves).items()
+    }
 
 
 def _rate_looks(table: Table) -> dict[str, dict[str, Any]]:
@@ -107,10 +82,10 @@ def _rate_looks(table: Table) -> dict[str, dict[str, Any]]:
     return {name: {"color": "#555555", "lw": 0.7, "ls": RATES[i % len(RATES)]} for i, name in enumerate(names)}
 
 
-def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], table: Table, log: bool) -> None:
+def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], table: Table, log: bool) -> None:
     for k, line in enumerate(lines):
-        look = looks[line.label]
-        marked = _bar_positions(line.x, table.bar_rounds, k, len(lines), log)
+        look = styles[line.label]
+        marked = bar_positions(line.x, table.bar_rounds, k, len(lines), log)
         axis.plot(line.x, line.regret, label=line.label, markevery=list(marked), **look)
         if len(marked):
             spread = np.array([line.below[marked], line.above[marked]])
@@ -134,22 +109,22 @@ def _panel(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]], tabl
         for rate in line.rates:
             if (rate.name, *rate.regret) not in drawn:  # stated of several algorithms: in the colour of the first
                 drawn.add((rate.name, *rate.regret))
-                axis.plot(line.x, rate.regret, **looks[rate.name] | {"color": looks[line.label]["color"]})
+                axis.plot(line.x, rate.regret, **styles[rate.name] | {"color": styles[line.label]["color"]})
     _scales(axis, lines, log)
     told = [line for line in lines if line.slope is not None and "slope" not in line.label]
     for k, line in enumerate(reversed(told)):  # below rising lines there is room
         at, slope = (0.97, 0.04 + 0.1 * k), line.slope_text().partition(" ±")[0]
-        axis.text(*at, slope, color=looks[line.label]["color"], fontsize=5, ha="right", transform=axis.transAxes)
-    _mark_free(axis, lines, looks)
+        axis.text(*at, slope, color=styles[line.label]["color"], fontsize=5, ha="right", transform=axis.transAxes)
+    _mark_free(axis, lines, styles)
 
 
-def _mark_free(axis: Axes, lines: list[Line], looks: dict[str, dict[str, Any]]) -> None:
+def _mark_free(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]]) -> None:
     """From where privacy costs next to nothing a line down to the axis, with its x; called when the scales stand."""
     low, high = axis.get_ylim()
     marked = [(line, line.free) for line in lines if line.free is not None]
     low = low / 2.5 if marked and axis.get_yscale() == "log" else low  # room for the numbers
     for line, free in marked:
-        colour = looks[line.label]["color"]
+        colour = styles[line.label]["color"]
         height = float(np.exp(np.interp(np.log(free), np.log(line.x), np.log(line.regret))))
         axis.plot([free] * 2, [low, height], color=colour, lw=0.8, ls=(0, (1, 1)))
         axis.text(free, low, f" {free:.2g}", color=colour, fontsize=5, rotation=90, ha="right", va="bottom")
@@ -168,38 +143,21 @@ def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
         axis.set_yscale("log", nonpositive="mask")  # of no regret there is nothing to draw
     for side, scale in ((axis.xaxis, axis.get_xscale()), (axis.yaxis, axis.get_yscale())):
         side.set_major_locator(LogLocator(subs=(1.0,)) if scale == "log" else MaxNLocator(4))
-        side.set_major_formatter(FuncFormatter(_thousands))
+        side.set_major_formatter(FuncFormatter(lambda x, position: thousands(x)))
         side.set_minor_formatter(NullFormatter())
+    low, high = axis.get_xlim()
+    if axis.get_xscale() == "log" and math.floor(math.log10(high)) <= math.ceil(math.log10(low)):  # one power of ten
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     low, high = axis.get_ylim()
     if axis.get_yscale() == "log" and high < 30 * low:  # less than two powers of ten: ticks between them, too
         axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
-def _thousands(x: float, position: int | None = None) -> str:
-    return f"{x / 1e6:g}M" if abs(x) >= 1e6 else f"{x / 1000:g}k" if abs(x) >= 1000 else f"{x:g}"
-
-
-def _bar_positions(x: Floats, n: int, k: int, of: int, log: bool) -> NDArray[np.int64]:
-    """About `n` of the points, evenly on the axis, those of line `k` shifted so that bars do not hide."""
-    if len(x) <= n or n == 0:
-        return np.arange(len(x) if n else 0)
-    axis = np.log(x) if log else x
-    wanted = axis[0] + (axis[-1] - axis[0]) * (np.arange(n) + (k + 1) / (of + 1)) / n
-    return np.unique(np.abs(axis[:, None] - wanted).argmin(axis=0))
-
-
-def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, looks: dict[str, dict[str, Any]]) -> None:
+def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, styles: dict[str, dict[str, Any]]) -> None:
     """One legend for all panels, with what the lines and bars are."""
-    every = [line for lines in table.panels.values() for line in lines]
-    notes = [f"{table.centre} of {min(line.trials for line in every)} trials", f"bars: {table.bars}"]
-    if any(line.bound is not None for line in every):
-        notes.append("dotted: the theorem's bound")
-    if any(line.free is not None for line in every):
-        notes.append(f"dotted down: from there on within {table.free:.0%} of {table.floor}")
-    if any(line.rates for line in every):
-        notes.append("thin: of every learner as private; orders are drawn with constant 1")
-    handles = [Line2D([], [], **look) for look in looks.values()]
-    labels = [label.replace("$", r"\$") for label in looks]  # a label is text, no formula
+    notes = table.notes()
+    handles = [Line2D([], [], **look) for look in styles.values()]
+    labels = [label.replace("$", r"\$") for label in styles]  # a label is text, no formula
     if cell is not None:
         note = "\n".join(textwrap.fill(note, 26) for note in notes)
         broken = [label.replace(" (", "\n(") for label in labels]
@@ -218,14 +176,13 @@ def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, looks: dic
         )
 
 
-def _watermark(out: Figure, table: Table) -> None:
+def watermark(out: Figure, done: int, wanted: int) -> None:
     """An incomplete figure says so across its face."""
-    done = min(line.trials for lines in table.panels.values() for line in lines)
-    if done < table.wanted:
+    if done < wanted:
         out.text(
             0.5,
             0.5,
-            f"PARTIAL {done}/{table.wanted}",
+            f"PARTIAL {done}/{wanted}",
             ha="center",
             va="center",
             rotation=30,

@@ -3,23 +3,20 @@
 Everything drawn stands in the CSV; a config beside it adds the title and the error bars' kind.
 """
 
-import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from privbandits_cli import registry
-from privbandits_cli.analysis import prices, sweeps
+from privbandits_cli.analysis import curves, prices, sweeps
+from privbandits_cli.analysis.curves import Curves
 from privbandits_cli.analysis.line import Line
-from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
-from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Keys, Plot, Price
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.games import arms
@@ -34,6 +31,7 @@ BARS = {
     "quantiles": "5 % and 95 % quantiles",
     "bootstrap": "95 % bootstrap interval of the mean",
 }
+X_LABELS = {"blur": "η × deviation of the noise"}
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
 
 
@@ -64,6 +62,32 @@ class Table:
     price: Price | None = None  # where regrets are compared with that of a floor
 
     @property
+    def fewest(self) -> int:
+        """Trials of the line that has least."""
+        return min(line.trials for lines in self.panels.values() for line in lines)
+
+    def labels(self) -> tuple[str, str]:
+        """What stands at the axes."""
+        regret = "regret" if self.x_label == "round" else "final regret"
+        return X_LABELS.get(self.x_label, self.x_label), f"{regret} / {self.floor}'s" if self.ratio else regret
+
+    def notes(self) -> list[str]:
+        """What the lines and bars of the figure are."""
+        every = [line for lines in self.panels.values() for line in lines]
+        notes = [f"{self.centre} of {self.fewest} trials", f"bars: {self.bars}"]
+        if any(line.bound is not None for line in every):
+            notes.append("dotted: the theorem's bound")
+        if any(line.free is not None for line in every):
+            notes.append(f"dotted down: from there on within {self.free:.0%} of {self.floor}")
+        if any(line.rates for line in every):
+            notes.append("thin: of every learner as private; orders are drawn with constant 1")
+        return notes
+
+    def named(self) -> list[tuple[str, str]]:
+        """(algorithm, label) of each line."""
+        return [(line.algorithm, line.label) for lines in self.panels.values() for line in lines]
+
+    @property
     def floor(self) -> str:
         """The name of the floor in a figure."""
         return registry.find("algorithms", self.price.floor).display if self.price else ""
@@ -79,40 +103,30 @@ class Table:
         return self.price.free if self.price else 0.0
 
 
-def read(folder: Path, bounds: bool = False) -> Table:
-    """Read a results folder; raises FileNotFoundError or ValueError with what is wrong."""
-    path = folder / "summary.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    if not rows or "regret" not in rows[0]:
-        raise ValueError(f"{path} has no rows to draw")
-    config = _config(folder / "config.yaml")
-    summary, plot = config.get("summary", {}), Plot.model_validate(config.get("plot", {}))
-    bars, against, worst = summary.get("bars", "gini"), plot.against, plot.worst
-    swept = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
-    folded = {against, worst} - {""}
-    for name in folded - set(swept):
-        sweeps.spell_out(rows, name)
-        swept.append(name)
-    curves = list(_curves(rows))
-    curves = sweeps.worst(curves, worst, swept) if worst else curves
-    panels: dict[str, list[Curve]] = {}
-    for curve in curves:
-        panels.setdefault(sweeps.panel(curve[0], folded), []).append(curve)
-    if bounds or plot.bounds or plot.price:  # theory is asked of those who played
-        for _, fault in registry.include_all([file.as_posix() for file in sorted(folder.glob(f"{KEPT}/*.py"))]):
-            raise ValueError(fault)
+def read(folder: Path, bounds: bool = False, against: str = "") -> Table:
+    """Read a results folder; `against`, where given, is the swept parameter on the axis.
+
+    Raises FileNotFoundError or ValueError with what is wrong.
+    """
+    return table(curves.read(folder, against), bounds)
+
+
+def table(found: Curves, bounds: bool = False) -> Table:
+    """The lines of the curves."""
+    config, plot, swept = found.config, found.plot, found.swept
+    summary = config.get("summary", {})
+    bars, against = summary.get("bars", "gini"), plot.against
     game = {key: config[key] for key in GAME if key in config} if bounds or plot.bounds else None
     lines = {
-        title: _swept_lines(found, plot, swept, bars, game)
+        title: _swept_lines(members, plot, swept, bars, game)
         if against
-        else [_line(curve, "round", bars, game) for curve in found]
-        for title, found in panels.items()
+        else [_line(curve, "round", bars, game) for curve in members]
+        for title, members in found.panels().items()
     }
     if len(lines) == 1:  # a legend has room for one panel's slopes
-        lines = {title: [_titled(line) for line in found] for title, found in lines.items()}
+        lines = {title: [_titled(line) for line in members] for title, members in lines.items()}
     if plot.price:
-        lines = {title: _priced(found, plot.price) for title, found in lines.items()}
+        lines = {title: _priced(members, plot.price) for title, members in lines.items()}
     return Table(
         title=config.get("title", ""),
         panels=lines,
@@ -121,20 +135,9 @@ def read(folder: Path, bounds: bool = False) -> Table:
         bars=BARS[bars],
         bar_rounds=plot.bars,
         log=plot.log,
-        wanted=config.get("trials", max(int(row["trials"]) for row in rows)),
+        wanted=config.get("trials", max(int(row["trials"]) for curve in found.every for row in curve)),
         price=plot.price,
     )
-
-
-def _config(path: Path) -> dict[str, Any]:
-    """The experiment beside the CSV; empty if there is none."""
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path} is not YAML: {error}") from error
-    if not isinstance(config, dict):
-        raise ValueError(f"{path} is no config: delete it, or run the experiment again")
-    return config
 
 
 def _priced(lines: list[Line], price: Price) -> list[Line]:
@@ -143,19 +146,11 @@ def _priced(lines: list[Line], price: Price) -> list[Line]:
     return prices.as_multiples(lines, price.floor) if price.ratio else lines
 
 
-def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
-    """The rows of each curve, in the file's order."""
-    found: dict[tuple[str, ...], Curve] = {}
-    for row in rows:
-        found.setdefault((row["adversary"], row["label"], row["parameters"], row.get("horizon", "")), []).append(row)
-    yield from found.values()
-
-
-def _swept_lines(curves: list[Curve], plot: Plot, swept: Sequence[str], bars: str, game: Game | None) -> list[Line]:
+def _swept_lines(members: list[Curve], plot: Plot, swept: Sequence[str], bars: str, game: Game | None) -> list[Line]:
     """Regret at the horizon against a swept parameter; an algorithm without that parameter is a level line."""
     against, worst = plot.against, plot.worst
     folded = {against, worst} - {""}
-    found = sweeps.joined(curves, against, swept, folded)
+    found = sweeps.joined(members, against, swept, folded)
     values = [float(row[against]) for rows in found for row in rows if row[against]]
     lines = []
     for rows in found:

@@ -5,7 +5,7 @@ Heavy imports happen inside the commands, so that `privbandits --help` answers a
 
 import gc
 
-from privbandits_cli.cli import look, many, new, privacy, run
+from privbandits_cli.cli import figures, look, many, new, privacy, run
 from privbandits_cli.cli.app import app
 
 ORDER = (
@@ -13,6 +13,7 @@ ORDER = (
     "merge",
     "slurm",
     "plot",
+    "report",
     "tables",
     "new",
     "list",
@@ -25,7 +26,7 @@ ORDER = (
 )
 app.registered_commands.sort(key=lambda command: ORDER.index(command.name or getattr(command.callback, "__name__", "")))
 
-__all__ = ["app", "look", "main", "many", "new", "privacy", "run"]
+__all__ = ["app", "figures", "look", "main", "many", "new", "privacy", "run"]
 
 
 def main() -> None:

@@ -45,6 +45,7 @@ Examples:
   privbandits run configs/fig1.yaml trials=48 experiment=mine
                                                 keys replaced, own folder
   privbandits plot results/fig1 --bounds        with the regret theorems
+  privbandits report                            a page for each of results/
   privbandits show dp_exp3_lap                  formula, tuning, guarantee
   privbandits privacy configs/fig1.yaml         what its privacy costs
 

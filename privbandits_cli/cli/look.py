@@ -1,4 +1,4 @@
-"""`plot`, `list`, `show`, `validate`, `schema`: look at what there is; nothing is played."""
+"""`tables`, `list`, `show`, `validate`, `schema`: look at what there is; nothing is played."""
 
 import json
 import sys
@@ -27,41 +27,6 @@ class Kind(StrEnum):
     algorithms = "algorithms"
     adversaries = "adversaries"
     experiments = "experiments"
-
-
-@app.command()
-def plot(
-    path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
-    formats: Annotated[str, typer.Option("--format", help="Which files to write.")] = "pdf,png,svg",
-    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; written as NAME-log.")] = False,
-    bounds: Annotated[bool, typer.Option("--bounds", help="Regret bounds, upper and lower; as NAME-bounds.")] = False,
-) -> None:
-    """Redraw figures from the CSVs alone.
-
-    \b
-    Examples:
-      privbandits plot                              all of results/
-      privbandits plot results/fig1 --bounds        as results/fig1/fig1-bounds.pdf
-      privbandits plot results/fig1 --format svg --log
-    """
-    from privbandits_cli.analysis import plot as plotting
-    from privbandits_cli.analysis import table
-
-    folders = [path] if (path / "summary.csv").exists() else sorted(p.parent for p in path.glob("*/summary.csv"))
-    if not folders:
-        raise fail(f"{path}: no summary.csv here or one folder below; run an experiment first")
-    suffix = ("-log" if log else "") + ("-bounds" if bounds else "")
-    faults = []
-    for folder in folders:
-        try:
-            drawn = plotting.figure(table.read(folder, bounds), log)
-            name = folder.resolve().name + suffix
-            for written in plotting.save(drawn, folder, name, [kind.strip() for kind in formats.split(",")]):
-                print(written)
-        except (ValueError, KeyError, TypeError, OSError) as error:
-            faults.append(f"{folder}: {error}")
-    if faults:
-        raise fail(*faults)
 
 
 @app.command(name="list")

@@ -80,7 +80,9 @@ def play_block(
     t = 0
     for i in range(len(marks)):
         while t < marks[i]:
-            for lane in range(len(states)):
+            for lane in range(LANES):  # a number known to the compiler, which then writes the lanes out side by side
+                if lane >= len(states):
+                    break
                 state, player = states[lane], seated[lane]
                 rng = Draws(uniform[lane, t], laplace[lane, t])
                 arm = choose(state, rng)
@@ -171,7 +173,7 @@ class Seat(NamedTuple):
 
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; block and lanes change the speed and no number."""
+    """Regrets `[algorithms, trials, checkpoints]`; block and lanes, at most LANES, change the speed and no number."""
     seats = [_sit_down(match, algorithm) for algorithm in match.algorithms]
     groups = [trials[first : first + lanes] for first in range(0, len(trials), lanes)]
     return np.concatenate([_play_lanes(match, seats, group, block) for group in groups], axis=1)

@@ -1,0 +1,97 @@
+"""`plot`, `report`: figures and pages from what lies in results folders; nothing is played."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privbandits_cli.cli.app import app, fail
+
+Where = Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")]
+
+
+@app.command()
+def plot(
+    path: Where = Path("results"),
+    kind: Annotated[str, typer.Option(help="regret, distribution, against=PARAMETER or paired.")] = "regret",
+    formats: Annotated[str, typer.Option("--format", help="Which files to write.")] = "pdf,png,svg",
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; written as NAME-log.")] = False,
+    bounds: Annotated[bool, typer.Option("--bounds", help="Regret bounds, upper and lower; as NAME-bounds.")] = False,
+    pair: Annotated[str, typer.Option(help="Of paired: two algorithms or labels, the second subtracted.")] = "",
+) -> None:
+    """Draw figures from the CSVs alone.
+
+    \b
+    regret        as the experiment has it: over rounds, or against what it
+                  sweeps
+    distribution  the final regrets of all trials, box and points
+    against=NAME  the final regret against any parameter that takes several
+                  values
+    paired        differences between algorithms in the same trials of the
+                  same games; without --pair, each against the first
+
+    \b
+    Examples:
+      privbandits plot                              all of results/
+      privbandits plot results/fig1 --bounds        as fig1-bounds.pdf, ...
+      privbandits plot results/fig1 --kind paired --pair exp3_tau,exp3
+      privbandits plot results/frontier --kind against=epsilon --format png
+    """
+    from privbandits_cli import figures
+
+    try:
+        wanted = figures.kind(kind, pair, log, bounds)
+    except ValueError as error:
+        raise fail(str(error)) from error
+    faults = []
+    for folder in _folders(path):
+        try:
+            for written in figures.write(folder, wanted, [word.strip() for word in formats.split(",")]):
+                print(written)
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            faults.append(f"{folder}: {error}")
+    if faults:
+        raise fail(*faults)
+
+
+def _folders(path: Path) -> list[Path]:
+    """The results folders meant."""
+    folders = [path] if (path / "summary.csv").exists() else sorted(p.parent for p in path.glob("*/summary.csv"))
+    if not folders:
+        raise fail(f"{path}: no summary.csv here or one folder below; run an experiment first")
+    return folders
+
+
+@app.command()
+def report(path: Where = Path("results")) -> None:
+    """Write pages about results, to read and to cite.
+
+    \b
+    In each results folder:
+      report.html           one page, readable from a file: figures with their
+                            values, tables, privacy, how to run it again
+      report.md             the tables as Markdown
+      table.tex             the final regrets, for booktabs
+      figure.tex, .dat      the figure, for pgfplots
+    and, for the folder of them all, its index.html.
+
+    \b
+    Examples:
+      privbandits report                 all of results/, and its index
+      privbandits report results/fig1    one experiment
+    """
+    from privbandits_cli.report import gather, write, write_index
+
+    folders = _folders(path)
+    every = folders != [path]
+    reports, faults = [], []
+    for folder in folders:
+        try:
+            reports.append(gather(folder))
+            print(write(folder, reports[-1], every)[0])
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            faults.append(f"{folder}: {error}")
+    if every and reports:
+        print(write_index(path, reports))
+    if faults:
+        raise fail(*faults)
