@@ -13,7 +13,7 @@ from privbandits_cli.experiment import config
 from privbandits_cli.experiment.config import Experiment
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from privbandits_cli.analysis.plot import Figure
 
 TEXT = ("adversary", "algorithm", "label", "panel", "set", "parameters")  # columns of the CSVs that are no numbers
 

@@ -3,10 +3,7 @@
 import json
 import math
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +11,7 @@ import typer
 from privbandits_cli import __version__
 
 if TYPE_CHECKING:
-    from privbandits_cli.experiment.config import ConfigError, Experiment
+    from privbandits_cli.experiment.config import ConfigError
 
 OK, FAILED, USAGE, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 4, 130, 143
 
@@ -26,10 +23,6 @@ class SpaceName(StrEnum):
     sphere = "sphere"
     cube = "cube"
 
-
-Include = Annotated[
-    list[Path] | None, typer.Option(metavar="FILE.py", help="One's own algorithm or adversary; may be repeated.")
-]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -75,45 +68,8 @@ def _options(
     pass
 
 
-def load_config(
-    config: Path, overrides: list[str], smoke: bool, as_json: bool, include: list[Path] | None = None
-) -> "Experiment":
-    """Read a config or leave with its faults."""
-    from privbandits_cli.experiment.config import ConfigError, load
-
-    try:
-        with own_faults():
-            return load(config, overrides, smoke, include or ())
-    except ConfigError as error:
-        raise _refuse(error, as_json) from error
-
-
-def include_files(files: list[Path] | None) -> None:
-    """Make users' files known, or leave with their faults."""
-    from privbandits_cli import registry
-
-    faults = registry.include_all([file.as_posix() for file in files or ()])
-    if faults:
-        raise fail(*(message for _, message in faults))
-
-
-@contextmanager
-def own_faults() -> Iterator[None]:
-    """Leave with the line of a user's file that raised, not with a traceback through ours."""
-    from privbandits_cli import included
-
-    try:
-        yield
-    except included.IncludeError as error:
-        raise fail(str(error)) from error
-    except Exception as error:
-        told = included.fault_of(error)
-        if told is None:
-            raise
-        raise fail(told) from error
-
-
-def _refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
+def refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
+    """Print a config's faults; raise what is returned."""
     if as_json:
         print(dumps({"faults": error.faults}))
     n = len(error.faults)

@@ -8,17 +8,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import (
-    USAGE,
-    Include,
-    SpaceName,
-    app,
-    complete_name,
-    dumps,
-    fail,
-    include_files,
-    own_faults,
-)
+from privbandits_cli.cli.app import USAGE, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.own import Include, include_files, own_faults
 
 
 class Kind(StrEnum):

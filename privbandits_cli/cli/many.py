@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, Include, app, fail, load_config
+from privbandits_cli.cli.app import FAILED, OK, app, fail
+from privbandits_cli.cli.own import Include, load_config
 from privbandits_cli.cli.run import Stop, show, told, warn_of
 
 

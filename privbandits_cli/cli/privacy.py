@@ -6,20 +6,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import (
-    FAILED,
-    OK,
-    VIOLATED,
-    Include,
-    SpaceName,
-    app,
-    complete_name,
-    dumps,
-    fail,
-    include_files,
-    load_config,
-    own_faults,
-)
+from privbandits_cli.cli.app import FAILED, OK, VIOLATED, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.own import Include, include_files, load_config, own_faults
 
 
 class Test(StrEnum):

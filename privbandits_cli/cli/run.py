@@ -13,18 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privbandits_cli.cli.app import (
-    FAILED,
-    INTERRUPTED,
-    OK,
-    TERMINATED,
-    Include,
-    app,
-    dumps,
-    fail,
-    load_config,
-    own_faults,
-)
+from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail
+from privbandits_cli.cli.own import Include, debugged, load_config, own_faults, rehearse
 
 if TYPE_CHECKING:
     from privbandits_cli.engine.play import Failure, Played
@@ -159,34 +149,6 @@ def run(
             rehearse(plan, store, python)
             with debugged() if python else nullcontext():
                 raise typer.Exit(_run(plan, store, stop, jobs, place, fail_fast, quiet or python, as_json))
-
-
-def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -> None:
-    """Leave with the faults of users' files that are still to play, before anything is played."""
-    if not plan.own_files or (store and store.count(plan.curves, plan.span) == len(plan.curves) * len(plan.span)):
-        return
-    from privbandits_cli.engine import rehearsal
-
-    faults = [] if python else rehearsal.faults(plan)
-    if faults:
-        n = len(faults)
-        raise fail(*faults, f"{n} fault{'s' if n > 1 else ''}; nothing was run or written")
-
-
-@contextmanager
-def debugged() -> Iterator[None]:
-    """Plain Python; what a user's file raises is shown as Python shows it, from the game's loop on."""
-    from privbandits_cli import included
-    from privbandits_cli.jit import uncompiled
-
-    try:
-        with uncompiled():
-            yield
-    except (typer.Exit, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        print("".join(included.inner_trace(error)), file=sys.stderr, end="")
-        raise fail(included.told(error)) from error
 
 
 def _address(scheduler: str) -> str:
