@@ -1,3 +1,21 @@
-"""privbandits: the figures of the differentially private bandit literature, reproduced."""
+"""privbandits: the figures of the differentially private bandit literature, reproduced.
+
+For notebooks: `load`, `run`, `summary`, `plot` and `guarantee` (`api.py`), imported when they are asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privbandits_cli.api import guarantee, load, plot, run, summary
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "guarantee", "load", "plot", "run", "summary"]
+
+
+def __getattr__(name: str) -> Any:
+    """PEP 562: `import privbandits_cli` alone stays light."""
+    if name not in __all__:
+        raise AttributeError(f"module 'privbandits_cli' has no attribute '{name}'")
+    from privbandits_cli import api
+
+    return getattr(api, name)

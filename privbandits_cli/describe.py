@@ -11,6 +11,7 @@ import numpy as np
 from pydantic_core import PydanticUndefined
 
 from privbandits_cli import registry
+from privbandits_cli.experiment import shipped
 from privbandits_cli.experiment.faults import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.parameters import Parameters
@@ -28,13 +29,18 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
     "epsilon": lambda: 1.0,
     "delta": lambda: 0.1,
     "gap": lambda: 0.1,
+    "path": lambda: "clicks.csv",
 }
 
 
 def catalogue(kind: str) -> list[dict[str, Any]]:
-    """Name, first line and parameters of every algorithm or adversary; name and title of every config."""
+    """Name, first line and parameters of every algorithm or adversary; name and title of the configs.
+
+    Of those in `configs/`, or where there is no such folder of those shipped.
+    """
     if kind == "experiments":
-        return [_experiment(path) for path in sorted(Path("configs").glob("*.yaml"))]
+        here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
+        return here or [_experiment(shipped.located(Path(name)), name) for name in shipped.names()]
     known: registry.Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
         {"name": name, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
@@ -42,15 +48,15 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
     ]
 
 
-def _experiment(path: Path) -> dict[str, Any]:
+def _experiment(path: Path, name: str) -> dict[str, Any]:
     from privbandits_cli.experiment.config import ConfigError, load
 
     try:
         keys = load(path).keys
     except ConfigError as error:
-        return {"name": str(path), "line": f"faulty: {error.faults[0].splitlines()[0]}"}
+        return {"name": name, "line": f"faulty: {error.faults[0].splitlines()[0]}"}
     return {
-        "name": str(path),
+        "name": name,
         "line": keys.title,
         "source": keys.source,
         "horizon": keys.horizon,
@@ -90,7 +96,8 @@ def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[
     parameters, setting, shown = _shown(model, horizon, size, space)
     out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, size, setting.space.name if setting.space else None
-    ready = parameters.tuned(setting)
+    fit = not list(parameters.faults(setting))  # what plays a file is shown without one
+    ready = parameters.tuned(setting) if fit else parameters
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
     if isinstance(ready, Algorithm):
         promised = ready.guarantee(setting)
@@ -114,6 +121,8 @@ def _shown(
         setting = example(parameters, horizon, size, space)
         unfit = list(parameters.faults(setting))
         if not unfit:
+            return parameters, setting, given
+        if isinstance(parameters, Adversary):
             return parameters, setting, given
         if "epsilon" not in model.model_fields:
             break

@@ -11,15 +11,20 @@ import functools
 import hashlib
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Record = Any  # one element of a structured array, or numba's view of it
 Records = NDArray[Any]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SOURCES = ("jit.py", "streams.py", "games", "adversaries", "algorithms", "mechanisms")
 
@@ -33,6 +38,9 @@ def record(**fields: Any) -> Records:
     if hidden:
         raise ValueError(f"NumPy hides the fields {hidden} of a record behind its own: rename them")
     values = {name: np.asarray(value) for name, value in fields.items()}
+    objects = sorted(name for name, value in values.items() if value.dtype.hasobject or value.dtype.kind in "US")
+    if objects:
+        raise TypeError(f"the fields {objects} of a record hold what is no number: give numbers or arrays of them")
     layout: list[Any] = []
     for name, value in values.items():
         if value.dtype.names is None:
@@ -62,11 +70,43 @@ def source_hash() -> str:
     return digest.hexdigest()[:12]
 
 
+_plain = ContextVar("plain", default=False)  # each thread has its own
+
+
+def plain() -> bool:
+    """Whether kernels are left uncompiled."""
+    return _plain.get()
+
+
+@contextmanager
+def uncompiled(wanted: bool = True) -> Iterator[None]:
+    """Kernels asked for in here, by this thread, are plain Python: the same numbers, some hundred times as slow."""
+    before = _plain.set(_plain.get() or wanted)
+    try:
+        yield
+    finally:
+        _plain.reset(before)
+
+
+def kept(make: Callable[P, T]) -> Callable[P, T]:
+    """`functools.cache` for what makes kernels: compiled and plain ones are kept apart."""
+    cached: Any = functools.cache(lambda _, *words, **named: make(*words, **named))
+
+    @functools.wraps(make)
+    def found(*words: P.args, **named: P.kwargs) -> T:
+        made: T = cached(plain(), *words, **named)
+        return made
+
+    return found
+
+
 def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = "") -> types.FunctionType:
     """A copy of a plain function whose globals hold these names; plain functions it calls are compiled too."""
     assert isinstance(function, types.FunctionType)
     namespace = {**function.__globals__, **names}
-    for name in function.__code__.co_names:
+    for name in () if plain() else function.__code__.co_names:
+        if namespace.get(name) is function:
+            raise RecursionError(f"the function {name} calls itself, which a compiled step cannot do")
         if isinstance(namespace.get(name), types.FunctionType):
             namespace[name] = _called(namespace[name])
     copy = types.FunctionType(function.__code__, namespace, function.__name__ + suffix)
@@ -77,6 +117,8 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
 
 def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
+    if plain():
+        return _rebound(function, names)
     import numba
 
     return numba.njit(nogil=True, forceinline=True)(_rebound(function, names))
@@ -119,6 +161,8 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
     """Compile a loop with its steps filled in; cached on disk under the key and the sources' hash."""
+    if plain():
+        return _rebound(template, names)
     import numba
 
     digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]

@@ -7,7 +7,7 @@ import numpy as np
 import yaml
 
 from privbandits_cli.engine.store import Store
-from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.config import KEPT, load
 from privbandits_cli.experiment.plan import Curve, Plan, make_plan
 from privbandits_cli.pipeline import GIVEN
 
@@ -36,7 +36,8 @@ def _given(folder: Path) -> dict[str, object]:
         raise MergeError(f"{folder / GIVEN} cannot be read: {error}") from error
     if not isinstance(found, dict):
         raise MergeError(f"{folder / GIVEN} is no experiment")
-    return found
+    copies = {file.name: file.read_text(encoding="utf-8") for file in sorted((folder / KEPT).glob("*.py"))}
+    return found | ({"the included files": copies} if copies else {})
 
 
 def gather(plan: Plan, store: Store, folders: Sequence[Path]) -> None:

@@ -14,6 +14,7 @@ from privbandits_cli.analysis.manifest import drawn_before, figure_sources, mani
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.play import Failure, Played
 from privbandits_cli.engine.store import Store, write_atomically
+from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.plan import Curve, Plan
 
 FIGURES = ("pdf", "png", "svg")
@@ -41,6 +42,7 @@ def play(
     failures: list[Failure] = []
     if plan.is_part:
         _write_yaml(store.folder / GIVEN, plan.experiment.given)  # now: a shard may be killed
+        _keep_included(plan, store)
     if not chunks:
         return failures
     from privbandits_cli.engine import runner
@@ -75,12 +77,20 @@ def _write_yaml(path: Path, content: dict[str, Any]) -> None:
     write_atomically(path, text.encode())
 
 
+def _keep_included(plan: Plan, store: Store) -> None:
+    """Copies of the users' files that play: with them a figure can be redrawn, and a run repeated."""
+    for source in plan.own_files:
+        (store.folder / KEPT).mkdir(exist_ok=True)
+        write_atomically(store.folder / KEPT / f"{source.name}.py", source.text.encode())
+
+
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
     """summary.csv, final.csv, config.yaml, the figure where any of its sources changed, last the manifest.
 
     A shard has but the manifest: its CSVs and figure could be taken for the whole.
     run: how it was played, for the manifest; None where nothing was, and what stands there is left.
     """
+    _keep_included(plan, store)
     if plan.is_part:
         i, n = plan.shard
         shard = {

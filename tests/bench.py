@@ -9,6 +9,7 @@ import csv
 import math
 import platform
 import sys
+import tempfile
 import time
 from pathlib import Path
 from statistics import median
@@ -115,6 +116,9 @@ def candidates():
         yield f"{kind} numbers", ("random numbers", lambda fill=fill: [fill(out) for _ in range(8)], 8 * BLOCK, None)
     for name in playing("adversaries"):
         yield name, game("adversaries", foe(name), [])
+    log = Path(tempfile.mkdtemp()) / "log.npy"
+    np.save(log, RNG.random((ROUNDS, 4)))
+    yield "replay", game("adversaries", foe("replay", path=str(log)), [])
     for k in TABLES:
         yield f"(no algorithm), {k} arms", game("algorithms", Prepared(), [], k)
     for name in playing("algorithms"):

@@ -190,9 +190,11 @@ def breaks(monkeypatch):
 
 def test_a_chunk_that_kills_its_process_fails_alone(small, monkeypatch):
     from privbandits_cli.engine import runner
+    from privbandits_cli.engine.parcel import unpack
     from privbandits_cli.engine.play import play_chunk
 
-    def poisoned(chunk):
+    def poisoned(parcel):
+        chunk = unpack(parcel)
         if 7 in chunk.trials and chunk.match.adversary.name == "stochastic":
             os.kill(os.getpid(), signal.SIGKILL)
         return play_chunk(chunk)

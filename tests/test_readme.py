@@ -1,10 +1,9 @@
 """What the README says is true: its numbers, its example files, its commands."""
 
 import csv
-import importlib.util
 import json
 import re
-import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,7 @@ from privbandits_cli import registry
 from privbandits_cli.analysis import table
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
-from privbandits_cli.games.bandit import Setting, composition, play, steps
+from privbandits_cli.games.bandit import play
 from privbandits_cli.price_tables import price_tables
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -27,28 +26,67 @@ def block(language, containing):
 
 
 @pytest.fixture
-def greedy(tmp_path, monkeypatch):
-    """The README's algorithm as a module."""
-    path = tmp_path / "epsilon_greedy.py"
-    path.write_text(block("python", "ε-greedy"), encoding="utf-8")
-    name = "privbandits_cli.algorithms.epsilon_greedy"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, name, module)
-    spec.loader.exec_module(module)
-    return module
+def own(tmp_path, monkeypatch):
+    """A working directory of one's own, with the README's algorithm and a log of three arms."""
+    monkeypatch.chdir(tmp_path)
+    Path("my_bandit.py").write_text(block("python", "class Parameters"), encoding="utf-8")
+    rows = np.random.default_rng(1).random((2000, 3)).round(3)
+    np.savetxt("clicks.csv", rows, delimiter=",", fmt="%.3f", header="red,green,blue", comments="")
+    yield tmp_path
+    registry.include_all([])
 
 
-def test_the_algorithm_of_the_readme_plays(greedy):
+def test_the_algorithm_of_the_readme_plays(own):
     from conftest import foe
 
-    game = match(foe("stochastic", best=0.9, others=0.3), [greedy.Parameters()], 4000)
+    registry.include(Path("my_bandit.py"))
+    algorithm = registry.find("algorithms", "my_bandit")()
+    game = match(foe("stochastic", best=0.9, others=0.3), [algorithm], 4000)
     assert play(game, range(4)).mean() < 0.45 * 4000 / 4
-    algorithm = greedy.Parameters()
-    bound, state = steps(composition(algorithm)), algorithm.state(Setting(100, 4))[0]
-    p = np.zeros(4)
-    bound["probabilities"](state, p)
-    assert p.sum() == pytest.approx(1)
+
+
+def test_the_algorithm_of_the_readme_is_what_new_writes(own):
+    written = Path("my_bandit.py").read_text(encoding="utf-8")
+    Path("my_bandit.py").unlink()
+    assert CliRunner().invoke(app, ["new", "algorithm", "my_bandit.py"]).exit_code == 0
+    assert Path("my_bandit.py").read_text(encoding="utf-8") == written and written.count("\n") < 40
+
+
+SMALLER = ["horizon=2^9", "trials=24"]  # what the tutorial plays, in a second
+
+
+@pytest.mark.parametrize("containing", ["new algorithm", "new adversary"])
+def test_the_tutorial_of_the_readme_runs(own, containing):
+    import shlex
+
+    for line in block("", f"privbandits {containing}").splitlines():
+        words = shlex.split(line)[1:]
+        if words[:2] == ["new", "algorithm"]:
+            Path("my_bandit.py").unlink()
+        alone = [] if "adversary" in line else ["adversary=stochastic"]
+        result = CliRunner().invoke(app, words + (SMALLER + alone if words[0] == "run" else []))
+        assert result.exit_code == 0, (line, result.output)
+        assert ("My bandit" in result.stdout) == (words[0] == "run"), line
+        if words[0] == "run":
+            assert list(Path("results").glob("*/included/my_bandit.py"))
+
+
+def test_the_python_of_the_readme_runs(own):
+    code = block("python", "from privbandits_cli import").replace("4096", "512")
+    found = {}
+    exec(code.replace('"algorithms+=my_bandit"', f'"algorithms+=my_bandit", *{SMALLER}, "adversary=stochastic"'), found)
+    assert found["best"]["label"] == "My bandit" and found["guarantee"](found["experiment"])[1]["status"] == "proved"
+    assert Path("mine.png").stat().st_size > 10_000 and len(code.splitlines()) <= 10
+
+
+def test_the_fault_of_the_tutorial_is_what_is_printed(own):
+    text = Path("my_bandit.py").read_text(encoding="utf-8")
+    wrong = text.replace("return int(np.argmax(state.means))", "return int(np.argmax(state.means)) + 1")
+    Path("my_bandit.py").write_text(wrong, encoding="utf-8")
+    words = "run fig1 --smoke --include my_bandit.py adversary=stochastic algorithms=my_bandit"
+    result = CliRunner().invoke(app, words.split())
+    assert result.exit_code == 2, result.output
+    assert result.stderr == block("", "my_bandit.py:27").removesuffix("\n") + "\n"
 
 
 def test_the_config_of_the_readme_is_valid(tmp_path):
@@ -188,7 +226,9 @@ def test_the_commands_of_the_readme_work(line, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "line", [line for line in README.splitlines() if re.match(r"privbandits (run|slurm)", line)], ids=str.split
+    "line",
+    [line for line in README.splitlines() if re.match(r"privbandits (run|slurm)", line) and "--include" not in line],
+    ids=str.split,
 )
 def test_the_runs_of_the_readme_could_be_played(line, monkeypatch):
     import shlex

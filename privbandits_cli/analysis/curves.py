@@ -8,9 +8,11 @@ from typing import Any
 
 import yaml
 
+from privbandits_cli import registry
 from privbandits_cli.analysis import sweeps
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
+from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Plot
 
 Key = tuple[str, ...]
@@ -55,6 +57,9 @@ def read(folder: Path, against: str = "") -> Curves:
     if not rows or "regret" not in rows[0]:
         raise ValueError(f"{path} has no rows to draw")
     config = _config(folder / "config.yaml")
+    copies = [file.as_posix() for file in sorted(folder.glob(f"{KEPT}/*.py"))]
+    for _, fault in registry.include_all(copies) if copies else ():  # theory is asked of those who played
+        raise ValueError(fault)
     plot = _aimed(Plot.model_validate(config.get("plot", {})), against)
     swept = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
     for name in {plot.against, plot.worst} - {"", *swept}:

@@ -35,6 +35,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         "config_sha256": _sha256(json.dumps(resolved, sort_keys=True).encode()),
         "git": git_state(Path(__file__).parent.parent),
         "source_hash": source_hash(),
+        "included": [{"name": source.name, "path": source.path, "sha256": source.sha256} for source in plan.own_files],
         "other_source_hashes": sorted(set().union(*store.other_code.values())),
         "versions": {"privbandits": __version__, "python": platform.python_version()}
         | {package: version(package) for package in PACKAGES},

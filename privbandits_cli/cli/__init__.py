@@ -5,7 +5,7 @@ Heavy imports happen inside the commands, so that `privbandits --help` answers a
 
 import gc
 
-from privbandits_cli.cli import check, figures, look, many, privacy, run
+from privbandits_cli.cli import check, figures, look, many, new, privacy, run
 from privbandits_cli.cli.app import app
 
 ORDER = (
@@ -17,6 +17,7 @@ ORDER = (
     "check",
     "compare",
     "tables",
+    "new",
     "list",
     "show",
     "privacy",
@@ -27,7 +28,7 @@ ORDER = (
 )
 app.registered_commands.sort(key=lambda command: ORDER.index(command.name or getattr(command.callback, "__name__", "")))
 
-__all__ = ["app", "check", "figures", "look", "main", "many", "privacy", "run"]
+__all__ = ["app", "check", "figures", "look", "main", "many", "new", "privacy", "run"]
 
 
 def main() -> None:

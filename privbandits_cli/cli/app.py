@@ -4,7 +4,6 @@ import json
 import math
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +11,7 @@ import typer
 from privbandits_cli import __version__
 
 if TYPE_CHECKING:
-    from privbandits_cli.experiment.config import ConfigError, Experiment
+    from privbandits_cli.experiment.config import ConfigError
 
 OK, FAILED, USAGE, REFUTED, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 130, 143
 
@@ -71,17 +70,8 @@ def _options(
     pass
 
 
-def load_config(config: Path, overrides: list[str], smoke: bool, as_json: bool) -> "Experiment":
-    """Read a config or leave with its faults."""
-    from privbandits_cli.experiment.config import ConfigError, load
-
-    try:
-        return load(config, overrides, smoke)
-    except ConfigError as error:
-        raise _refuse(error, as_json) from error
-
-
-def _refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
+def refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
+    """Print a config's faults; raise what is returned."""
     if as_json:
         print(dumps({"faults": error.faults}))
     n = len(error.faults)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import USAGE, Horizon, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.own import Include, include_files, own_faults
 
 
 class Kind(StrEnum):
@@ -22,13 +23,16 @@ class Kind(StrEnum):
 @app.command(name="list")
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """List algorithms, adversaries or experiments."""
     from privbandits_cli import terminal
     from privbandits_cli.describe import catalogue
 
-    found = catalogue(kind.value)
+    include_files(include)
+    with own_faults():
+        found = catalogue(kind.value)
     if as_json:
         print(dumps(found))
     else:
@@ -42,6 +46,7 @@ def show(
     horizon: Horizon = 2**18,
     arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game, for the tuning and the numbers.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
+    include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Show an algorithm or adversary.
@@ -56,8 +61,10 @@ def show(
     """
     from privbandits_cli import describe
 
+    include_files(include)
     try:
-        facts = describe.facts(name, horizon, arms, None if space is None else space.value)
+        with own_faults():
+            facts = describe.facts(name, horizon, arms, None if space is None else space.value)
     except KeyError as error:
         raise fail(str(error.args[0])) from error
     print(dumps(facts) if as_json else describe.text(facts))
@@ -86,20 +93,27 @@ def tables(
 @app.command()
 def validate(
     configs: Annotated[list[Path], typer.Argument(help="The configs to check.")],
+    include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Check configs without running them.
 
-    Every fault at once, with its place and a suggestion.
+    Every fault at once, with its place and a suggestion. One's own files play a few rounds.
     """
     from privbandits_cli.experiment.config import ConfigError, load
+    from privbandits_cli.experiment.plan import make_plan
 
     faults: dict[str, list[str]] = {}
     for config in configs:
         try:
-            load(config)
-            load(config, smoke=True)
-            faults[str(config)] = []
+            with own_faults():
+                experiment = load(config, include=include or ())
+                load(config, smoke=True, include=include or ())
+                faults[str(config)] = []
+                if experiment.keys.include:
+                    from privbandits_cli.engine import rehearsal
+
+                    faults[str(config)] = rehearsal.faults(make_plan(experiment))
         except ConfigError as error:
             faults[str(config)] = error.faults
     if as_json:

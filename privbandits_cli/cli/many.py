@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, app, fail, load_config
+from privbandits_cli.cli.app import FAILED, OK, app, fail
+from privbandits_cli.cli.own import Include, load_config
 from privbandits_cli.cli.run import Stop, show, told, warn_of
 
 
@@ -65,6 +66,7 @@ def slurm(
     config: Annotated[Path, typer.Argument(help="An experiment, for example configs/fig1.yaml.")],
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
     smoke: Annotated[bool, typer.Option("--smoke", help="A small version.")] = False,
+    include: Include = None,
 ) -> None:
     """Print a script that plays an experiment on a Slurm cluster.
 
@@ -77,7 +79,8 @@ def slurm(
       bash fig1.sh
       bash fig1.sh dask
     """
-    name = load_config(config, overrides or [], smoke, as_json=False).keys.experiment
+    name = load_config(config, overrides or [], smoke, False, include).keys.experiment
     words = [config.as_posix(), *(overrides or []), *(["--smoke"] if smoke else [])]
+    words += [word for file in include or () for word in ("--include", file.as_posix())]
     script = Path(__file__).with_name("slurm.sh").read_text(encoding="utf-8")
     print(script.replace("@NAME@", name).replace("@WORDS@", shlex.join(words)), end="")

@@ -6,18 +6,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import (
-    FAILED,
-    OK,
-    VIOLATED,
-    Horizon,
-    SpaceName,
-    app,
-    complete_name,
-    dumps,
-    fail,
-    load_config,
-)
+from privbandits_cli.cli.app import FAILED, OK, VIOLATED, Horizon, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.own import Include, include_files, load_config, own_faults
 
 
 class Test(StrEnum):
@@ -31,6 +21,7 @@ class Test(StrEnum):
 def privacy(
     config: Annotated[Path, typer.Argument(help="An experiment.")],
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
+    include: Include = None,
     delta: Annotated[float | None, typer.Option(help="δ; default T^-2, the paper's.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -42,8 +33,9 @@ def privacy(
     from privbandits_cli.ledger import ledger
 
     check_level("--delta", delta)
-    experiment = load_config(config, overrides or [], False, as_json)
-    blocks = ledger(experiment, delta)
+    experiment = load_config(config, overrides or [], False, as_json, include)
+    with own_faults():
+        blocks = ledger(experiment, delta)
     print(dumps(blocks)) if as_json else terminal.print_ledger(blocks)
 
 
@@ -56,6 +48,7 @@ def tune(
     arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
     base: Annotated[str | None, typer.Option(help="What a wrapper is put around.")] = None,
+    include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Find the parameters for an ε.
@@ -67,8 +60,10 @@ def tune(
     from privbandits_cli import ledger, terminal
 
     check_level("--delta", delta)
+    include_files(include)
     try:
-        rows = ledger.tune(algorithm, base, epsilon, delta, horizon, arms, None if space is None else space.value)
+        with own_faults():
+            rows = ledger.tune(algorithm, base, epsilon, delta, horizon, arms, None if space is None else space.value)
     except ValidationError as error:
         first = error.errors()[0]
         hint = "; name one with --base" if first["loc"] == ("base",) else ""
@@ -88,6 +83,7 @@ def check_level(option: str, value: float | None) -> None:
 def audit(
     config: Annotated[Path | None, typer.Argument(help="An experiment.")] = None,
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
+    include: Include = None,
     alpha: Annotated[float, typer.Option(help="Chance that a correct algorithm is accused.")] = 0.001,
     budget: Annotated[int, typer.Option(min=1024, help="Rounds to observe of each algorithm.")] = 2**18,
     seed: Annotated[int, typer.Option(min=0, help="Of the audit's own random numbers.")] = 0,
@@ -107,8 +103,9 @@ def audit(
     if config is None:
         rows = inspection.audit_mutants(alpha, budget, seed, test.value)
     else:
-        experiment = load_config(config, overrides or [], False, as_json)
-        rows = inspection.audit_experiment(experiment, alpha, budget, seed, test.value)
+        experiment = load_config(config, overrides or [], False, as_json, include)
+        with own_faults():
+            rows = inspection.audit_experiment(experiment, alpha, budget, seed, test.value)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     if mutants:
         raise typer.Exit(OK if all(row["verdict"] in ("caught", "passed") for row in rows) else FAILED)

@@ -5,7 +5,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail, load_config
+from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail
+from privbandits_cli.cli.own import Include, debugged, load_config, own_faults, rehearse
 
 if TYPE_CHECKING:
     from privbandits_cli.engine.play import Failure, Played
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import Plan
+
+
+TOLD = 12  # lines of failures at a run's end
 
 
 class Engine(StrEnum):
@@ -91,11 +95,15 @@ def run(
     shard: Annotated[
         str | None, typer.Option(metavar="I/N", help="Play the I-th of N parts, for `privbandits merge`.")
     ] = None,
+    include: Include = None,
     results: Annotated[Path, typer.Option(help="Where the results folders are.")] = Path("results"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be played, and stop.")] = False,
     smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in a folder of its own.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is already played.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")] = False,
+    python: Annotated[
+        bool, typer.Option("--python", help="Uncompiled, on one core, to debug an own file: print, breakpoint().")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
@@ -109,6 +117,7 @@ def run(
       privbandits run configs/fig1.yaml
       privbandits run configs/fig1.yaml --smoke
       privbandits run configs/fig1.yaml 'algorithms[1].epsilon=[0.1, 1]' experiment=mine
+      privbandits run fig1 --smoke --include my_bandit.py algorithms+=my_bandit
     """
     from privbandits_cli import pipeline, terminal
     from privbandits_cli.engine import runner
@@ -119,11 +128,15 @@ def run(
         raise fail("--scheduler names a Dask scheduler: add --engine dask")
     if scheduler and jobs:
         raise fail("--jobs counts cores of this machine; with --scheduler its workers play, all of them: leave it out")
+    if python and (engine != Engine.threads or jobs > 1):
+        raise fail("--python plays on one core in this process: leave --engine and --jobs out")
     place = engine.value if scheduler is None else _address(scheduler)
     with Stop() as stop:
-        plan = make_plan(load_config(config, overrides or [], smoke, as_json), _part(shard))
+        experiment = load_config(config, overrides or [], smoke, as_json, include)
+        with own_faults():
+            plan = make_plan(experiment, _part(shard))
         store = Store(results / plan.folder)
-        jobs = jobs or runner.cores()
+        jobs = 1 if python else jobs or runner.cores()
         for line in terminal.remark_lines(plan):
             print(line, file=sys.stderr)
         if dry_run:
@@ -135,7 +148,9 @@ def run(
             return
         with told(plan, store, stop), store.locked():
             store.open(plan, fresh)
-            raise typer.Exit(_run(plan, store, stop, jobs, place, fail_fast, quiet, as_json))
+            rehearse(plan, store, python)
+            with debugged() if python else nullcontext():
+                raise typer.Exit(_run(plan, store, stop, jobs, place, fail_fast, quiet or python, as_json))
 
 
 def _address(scheduler: str) -> str:
@@ -221,7 +236,8 @@ def _run(
         pass
     if failures:
         print(f"\n{len(failures)} trials failed (traces in journal.jsonl):", file=sys.stderr)
-        for line in _failure_lines(plan, failures):
+        lines = list(_failure_lines(plan, failures))
+        for line in lines[:TOLD] + ([f"and {len(lines) - TOLD} kinds more"] if len(lines) > TOLD else []):
             print("  " + line, file=sys.stderr)
     show(plan, store, written, quiet, as_json)
     return FAILED if failures else OK

@@ -18,6 +18,7 @@ from distributed import Client, Future, KilledWorker, LocalCluster, get_worker
 
 from privbandits_cli import __version__
 from privbandits_cli.engine import EngineError, EngineLost, runner
+from privbandits_cli.engine.parcel import pack, unpack
 from privbandits_cli.engine.play import Played, lost, play_chunk
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.jit import source_hash
@@ -135,7 +136,7 @@ def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) ->
     alive: dict[str, tuple[Future, Chunk]] = {}
     while True:
         for chunk in islice(todo, max(0, max(1, width()) - len(alive))):
-            future = client.submit(play_there, chunk, identity(), pure=False, retries=0)
+            future = client.submit(play_there, pack(chunk), identity(), pure=False, retries=0)
             alive[future.key] = future, chunk
             future.add_done_callback(done.put)
         if not alive:
@@ -165,7 +166,7 @@ def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
                 raise EngineLost(f"all workers were lost, and none came in {PATIENCE:.0f} s") from None
 
 
-def play_there(chunk: Chunk, wanted: dict[str, str]) -> Played | str:
+def play_there(parcel: bytes, wanted: dict[str, str]) -> Played | str:
     """On a worker: play a chunk, or say why this worker must not.
 
     Nothing is raised: the client waits for ever for an error whose traceback it cannot read.
@@ -174,6 +175,7 @@ def play_there(chunk: Chunk, wanted: dict[str, str]) -> Played | str:
     try:
         if identity() != wanted:
             return _difference(worker, identity(), wanted)
+        chunk = unpack(parcel)
         with _compiling:  # once for all threads of the worker
             runner.warm([chunk])
         return play_chunk(chunk)

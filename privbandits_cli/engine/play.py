@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.players import Floats
-
-GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
+from privbandits_cli.games.protocols import GAMES
+from privbandits_cli.jit import plain
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,18 @@ class Played:
 
 
 def play_chunk(chunk: Chunk) -> Played:
-    """Play a chunk. If anything in it raises, its trials are played one by one, so that only the bad fail."""
+    """Play a chunk. If anything in it raises, its trials are played one by one, so that only the bad fail.
+
+    Uncompiled, for a person who looks for a fault, it raises.
+    """
     start = time.perf_counter()
     failures: list[Failure] = []
     try:
         regrets = _checked(chunk)
         found = {key: (chunk.trials, regrets[i]) for i, key in enumerate(chunk.keys)}
     except Exception:  # whatever an algorithm or adversary raises is its trial's failure, reported as such
+        if plain():
+            raise
         found = {}
         for i, key in enumerate(chunk.keys):
             alone = chunk.match._replace(algorithms=chunk.match.algorithms[i : i + 1])
@@ -49,8 +54,8 @@ def play_chunk(chunk: Chunk) -> Played:
                 try:
                     rows[trial] = _checked(Chunk(alone, (key,), (trial,)))[0, 0]
                 except Exception as error:
-                    line = f"{type(error).__name__}: {error}".splitlines()[0]
-                    failures.append(Failure(key, trial, line, traceback.format_exc()))
+                    said = rehearsal.told(error, alone, key, trial)
+                    failures.append(Failure(key, trial, said.splitlines()[0], f"{said}\n{traceback.format_exc()}"))
             if rows:
                 found[key] = (tuple(rows), np.array(list(rows.values())))
     return Played(chunk, found, tuple(failures), time.perf_counter() - start)

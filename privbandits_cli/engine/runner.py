@@ -16,8 +16,10 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from privbandits_cli.engine import Engine, EngineError
-from privbandits_cli.engine.play import GAMES, Played, lost, play_chunk
+from privbandits_cli.engine.parcel import pack, unpack
+from privbandits_cli.engine.play import Played, lost, play_chunk
 from privbandits_cli.experiment.plan import Chunk
+from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.games.steps import composition
 
 BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
@@ -39,7 +41,7 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
     seen: set[object] = set()
     for chunk in chunks:
         for algorithm in chunk.match.algorithms:
-            kind = (chunk.match.adversary.name, chunk.match.setting.n_arms, composition(algorithm))
+            kind = (type(chunk.match.adversary).__module__, chunk.match.setting.n_arms, composition(algorithm))
             if kind not in seen:
                 seen.add(kind)
                 with wait():
@@ -95,13 +97,15 @@ def _run_here(chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Pl
 
 def _parallel(chunks: list[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
     parallel = Parallel(n_jobs=jobs, backend=BACKENDS[engine], return_as="generator_unordered", batch_size=1)
-    task = play_chunk if engine == "threads" or jobs == 1 else _play_in_worker
-    yield from parallel(delayed(task)(chunk) for chunk in chunks)
+    if engine == "threads" or jobs == 1:
+        yield from parallel(delayed(play_chunk)(chunk) for chunk in chunks)
+    else:
+        yield from parallel(delayed(_play_in_worker)(pack(chunk)) for chunk in chunks)
 
 
-def _play_in_worker(chunk: Chunk) -> Played:
+def _play_in_worker(parcel: bytes) -> Played:
     _follow_parent()
-    return play_chunk(chunk)
+    return play_chunk(unpack(parcel))
 
 
 @cache

@@ -1,6 +1,6 @@
 """text -> Experiment: every fault of a config at once, each with its place and a suggestion."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from privbandits_cli import registry
-from privbandits_cli.experiment import settings
+from privbandits_cli.experiment import settings, shipped
 from privbandits_cli.experiment.claims import Claim, claims
 from privbandits_cli.experiment.document import Document, Fault, Loc, override, parse
 from privbandits_cli.experiment.faults import translated
@@ -18,6 +18,8 @@ from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.meetings import Meeting, meetings
 from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Setting
+
+KEPT = "included"  # where a results folder keeps copies of the users' files that played
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Experiment:
         ]
         lineups = zip(*(meeting.algorithms for meeting in self.meetings), strict=True)
         algorithms = [entry(given, tuned) for given, tuned in zip(self.algorithms, lineups, strict=True)]
-        return self.keys.model_dump(exclude={"smoke", "claims", *settings.foreign(self.keys)}, exclude_none=True) | {
+        unsaid = {"smoke", "claims", *settings.foreign(self.keys), *([] if self.keys.include else ["include"])}
+        return self.keys.model_dump(exclude=unsaid, exclude_none=True) | {
             "adversary": adversaries,
             "algorithms": algorithms,
         }
@@ -69,13 +72,20 @@ class ConfigError(Exception):
         self.faults = faults
 
 
-def load(path: Path, overrides: list[str] | None = None, smoke: bool = False) -> Experiment:
-    """Read a config, apply the overrides, check all of it; raises ConfigError with every fault."""
+def load(
+    path: Path, overrides: list[str] | None = None, smoke: bool = False, include: Sequence[Path] = ()
+) -> Experiment:
+    """Read a config, apply the overrides, check all of it; raises ConfigError with every fault.
+
+    path: a file, or the name of a shipped config. include: users' files, beside those that the config names.
+    """
+    path = shipped.located(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise ConfigError([f"{path}: cannot be read: {reason}"]) from error
+        known = f"; shipped are: {', '.join(shipped.names())}" if path.parent == Path() else ""
+        raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
     document = parse(text, str(path))
     experiment = None
     if isinstance(document.data, dict):
@@ -92,11 +102,26 @@ def load(path: Path, overrides: list[str] | None = None, smoke: bool = False) ->
             document.data.pop("claims", None)  # they are of the experiment as it stands, not of another one
         if smoke:  # a folder of its own, so that nothing of the real size is overwritten
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
+        _include(document, path.parent, include)
         experiment = _check(document)
     if document.faults or experiment is None:
         ordered = sorted(dict.fromkeys(document.faults), key=document.place)
         raise ConfigError([document.render(fault) for fault in ordered])
     return experiment
+
+
+def _include(document: Document, folder: Path, further: Sequence[Path]) -> None:
+    """Make the users' files known; a config that a run left has copies of them beside it."""
+    given = document.data.get("include", [])
+    named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+    names = [*map(str, named), *(path.as_posix() for path in further)]
+    if further:
+        document.data["include"] = names
+    copies = [folder / KEPT / Path(name).name for name in names]
+    files = [copy.as_posix() if copy.exists() else name for name, copy in zip(names, copies, strict=True)]
+    faults = registry.include_all(files)
+    if faults:
+        raise ConfigError([message for _, message in faults])
 
 
 def _shrink(document: Document) -> None:

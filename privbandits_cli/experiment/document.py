@@ -162,13 +162,16 @@ _STEP = re.compile(r"([A-Za-z_][\w]*)|\[(\d+)\]")
 def override(document: Document, text: str) -> None:
     """Apply one `KEY=VALUE`, with KEY like `algorithms[1].epsilon` and VALUE as in YAML."""
     key, equals, value_text = text.partition("=")
+    more = key.endswith("+")  # KEY+=VALUE adds to a list
+    key = key.removesuffix("+")
     loc: Loc = tuple(name or int(index) for name, index in _STEP.findall(key))
     if not equals or not loc or re.sub(r"\.", "", _STEP.sub("", key)):
         document.overrides[("\0", text)] = text
         document.faults.append(Fault(("\0", text), "write it as KEY=VALUE, for example algorithms[1].epsilon=0.5"))
         return
     parsed = yaml_value(value_text)
-    document.overrides[loc] = text
+    if not more:
+        document.overrides[loc] = text
     holder: Any = document.data
     for depth, step in enumerate(loc):
         if isinstance(step, str) and isinstance(holder, str):  # `exp3` gains a parameter: {name: exp3, ...}
@@ -182,9 +185,19 @@ def override(document: Document, text: str) -> None:
             document.faults.append(Fault(loc, f"'{where}' {problem}"))
             return
         if depth == len(loc) - 1:
-            holder[step] = parsed
+            holder[step] = _extended(document, loc, holder, text, parsed) if more else parsed
         else:
             holder = holder.setdefault(step, {}) if isinstance(holder, dict) else holder[step]
+
+
+def _extended(document: Document, loc: Loc, holder: Any, text: str, parsed: Any) -> list[Any]:
+    """A list with what `KEY+=VALUE` adds to it; what is no list becomes one."""
+    given = holder.get(loc[-1]) if isinstance(holder, dict) else holder[loc[-1]]
+    before = given if isinstance(given, list) else [] if given is None else [given]
+    added = parsed if isinstance(parsed, list) else [parsed]
+    for i in range(len(before), len(before) + len(added)):
+        document.overrides[(*loc, i)] = text
+    return [*before, *added]
 
 
 def yaml_value(text: str) -> Any:

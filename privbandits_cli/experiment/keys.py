@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from privbandits_cli.games.players import Game
 
@@ -104,4 +104,7 @@ class Keys(_Section):
     summary: Summary = Summary()
     plot: Plot = Plot()
     claims: list[Said] = Field([], description="what papers say of this, for `privbandits check`; changes no number")
+    include: Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = Field(
+        [], description="files of one's own algorithms and adversaries, from the working directory"
+    )
     smoke: dict[str, Any] = Field({}, description="keys that --smoke replaces to make a small run")

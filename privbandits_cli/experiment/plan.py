@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli import included
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment, checkpoints
 from privbandits_cli.experiment.meetings import Meeting
@@ -121,6 +122,13 @@ class Plan:
         """The curves by their keys."""
         return {curve.key: curve for curve in self.curves}
 
+    @property
+    def own_files(self) -> list[included.Source]:
+        """The users' files that play."""
+        players = [player for curve in self.curves for player in (curve.adversary, curve.algorithm)]
+        names = dict.fromkeys(name for player in players for name in included.modules(player))
+        return [included.source_of(name) for name in names]
+
     def match(self, curves: Collection[Curve]) -> Match:
         """The match of curves that share an adversary."""
         first = next(iter(curves))
@@ -187,8 +195,8 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
     rounds = checkpoints(keys, horizon)
     computed = {
         "game": keys.game,
-        "adversary": adversary.described(),
-        "algorithm": algorithm.described(),
+        "adversary": json.loads(adversary.identity()),
+        "algorithm": json.loads(algorithm.identity()),
         "horizon": horizon,
         "arms": setting.n_arms,
         "checkpoints": rounds.tolist(),
@@ -198,6 +206,9 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
         computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
     if setting.contexts is not None:
         computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
+    own = [*included.modules(adversary), *included.modules(algorithm)]
+    if own:  # users' files: these names hold the hash of what is in them
+        computed["included"] = own
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
     return Curve(
         adversary=adversary,

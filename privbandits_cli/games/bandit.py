@@ -10,18 +10,18 @@ every algorithm while it is in cache. A few trials, the lanes, are played side b
 trial waits for its own last round, and the processor fills that wait with the other lanes.
 """
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.games import players
+from privbandits_cli.games import guards, players
 from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, Tap, papers_delta
+from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import SOURCES, Fill, blocks, composition, steps
-from privbandits_cli.jit import Record, Records, bind, record
+from privbandits_cli.jit import Record, Records, bind, kept, record
 from privbandits_cli.streams import stream
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
 BLOCK = 16384  # rounds; fewer where there are many arms
 BYTES = 2**21  # of a block of one trial, at most
 LANES = 4  # trials side by side
+GUARDED = False  # bound to True where a user's file plays: its arms are checked
 ROWS = 16  # of 0 and 1 that are counted side by side
 
 
@@ -85,6 +86,8 @@ def play_block(
                 state, player = states[lane], seated[lane]
                 rng = Draws(uniform[lane, t], laplace[lane, t])
                 arm = choose(state, rng)
+                if GUARDED and (arm < 0 or arm >= gains.shape[2]):
+                    raise WrongArm(arm, lane, t)
                 gain: float = np.float64(gains[lane, t, arm])
                 seen = gain
                 if memory > 0:  # the adversary reacts to switches; the first arm is none
@@ -140,14 +143,15 @@ def best_arm_count(gains: NDArray[np.bool_], marks: NDArray[np.int64], totals: N
 # ------------------------------------------------------------------------------------ binding the loop
 
 
-@cache
+@kept
 def loop(modules: tuple[str, ...], layout: str, binary: bool) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout, for gains of this kind."""
     bound = steps(modules)
-    return bind(play_block, *modules, layout, str(binary), choose=bound["choose"], update=bound["update"])
+    names = {"choose": bound["choose"], "update": bound["update"], "GUARDED": guards.guarded(modules)}
+    return bind(play_block, *modules, layout, str(binary), **names)
 
 
-@cache
+@kept
 def oracle(binary: bool) -> Callable[..., None]:
     """The compiled loop that finds the best arm, for gains of this kind."""
     template = best_arm_count if binary else best_arm_block
@@ -165,6 +169,7 @@ class Seat(NamedTuple):
     player: Records
     names: tuple[str, str]
     draws: dict[str, int]
+    modules: tuple[str, ...]  # the files of its steps
 
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
@@ -178,8 +183,10 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
     state = algorithm.state(match.setting)
     player = record(arm=-1, held=match.adversary.reaction()[0], gain=0.0)
-    kernel = loop(composition(algorithm), str(state.dtype.descr), match.adversary.binary)
-    return Seat(kernel, state, player, (algorithm.identity(), match.adversary.identity()), algorithm.draws())
+    modules = composition(algorithm)
+    kernel = loop(modules, str(state.dtype.descr), match.adversary.binary)
+    names = algorithm.identity(), match.adversary.identity()
+    return Seat(kernel, state, player, names, algorithm.draws(), modules)
 
 
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, list[Fill]]:
@@ -223,11 +230,9 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     means = adversary.mean_gains(setting)
     worth = np.empty(0) if means is None else means - means.max()
     for rounds in blocks(horizon, block):
-        n = len(rounds)
-        for lane, table in enumerate(tables):
-            np.copyto(gains[lane, :n], next(table), casting="safe")
+        _deal(adversary, tables, rounds, gains)
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
-        marks = np.append(checkpoints[inside] - rounds.start + 1, n)
+        marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         best, earned = np.zeros((2, n_lanes, len(marks)))
         if means is None:
             oracle(adversary.binary)(gains, marks, totals, best)
@@ -235,9 +240,21 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
             for kind, fills in sources[k].items():
                 draw(rounds, seat.draws[kind], fills, draws[kind])
             numbers = [draws[kind] if kind in seat.draws else none for kind in Draws._fields]
-            seat.play_block(gains, marks, earned, seated[k], states[k], *numbers, worth, *adversary.reaction())
+            table = gains, marks, earned, seated[k], states[k], *numbers, worth, *adversary.reaction()
+            if guards.guarded(seat.modules):
+                guards.play_block(seat.play_block, table, seat.modules, rounds, states[k])
+            else:
+                seat.play_block(*table)
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets
+
+
+def _deal(adversary: Adversary, tables: Sequence[Iterator[NDArray[Any]]], rounds: range, gains: NDArray[Any]) -> None:
+    """Fill `gains[lane, round]` with the next block of each lane's table."""
+    own = guards.guarded((type(adversary).__module__,))
+    for lane, table in enumerate(tables):
+        found = guards.next_gains(table, adversary, rounds, gains.shape[2]) if own else next(table)
+        np.copyto(gains[lane, : len(rounds)], found, casting="safe")
 
 
 def warm(match: Match) -> None:

@@ -7,7 +7,6 @@ from the means and the arms. The reward's noise is drawn once a round, so that a
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from privbandits_cli.games import players
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts, Floats, Setting, Tap
 from privbandits_cli.games.steps import SOURCES, Fill, blocks, composition, steps
-from privbandits_cli.jit import Record, Records, bind, compile_step, record
+from privbandits_cli.jit import Record, Records, bind, compile_step, kept, record
 from privbandits_cli.streams import stream
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "Tap", "play", "warm"]
@@ -154,7 +153,7 @@ def play_block(
         regrets[i] = player.regret
 
 
-@cache
+@kept
 def loop(modules: tuple[str, ...], layout: str, law: Law) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law."""
     bound = steps(modules)

@@ -9,7 +9,6 @@ an arm has nothing to react to there: only its table of gains is read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from privbandits_cli.games.players import Floats, Setting, Tap, papers_delta
 from privbandits_cli.games.polytope import Polytope
 from privbandits_cli.games.spaces import Cube, Simplex, Space, Sphere
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.jit import Record, Records, bind, borrow, borrower, compile_step, record
+from privbandits_cli.jit import Record, Records, bind, borrow, borrower, compile_step, kept, record
 from privbandits_cli.streams import stream
 
 __all__ = [
@@ -172,7 +171,7 @@ def add_up(losses: Floats, marks: Ints, total: Floats, totals: Floats) -> None:
         totals[i] = total
 
 
-@cache
+@kept
 def loop(modules: tuple[str, ...], layout: str, feedback: Feedback) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout."""
     bound = steps(modules)
@@ -180,7 +179,7 @@ def loop(modules: tuple[str, ...], layout: str, feedback: Feedback) -> Callable[
     return bind(play_block, *modules, layout, feedback, choose=bound["choose"], feed=seen, borrow=borrower())
 
 
-@cache
+@kept
 def adder() -> Callable[..., None]:
     """The compiled `add_up`."""
     return bind(add_up, "add_up")

@@ -1,14 +1,14 @@
 """The steps of an algorithm's file, compiled with those of the bases that it wraps; and its random numbers."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from importlib import import_module
 from typing import Any
 
 from numpy.random import Generator
 
+from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm, Floats
-from privbandits_cli.jit import compile_step
+from privbandits_cli.jit import compile_step, kept
 from privbandits_cli.mechanisms.laplace import standard_laplace
 
 Fill = Callable[[Floats], Any]  # fills an array with random numbers, going on from the last call
@@ -29,14 +29,15 @@ def composition(algorithm: Algorithm) -> tuple[str, ...]:
     return (type(algorithm).__module__, *inner)
 
 
-@cache
+@kept
 def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
     """The compiled `choose`, `update` and `probabilities` of a composition; a wrapper's hold its base's."""
     base = steps(modules[1:]) if modules[1:] else {}
     names = {f"base_{name}": step for name, step in base.items()}
     module = import_module(modules[0])
     found = (name for name in STEPS if hasattr(module, name))
-    return {name: compile_step(getattr(module, name), **names) for name in found}
+    plain = {name: getattr(module, name) for name in found}
+    return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain.items()}
 
 
 def blocks(rounds: int, size: int) -> Iterator[range]:

@@ -1,0 +1,191 @@
+"""Replay: a log of gains played back, a row each round, a column each arm.
+
+The file is a CSV (one line of names may come first) or a `.npy` array `[rows, arms]`; a path is taken from the working
+directory. Gains lie in [0, 1], or in what `scale` says is mapped to it. In the file's order all trials meet the same
+game, and differ by the algorithms' own draws; `order: shuffled` plays the rows of each trial in an order of its own.
+A `.npy` file is read as it is played (shuffled, 8 bytes a row and trial are kept); a CSV is kept in memory. The file's
+sha256 stands for its content in a curve's key; given in a config, another file of that name is refused.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import Field
+
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Floats, Setting
+
+ROWS = 65536  # that are looked at together
+
+
+class Parameters(bandit.Adversary):
+    """Which file, and how its rows become rounds."""
+
+    display = "Replay"
+
+    path: str = Field(description="a .csv or .npy file, from the working directory; one row a round, one column an arm")
+    scale: list[float] | None = Field(
+        None, min_length=2, max_length=2, description="[low, high]: what is mapped to the gains 0 and 1"
+    )
+    order: Literal["file", "shuffled"] = Field("file", description="the rows' order, `shuffled` anew in each trial")
+    repeat: bool = Field(False, description="begin again where the horizon is longer than the file")
+    sha256: str | None = Field(None, description="of the file; default: of the one that is there")
+
+    def identity(self) -> str:
+        """By the content, wherever the file lies."""
+        return json.dumps({k: v for k, v in self.described().items() if k != "path"}, sort_keys=True)
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.model_copy(update={"sha256": _digest(self.path, _stamp(self.path))})
+
+    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
+        if _digest(self.path, _stamp(self.path)) != self.sha256:
+            raise ValueError(f"{self.path} has changed since the run began")
+        rows = table(self.path)
+        n, order = len(rows), np.empty(0, np.int64)
+        for rounds in blocks:
+            if self.order == "shuffled":
+                while len(order) < len(rounds):  # a pass is used up, but for what is left of it
+                    order = np.append(order, rng.permutation(n))
+                places, order = order[: len(rounds)], order[len(rounds) :]
+                part = rows[places]
+            elif (first := (rounds.start - 1) % n) + len(rounds) <= n:
+                part = rows[first : first + len(rounds)]
+            else:
+                part = rows[np.arange(rounds.start - 1, rounds.stop - 1) % n]
+            yield self._scaled(np.asarray(part, np.float64))
+
+    def _scaled(self, gains: Floats) -> Floats:
+        if self.scale is None:
+            return gains
+        low, high = self.scale
+        return (gains - low) / (high - low)
+
+    def faults(self, setting: Setting) -> Iterator[str]:
+        if self.scale is not None and not self.scale[0] < self.scale[1]:
+            yield f"scale is [low, high], low the smaller, got {self.scale}"
+            return
+        try:
+            rows, sha256 = table(self.path), _digest(self.path, _stamp(self.path))
+        except OSError as error:
+            yield f"{self.path}: cannot be read: {error.strerror or error}; a path is taken from the working directory"
+            return
+        except ValueError as error:
+            yield str(error)
+            return
+        n, n_arms = rows.shape
+        if self.sha256 not in (None, sha256):
+            yield f"{self.path} is not the file that was played: its sha256 is {sha256[:12]}..., not {self.sha256}"
+        elif n_arms != setting.n_arms:
+            size = "arms" if setting.space is None else "dimension"
+            yield f"{self.path} has {n_arms} columns: set `{size}: {n_arms}`"
+        elif n < setting.horizon and not self.repeat:
+            yield f"{self.path} has {n} rows for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
+        else:
+            yield from self._values(rows)
+
+    def _values(self, rows: NDArray[np.float64]) -> Iterator[str]:
+        """The first value that is no gain."""
+        low, high = self.scale or (0.0, 1.0)
+        found = _extremes(self.path, _stamp(self.path), low, high)
+        if found is None:
+            return
+        row, column, value, least, most = found
+        what = f"{self.path}: row {row}, column {column} is {value:g}"
+        if np.isnan(value):
+            yield f"{what}: every round needs a gain of every arm"
+        elif np.isfinite([least, most]).all():
+            yield f"{what}, outside [{low:g}, {high:g}]: `scale: [{least:g}, {most:g}]` would map all of the file"
+        else:
+            yield f"{what}: gains are finite"
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """What changes with a file."""
+    facts = Path(path).stat()
+    return facts.st_size, facts.st_mtime_ns
+
+
+@lru_cache(maxsize=16)
+def _digest(path: str, stamp: tuple[int, int]) -> str:
+    """The file's sha256."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@lru_cache(maxsize=16)
+def _extremes(
+    path: str, stamp: tuple[int, int], low: float, high: float
+) -> tuple[int, int, float, float, float] | None:
+    """Row, column (from 1) and value of the first outside [low, high]; the file's least and largest value."""
+    rows, first = table(path), None
+    least, most = np.inf, -np.inf
+    for start in range(0, len(rows), ROWS):
+        part = np.asarray(rows[start : start + ROWS], np.float64)
+        wrong = ~((part >= low) & (part <= high))
+        if wrong.any():
+            row, column = np.argwhere(wrong)[0].tolist()
+            first = first or (start + row + 1, column + 1, float(part[row, column]))
+        least, most = (
+            float(np.fmin(least, np.fmin.reduce(part, axis=None))),
+            float(np.fmax(most, np.fmax.reduce(part, axis=None))),
+        )
+    return None if first is None else (*first, least, most)
+
+
+def table(path: str) -> NDArray[np.float64]:
+    """The rows of a file `[rows, arms]`; OSError, or ValueError with the place of what is wrong."""
+    return _table(path, _stamp(path))
+
+
+@lru_cache(maxsize=4)
+def _table(path: str, stamp: tuple[int, int]) -> NDArray[np.float64]:
+    if path.endswith(".npy"):
+        try:
+            rows: NDArray[np.float64] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise ValueError(f"{path}: not an array of numbers: {error}") from error
+        if rows.ndim != 2 or rows.dtype.kind not in "fiub" or not len(rows):
+            raise ValueError(f"{path}: an array of shape {rows.shape}, {rows.dtype}: gains are numbers [rows, arms]")
+        return rows
+    if not path.endswith(".csv"):
+        raise ValueError(f"{path}: gains are read from .csv or .npy files")
+    lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    named = bool(lines) and not any(_is_number(cell) for cell in lines[0].split(","))
+    try:
+        rows = np.loadtxt(lines[named:], delimiter=",", ndmin=2, comments=None) if lines[named:] else np.empty((0, 0))
+    except ValueError as error:
+        raise ValueError(_misread(path, lines, named) or f"{path}: {error}") from error
+    if not rows.size:
+        raise ValueError(f"{path}: there is no row of gains in it")
+    return rows
+
+
+def _misread(path: str, lines: list[str], named: bool) -> str | None:
+    """The line of a CSV that is no row of as many numbers as the first."""
+    width = len(lines[named].split(","))
+    for number, line in enumerate(lines[named:], named + 1):
+        cells = line.split(",")
+        if len(cells) != width:
+            return f"{path}:{number}: {len(cells)} columns, where the first row has {width}"
+        for column, cell in enumerate(cells, 1):
+            if not _is_number(cell):
+                return f"{path}:{number}: column {column} is {cell.strip()!r}, no number"
+    return None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,86 @@
+"""What the commands share about files of the user's own: the option, their faults, their debugging."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from privbandits_cli.cli.app import fail, refuse
+
+if TYPE_CHECKING:
+    from privbandits_cli.engine.store import Store
+    from privbandits_cli.experiment.config import Experiment
+    from privbandits_cli.experiment.plan import Plan
+
+Include = Annotated[
+    list[Path] | None, typer.Option(metavar="FILE.py", help="One's own algorithm or adversary; may be repeated.")
+]
+
+
+def load_config(
+    config: Path, overrides: list[str], smoke: bool, as_json: bool, include: list[Path] | None = None
+) -> "Experiment":
+    """Read a config or leave with its faults."""
+    from privbandits_cli.experiment.config import ConfigError, load
+
+    try:
+        with own_faults():
+            return load(config, overrides, smoke, include or ())
+    except ConfigError as error:
+        raise refuse(error, as_json) from error
+
+
+def include_files(files: list[Path] | None) -> None:
+    """Make users' files known, or leave with their faults."""
+    from privbandits_cli import registry
+
+    faults = registry.include_all([file.as_posix() for file in files or ()])
+    if faults:
+        raise fail(*(message for _, message in faults))
+
+
+@contextmanager
+def own_faults() -> Iterator[None]:
+    """Leave with the line of a user's file that raised, not with a traceback through ours."""
+    from privbandits_cli import included
+
+    try:
+        yield
+    except included.IncludeError as error:
+        raise fail(str(error)) from error
+    except Exception as error:
+        told = included.fault_of(error)
+        if told is None:
+            raise
+        raise fail(told) from error
+
+
+def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -> None:
+    """Leave with the faults of users' files that are still to play, before anything is played."""
+    if not plan.own_files or (store and store.count(plan.curves, plan.span) == len(plan.curves) * len(plan.span)):
+        return
+    from privbandits_cli.engine import rehearsal
+
+    faults = [] if python else rehearsal.faults(plan)
+    if faults:
+        n = len(faults)
+        raise fail(*faults, f"{n} fault{'s' if n > 1 else ''}; nothing was run or written")
+
+
+@contextmanager
+def debugged() -> Iterator[None]:
+    """Plain Python; what a user's file raises is shown as Python shows it, from the game's loop on."""
+    from privbandits_cli import included
+    from privbandits_cli.jit import uncompiled
+
+    try:
+        with uncompiled():
+            yield
+    except (typer.Exit, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        print("".join(included.inner_trace(error)), file=sys.stderr, end="")
+        raise fail(included.told(error)) from error

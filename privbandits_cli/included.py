@@ -1,0 +1,219 @@
+"""A file of the user's own, from `--include` or an installed package's entry point: read, run, named by its content.
+
+The module of such a file carries the hash of its source in its name. So everything that goes by a module's name (the
+compiled kernels, the copies that travel to other processes) sees an edit, and two versions can live side by side.
+"""
+
+import hashlib
+import inspect
+import linecache
+import re
+import sys
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from privbandits_cli.games import arms, contextual, guards, linear, players
+from privbandits_cli.games.parameters import Parameters
+
+STEPS = {"bandit": (2, 4), "linear": (3, 3), "contextual": (3, 4)}  # arguments of choose and update
+TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # what an adversary's file must define
+GAMES = (arms, linear, contextual)
+
+
+class IncludeError(Exception):
+    """A user's file that cannot be used; the message has its place and what to do."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A user's file as it was read."""
+
+    name: str  # of the algorithm or adversary: the file's
+    path: str  # as given
+    text: str
+    code: str  # hash of what it may contain: its text, or all sources of the package it came with
+    package: str = ""  # that imports with a leading dot start from
+
+    @property
+    def module(self) -> str:
+        """The name of its module."""
+        return f"{guards.ROOM}{self.code}.{self.name}"
+
+    @property
+    def sha256(self) -> str:
+        """Of the file alone."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+_sources: dict[str, Source] = {}  # module -> what it was made from
+
+
+def read(path: Path) -> Source:
+    """A user's file; IncludeError if it cannot be read or its name is no name."""
+    if path.suffix != ".py" or not path.stem.isidentifier():
+        raise IncludeError(f"{path}: a file is named as what is in it: letters, digits and _, then .py")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise IncludeError(f"{path}: cannot be read: {reason}") from error
+    return Source(path.stem, path.as_posix(), text, hashlib.sha256(text.encode()).hexdigest()[:12])
+
+
+def module(source: Source) -> ModuleType:
+    """The module of a file, run once; IncludeError with the file's line if it raises or breaks the contract."""
+    if source.module in sys.modules:
+        return sys.modules[source.module]
+    made = ModuleType(source.module)
+    made.__file__, made.__package__ = source.path, source.package
+    lines = source.text.splitlines(keepends=True)
+    linecache.cache[source.path] = (len(source.text), None, lines, source.path)  # elsewhere the file may not exist
+    sys.modules[source.module] = made
+    _sources[source.module] = source
+    try:
+        exec(compile(source.text, source.path, "exec"), made.__dict__)
+        _check(source, made)
+    except BaseException as error:
+        del sys.modules[source.module], _sources[source.module]
+        if isinstance(error, IncludeError) or not isinstance(error, Exception):
+            raise
+        raise IncludeError(_unloadable(source, error)) from error
+    return made
+
+
+def _unloadable(source: Source, error: Exception) -> str:
+    if isinstance(error, SyntaxError) and error.filename == source.path:
+        return placed(source.path, error.lineno or 1, f"{type(error).__name__}: {error.msg}")
+    told = fault_of(error, [source]) or f"{source.path}: {type(error).__name__}: {error}"
+    if isinstance(error, ModuleNotFoundError):
+        told += "\nAn included file stands alone: what it imports must be installed."
+    return told
+
+
+# --------------------------------------------------------------------------------------- what it must have
+
+
+def _check(source: Source, made: ModuleType) -> None:
+    """The class and the steps that a game needs; IncludeError at the line where something is wrong."""
+    model = made.__dict__.get("Parameters")
+    if not isinstance(model, type) or not issubclass(model, players.Adversary | players.Algorithm):
+        raise IncludeError(
+            f"{source.path}: no class Parameters(bandit.Algorithm) or Parameters(bandit.Adversary) in it; "
+            "`privbandits new` writes an example"
+        )
+    game = next((game for game in GAMES if issubclass(model, game.Adversary | game.Algorithm)), None)
+    if game is None or model.__module__ != source.module:
+        raise IncludeError(f"{source.path}: its class Parameters must be its own, of bandit, linear or contextual")
+    if issubclass(model, players.Adversary):
+        table = TABLE[model.game]
+        if getattr(model, table) is getattr(game.Adversary, table):
+            raise IncludeError(_at(source, model, f"an adversary of the game {model.game} needs a method `{table}`"))
+        return
+    if model.state is players.Algorithm.state:
+        raise IncludeError(_at(source, model, "its class needs a method `state(self, setting)`"))
+    n_choose, n_update = STEPS[model.game]
+    if issubclass(model, linear.Algorithm) and model.feedback == "bandit":
+        n_update = 4
+    for name, count in (("choose", n_choose), ("update", n_update)):
+        step = made.__dict__.get(name)
+        if not inspect.isfunction(step):
+            raise IncludeError(_at(source, model, f"the file needs a function `{name}` beside its class"))
+        found = len(inspect.signature(step).parameters)
+        if found != count:
+            raise IncludeError(_at(source, step, f"`{name}` takes {found} arguments, the game gives it {count}"))
+
+
+def _at(source: Source, thing: object, message: str) -> str:
+    """The message at the line where a class or function starts."""
+    code = getattr(thing, "__code__", None)
+    if code is not None:
+        return placed(source.path, code.co_firstlineno, message)
+    start = f"class {getattr(thing, '__name__', '')}"
+    lines = source.text.splitlines()
+    return placed(source.path, next((i for i, line in enumerate(lines, 1) if line.startswith(start)), 1), message)
+
+
+# ------------------------------------------------------------------------------------------ where it went wrong
+
+
+def placed(path: str, line: int, message: str) -> str:
+    """`file:line: message`, and the line."""
+    shown = linecache.getline(path, line).strip()
+    return f"{path}:{line}: {message}" + (f"\n    {shown}" if shown else "")
+
+
+def fault_of(error: BaseException, sources: Iterable[Source] | None = None) -> str | None:
+    """An exception at the last line of a user's file that it went through; None if it went through none."""
+    place = place_of(error, sources)
+    return place and placed(*place, named(error))
+
+
+def place_of(error: BaseException, sources: Iterable[Source] | None = None) -> tuple[str, int] | None:
+    """File and line of the last of a user's lines that an exception went through."""
+    paths = {source.path for source in (_sources.values() if sources is None else sources)}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in paths]
+    return (frames[-1].filename, frames[-1].lineno or 1) if frames else None
+
+
+def named(error: BaseException) -> str:
+    """An exception in a line, with its kind."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return said.splitlines()[0]
+
+
+def inner_trace(error: BaseException) -> list[str]:
+    """The traceback of an exception from the first line of a user's file on; all of it where there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    paths = {source.path for source in _sources.values()}
+    first = next((i for i, frame in enumerate(frames) if frame.filename in paths), 0)
+    return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[max(0, first - 1) :])]
+
+
+def told(error: BaseException) -> str:
+    """What a person should know of an exception that a user's file is behind."""
+    if isinstance(error, guards.Fault) and error.function is not None:
+        code = error.function.__code__
+        return placed(code.co_filename, code.co_firstlineno, str(error))
+    if type(error).__module__.startswith("numba."):
+        return _uncompilable(str(error))
+    return fault_of(error) or named(error)
+
+
+def _uncompilable(text: str) -> str:
+    """The compiler's pages in three lines: where, what, and what to do."""
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    said = [line for line in lines if line and not line.startswith(("Failed in", "Rejected", "Overload", "During"))]
+    message = said[0] if said else "it cannot be compiled"
+    if message.startswith(("No implementation of function", "Invalid use of")):
+        message += next((f" {line.removeprefix('>>> ')}" for line in said if line.startswith(">>>")), "")
+    paths = {Path(source.path).name: source.path for source in _sources.values()}
+    found = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r"Raised from (\S+) \((\d+)\)", text)
+    message = re.sub(r" Raised from .*", "", message)
+    places = [(paths.get(Path(file).name), int(line)) for file, line in found]
+    hint = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
+    path, line = next(((path, line) for path, line in places if path), (None, 0))
+    return f"{placed(path, line, f'cannot be compiled: {message}') if path else message}\n{hint}"
+
+
+# -------------------------------------------------------------------------------------------- who is included
+
+
+def is_included(name: str) -> bool:
+    """Whether a module is a user's file."""
+    return name.startswith(guards.ROOM)
+
+
+def source_of(name: str) -> Source:
+    """What a module was made from."""
+    return _sources[name]
+
+
+def modules(player: Parameters) -> tuple[str, ...]:
+    """The user's files that somebody needs to play: its own and those of the bases that it wraps."""
+    base = getattr(player, "base", None)
+    own = type(player).__module__
+    inner = modules(base) if isinstance(base, Parameters) else ()
+    return (own, *inner) if is_included(own) else inner
