@@ -18,7 +18,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.ldp_linucb import Parameters as Local
 from privbandits_cli.algorithms.plain_dp_linucb import Parameters as Plain
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.grams import strays
+from privbandits_cli.audit.grams import beside, strays
 from privbandits_cli.audit.verdict import Audit, Contest, Steps, Test, compiled, contest, refuted_share
 from privbandits_cli.games.contextual import Floats, Setting, choose, update
 from privbandits_cli.games.ellipsoid import optimistic
@@ -68,7 +68,7 @@ def audit_rows(
     arms = stream(seed, "audit", "arms", trial=0).standard_normal((d, setting.n_arms))
     seen, wrong = np.empty((rounds, d, d + 1)), np.zeros(2, np.int64)
     rng = stream(seed, "audit", "noise", trial=0)
-    compiled(watch_rows, bound)(state.copy(), coins, data, arms, seen, wrong, rng)
+    compiled(watch_rows, bound | beside(str(state.dtype.descr)))(state.copy(), coins, data, arms, seen, wrong, rng)
     said = f"{claim} of each report, Gaussian noise of σ = {sigma:.4g} on it"
     if wrong.any():
         what = "another arm is played than the sum of the reports asks for" if wrong[0] else "more is used than reports"

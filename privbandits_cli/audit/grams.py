@@ -10,6 +10,7 @@ The first arm and reward are one of two pairs by a coin, later ones are 0. Three
 """
 
 import math
+from functools import cache
 
 import numpy as np
 from numpy.random import Generator
@@ -22,7 +23,7 @@ from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.verdict import Audit, Contest, Steps, Test, compiled, contest, refuted_share
 from privbandits_cli.games.contextual import Contexts, Floats, Setting, choose, update
 from privbandits_cli.games.ellipsoid import optimistic
-from privbandits_cli.jit import Record, Records
+from privbandits_cli.jit import Record, Records, bind
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.streams import stream
@@ -90,6 +91,12 @@ def strays(state: Record, v: Floats, u: Floats) -> bool:
     return False
 
 
+@cache
+def beside(layout: str) -> Steps:
+    """The rule by which arms should be chosen, compiled on its own: not anew for each loop that is watched."""
+    return {"optimistic": bind(optimistic, "audit", layout)}
+
+
 def held(rounds: int, levels: int) -> list[int]:
     """Where among the nodes, in the order in which they are drawn, are those that hide the first datum."""
     place, found = levels, []
@@ -151,7 +158,8 @@ def conformance(nodes: Floats, algorithm: Joint, setting: Setting) -> float:
     for i in range(d):
         law, squares = stats.chi2(algorithm.rows(setting) - i), factor[..., i, i].ravel() ** 2
         low, high = law.logcdf(squares), law.logsf(squares)
-        parts.append(np.where(low < high, math.log(2) + low, -math.log(2) - high))
+        made_so = np.where(low < high, math.log(2) + low, -math.log(2) - high)
+        parts.append(np.clip(made_so, -IMPOSSIBLE, IMPOSSIBLE))
     return min(1.0, len(parts) * min(evidence.conformance(part, 1.0) for part in parts))
 
 
@@ -226,5 +234,7 @@ def _watch(
     arms = stream(seed, "audit", "arms", trial=0).standard_normal((rounds, d, setting.n_arms))
     nodes, wrong = np.empty((games, drawn, d, d + 1)), np.zeros(3, np.int64)
     rng = stream(seed, "audit", "noise", trial=0)
-    compiled(watch_grams, bound)(np.repeat(state, 2), coins, data, arms, nodes, wrong, rng)
+    compiled(watch_grams, bound | beside(str(state.dtype.descr)))(
+        np.repeat(state, 2), coins, data, arms, nodes, wrong, rng
+    )
     return coins, nodes, wrong
