@@ -1,4 +1,4 @@
-"""The auditor of the game `contextual`: the numbers that it makes of noise, what it catches, and whom it leaves alone."""
+"""The auditor of the game `contextual`: the numbers it makes of noise, what it catches, and whom it leaves alone."""
 
 import numpy as np
 import pytest

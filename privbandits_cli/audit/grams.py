@@ -138,7 +138,8 @@ def factors(nodes: Floats, square: float) -> tuple[Floats, Floats] | None:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
         return None
-    return factor, np.linalg.solve(factor, nodes[..., -1:] / square)[..., 0]
+    last: Floats = np.linalg.solve(factor, nodes[..., -1:] / square)[..., 0]
+    return np.asarray(factor, np.float64), last
 
 
 def conformance(nodes: Floats, algorithm: Joint, setting: Setting) -> float:
