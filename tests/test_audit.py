@@ -13,7 +13,8 @@ from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.games.bandit import Setting
 
 SETTING = Setting(2**18, 4)
-BANDITS = [name for name, subject in CORRECT.items() if not subject.setting.space]  # the others: test_audit_linear.py
+OTHERS = {name for name, subject in CORRECT.items() if subject.setting.space or subject.setting.contexts}
+BANDITS = [name for name in CORRECT if name not in OTHERS]  # those: test_audit_linear.py, test_audit_contextual.py
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from conftest import make
 from naive_contextual import bartlett, symmetric_gaussian
+from pydantic import ValidationError
 from scipy import stats
 
 from privbandits_cli.accounting import gaussian, wishart
@@ -37,12 +38,19 @@ def ready(setting=AUTHORS, **parameters):
         ({"noise": "wishart", "shift": "optimal"}, 207392.9),
         ({"rho": 1234.5}, 1234.5),
         ({"noise": "wishart", "rho": 1234.5}, 1234.5),
+        ({"noise": "wishart", "shift": "rho_min=1234.5"}, 1234.5),
     ],
 )
 def test_rho_min_is_that_of_the_authors(parameters, rho_min):
     made = ready(**parameters).regularisers(AUTHORS)
     assert made.rho_min == pytest.approx(rho_min, rel=2e-6)
     assert made.rho_max > made.rho_min and made.gamma > 0
+
+
+@pytest.mark.parametrize("given", [{"shift": "rho_min=many"}, {"shift": "rho_min=3", "rho": 3.0}])
+def test_a_shift_without_a_number_or_with_two_is_none(given):
+    with pytest.raises(ValidationError, match="'paper' or 'optimal'"):
+        ready(**given)
 
 
 def test_the_noise_is_that_of_the_authors_and_of_the_paper():

@@ -21,7 +21,7 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import SLACK, Floats, Setting
+from privbandits_cli.games.contextual import SLACK, Floats, Setting, Tap
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
 from privbandits_cli.jit import Record, Records, record
 
@@ -91,6 +91,9 @@ class Parameters(contextual.Algorithm):
 
     def mechanism(self) -> str:
         return f"Gaussian noise of σ = {self.sigma():.4g} on every report"
+
+    def tap(self) -> Tap:
+        return "row"
 
     def faults(self, setting: Setting) -> Iterator[str]:
         known = setting.known()

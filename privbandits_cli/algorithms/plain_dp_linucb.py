@@ -17,7 +17,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import dp_linucb
 from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import Floats, Setting
+from privbandits_cli.games.contextual import Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -65,6 +65,9 @@ class Parameters(contextual.Algorithm):
 
     def mechanism(self) -> str:
         return f"randomised response, and {self.base.mechanism() or 'nothing for later rounds'}"
+
+    def tap(self) -> Tap:
+        return "answer"
 
     def faults(self, setting: Setting) -> Iterator[str]:
         yield from self.base.faults(setting)

@@ -18,12 +18,21 @@ Of the game `linear`:
 - `prefix`: the noisy sum of losses that the base is given. Games of a few rounds, the first loss the canary.
 - `play`: the noisy loss of a point, before the base sees it. Every round is a canary, as far along its point as goes.
 
+Of the game `contextual`:
+
+- `gram`: the noisy sums by which arms are chosen. Games of a few rounds, the first datum the canary.
+- `row`: what a round reports. Every round is a canary.
+- `answer`: the arm of a round, of which one of two is best, by a coin; and what its base's tap is.
+
 The auditor uses `choose`, `update`, `probabilities` and the taps alone, so an algorithm joins by declaring its tap.
 """
 
 import math
 from collections.abc import Callable
 
+from privbandits_cli.algorithms.plain_dp_linucb import Parameters as Plain
+from privbandits_cli.audit import grams
+from privbandits_cli.audit.answers import audit_answers, audit_rows, both
 from privbandits_cli.audit.forks import audit_arms
 from privbandits_cli.audit.plays import audit_plays
 from privbandits_cli.audit.prefixes import ROUNDS, audit_prefixes
@@ -37,8 +46,14 @@ from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.jit import Records
 
 KEPT = {"report": "sums", "mean": "means", "tree": "means"}  # what `update` keeps, by which a gain acts
-WATCHED: dict[str, Callable[..., Audit]] = {"prefix": audit_prefixes, "play": audit_plays}  # of the game `linear`
+WATCHED: dict[str, Callable[..., Audit]] = {  # of the games `linear` and `contextual`
+    "prefix": audit_prefixes,
+    "play": audit_plays,
+    "gram": grams.audit_grams,
+    "row": audit_rows,
+}
 COORDINATES = 10  # of what is watched of a linear game, at most
+DIMENSIONS = 3  # of a contextual one
 ROUNDS_A_FORK = 128  # a fork of an EXP3 costs thousands of rounds, so the budget buys fewer
 
 
@@ -48,6 +63,14 @@ def watched(algorithm: Algorithm, setting: Setting) -> Setting:
         return setting._replace(horizon=ITEMS, n_arms=1)
     if algorithm.tap() == "prefix":
         setting = setting._replace(horizon=max(2, min(ROUNDS, setting.horizon)))
+    if setting.contexts is not None:
+        known = setting.contexts
+        setting = setting._replace(contexts=known._replace(dimension=min(DIMENSIONS, known.dimension)))
+        short = setting._replace(horizon=max(2, min(grams.ROUNDS, setting.horizon)))
+        if algorithm.tap() == "gram" and not list(algorithm.faults(short)) and algorithm.tuned(short).guarantee(short):
+            setting = (
+                short  # else, of so few rows that nothing is proved of a short tree, the first rounds of a long one
+            )
     if isinstance(setting.space, Simplex | Sphere | Cube):
         n = min(COORDINATES, setting.n_arms)
         setting = setting._replace(n_arms=n, space=type(setting.space)(n))
@@ -78,6 +101,9 @@ def audit(
     tap, promised = algorithm.tap(), algorithm.guarantee(setting)
     if promised is None or math.isinf(promised.epsilon):
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
+    if isinstance(algorithm, Plain):
+        own = audit_answers(algorithm, setting, bound, state, alpha / 2, budget, seed, test)
+        return both(own, audit(algorithm.base, setting, alpha / 2, budget, seed, test=test))
     if not isinstance(algorithm, arms.Algorithm):
         watch = WATCHED.get(tap or "")
         if watch is None:

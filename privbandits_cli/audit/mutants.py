@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli import registry
-from privbandits_cli.audit import faults, linear_faults
+from privbandits_cli.audit import contextual_faults, faults, grams, linear_faults
 from privbandits_cli.audit.auditor import audit, watched
 from privbandits_cli.audit.prefixes import ROUNDS
 from privbandits_cli.audit.trees import ITEMS
 from privbandits_cli.audit.verdict import Audit, Steps, Test
 from privbandits_cli.games.linear import Simplex, Sphere
-from privbandits_cli.games.players import Algorithm, Setting
+from privbandits_cli.games.players import Algorithm, Contexts, Setting
 from privbandits_cli.games.steps import STEPS, composition, steps
 from privbandits_cli.jit import Records, compile_step, record
+from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import depth, height
 
 Step = Callable[..., Any]
@@ -26,6 +27,7 @@ Step = Callable[..., Any]
 ARMS = Setting(2**18, 4)
 EXPERTS = Setting(2**16, 2, space=Simplex(2))
 BALL = Setting(2**16, 3, space=Sphere(3))
+CONTEXTS = Setting(2**16, 25, contexts=Contexts(3))
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Subject:
 class Mutant:
     """A broken algorithm: the subject that it is taken for, and the step that is replaced, or a scale that is wrong.
 
-    kept: it keeps a noise in a field of that name; share: of the scale of the noise in the state.
+    kept: it keeps a noise in a field of that name; share: of the scale of the noise in the state, or of another field.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Mutant:
     broken: Step | None = None
     factor: float = 1.0
     share: float = 1.0
+    field: str = "scale"
     kept: bool = False
 
     def audited(self, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
@@ -68,9 +71,10 @@ class Mutant:
         parameters = parameters.tuned(setting)
         state = parameters.state(setting)
         if self.kept:
-            state = with_field(state, "kept", np.zeros(setting.n_arms) if setting.space else 0.0)
+            like = state["reports"][0] if setting.contexts else np.empty(setting.n_arms) if setting.space else 0.0
+            state = with_field(state, "kept", np.zeros_like(like))
         if self.share != 1.0:
-            state["scale"] *= self.share
+            state[self.field] *= self.share
         return audit(parameters, setting, alpha, budget, seed, mutated(self, composition(parameters)), state, test)
 
 
@@ -129,6 +133,21 @@ CORRECT: dict[str, Subject] = {
     "noisy_ftrl": Subject(lambda: make("noisy_ftrl", epsilon=1.0), EXPERTS),
     "dp_scrible": Subject(lambda: make("dp_scrible", epsilon=1.0), BALL),
     "dp_scrible, scalar": Subject(lambda: make("dp_scrible", epsilon=1.0, noise="scalar"), BALL, "one number"),
+    "dp_linucb": Subject(
+        lambda: make("dp_linucb", epsilon=1.0, delta=0.1, calibration="exact"), CONTEXTS, "Gaussian noise"
+    ),
+    "dp_linucb, Wishart": Subject(
+        lambda: make("dp_linucb", epsilon=0.5, delta=1e-3, noise="wishart", calibration="exact"),
+        CONTEXTS,
+        "Wishart noise",
+    ),
+    "dp_linucb, unshifted": Subject(
+        lambda: make("dp_linucb", epsilon=1.0, delta=0.1, noise="wishart_unshifted"), CONTEXTS, "no shift"
+    ),
+    "ldp_linucb": Subject(lambda: make("ldp_linucb", epsilon=1.0, delta=0.1, calibration="exact"), CONTEXTS),
+    "plain_dp_linucb": Subject(
+        lambda: make("plain_dp_linucb", epsilon=0.5, base=make("dp_linucb", epsilon=1.0, delta=0.1)), CONTEXTS
+    ),
 }
 
 MUTANTS = (
@@ -192,4 +211,32 @@ MUTANTS = (
     Mutant("base fed the true loss", "dp_scrible", "update", linear_faults.true_loss),
     Mutant("noise scale x 0.75", "dp_scrible, scalar", share=0.75),
     Mutant("noise reused", "dp_scrible, scalar", "released", linear_faults.kept_number, kept=True),
+    Mutant("L for L squared", "dp_linucb", share=1 / CONTEXTS.known().row_norm()),
+    Mutant("noise scale x 0.5", "dp_linucb", share=0.5),
+    Mutant("noise scale x 0.9", "dp_linucb", share=0.9),
+    Mutant("ln for levels", "dp_linucb", share=math.sqrt(math.log(grams.ROUNDS) / n_levels(grams.ROUNDS))),
+    Mutant("not symmetrised", "dp_linucb", "choose", contextual_faults.unsymmetrised),
+    Mutant("leaves without noise", "dp_linucb", "choose", contextual_faults.silent_leaves),
+    Mutant("m - 1 levels", "dp_linucb", "choose", contextual_faults.silent_root),
+    Mutant("no noise on the vector", "dp_linucb", "choose", contextual_faults.bare_vector),
+    Mutant("θ of the true vector", "dp_linucb", "choose", contextual_faults.true_vector),
+    Mutant("arms by the true sums", "dp_linucb", "choose", contextual_faults.true_sums),
+    Mutant("noise redrawn for every release", "dp_linucb", "choose", contextual_faults.redrawn),
+    Mutant("noise drawn once", "dp_linucb", "choose", contextual_faults.drawn_once),
+    Mutant("L for L squared", "dp_linucb, Wishart", share=1 / CONTEXTS.known().row_norm()),
+    Mutant("rows x 0.9", "dp_linucb, Wishart", share=0.9, field="k"),
+    Mutant("k degrees of freedom in every row", "dp_linucb, Wishart", "choose", contextual_faults.level_degrees),
+    Mutant("factor on the wrong side", "dp_linucb, Wishart", "choose", contextual_faults.turned_factor),
+    Mutant("no noise on the vector", "dp_linucb, Wishart", "choose", contextual_faults.bare_vector),
+    Mutant("noise redrawn for every release", "dp_linucb, Wishart", "choose", contextual_faults.redrawn),
+    Mutant("L for L squared", "dp_linucb, unshifted", share=1 / CONTEXTS.known().row_norm()),
+    Mutant("rows x 0.9", "dp_linucb, unshifted", share=0.9, field="k"),
+    Mutant("leaves without noise", "dp_linucb, unshifted", "choose", contextual_faults.silent_leaves),
+    Mutant("noise scale x 0.5", "ldp_linucb", share=0.5, field="sigma_noise"),
+    Mutant("sensitivity of the vector alone", "ldp_linucb", share=2 / math.sqrt(4.5), field="sigma_noise"),
+    Mutant("no noise on the vector", "ldp_linucb", "update", contextual_faults.noiseless_vector),
+    Mutant("noise reused", "ldp_linucb", "update", contextual_faults.one_report, kept=True),
+    Mutant("the base's arm", "plain_dp_linucb", "choose", contextual_faults.answer, math.inf),
+    Mutant("followed twice as often", "plain_dp_linucb", "choose", contextual_faults.answer, 2.0),
+    Mutant("any arm for another", "plain_dp_linucb", "choose", contextual_faults.any_arm),
 )

@@ -113,5 +113,5 @@ def _loop(template: Callable[..., None], names: tuple[tuple[str, Callable[..., A
 
 def compiled(template: Callable[..., None], bound: Steps) -> Callable[..., None]:
     """A loop over these steps, compiled once a process."""
-    wanted = ("choose", "update", "released", "canary")
+    wanted = ("choose", "update", "released", "canary", "optimistic")
     return _loop(template, tuple((name, bound[name]) for name in wanted if name in bound))

@@ -46,7 +46,8 @@ def uniform(state: Record) -> float:
     """A number in [0, 1)."""
     words = state.words
     word, words[0], words[1], words[2], words[3] = following(words[0], words[1], words[2], words[3])
-    return (word >> ELEVEN) * UNIT
+    number: float = (word >> ELEVEN) * UNIT
+    return number
 
 
 def fill_normal(state: Record, out: Floats) -> None:
@@ -75,7 +76,8 @@ def outside(state: Record, layer: Any, size: Any, x: float) -> float:
             along = -OVER_TAIL * np.log1p(-uniform(state))
             while -2.0 * np.log1p(-uniform(state)) <= along * along:
                 along = -OVER_TAIL * np.log1p(-uniform(state))
-            return -(TAIL + along) if (size >> EIGHT) & ONE else TAIL + along
+            end: float = -(TAIL + along) if (size >> EIGHT) & ONE else TAIL + along
+            return end
         high, low = state.height[layer - ONE], state.height[layer]
         if (high - low) * uniform(state) + low < np.exp(-0.5 * x * x):
             return x

@@ -14,7 +14,7 @@ from privbandits_cli.jit import Records
 
 Floats = NDArray[np.float64]
 Game = Literal["bandit", "linear", "contextual"]
-Tap = Literal["arms", "release", "report", "mean", "tree", "prefix", "play"]
+Tap = Literal["arms", "release", "report", "mean", "tree", "prefix", "play", "gram", "row", "answer"]
 
 
 class Contexts(NamedTuple):
@@ -130,6 +130,8 @@ class Algorithm(Parameters):
         adds to `state.sums`; `mean`, an epoch's in `state.means`; `tree`, all sums, `state.means` times the plays.
         Of linear games: `prefix`, the noisy sum of losses by which the base plays, in `state.wrapped.losses`; `play`,
         the noisy loss of a point, `released(state, x, loss, rng)` of the file.
+        Of contextual games: `gram`, every release of V and u~; `row`, what a round adds to `state.reports`; `answer`,
+        the arm of a round whose own arms are secret, and beside it what the base's tap is.
         `canary(state)` of the file has the ends of the range in which a gain counts, if they are not 0 and 1.
         """
         return None

@@ -5,7 +5,9 @@ level: that of level j is drawn anew when 2^j divides t. The authors call that p
 every round, and a new round changes it in trailing_zeros(t) + 1 levels only.
 
 Releases are private as a tree's are: the rounds t >= s in which datum s is summed are a union of dyadic ranges, at most
-one of each level, and in each of these a node of that range, and no other release, may hide it.
+one of each level, and in each of these a node of that range, and no other release, may hide it. There are m - 1 of
+them at most, as the top level's is drawn before any datum. The paper counts m, and so do the accounts here: where they
+say ε = 1 at m = 27, Gaussian noise has 0.97 (δ = 0.1) or 0.98 (δ = 1e-5).
 
 Of a symmetric matrix of order d + 1 are kept the rows i < d: the columns j <= i, and in the last column that of y. The
 corner is never used. `noise[j]` is the sum of the nodes of the levels from j up; `noise[m]` stays 0.

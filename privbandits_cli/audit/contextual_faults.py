@@ -1,0 +1,173 @@
+"""The faults of the mutants of contextual algorithms: steps with a plausible slip in each."""
+
+import math
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.algorithms.dp_linucb import refresh
+from privbandits_cli.games.contextual import Floats
+from privbandits_cli.games.ellipsoid import multiply, optimistic, settle
+from privbandits_cli.jit import Record, unbound
+from privbandits_cli.mechanisms.matrix_tree import release
+from privbandits_cli.mechanisms.tree import trailing_zeros
+
+FACTOR = 1.0  # set where a mutant is made
+ROOT_2 = math.sqrt(2)
+
+base_choose = base_update = right_update = unbound  # filled in where a mutant is compiled
+
+
+def played(state: Record, arms: Floats) -> int:
+    """The arm, given the noise of a release."""
+    refresh(state)
+    return optimistic(state, arms)
+
+
+def unsymmetrised(state: Record, arms: Floats, rng: Generator) -> int:
+    """One triangle of a square of independent numbers, copied: σ on the diagonal in place of √2 σ."""
+    level = len(state.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
+    release(state, state.t, rng)
+    for j in range(level, -1, -1):
+        for i in range(len(state.v)):
+            node = state.noise[j, i, i] - state.noise[j + 1, i, i]
+            for below in range(j, -1, -1):
+                state.noise[below, i, i] += (1.0 / ROOT_2 - 1.0) * node
+    return played(state, arms)
+
+
+def silent_leaves(state: Record, arms: Floats, rng: Generator) -> int:
+    """The nodes of single rounds have no noise."""
+    release(state, state.t, rng)
+    state.noise[0] = state.noise[1]
+    return played(state, arms)
+
+
+def silent_root(state: Record, arms: Floats, rng: Generator) -> int:
+    """m - 1 levels: the top one has no noise."""
+    release(state, state.t, rng)
+    if state.t == 0:
+        root = state.noise[len(state.noise) - 2].copy()
+        for j in range(len(state.noise) - 1):
+            state.noise[j] -= root
+    return played(state, arms)
+
+
+def bare_vector(state: Record, arms: Floats, rng: Generator) -> int:
+    """No noise on the sum of x y."""
+    release(state, state.t, rng)
+    state.noise[:, :, len(state.v)] = 0.0
+    return played(state, arms)
+
+
+def true_vector(state: Record, arms: Floats, rng: Generator) -> int:
+    """The noisy sum of x y is released for show, θ~ made from the true one."""
+    release(state, state.t, rng)
+    refresh(state)
+    for i in range(len(state.u)):
+        state.u[i] = state.gram[i, len(state.v)]
+    multiply(state.inverse, state.u, state.theta)
+    return optimistic(state, arms)
+
+
+def true_sums(state: Record, arms: Floats, rng: Generator) -> int:
+    """The arm is chosen by the true sums; the noisy ones are released for show."""
+    release(state, state.t, rng)
+    for i in range(len(state.v)):
+        for j in range(i + 1):
+            state.v[i, j] = state.v[j, i] = state.gram[i, j]
+        state.v[i, i] += state.shift
+        state.u[i] = state.gram[i, len(state.v)]
+    settle(state)
+    arm = optimistic(state, arms)
+    refresh(state)
+    return arm
+
+
+def redrawn(state: Record, arms: Floats, rng: Generator) -> int:
+    """All nodes are drawn anew for every release."""
+    release(state, 0, rng)
+    return played(state, arms)
+
+
+def drawn_once(state: Record, arms: Floats, rng: Generator) -> int:
+    """The noise of the first release, for all."""
+    if state.t == 0:
+        release(state, 0, rng)
+    return played(state, arms)
+
+
+def bartlett(state: Record, out: Floats, rng: Generator, falling: float, turned: bool) -> None:
+    """A node's noise by Bartlett's factor A, whose χ² lose `falling` degrees a row: A A', or A' A where turned."""
+    d = len(out)
+    a = np.zeros((d + 1, d + 1))
+    for i in range(d + 1):
+        for j in range(i):
+            a[i, j] = rng.standard_normal()
+        a[i, i] = np.sqrt(2.0 * rng.standard_gamma(0.5 * (state.k - falling * i)))
+    for i in range(d):
+        for j in range(d + 1):
+            total = 0.0
+            for c in range(d + 1):
+                total += a[c, i] * a[c, j] if turned else a[i, c] * a[j, c]
+            out[i, j] = state.scale * total
+
+
+def drawn(state: Record, rng: Generator, falling: float, turned: bool) -> None:
+    """The release's noise, of such nodes."""
+    node = np.zeros(state.gram.shape)
+    level = len(state.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
+    for j in range(level, -1, -1):
+        bartlett(state, node, rng, falling, turned)
+        state.noise[j] = state.noise[j + 1] + node
+
+
+def level_degrees(state: Record, arms: Floats, rng: Generator) -> int:
+    """Bartlett's χ² with k degrees of freedom in every row."""
+    drawn(state, rng, 0.0, False)
+    return played(state, arms)
+
+
+def turned_factor(state: Record, arms: Floats, rng: Generator) -> int:
+    """A' A in place of A A'."""
+    drawn(state, rng, 1.0, True)
+    return played(state, arms)
+
+
+def noiseless_vector(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """No noise on what is reported of x y."""
+    before = state.reports[:, len(x)].copy()
+    right_update(state, x, reward, rng)
+    for i in range(len(x)):
+        state.reports[i, len(x)] = before[i] + x[i] * reward
+
+
+def one_report(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The noise of the first report, on all."""
+    if state.t == 1:
+        right_update(state, x, reward, rng)
+        for i in range(len(x)):
+            for j in range(i + 1):
+                state.kept[i, j] = state.reports[i, j] - x[i] * x[j]
+            state.kept[i, len(x)] = state.reports[i, len(x)] - x[i] * reward
+    else:
+        for i in range(len(x)):
+            for j in range(i + 1):
+                state.reports[i, j] += x[i] * x[j] + state.kept[i, j]
+            state.reports[i, len(x)] += x[i] * reward + state.kept[i, len(x)]
+        state.t += 1
+
+
+def answer(state: Record, arms: Floats, rng: Generator) -> int:
+    """The base's arm FACTOR times as likely as randomised response says."""
+    arm: int = base_choose(state.wrapped, arms, rng)
+    if rng.random() < FACTOR * state.followed:
+        return arm
+    other = int(rng.random() * (arms.shape[1] - 1))
+    return other + 1 if other >= arm else other
+
+
+def any_arm(state: Record, arms: Floats, rng: Generator) -> int:
+    """Where the base's arm is not followed any arm is played, that one among them."""
+    arm: int = base_choose(state.wrapped, arms, rng)
+    return arm if rng.random() < state.followed else int(rng.random() * arms.shape[1])
