@@ -27,6 +27,7 @@ FORMATS = ("pdf", "png", "svg")
 COLUMN = 3.5  # inches: one column of a two-column paper
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
+BROAD = 24  # letters of a title, of which two do not stand beside each other
 WIDE = 32  # letters of a label, of which two do not stand beside each other
 
 
@@ -47,8 +48,7 @@ def figure(table: Table, log: bool = False) -> Figure:
         axes = list(out.subplots(n_rows, n_columns, squeeze=False).flat)
         for i, (title, lines) in enumerate(table.panels.items()):
             _panel(axes[i], lines, styles, table, log)
-            plain = title.replace("$", r"\$")
-            axes[i].set_title(f"({chr(97 + i)}) {plain}" if 1 < n <= 26 else plain)
+            axes[i].set_title(_titled(title, f"({chr(97 + i)}) " if 1 < n <= 26 else ""))
             if i % n_columns == 0:
                 axes[i].set_ylabel(table.labels()[1])
             if i + n_columns >= n:
@@ -60,6 +60,12 @@ def figure(table: Table, log: bool = False) -> Figure:
         out.draw_without_rendering()  # lays out once, for all formats
         out.set_layout_engine("none")
         return out
+
+
+def _titled(title: str, letter: str) -> str:
+    """A panel's title; a long one beside another panel has what is in brackets on a line of its own."""
+    broken = title.replace(" (", "\n(") if letter and len(title) > BROAD else title
+    return letter + broken.replace("$", r"\$")
 
 
 def drawn_looks(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
