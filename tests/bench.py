@@ -59,6 +59,24 @@ def exp3_by_hand(gains, gamma, rng):
     return earned
 
 
+def linucb_in_numpy(arms, means, numbers):
+    """LinUCB with ρ = 1 as one writes it in NumPy, with rank-one updates; `arms[rounds, d, k]` drawn beforehand."""
+    d, regret = arms.shape[1], 0.0
+    inverse, u, logdet, log_term = np.eye(d), np.zeros(d), 0.0, 2 * math.log(2 * len(arms))
+    for t, x in enumerate(arms):
+        beta = 1.0 + math.sqrt(logdet + log_term)
+        scores = inverse @ u @ x + beta * np.sqrt(np.einsum("ik,ij,jk->k", x, inverse, x, optimize=False))
+        arm = int(np.argmax(scores))
+        played = x[:, arm]
+        regret += means[t].max() - means[t, arm]
+        step = inverse @ played
+        grown = 1.0 + step @ played
+        inverse -= np.outer(step, step / grown)
+        u += played * (1.0 if 2 * numbers[t] < 1 + means[t, arm] else -1.0)
+        logdet += math.log(grown)
+    return regret
+
+
 class Prepared(bandit.Adversary):
     """Gains drawn beforehand, so that only the algorithms are timed."""
 
@@ -139,6 +157,10 @@ def contextual_candidates():
         yield name, contextual_game("contexts", foe(name), [], None)
     for name in playing("algorithms", "contextual"):
         yield name, contextual_game("contextual", foe("sphere_arms"), [make(name)], "sphere_arms")
+    setting = contextual.Setting(2**10, 25, contexts=Contexts(5))
+    table = next(foe("sphere_arms").arms(setting, Generator(SFC64(4)), [range(1, 2**10 + 1)]))
+    numbers = RNG.random(2**10)
+    yield "linucb in NumPy", ("contextual", lambda: linucb_in_numpy(*table, numbers), 2**10, None)
 
 
 def contextual_game(group, adversary, algorithms, less):

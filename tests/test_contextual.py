@@ -267,6 +267,33 @@ def test_learns_what_uniform_play_does_not():
     assert full < 150 and full < 2 * half
 
 
+def update(state, x, reward, rng):
+    """Stands for LinUCB's step until the loop is compiled."""
+
+
+def updates(states, xs, ys, rounds, rng):
+    """So many rounds, the data over and over."""
+    for t in range(rounds):
+        update(states[0], xs[t % len(xs)], ys[t % len(xs)], rng)
+
+
+def test_nothing_drifts_in_a_million_rounds():
+    """V against the sum of each datum times how often it was seen; the rest against direct solves."""
+    rng, rounds, d = np.random.default_rng(5), 10**6 - 1, 5
+    xs, ys = rng.standard_normal((1021, d)), rng.choice([-1.0, 1.0], 1021)
+    xs /= np.linalg.norm(xs, axis=1, keepdims=True)
+    setting = Setting(rounds, 25, contexts=Contexts(d))
+    states = make("linucb").tuned(setting).state(setting)
+    compile_step(updates, update=steps(("privbandits_cli.algorithms.linucb",))["update"])(states, xs, ys, rounds, rng)
+    state, seen = states[0], rounds // 1021 + (np.arange(1021) < rounds % 1021)
+    v, u = np.eye(d) + (xs * seen[:, None]).T @ xs, (xs * (seen * ys)[:, None]).sum(axis=0)
+    assert state.t % 1024 == 575  # far from a renewal
+    np.testing.assert_allclose(state.v, v, rtol=1e-9, atol=1e-9 * v.max())
+    np.testing.assert_allclose(state.inverse @ v, np.eye(d), atol=1e-9)
+    np.testing.assert_allclose(state.theta, np.linalg.solve(v, u), rtol=1e-9)
+    assert state.logdet == pytest.approx(np.linalg.slogdet(v)[1], abs=1e-9)
+
+
 # ----------------------------------------------------------------------------------------------------- faults
 
 

@@ -16,6 +16,7 @@ from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.jit import compile_step, record
 from privbandits_cli.mechanisms import matrix_tree
+from privbandits_cli.mechanisms.matrix_tree import release
 
 AUTHORS = Setting(5e7, 25, contexts=Contexts(5))
 PAPER = {"epsilon": 1.0, "delta": 0.1}
@@ -189,6 +190,30 @@ def test_released_matrices_stay_positive_definite(noise):
     made = algorithm.regularisers(setting)
     least = np.linalg.eigvalsh(np.linalg.inv(state.inverse) - np.diag(np.diag(state.gram[:, :3])))
     assert made.rho_min <= least[0] and least[-1] <= made.rho_max
+
+
+def lie_between(states, rounds, rng, v, out):
+    """`out`: the least and the largest eigenvalue of the shifted noise of so many releases."""
+    noise = states[0].noise
+    for t in range(rounds):
+        release(states[0], t, rng)
+        for i in range(len(v)):
+            for j in range(i + 1):
+                v[i, j] = v[j, i] = noise[0, i, j]
+            v[i, i] += states[0].shift
+        values = np.linalg.eigvalsh(v)
+        out[0], out[1] = min(out[0], values[0]), max(out[1], values[-1])
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "wishart", "wishart_unshifted"])
+@pytest.mark.parametrize("calibration", ["code", "exact"])
+def test_no_eigenvalue_of_many_releases_leaves_its_bounds(noise, calibration):
+    """2^15 releases of a tree for 5e7; they come within a factor of 3 of the bounds, which so say something."""
+    algorithm = ready(noise=noise, calibration=calibration)
+    made, out = algorithm.regularisers(AUTHORS), np.array([np.inf, 0.0])
+    loop = compile_step(lie_between, release=compiled(matrix_tree.release))
+    loop(algorithm.state(AUTHORS), 2**15, np.random.default_rng(1), np.zeros((5, 5)), out)
+    assert made.rho_min < out[0] < 3 * made.rho_min and made.rho_max / 3 < out[1] < made.rho_max
 
 
 def test_without_a_shift_the_last_good_matrix_stays():

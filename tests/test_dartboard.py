@@ -87,6 +87,15 @@ def test_likelihood_ratios_stay_below_the_papers_epsilon(n, horizon, p):
     assert promised / 20 < worst <= promised
 
 
+def test_the_expert_is_drawn_anew_four_times_as_often_as_expected_and_no_more():
+    """The limit is ⌈4Tp⌉, which what the approximate tuning promises counts on."""
+    told = setting(3, 1000)
+    algorithm = make("shrinking_dartboard", epsilon=1.0).tuned(told)
+    _, p = algorithm.rates(told)
+    assert algorithm.state(told)[0].draws_left == math.ceil(4 * 1000 * p)
+    assert 4 * 1000 * p > 8  # so that a limit of 3Tp or 5Tp is another
+
+
 def test_the_tunings_reach_what_they_are_for():
     for horizon, epsilon in ((2**10, 0.1), (2**16, 1.0)):
         told = setting(10, horizon)

@@ -412,3 +412,10 @@ def test_the_noise_of_a_release_has_its_law():
 def test_the_proofs_exploration_is_capped_where_the_game_is_short():
     assert make("dp_exp2", epsilon=0.1, tuning="proof").tuned(Setting(10, 4)).base.gamma == 0.5
     assert make("dp_exp2", epsilon=0.1, tuning="printed").tuned(Setting(2, 4)).base.gamma == 1.0
+
+
+@pytest.mark.parametrize(("sigma", "scale", "wanted"), [(1.0, 0.0, 15.6947), (2.0, 0.0, 10.8473), (1.0, 0.5, 22.5420)])
+def test_the_bound_of_htinf_by_hand(sigma, scale, wanted):
+    """(2σ + (4 + 2/Θ) s²/σ) √(Kt), Θ = 1 - 2^(-1/3) = 0.2063: the bracket, as 4 + 2/Θ = 13.6947 and s² = 1 + 2λ²."""
+    found = make("htinf", sigma=sigma).noisy_regret_bound(np.array([25.0]), Setting(100, 4), scale)[0]
+    assert found == pytest.approx(10 * wanted, rel=1e-5)

@@ -457,3 +457,10 @@ def test_tuning_for_an_epsilon():
     assert found["paper"].guarantee(setting(Sphere(3))).epsilon == 4
     assert found["paper"].noise == "scalar"
     assert any("twice" in said for said in found["paper"].caveats(setting(Sphere(3))))
+
+
+def test_the_bound_by_hand():
+    """η = 0.01, N = 3, M = 1, ν = 1, T = 100: after 50 rounds 2 η N² 50 + ln(11)/η + 2 · 50/10."""
+    known = Setting(100, 3, space=Sphere(3))
+    found = make("scrible", eta=0.01).tuned(known).regret_bound(np.array([50.0]), known)[0]
+    assert found == pytest.approx(2 * 0.01 * 9 * 50 + math.log(11) / 0.01 + 10)
