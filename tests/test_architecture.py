@@ -32,6 +32,7 @@ ALONE = {
         "cli/look.py",
         "cli/many.py",
         "cli/new.py",
+        "cli/own.py",
         "cli/privacy.py",
         "cli/run.py",
     },
