@@ -36,6 +36,7 @@ class Source:
     text: str
     code: str  # hash of what it may contain: its text, or all sources of the package it came with
     package: str = ""  # that imports with a leading dot start from
+    installed: bool = False  # it came with a package: its name finds it, no copy is kept
 
     @property
     def module(self) -> str:

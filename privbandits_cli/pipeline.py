@@ -78,11 +78,8 @@ def _write_yaml(path: Path, content: dict[str, Any]) -> None:
 
 
 def _keep_included(plan: Plan, store: Store) -> None:
-    """Copies of the users' files that play: with them a figure can be redrawn, and a run repeated.
-
-    None of what an installed package brings, which need not run without the rest of it.
-    """
-    for source in (source for source in plan.own_files if not source.package):
+    """Copies of the users' files that play: with them a figure can be redrawn, and a run repeated."""
+    for source in (source for source in plan.own_files if not source.installed):
         (store.folder / KEPT).mkdir(exist_ok=True)
         write_atomically(store.folder / KEPT / f"{source.name}.py", source.text.encode())
 

@@ -103,7 +103,7 @@ def _of_package(entry: EntryPoint) -> Source:
     places = list(top.submodule_search_locations or []) if top else []
     files = sorted(file for place in places for file in Path(place).rglob("*.py")) or [path]
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
-    return replace(source, name=entry.name, code=digest, package=spec.parent or "")
+    return replace(source, name=entry.name, code=digest, package=spec.parent or "", installed=True)
 
 
 def every(kind: Kind) -> Iterator[tuple[str, type[Parameters]]]:
