@@ -3,7 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FIGURES := fig1 fig1_equal_privacy frontier heavy_central heavy_local heavy_very heavy_scaling bounded_private bounded_without_nu \
-  price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_noisy price_linear_bandit price_linear_scaling
+  price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_noisy price_linear_bandit price_linear_scaling \
+  state_of_the_art linucb_time linucb_exact linucb_plain_dp linucb_rho linucb_dimension
 
 .DEFAULT_GOAL := help
 .PHONY: help install test browser report check lint types fig1 figures audit smoke check-claims bench bench-keep schema clean
@@ -40,7 +41,7 @@ check: lint types test check-claims  ## everything that CI runs
 fig1: $(READY)  ## Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
 
-figures: $(READY)  ## every figure at full scale: the better part of an hour on two cores
+figures: $(READY)  ## every figure at full scale: three hours on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
 
 audit: $(READY)  ## the auditor against deliberately broken algorithms
