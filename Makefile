@@ -36,7 +36,7 @@ lint: $(READY)  ## check style
 types: $(READY)  ## check types
 	$(BIN)/mypy
 
-check: lint types test check-claims  ## everything that CI runs
+check: lint types test check-claims  ## style, types, tests, claims: with `make smoke` all that CI runs
 
 fig1: $(READY)  ## Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
