@@ -361,3 +361,36 @@ def test_randomised_response_adds_its_epsilon():
     plain = make("plain_dp_linucb", epsilon=0.5, base=base).tuned(AUTHORS)
     assert plain.guarantee(AUTHORS).epsilon == pytest.approx(1.5)
     assert plain.guarantee(AUTHORS).view == "all arms played"
+
+
+@pytest.mark.parametrize("parameters", [{"calibration": "exact"}, {"calibration": "exact", "shift": "optimal"}, {}])
+def test_what_hides_the_rewards_is_as_small_as_gamma_says(parameters):
+    """|h| in the norm of H^-1, drawn: γ holds but for α' of the draws, shifted up or down; a quarter of it does not."""
+    setting = Setting(1000.0, 25, contexts=Contexts(5))
+    algorithm = ready(setting, noise="wishart", epsilon=10.0, **parameters)
+    made, d, m = algorithm.regularisers(setting), 5, matrix_tree.n_levels(1000.0)
+    assert (made.shift > 0) == (parameters != {})
+    square = setting.contexts.row_norm() ** 2
+    drawn = stats.wishart.rvs(m * algorithm.rows(setting), square * np.eye(d + 1), size=2000, random_state=8)
+    shifted = drawn[:, :d, :d] + made.shift * np.eye(d)
+    h = drawn[:, :d, d]
+    norms = np.sqrt(np.einsum("ti,ti->t", h, np.linalg.solve(shifted, h[..., None])[..., 0]))
+    assert norms.max() <= made.gamma
+    assert np.mean(norms > made.gamma / 4) > 0.01
+
+
+def test_numbers_of_the_accounts_and_bounds():
+    """Pinned, each recomputed beside the code: halves of k - d degrees, Theorem 5 with its 8, the local σ with its 6, α = 1/T."""
+    setting = Setting(2.0**18, 25, contexts=Contexts(5))
+    exact = ready(setting, noise="wishart", calibration="exact", delta=1e-5)
+    assert exact.rows(setting) == 275
+    (proved,) = (bound.epsilon for bound in exact.bounds(setting, 1e-5) if bound.status == "proved")
+    assert proved == pytest.approx(1.501, abs=5e-4)
+    made = ready().regularisers(AUTHORS)
+    beta = AUTHORS.contexts.sigma * math.sqrt(2 * math.log(2e7) + 5 * math.log(3 + 1e6 / (5 * made.rho_min)))
+    beta += math.sqrt(made.rho_max) + made.gamma
+    grown = math.log1p(1e6 / (5 * made.rho_min))
+    found = regularisers.regret_bound(AUTHORS.contexts, made, 1e6, 1e-7)
+    assert found == pytest.approx(beta * math.sqrt(8 * 1e6 * 5 * grown))
+    assert make("ldp_linucb", epsilon=2.0, delta=0.1).sigma() == pytest.approx(3 * math.sqrt(2 * math.log(25)))
+    assert make("linucb").tuned(AUTHORS).alpha == pytest.approx(2e-8)

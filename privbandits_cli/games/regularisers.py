@@ -14,8 +14,8 @@ from privbandits_cli.games.players import Contexts
 class Regularisers:
     """Of noise whose eigenvalues lie in [low, high], to which `shift` is added.
 
-    reach: with `low` it gives γ: of Gaussian noise |h| <= reach, so γ = reach/√ρ_min; of Wishart noise |h| <= reach
-    in the norm of the inverse noise, so γ = reach √(low/ρ_min), as ρ/(ρ + shift) is largest at ρ = low.
+    reach: of Gaussian noise |h| <= reach, so γ = reach/√ρ_min; of Wishart noise |h| <= reach in the norm of the inverse
+    noise, so γ = reach √(ρ/(ρ + shift)) at the eigenvalue ρ where that is largest: `low` if shifted down, else `high`.
     """
 
     low: float
@@ -37,7 +37,9 @@ class Regularisers:
     @property
     def gamma(self) -> float:
         """γ."""
-        return self.reach * math.sqrt((self.low if self.wishart else 1.0) / self.rho_min)
+        if not self.wishart:
+            return self.reach / math.sqrt(self.rho_min)
+        return self.reach * math.sqrt(self.low / self.rho_min if self.shift <= 0 else self.high / self.rho_max)
 
     def shifted_to(self, rho_min: float) -> "Regularisers":
         """The same noise with the shift that gives this ρ_min."""
