@@ -152,8 +152,8 @@ class Parameters(contextual.Algorithm):
         if delta < losses.LEAST_DELTA:
             return out
         k = self.rows(setting)
-        if k / 2 - d > 2:
-            proved = losses.epsilon_by_halves(delta, k / 2 - d, m)
+        proved = losses.epsilon_by_halves(delta, k / 2 - d, m) if k / 2 - d > 2 else math.inf
+        if proved < math.inf:
             out.append(jointly(proved, delta, f"Wishart noise on {m} nodes, by halves", "proved"))
         orthogonal = losses.epsilon(delta, float(k - d), m)
         source = f"Wishart noise on {m} nodes, orthogonal rows"
