@@ -380,7 +380,7 @@ def test_what_hides_the_rewards_is_as_small_as_gamma_says(parameters):
 
 
 def test_numbers_of_the_accounts_and_bounds():
-    """Each recomputed beside the code: halves of k - d degrees, Theorem 5 with its 8, the local σ with its 6, α = 1/T."""
+    """Each recomputed beside the code: halves of k - d degrees, Theorem 5, the local σ, α = 1/T."""
     setting = Setting(2.0**18, 25, contexts=Contexts(5))
     exact = ready(setting, noise="wishart", calibration="exact", delta=1e-5)
     assert exact.rows(setting) == 275
