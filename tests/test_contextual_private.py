@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from conftest import make
+from conftest import foe, make
 from naive_contextual import bartlett, symmetric_gaussian
 from pydantic import ValidationError
 from scipy import stats
@@ -394,3 +394,14 @@ def test_numbers_of_the_accounts_and_bounds():
     assert found == pytest.approx(beta * math.sqrt(8 * 1e6 * 5 * grown))
     assert make("ldp_linucb", epsilon=2.0, delta=0.1).sigma() == pytest.approx(3 * math.sqrt(2 * math.log(25)))
     assert make("linucb").tuned(AUTHORS).alpha == pytest.approx(2e-8)
+
+
+def test_an_epsilon_that_no_account_reaches_is_told():
+    with pytest.raises(ValueError, match="takes more than 1e\\+07 rows"):
+        wishart.freedom(1e-6, 1e-9, 12)
+
+
+def test_ragged_vectors_are_told_by_their_lengths():
+    arms = foe("fixed_arms", vectors=((1.0, 0.0), (0.5,)), theta=(1.0, 0.0))
+    (fault,) = arms.faults(Setting(1000.0, 2, contexts=Contexts(2)))
+    assert fault == "vectors and theta need d = 2 numbers each, they have 1, 2"

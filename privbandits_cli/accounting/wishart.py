@@ -32,6 +32,7 @@ Cdf = Callable[[Floats], Floats]
 
 GRID = 2**18
 TAIL = 9.0  # standard deviations of the sum that the grid reaches, with room for skewness
+MOST_FREEDOM = 1e7  # beyond, the account would take minutes
 LEAST_DELTA = 1e-9
 
 
@@ -164,10 +165,13 @@ def epsilon_by_halves(delta: float, half_freedom: float, nodes: int) -> float:
 
 @cache
 def freedom(epsilon_: float, delta: float, nodes: int, replace: bool = True) -> float:
-    """The ν at which `nodes` nodes have this ε at δ: what `epsilon` inverts."""
+    """The ν at which `nodes` nodes have this ε at δ: what `epsilon` inverts; ValueError beyond about MOST_FREEDOM."""
     from scipy import optimize
 
-    guess = nodes / gaussian.mu_of(epsilon_, delta) ** 2 * (1 if replace else 0.5)
+    mu = gaussian.mu_of(epsilon_, delta)
+    if mu**2 * MOST_FREEDOM < nodes:
+        raise ValueError(f"ε = {epsilon_:g} at δ = {delta:g} takes more than {MOST_FREEDOM:.0e} rows of Wishart noise")
+    guess = nodes / mu**2 * (1 if replace else 0.5)
 
     def excess(logarithm: float) -> float:
         return epsilon(delta, math.exp(logarithm), nodes, replace) - epsilon_

@@ -36,7 +36,7 @@ class Parameters(contextual.Adversary):
         """Of the arms and of θ."""
         if self.vectors is None or self.theta is None:
             return np.array([math.sqrt(2)]), math.sqrt(0.5)
-        return np.linalg.norm(np.array(self.vectors), axis=1), float(np.linalg.norm(self.theta))
+        return np.array([math.hypot(*vector) for vector in self.vectors]), math.hypot(*self.theta)
 
     def bounds(self, setting: Setting) -> tuple[float, float]:
         norms, theta_norm = self._norms()

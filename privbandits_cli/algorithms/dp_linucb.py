@@ -75,6 +75,8 @@ class Parameters(contextual.Algorithm):
         if isinstance(shift, str) and shift.startswith("rho_min=") and "rho" not in given:
             with suppress(ValueError):
                 rho = float(shift.removeprefix("rho_min="))
+                if not rho > 0:  # told by the name that was given
+                    return given
                 return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
         return given
 
