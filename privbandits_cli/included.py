@@ -10,11 +10,12 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from privbandits_cli import source_rules
 from privbandits_cli.games import arms, contextual, guards, linear, players
 from privbandits_cli.games.parameters import Parameters
 
@@ -108,8 +109,11 @@ def _check(source: Source, made: ModuleType) -> None:
     game = next((game for game in GAMES if issubclass(model, game.Adversary | game.Algorithm)), None)
     if game is None or model.__module__ != source.module:
         raise IncludeError(f"{source.path}: its class Parameters must be its own, of bandit, linear or contextual")
+    table, base = TABLE[model.game], game.Adversary if issubclass(model, players.Adversary) else game.Algorithm
+    _check_methods(source, model, base)
+    for line, message in source_rules.faults(source.text, model.game != "linear", table * (base is game.Adversary)):
+        raise IncludeError(placed(source.path, line, message))
     if issubclass(model, players.Adversary):
-        table = TABLE[model.game]
         if getattr(model, table) is getattr(game.Adversary, table):
             raise IncludeError(_at(source, model, f"an adversary of the game {model.game} needs a method `{table}`"))
         return
@@ -125,6 +129,31 @@ def _check(source: Source, made: ModuleType) -> None:
         found = len(inspect.signature(step).parameters)
         if found != count:
             raise IncludeError(_at(source, step, f"`{name}` takes {found} arguments, the game gives it {count}"))
+
+
+def _check_methods(source: Source, model: type, base: type) -> None:
+    """The methods that the game calls, with the arguments that it gives them; IncludeError at the first other one."""
+    for name, method in vars(model).items():
+        stands_for = getattr(base, name, None)
+        if not inspect.isfunction(method) or not inspect.isfunction(stands_for) or name.startswith("_"):
+            continue
+        if not stands_for.__module__.startswith("privbandits_cli."):
+            continue
+        given = [word for word in inspect.signature(stands_for).parameters.values() if word.default is word.empty]
+        try:
+            inspect.signature(method).bind(*given)
+        except TypeError:
+            words = ", ".join(word.name for word in given)
+            raise IncludeError(_at(source, method, f"`{name}` should take ({words})")) from None
+
+
+def printing(player: Parameters) -> Iterator[str]:
+    """Prints in the steps of somebody's own files, which compiled would print in every round."""
+    for name in modules(player):
+        source = _sources[name]
+        for line in source_rules.prints(source.text):
+            told = "a step that prints is slow and prints every round of every trial: run it with --python, or drop it"
+            yield placed(source.path, line, told)
 
 
 def _at(source: Source, thing: object, message: str) -> str:

@@ -157,7 +157,9 @@ def test_the_tables_of_rates_are_those_of_the_committed_figures():
 
 def test_what_the_readme_says_of_the_price():
     """Each number with the panel, the line and the x that it is of."""
-    found = {name: table.read(ROOT / "results" / name).panels for name in ("price_experts", "price_noisy", "price_bandit")}
+    found = {
+        name: table.read(ROOT / "results" / name).panels for name in ("price_experts", "price_noisy", "price_bandit")
+    }
     for name, panel, label, x, said in (
         ("price_experts", "Gap (N = 10)", "FTRL", None, "408"),
         ("price_experts", "Gap (N = 10)", "DP-FTRL, Laplace", 1, "1,477"),

@@ -3,6 +3,7 @@
 And after a trial of theirs has failed: the same trial once more in plain Python, to learn where.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -27,6 +28,10 @@ def faults(plan: Plan, compiled: bool = True) -> list[str]:
     """What is wrong with the users' files of a plan, each fault once; without `compiled`, as plain Python shows it."""
     found: dict[str, None] = {}
     for curve in _own(plan.curves):
+        printed = list(included.printing(curve.algorithm)) if compiled else []
+        if printed:
+            found |= dict.fromkeys(printed)
+            continue
         said = _fault(plan.match([curve]), compiled)
         if said is not None:
             found.setdefault(said)
@@ -55,7 +60,8 @@ def _fault(match: Match, compiled: bool) -> str | None:
     game = GAMES[match.game]
     for plain in (True, False)[: 1 + compiled]:
         try:
-            with uncompiled(plain), np.errstate(all="ignore"):
+            with uncompiled(plain), np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the compiler's, of a type that it then refuses
                 regrets = game.play(short, range(trials))
         except Exception as error:  # whatever a user's file raises
             return _told(error, _place(error, short, 0))
