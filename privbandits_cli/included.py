@@ -9,6 +9,7 @@ import inspect
 import linecache
 import re
 import sys
+import textwrap
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -22,6 +23,13 @@ from privbandits_cli.games.parameters import Parameters
 STEPS = {"bandit": (2, 4), "linear": (3, 3), "contextual": (3, 4)}  # arguments of choose and update
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # what an adversary's file must define
 GAMES = (arms, linear, contextual)
+COMPILER = (  # what it says that helps nobody
+    (r" Raised from .*", ""),
+    (r", defined at .*| for '\$[^']*'", ""),
+    (r"No implementation of function .* found for signature:(?: >>>)? ", "there is no "),
+    (r"Literal\[(\w+)\]\([^)]*\)|class\((\w+)\)", r"\1\2"),
+    (r"<iv=[^>]*>", ""),
+)
 
 
 class IncludeError(Exception):
@@ -221,7 +229,9 @@ def _uncompilable(text: str) -> str:
         message += next((f" {line.removeprefix('>>> ')}" for line in said if line.startswith(">>>")), "")
     paths = {Path(source.path).name: source.path for source in _sources.values()}
     found = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r"Raised from (\S+) \((\d+)\)", text)
-    message = re.sub(r" Raised from .*", "", message)
+    for pattern, plain in COMPILER:
+        message = re.sub(pattern, plain, message)
+    message = textwrap.shorten(message, 160, placeholder=" ...")
     places = [(paths.get(Path(file).name), int(line)) for file, line in found]
     hint = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
     path, line = next(((path, line) for path, line in places if path), (None, 0))
