@@ -15,8 +15,9 @@ from typer.testing import CliRunner
 
 from privbandits_cli import api, included, registry, source_rules
 from privbandits_cli.analysis import table
-from privbandits_cli.cli import app
+from privbandits_cli.cli import app, failures
 from privbandits_cli.engine.parcel import pack, unpack
+from privbandits_cli.engine.play import Failure
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games.bandit import play
@@ -271,6 +272,23 @@ def test_steps_that_return_on_every_way_are_taken(body):
     assert len(found) == ("default_rng" in body)
 
 
+def test_on_a_terminal_faults_keep_to_its_width(monkeypatch):
+    edited("import numpy as np", "import numpy as np\nimport no_such_helpers as " + "long_" * 12)
+    assert max(map(len, faults().splitlines())) > 60
+    monkeypatch.setenv("COLUMNS", "60")
+    said = faults().splitlines()
+    assert max(map(len, said)) <= 60 and any(line.startswith("    import no_such_h") for line in said), said
+
+
+def test_a_long_list_of_failed_trials_is_cut():
+    plan = make_plan(load(Path("small.yaml"), ["algorithms=exp3", "adversary=stochastic"]))
+    failed = [Failure(plan.curves[0].key, trial, f"x.py:3: arm 4 in round {trial}", "") for trial in range(0, 400, 2)]
+    (said,) = failures.lines(plan, failed)
+    assert said.endswith("stochastic, trials 0, 2, 4, 6, 8, 10, 12, 14, 16, ..., 200 trials: x.py:3: arm 4 in round 0")
+    other = Failure(plan.curves[0].key, 1, "x.py:4: arm 4 in round 7", "")
+    assert len(list(failures.lines(plan, [*failed, other]))) == 2  # of another line
+
+
 def test_the_line_of_a_fault_is_the_users():
     edited(PLAYS, PLAYS + "    raise ValueError('here')\n")
     assert f"mine.py:{line_of('raise ValueError')}: ValueError: here\n    raise ValueError('here')\n" in faults()
@@ -296,6 +314,7 @@ def test_a_late_fault_is_told_at_its_line_too(harm, told, at):
     words = ("algorithms=[exp3, mine]", "--include", "mine.py", "adversary=stochastic")
     result = call("run", "small.yaml", "-q", *words)
     assert result.exit_code == 1 and f"mine.py:{line_of(at)}: {told}" in result.stderr, result.stderr
+    assert result.stderr.count("failed: Mine") == 2 and f"\n    {at}" in result.stderr  # at once, and at the end
     assert b"exp3" in csvs(Path("results/small"))["final.csv"]  # the others are played
 
 
