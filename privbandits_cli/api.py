@@ -33,13 +33,21 @@ def load(
     return config.load(Path(path), list(overrides), smoke, [Path(file) for file in files])
 
 
+def _loaded(experiment: Experiment | str | Path) -> Experiment:
+    return experiment if isinstance(experiment, Experiment) else load(experiment)
+
+
 def run(
-    experiment: Experiment, results: str | Path = "results", jobs: int = 0, engine: str = "threads", fresh: bool = False
+    experiment: Experiment | str | Path,
+    results: str | Path = "results",
+    jobs: int = 0,
+    engine: str = "threads",
+    fresh: bool = False,
 ) -> Path:
     """Play what is missing of an experiment; its results folder, with figure, CSVs and manifest.
 
-    jobs: 0 is all cores. engine: threads, processes or dask. Raises RunError if trials fail, EngineError if an engine
-    cannot start, Busy if another process runs in the folder.
+    experiment: as `load` gives it, or what it takes. jobs: 0 is all cores. engine: threads, processes or dask. Raises
+    RunError if trials fail, EngineError if an engine cannot start, Busy if another process runs in the folder.
     """
     from privbandits_cli import pipeline
     from privbandits_cli.engine import rehearsal, runner
@@ -48,7 +56,7 @@ def run(
 
     if engine not in ("threads", "processes", "dask"):
         raise EngineError(f"no engine '{engine}': threads, processes or dask")
-    plan, jobs = make_plan(experiment), jobs or runner.cores()
+    plan, jobs = make_plan(_loaded(experiment)), jobs or runner.cores()
     store = Store(Path(results) / plan.folder)
     faults = rehearsal.faults(plan)
     if faults:
@@ -100,7 +108,7 @@ def plot(folder: str | Path, log: bool = False, bounds: bool = False) -> "Figure
     return plotting.figure(table.read(Path(folder), bounds), log)
 
 
-def guarantee(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
+def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -> list[dict[str, Any]]:
     """What each algorithm of an experiment promises: algorithm, epsilon, delta, status, source; None for no promise.
 
     delta: at which; by default T^-2, the paper's.
@@ -110,5 +118,5 @@ def guarantee(experiment: Experiment, delta: float | None = None) -> list[dict[s
     keys = ("epsilon", "delta", "status", "source")
     return [
         {"algorithm": block["algorithm"]} | {key: (block["leading"] or {}).get(key) for key in keys}
-        for block in ledger(experiment, delta)
+        for block in ledger(_loaded(experiment), delta)
     ]

@@ -9,18 +9,27 @@ import inspect
 import linecache
 import re
 import sys
+import textwrap
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from privbandits_cli import source_rules
 from privbandits_cli.games import arms, contextual, guards, linear, players
 from privbandits_cli.games.parameters import Parameters
 
 STEPS = {"bandit": (2, 4), "linear": (3, 3), "contextual": (3, 4)}  # arguments of choose and update
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # what an adversary's file must define
 GAMES = (arms, linear, contextual)
+COMPILER = (  # what it says that helps nobody
+    (r" Raised from .*", ""),
+    (r", defined at .*| for '\$[^']*'", ""),
+    (r"No implementation of function .* found for signature:(?: >>>)? ", "there is no "),
+    (r"Literal\[(\w+)\]\([^)]*\)|class\((\w+)\)", r"\1\2"),
+    (r"<iv=[^>]*>", ""),
+)
 
 
 class IncludeError(Exception):
@@ -108,8 +117,11 @@ def _check(source: Source, made: ModuleType) -> None:
     game = next((game for game in GAMES if issubclass(model, game.Adversary | game.Algorithm)), None)
     if game is None or model.__module__ != source.module:
         raise IncludeError(f"{source.path}: its class Parameters must be its own, of bandit, linear or contextual")
+    table, base = TABLE[model.game], game.Adversary if issubclass(model, players.Adversary) else game.Algorithm
+    _check_methods(source, model, base)
+    for line, message in source_rules.faults(source.text, model.game != "linear", table * (base is game.Adversary)):
+        raise IncludeError(placed(source.path, line, message))
     if issubclass(model, players.Adversary):
-        table = TABLE[model.game]
         if getattr(model, table) is getattr(game.Adversary, table):
             raise IncludeError(_at(source, model, f"an adversary of the game {model.game} needs a method `{table}`"))
         return
@@ -125,6 +137,31 @@ def _check(source: Source, made: ModuleType) -> None:
         found = len(inspect.signature(step).parameters)
         if found != count:
             raise IncludeError(_at(source, step, f"`{name}` takes {found} arguments, the game gives it {count}"))
+
+
+def _check_methods(source: Source, model: type, base: type) -> None:
+    """The methods that the game calls, with the arguments that it gives them; IncludeError at the first other one."""
+    for name, method in vars(model).items():
+        stands_for = getattr(base, name, None)
+        if not inspect.isfunction(method) or not inspect.isfunction(stands_for) or name.startswith("_"):
+            continue
+        if not stands_for.__module__.startswith("privbandits_cli."):
+            continue
+        given = [word for word in inspect.signature(stands_for).parameters.values() if word.default is word.empty]
+        try:
+            inspect.signature(method).bind(*given)
+        except TypeError:
+            words = ", ".join(word.name for word in given)
+            raise IncludeError(_at(source, method, f"`{name}` should take ({words})")) from None
+
+
+def printing(player: Parameters) -> Iterator[str]:
+    """Prints in the steps of somebody's own files, which compiled would print in every round."""
+    for name in modules(player):
+        source = _sources[name]
+        for line in source_rules.prints(source.text):
+            told = "a step that prints is slow and prints every round of every trial: run it with --python, or drop it"
+            yield placed(source.path, line, told)
 
 
 def _at(source: Source, thing: object, message: str) -> str:
@@ -192,7 +229,9 @@ def _uncompilable(text: str) -> str:
         message += next((f" {line.removeprefix('>>> ')}" for line in said if line.startswith(">>>")), "")
     paths = {Path(source.path).name: source.path for source in _sources.values()}
     found = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r"Raised from (\S+) \((\d+)\)", text)
-    message = re.sub(r" Raised from .*", "", message)
+    for pattern, plain in COMPILER:
+        message = re.sub(pattern, plain, message)
+    message = textwrap.shorten(message, 160, placeholder=" ...")
     places = [(paths.get(Path(file).name), int(line)) for file, line in found]
     hint = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
     path, line = next(((path, line) for path, line in places if path), (None, 0))

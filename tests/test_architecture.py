@@ -13,7 +13,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # Floors, lowest first; a module imports from its own floor or below.
 FLOORS = [
     {"streams", "jit", "accounting"},
-    {"games", "adversaries", "mechanisms", "included"},
+    {"games", "adversaries", "mechanisms", "included", "source_rules"},
     {"algorithms", "registry"},
     {"experiment", "audit"},
     {"engine"},

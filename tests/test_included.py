@@ -13,10 +13,11 @@ from conftest import ROOT, SMALL, foe, make, match
 from test_engine import csvs, manifest, outputs
 from typer.testing import CliRunner
 
-from privbandits_cli import included, registry
+from privbandits_cli import api, included, registry, source_rules
 from privbandits_cli.analysis import table
-from privbandits_cli.cli import app
+from privbandits_cli.cli import app, failures
 from privbandits_cli.engine.parcel import pack, unpack
+from privbandits_cli.engine.play import Failure
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games.bandit import play
@@ -222,7 +223,20 @@ def test_key_plus_value_adds():
         (ARGMAX, "return state.means.max()", "a float64: make it an int"),
         (PLAYS, "    state.plays[arm] += 0.0\n", "update left NaN in state.means"),
         (PLAYS, PLAYS + "    found = {1: [], 'a': 2}\n", "cannot be compiled"),
-        (PLAYS, PLAYS + "    print(f'{gain:.2f}')\n", "--python runs them as they are"),
+        (PLAYS, PLAYS + "    {0: 0.0}['x'] = 3\n", "compiled: there is no setitem(DictType[int64,float64], str, int)"),
+        (PLAYS, PLAYS + "    print(f'{gain:.2f}')\n", "run it with --python, or drop it\n    print(f'{gain:.2f}')"),
+        (PLAYS, PLAYS + "    told(gain)\n\n\ndef told(gain):\n    print(gain)\n", "drop it\n    print(gain)"),
+        (ARGMAX, "for arm in range(4):\n        return arm", "without `return`: return an arm on every way\n    for"),
+        (ARGMAX, "return 0 if rng.uniform < 2 else arms()\n\n\ndef arms():\n    return 'no'", "compiled: "),
+        (
+            ARGMAX,
+            "return nothing()\n\n\ndef nothing():\n    pass",
+            "mine.py: the game cannot go on with what it gave: Ty",
+        ),
+        (ARGMAX, "return None", "choose returns no arm here: return an int\n    return None"),
+        ("rng.uniform < state", "np.random.rand() < state", "np.random.rand in a step draws anew in every run"),
+        ("import numpy as np", "import numpy as np\nfrom random import random as draw", None),
+        ("def state(self, setting", "def state(self, horizon, setting", "`state` should take (self, setting)\n    def"),
         (PLAYS, PLAYS + "    state.nothing += 1\n", "no attribute 'nothing'"),
         ("plays=np.zeros(setting.n_arms)", "plays=[None]", "the fields ['plays'] of a record hold what is no number"),
         (
@@ -236,8 +250,43 @@ def test_key_plus_value_adds():
 )
 def test_a_fault_is_told_at_its_line_before_anything_is_played(old, new, told):
     edited(old, new)
+    if told is None:
+        edited("rng.uniform < state", "draw() < state")
+        told = "draw in a step draws anew in every run: draw from `rng`, for example rng.uniform\n    if draw() <"
     said = faults()
     assert told in said and "mine.py" in said and "Traceback" not in said and len(said.splitlines()) <= 5
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while True:\n        for _ in range(3):\n            break\n        return 0",
+        "if rng.uniform < 0.5:\n        return 0\n    else:\n        raise ValueError",
+        "random = state.means\n    return int(np.argmax(random))",
+        "rng = np.random.default_rng(5) if False else rng\n    return 0",
+    ],
+)
+def test_steps_that_return_on_every_way_are_taken(body):
+    edited(ARGMAX, body)
+    found = list(source_rules.faults(Path("mine.py").read_text(), True, ""))
+    assert len(found) == ("default_rng" in body)
+
+
+def test_on_a_terminal_faults_keep_to_its_width(monkeypatch):
+    edited("import numpy as np", "import numpy as np\nimport no_such_helpers as " + "long_" * 12)
+    assert max(map(len, faults().splitlines())) > 60
+    monkeypatch.setenv("COLUMNS", "60")
+    said = faults().splitlines()
+    assert max(map(len, said)) <= 60 and any(line.startswith("    import no_such_h") for line in said), said
+
+
+def test_a_long_list_of_failed_trials_is_cut():
+    plan = make_plan(load(Path("small.yaml"), ["algorithms=exp3", "adversary=stochastic"]))
+    failed = [Failure(plan.curves[0].key, trial, f"x.py:3: arm 4 in round {trial}", "") for trial in range(0, 400, 2)]
+    (said,) = failures.lines(plan, failed)
+    assert said.endswith("stochastic, trials 0, 2, 4, 6, 8, 10, 12, 14, 16, ..., 200 trials: x.py:3: arm 4 in round 0")
+    other = Failure(plan.curves[0].key, 1, "x.py:4: arm 4 in round 7", "")
+    assert len(list(failures.lines(plan, [*failed, other]))) == 2  # of another line
 
 
 def test_the_line_of_a_fault_is_the_users():
@@ -265,6 +314,7 @@ def test_a_late_fault_is_told_at_its_line_too(harm, told, at):
     words = ("algorithms=[exp3, mine]", "--include", "mine.py", "adversary=stochastic")
     result = call("run", "small.yaml", "-q", *words)
     assert result.exit_code == 1 and f"mine.py:{line_of(at)}: {told}" in result.stderr, result.stderr
+    assert result.stderr.count("failed: Mine") == 2 and f"\n    {at}" in result.stderr  # at once, and at the end
     assert b"exp3" in csvs(Path("results/small"))["final.csv"]  # the others are played
 
 
@@ -288,6 +338,10 @@ def test_built_in_games_are_not_guarded_and_own_ones_are(monkeypatch):
         (".astype(float)", ".astype(float)[:, :3]", "a block of shape"),
         ("for rounds in blocks:", "for rounds in list(blocks)[:0]:", "gains yielded no block for rounds from 1 on"),
         ("yield (rng", "yield self.nothing, (rng", "no attribute 'nothing'"),
+        ("setting: Setting, rng: Generator, ", "setting, ", "`gains` should take (self, setting, rng, blocks)"),
+        ("            yield (", "            _ = (", "`gains` has no `yield`: yield a table for each of `blocks`"),
+        ("(rng.random(", "(np.random.random(", "np.random.random draws anew in every run"),
+        ("(rng.random(", "(np.random.default_rng().random(", "np.random.default_rng draws anew in every run"),
         ("    def gains", "    def gain", "an adversary of the game bandit needs a method `gains`"),
     ],
 )
@@ -426,6 +480,12 @@ def test_a_shipped_config_is_found_by_its_name_and_a_local_file_wins():
     assert "fig1 " in call("list", "experiments").stdout
     with pytest.raises(ConfigError, match=r"no_such: cannot be read: No such file or directory; shipped are: .*fig1"):
         load(Path("no_such"))
+
+
+def test_the_library_takes_a_name_or_a_path_where_it_takes_an_experiment():
+    assert [row["algorithm"] for row in api.guarantee("small.yaml")] == ["EXP3", "DP-EXP3-Lap", "EXP3-τ"]
+    with pytest.raises(ConfigError, match="no_such: cannot be read"):
+        api.run("no_such")
 
 
 def test_included_names_say_who_they_are():

@@ -97,10 +97,10 @@ def spoiled(row, text, name="bad.csv", header=False):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("0.1,nan,0.2", "bad.csv: row 17, column 2 is nan: every round needs a gain of every arm"),
-        ("0.1,0.2,1.5", "bad.csv: row 17, column 3 is 1.5, outside [0, 1]: `scale: [0, 1.5]"),
-        ("-2,0.2,0.5", "bad.csv: row 17, column 1 is -2, outside [0, 1]: `scale: [-2, 0.99"),
-        ("0.1,inf,0.5", "bad.csv: row 17, column 2 is inf: gains are finite"),
+        ("0.1,nan,0.2", "bad.csv:17: column 2 is nan: every round needs a gain of every arm"),
+        ("0.1,0.2,1.5", "bad.csv:17: column 3 is 1.5, outside [0, 1]: `scale: [0, 1.5]"),
+        ("-2,0.2,0.5", "bad.csv:17: column 1 is -2, outside [0, 1]: `scale: [-2, 0.99"),
+        ("0.1,inf,0.5", "bad.csv:17: column 2 is inf: gains are finite"),
         ("0.1,0.5", "bad.csv:17: 2 columns, where the first row has 3"),
         ("0.1,0.5,0.2,0.3", "bad.csv:17: 4 columns, where the first row has 3"),
         ("0.1,,0.5", "bad.csv:17: column 2 is '', no number"),
@@ -111,10 +111,18 @@ def test_a_wrong_value_is_told_with_its_row_and_column(text, told):
     spoiled(17, text)
     with pytest.raises(ConfigError, match=re.escape(told)):
         load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
-    if "bad.csv:17" in told:  # a line of the file, whatever stands before the rows
-        spoiled(17, text, header=True)
-        with pytest.raises(ConfigError, match=re.escape(told.replace(":17", ":18"))):
-            load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
+    spoiled(17, text, header=True)  # a line of the file, whatever stands before the rows
+    with pytest.raises(ConfigError, match=re.escape(told.replace(":17", ":18"))):
+        load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
+
+
+def test_empty_lines_are_counted_in_a_csv_and_rows_in_an_array():
+    spoiled(17, "\n0.1,nan,0.2")
+    assert next(replay.Parameters(path="bad.csv").faults(Setting(300, 3))).startswith("bad.csv:18: column 2 is nan")
+    np.save("bad.npy", np.where(np.arange(300)[:, None] == 16, np.nan, ROWS))
+    assert next(replay.Parameters(path="bad.npy").faults(Setting(300, 3))).startswith(
+        "bad.npy: row 17, column 1 is nan"
+    )
 
 
 def test_a_first_row_that_is_half_numbers_is_no_header():

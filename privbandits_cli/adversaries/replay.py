@@ -98,7 +98,7 @@ class Parameters(bandit.Adversary):
         if found is None:
             return
         row, column, value, least, most = found
-        what = f"{self.path}: row {row}, column {column} is {value:g}"
+        what = f"{_place(self.path, row)} column {column} is {value:g}"
         if np.isnan(value):
             yield f"{what}: every round needs a gain of every arm"
         elif np.isfinite([least, most]).all():
@@ -157,10 +157,7 @@ def _table(path: str, stamp: tuple[int, int]) -> NDArray[np.float64]:
         return rows
     if not path.endswith(".csv"):
         raise ValueError(f"{path}: gains are read from .csv or .npy files")
-    lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    while lines and not lines[-1].strip():
-        lines.pop()
-    named = bool(lines) and not any(_is_number(cell) for cell in lines[0].split(","))
+    lines, named = _lines(path)
     try:
         rows = np.loadtxt(lines[named:], delimiter=",", ndmin=2, comments=None) if lines[named:] else np.empty((0, 0))
     except ValueError as error:
@@ -168,6 +165,22 @@ def _table(path: str, stamp: tuple[int, int]) -> NDArray[np.float64]:
     if not rows.size:
         raise ValueError(f"{path}: there is no row of gains in it")
     return rows
+
+
+def _lines(path: str) -> tuple[list[str], bool]:
+    """The lines of a CSV, and whether the first has the arms' names."""
+    lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return lines, bool(lines) and not any(_is_number(cell) for cell in lines[0].split(","))
+
+
+def _place(path: str, row: int) -> str:
+    """Where a row (from 1) stands: in a CSV the line, which names and empty lines are counted in, too."""
+    if path.endswith(".npy"):
+        return f"{path}: row {row},"
+    lines, named = _lines(path)
+    return f"{path}:{[i for i, line in enumerate(lines[named:], named + 1) if line.strip()][row - 1]}:"
 
 
 def _misread(path: str, lines: list[str], named: bool) -> str | None:

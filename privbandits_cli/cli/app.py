@@ -2,7 +2,10 @@
 
 import json
 import math
+import os
+import shutil
 import sys
+import textwrap
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,8 +56,22 @@ Exit codes: 0 ok, 1 trials failed or are missing, 2 usage or config,
 def fail(*lines: str) -> typer.Exit:
     """Print the complaint; raise what is returned."""
     for line in lines:
-        print(line, file=sys.stderr)
+        print(fitted(line), file=sys.stderr)
     return typer.Exit(USAGE)
+
+
+def fitted(text: str) -> str:
+    """A complaint in the width of the terminal; elsewhere as it is, a line each. Of indented lines the end is cut."""
+    if not (sys.stderr.isatty() or "COLUMNS" in os.environ):
+        return text
+    width = max(40, shutil.get_terminal_size().columns)
+
+    def fit(line: str) -> str:
+        if line.startswith("    "):
+            return line if len(line) <= width else f"{line[: width - 3]}..."
+        return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+    return "\n".join(fit(line) for line in text.split("\n"))
 
 
 def _version(wanted: bool) -> None:

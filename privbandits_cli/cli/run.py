@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail
+from privbandits_cli.cli import failures
+from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail, fitted
 from privbandits_cli.cli.own import Include, debugged, load_config, own_faults, rehearse
 
 if TYPE_CHECKING:
@@ -219,28 +220,37 @@ def _run(
             print(f"looking for workers at {engine}", file=sys.stderr)
         facts |= {"engine": "dask", "jobs": runner.survey(engine, stop.wait)}
     with terminal.progress(plan.folder, total, before, quiet) as advance:
+        seen: set[tuple[str, str]] = set()
 
         def watch(played: "Played") -> bool:
             advance(len(played.chunk.keys) * len(played.chunk.trials), played.chunk.rounds)
-            for line in _failure_lines(plan, played.failures):
-                print(line, file=sys.stderr)
+            new = [failure for failure in played.failures if failures.kind(failure) not in seen]
+            seen.update(failures.kind(failure) for failure in new)
+            for line in failures.lines(plan, new):
+                print(fitted(line), file=sys.stderr)
             return not (fail_fast and played.failures)
 
-        failures = pipeline.play(plan, store, facts["jobs"], engine, watch, stop.wait)
-    if failures and store.count(plan.curves, plan.span) == 0:
+        failed = pipeline.play(plan, store, facts["jobs"], engine, watch, stop.wait)
+    if failed and store.count(plan.curves, plan.span) == 0:
+        _list(plan, failed)
         print("no trial succeeded: nothing to summarise", file=sys.stderr)
         return FAILED
-    played_any = store.count(plan.curves, plan.span) > before or bool(failures)
-    written = pipeline.write_outputs(plan, store, failures, facts if played_any else None)
+    played_any = store.count(plan.curves, plan.span) > before or bool(failed)
+    written = pipeline.write_outputs(plan, store, failed, facts if played_any else None)
     with stop.wait():  # a signal that came meanwhile
         pass
-    if failures:
-        print(f"\n{len(failures)} trials failed (traces in journal.jsonl):", file=sys.stderr)
-        lines = list(_failure_lines(plan, failures))
-        for line in lines[:TOLD] + ([f"and {len(lines) - TOLD} kinds more"] if len(lines) > TOLD else []):
-            print("  " + line, file=sys.stderr)
+    if failed:
+        _list(plan, failed)
     show(plan, store, written, quiet, as_json)
-    return FAILED if failures else OK
+    return FAILED if failed else OK
+
+
+def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
+    """What failed, at a run's end."""
+    print(f"\n{len(failed)} trials failed (traces in journal.jsonl):", file=sys.stderr)
+    lines = list(failures.lines(plan, failed, source=True))
+    for line in lines[:TOLD] + ([f"and {len(lines) - TOLD} kinds more"] if len(lines) > TOLD else []):
+        print(fitted("  " + line), file=sys.stderr)
 
 
 def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json: bool) -> None:
@@ -273,15 +283,3 @@ def warn_of(store: "Store") -> None:
             f"{len(store.other_code)} curves hold trials played by other code, NumPy or numba; --fresh plays them anew",
             file=sys.stderr,
         )
-
-
-def _failure_lines(plan: "Plan", failures: "Sequence[Failure]") -> Iterator[str]:
-    """A line for each curve and error."""
-    from privbandits_cli.terminal import trials
-
-    alike: dict[tuple[str, str], list[int]] = {}
-    for failure in failures:
-        alike.setdefault((failure.key, failure.error), []).append(failure.trial)
-    for (key, error), failed in alike.items():
-        curve = plan.by_key[key]
-        yield f"failed: {curve.label} against {curve.adversary.name}, {trials(failed)}: {error}"

@@ -3,6 +3,7 @@
 And after a trial of theirs has failed: the same trial once more in plain Python, to learn where.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -27,6 +28,10 @@ def faults(plan: Plan, compiled: bool = True) -> list[str]:
     """What is wrong with the users' files of a plan, each fault once; without `compiled`, as plain Python shows it."""
     found: dict[str, None] = {}
     for curve in _own(plan.curves):
+        printed = list(included.printing(curve.algorithm)) if compiled else []
+        if printed:
+            found |= dict.fromkeys(printed)
+            continue
         said = _fault(plan.match([curve]), compiled)
         if said is not None:
             found.setdefault(said)
@@ -49,16 +54,19 @@ def _needs(*players: Adversary | Algorithm) -> bool:
 
 def _fault(match: Match, compiled: bool) -> str | None:
     """Of one pair; None if it plays."""
+    from numba.core.errors import NumbaTypeSafetyWarning
+
     trials, rounds = REHEARSED[match.game]
     end = min(rounds, int(match.checkpoints[-1]))
     short = match._replace(checkpoints=np.array([end], np.int64))
     game = GAMES[match.game]
     for plain in (True, False)[: 1 + compiled]:
         try:
-            with uncompiled(plain), np.errstate(all="ignore"):
+            with uncompiled(plain), np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore", NumbaTypeSafetyWarning)  # what it warns of, it refuses next
                 regrets = game.play(short, range(trials))
         except Exception as error:  # whatever a user's file raises
-            return _told(error, _place(error, short, 0))
+            return _told(error, _place(error, short, 0), match)
         if not np.isfinite(regrets).all():
             return f"{match.algorithms[0].name} against {match.adversary.name}: the regret is no finite number"
     return None
@@ -70,13 +78,18 @@ def told(error: Exception, match: Match, key: str, trial: int) -> str:
         return f"{type(error).__name__}: {error}".splitlines()[0]
     if (key, type(error)) not in _places:
         _places[key, type(error)] = _place(error, match, trial)
-    return _told(error, _places[key, type(error)])
+    return _told(error, _places[key, type(error)], match)
 
 
-def _told(error: Exception, place: tuple[str, int] | None) -> str:
-    """What a person should know of a fault, at this line if there is one."""
+def _told(error: Exception, place: tuple[str, int] | None, match: Match) -> str:
+    """What a person should know of a fault, at this line if there is one, else at least in which file."""
     if place is None:
-        return included.told(error)
+        said = included.told(error)
+        if said != included.named(error):
+            return said
+        names = dict.fromkeys(name for who in (*match.algorithms, match.adversary) for name in included.modules(who))
+        files = ", ".join(included.source_of(name).path for name in names)
+        return f"{files}: the game cannot go on with what it gave: {said}; --python shows where"
     return included.placed(*place, str(error) if isinstance(error, NotANumber) else included.named(error))
 
 
