@@ -481,6 +481,21 @@ def test_check_without_results_or_config_says_so(results, tmp_path):
     assert call("check", *where).exit_code == 2
 
 
+def test_without_a_folder_of_configs_the_shipped_ones_stand_for_it(results, tmp_path, monkeypatch):
+    results("exp3 < exp3_tau")
+    played(tmp_path / "results" / "fig1", experiment(tmp_path), means())
+    made = yaml.safe_load((tmp_path / "results" / "fig1" / "config.yaml").read_text()) | {"experiment": "fig1"}
+    (tmp_path / "results" / "fig1" / "config.yaml").write_text(yaml.safe_dump(made))
+    monkeypatch.chdir(tmp_path)
+    alone = call("check", "results/fig1")
+    assert alone.exit_code == 3 and alone.stdout.startswith("fig1: ")  # what is said of ε is judged without trials
+    both = call("check")
+    assert "fig1: " in both.stdout and "heavy_central" not in both.stdout
+    assert both.stdout.endswith("without a config in which claims could stand: small\n")
+    report = call("report", "results")
+    assert report.stdout.endswith("no config, so no claims: results/small\n")
+
+
 def test_every_shipped_claim_is_in_the_committed_table_and_explained():
     table = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8")
     configs = {path.stem: load(path) for path in (ROOT / "configs").glob("*.yaml")}

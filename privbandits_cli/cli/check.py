@@ -38,7 +38,8 @@ Before a colon, where it holds (if nothing is said, everywhere):
 def check(
     path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
     config: Annotated[
-        Path, typer.Option(help="Where the claims stand: a config, or a folder of configs, there in EXPERIMENT.yaml.")
+        Path,
+        typer.Option(help="Where claims stand: a config, or a folder of EXPERIMENT.yaml; else those shipped."),
     ] = Path("configs"),
     write: Annotated[bool, typer.Option("--write", help="Write the table to PATH/CLAIMS.md.")] = False,
     recorded: Annotated[
@@ -65,7 +66,11 @@ def check(
         checked, silent = scoreboard.check(path, config)
     except (ConfigError, ValueError, OSError) as error:
         raise fail(str(error)) from error
-    print(dumps(scoreboard.as_data(checked, silent))) if as_json else _print(checked, silent)
+    if as_json:
+        print(dumps(scoreboard.as_data(checked, silent)))
+    else:
+        one = (path / "summary.csv").exists()
+        _print(checked, silent, [] if one else scoreboard.unknown(path, silent, config))
     table = path / scoreboard.TABLE
     if write:
         table.write_text(scoreboard.markdown(checked) + "\n", encoding="utf-8")
@@ -76,7 +81,7 @@ def check(
     raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
 
 
-def _print(checked: "Sequence[Checked]", silent: "Sequence[str]") -> None:
+def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequence[str]") -> None:
     from privbandits_cli.scoreboard import counts
 
     for one in checked:
@@ -89,8 +94,10 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]") -> None:
         print()
     found = counts(checked)
     print(f"{sum(found.values())} claims: " + ", ".join(f"{n} {name}" for name, n in found.items()))
-    if silent:
-        print(textwrap.fill(f"without claims: {', '.join(silent)}", 80, subsequent_indent="  "))
+    plain = [name for name in silent if name not in unknown]
+    for head, names in (("without claims", plain), ("without a config in which claims could stand", unknown)):
+        if names:
+            print(textwrap.fill(f"{head}: {', '.join(names)}", 80, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def _row(head: str, text: str) -> None:
