@@ -1,5 +1,6 @@
 """`plot`, `report`: figures and pages from what lies in results folders; nothing is played."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -103,6 +104,6 @@ def report(
         print(write_index(path, reports))
     bare = unknown(Path(), [str(folder) for folder in folders], config)
     if bare:
-        print(f"no config, so no claims: {', '.join(bare)}")
+        print(f"no config, so no claims: {', '.join(bare)}", file=sys.stderr)
     if faults:
         raise fail(*faults)
