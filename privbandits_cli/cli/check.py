@@ -1,6 +1,8 @@
 """`privbandits check`, `compare`: what the papers say against what came out, and one run against another."""
 
+import math
 import textwrap
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -145,6 +147,9 @@ def compare(
             raise ValueError
     except ValueError:
         raise fail(f"--tolerance {tolerance}: write it as a percentage below 100 %, for example 5%") from None
+    for folder, name in product((a, b), ("summary.csv", "final.csv")):
+        if not (folder / name).exists():
+            raise fail(f"{folder}: no {name} here: name a results folder, as `run` leaves it")
     try:
         found = comparing.compare(a, b, part)
     except (ValueError, OSError) as error:
@@ -155,6 +160,8 @@ def compare(
         print(dumps({"tolerance": part, "identical": identical, "curves": [asdict(one) for one in found]}))
     else:
         _print_differences(found, part, f"{a} and {b}")
+        for remark in comparing.remarks(a, b):
+            print(textwrap.fill(remark, 80, subsequent_indent="  "))
     verdicts = comparing.counts(found).keys()
     raise typer.Exit(REFUTED if "beyond" in verdicts else OK if verdicts <= {"identical", "within"} else FAILED)
 
@@ -177,8 +184,17 @@ def _print_differences(found: "Sequence[Difference]", tolerance: float, names: s
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}"
+    return "" if value is None else f"{_rounded(value):,}"
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:,.0f} to {high:,.0f}"
+    if low is None or high is None:
+        return ""
+    if 0 < max(abs(low), abs(high)) < 10:  # in whole numbers nothing would be left of it
+        return f"{low:.2g} to {high:.2g}"
+    return f"{_rounded(low):,} to {_rounded(high):,}"
+
+
+def _rounded(value: float) -> int | float:
+    """A whole number, which is never -0; what is infinite stays so."""
+    return round(value) if math.isfinite(value) else value
