@@ -1,6 +1,6 @@
 """The privacy ledger: what each algorithm promises, what is proved of it, what is known from below; and its inverse."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,13 @@ from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.faults import misfit, suggestion
 from privbandits_cli.experiment.settings import example, noted, swept
+from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
-    """A block per algorithm of an experiment, in its order; delta defaults to T^-2, the paper's."""
+    """A block per algorithm of an experiment, in its order; delta defaults to its own, or else to T^-2, the paper's."""
     return [
         {"algorithm": title} | block(algorithm, setting, delta)
         for title, algorithm, setting in titled_algorithms(experiment)
@@ -25,6 +26,7 @@ def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str,
 def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, Setting]]:
     """Label or title with the sweeps, the tuned algorithm and what it is told: once for each setting and tuning.
 
+    Titles that would be the same are told apart by their parameters, as where the sweeps of a config are spread out.
     Where adversaries tell different things, those after the first are named.
     """
     tunings: set[tuple[int, str]] = set()
@@ -32,22 +34,47 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, 
     stages = len(experiment.settings)
     for i, meeting in enumerate(experiment.meetings):
         over = swept(experiment.keys, meeting.setting)
-        for variant in meeting.algorithms:
+        notes = _notes(meeting.algorithms)
+        for variant, note in zip(meeting.algorithms, notes, strict=True):
             algorithm = variant.parameters
             assert isinstance(algorithm, Algorithm)
             if (i % stages, algorithm.identity()) not in tunings:  # equal parameters may cost more on another set
                 tunings.add((i % stages, algorithm.identity()))
-                own = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
-                title = (variant.label or algorithm.title) + (f" ({own})" if own else "")
+                title = _title(variant) + (f" ({note})" if note else "")
                 title = noted(title, meeting.setting, over)
-                told = meeting.adversary.parameters.title
+                told = meeting.adversary.named() or meeting.adversary.parameters.title
                 yield title + (f" against {told}" if title in titles else ""), algorithm, meeting.setting
                 titles.add(title)
 
 
+def _title(variant: Variant) -> str:
+    return variant.label or variant.parameters.title
+
+
+def _notes(variants: Sequence[Variant]) -> list[str]:
+    """What is swept of each, or of those that share a title without it, the parameters by which they differ."""
+    every = [flat(variant.parameters.described()) for variant in variants]
+    notes = []
+    for variant, own in zip(variants, every, strict=True):
+        kin = [other for other, at in zip(every, variants, strict=True) if _title(at) == _title(variant)]
+        differ = {name: value for name, value in own.items() if any(one.get(name) != value for one in kin)}
+        asked = {name: value for name, value in differ.items() if name.rpartition(".")[2] == "epsilon"}
+        shown = variant.swept or asked or differ
+        notes.append(", ".join(f"{name} = {_said(value)}" for name, value in shown.items()))
+    return notes
+
+
+def _said(value: object) -> str:
+    """As a config would have it: a whole number without its point."""
+    return str(value).removesuffix(".0")
+
+
 def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) -> dict[str, Any]:
-    """Bounds and notes of one tuned algorithm, as plain data; `upper` and `lower` bracket the truth at delta."""
-    at = papers_delta(setting) if delta is None else delta
+    """Bounds and notes of one tuned algorithm, as plain data; `upper` and `lower` bracket the truth at delta.
+
+    delta: by default the one that the algorithm is set for, where it has one, else T^-2.
+    """
+    at = delta or _own_delta(algorithm) or papers_delta(setting)
     bounds = algorithm.bounds(setting, at)
     best = leading(bounds)
     below = [bound.epsilon for bound in bounds if bound.lower and bound.delta > 0]
@@ -67,6 +94,11 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
         "bounds": [dict(vars(bound)) for bound in bounds],
         "notes": notes,
     }
+
+
+def _own_delta(algorithm: Algorithm) -> float | None:
+    """The δ that an algorithm, or what it is put around, is set for."""
+    return getattr(algorithm, "delta", None) or getattr(getattr(algorithm, "base", None), "delta", None)
 
 
 def tune(

@@ -9,9 +9,11 @@ from typing import Any
 import yaml
 
 from privbandits_cli.analysis.claims import Judgement, Verdict, verdicts
+from privbandits_cli.experiment import shipped
 from privbandits_cli.experiment.config import ConfigError, Experiment, load
 
 TABLE = "CLAIMS.md"
+CONFIGS = Path("configs")  # where they are looked for unless said otherwise, and then among those shipped
 ORDER: tuple[Judgement, ...] = ("HOLDS", "FAILS", "NOT DECIDED", "NOT PLAYED")
 
 
@@ -28,10 +30,11 @@ class Checked:
 def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
     """The claims of all experiments, and the names of the results folders of which no config claims anything.
 
-    path: one results folder, or the folder of them all; config: an experiment's, or the folder of them all. Raises
-    ConfigError of a faulty config or where one is missing, ValueError of CSVs that cannot be read.
+    path: one results folder, or the folder of them all; config: an experiment's, or the folder of them all; without a
+    folder `configs` those shipped stand for it. Raises ConfigError of a faulty config or where one is missing,
+    ValueError of CSVs that cannot be read.
     """
-    if not config.exists():
+    if not config.exists() and config != CONFIGS:
         raise ConfigError([f"{config}: not there; name the config with the claims, or a folder of them, by --config"])
     if (path / "summary.csv").exists():
         found = [_only(path, config)]
@@ -39,12 +42,25 @@ def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
     played = sorted(summary.parent.name for summary in path.glob("*/summary.csv"))
     if not played:
         raise ValueError(f"{path}: no summary.csv here or one folder below; run an experiment first")
-    files = sorted(config.glob("*.yaml")) if config.is_dir() else [config]
-    experiments = [load(file) for file in files]
+    experiments = [load(file) for file in _files(path, played, config)]
     claiming = [experiment for experiment in experiments if experiment.claims]
     named = {experiment.keys.experiment for experiment in claiming}
     checked = [_checked(path / experiment.keys.experiment, experiment) for experiment in claiming]
     return checked, [name for name in played if name not in named]
+
+
+def _files(path: Path, played: Sequence[str], config: Path) -> list[Path]:
+    """The configs whose claims are looked at: those given; of those shipped only the ones that were played."""
+    if config.is_dir():
+        return sorted(config.glob("*.yaml"))
+    if config.exists():
+        return [config]
+    return sorted({file for name in played if (file := _file(path / name, config)).exists()})
+
+
+def unknown(path: Path, names: Sequence[str], config: Path) -> list[str]:
+    """Of the results folders of these names those whose experiment has no config anywhere, where claims could stand."""
+    return [name for name in names if not _file(path / name, config).exists()]
 
 
 def _checked(folder: Path, experiment: Experiment) -> Checked:
@@ -61,15 +77,19 @@ def _only(folder: Path, config: Path) -> Experiment:
 
 
 def _file(folder: Path, config: Path) -> Path:
-    """Where the claims on a results folder stand: the config given, or that of its name among those of a folder."""
-    if not config.is_dir():
+    """Where the claims on a results folder stand: the config given, or that of its name among those of a folder.
+
+    Of `configs` that are not said otherwise, a shipped config stands for one that is missing.
+    """
+    if not config.is_dir() and config != CONFIGS:
         return config
     try:
         played = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
         name = str(played["experiment"])
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError):
         name = folder.resolve().name
-    return config / f"{name}.yaml"
+    here = config / f"{name}.yaml"
+    return shipped.FOLDER / here.name if config == CONFIGS and not here.exists() and name in shipped.names() else here
 
 
 def claims_on(folder: Path, config: Path) -> list[dict[str, Any]]:

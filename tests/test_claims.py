@@ -259,6 +259,25 @@ def test_the_trials_that_would_decide(tmp_path):
     assert verdict == "NOT DECIDED" and figures.endswith("about 31 trials would decide")
 
 
+def test_one_failing_panel_decides(tmp_path):
+    """Stochastic is near enough to hold for ever; switching costs alone, 1 of deviation 2 apart, would fail in 31."""
+
+    def decided(stochastic, costs):
+        def regrets(curve, rounds):
+            if curve.algorithm.name != "exp3":
+                return np.full(9, 100.0)
+            return 100 + 2 * NOISE + (costs if curve.adversary.name == "switching_costs" else stochastic)
+
+        return judged(tmp_path, "exp3 < exp3_tau", regrets)[1]
+
+    both = decided(-0.01, 1.0)
+    assert both.startswith("open in 2 of 2, decided first in Switching costs: 101 against 100")
+    assert both.endswith("about 31 trials would decide")
+    assert "first in stochastic" in decided(1.0, 0.1).lower()  # of two that fail the sooner
+    holding = decided(-0.5, -1.0)
+    assert "decided last in Stochastic" in holding and holding.endswith("about 130 trials would decide")  # 4 x 30.3
+
+
 def test_a_claim_of_several_panels_and_values_needs_them_all(tmp_path):
     def regrets(curve, rounds):
         high = curve.adversary.name == "switching_costs" and curve.swept.get("epsilon") == 2
@@ -479,6 +498,21 @@ def test_check_without_results_or_config_says_so(results, tmp_path):
     assert result.exit_code == 2 and "by --config" in result.stderr
     (tmp_path / "small.yaml").write_text(CONFIG + "claims: [{claim: exp3 <, source: x}]\n")
     assert call("check", *where).exit_code == 2
+
+
+def test_without_a_folder_of_configs_the_shipped_ones_stand_for_it(results, tmp_path, monkeypatch):
+    results("exp3 < exp3_tau")
+    played(tmp_path / "results" / "fig1", experiment(tmp_path), means())
+    made = yaml.safe_load((tmp_path / "results" / "fig1" / "config.yaml").read_text()) | {"experiment": "fig1"}
+    (tmp_path / "results" / "fig1" / "config.yaml").write_text(yaml.safe_dump(made))
+    monkeypatch.chdir(tmp_path)
+    alone = call("check", "results/fig1")
+    assert alone.exit_code == 3 and alone.stdout.startswith("fig1: ")  # what is said of ε is judged without trials
+    both = call("check")
+    assert "fig1: " in both.stdout and "heavy_central" not in both.stdout
+    assert both.stdout.endswith("without a config in which claims could stand: small\n")
+    report = call("report", "results")
+    assert report.stderr.splitlines()[0] == "no config, so no claims: results/small"
 
 
 def test_every_shipped_claim_is_in_the_committed_table_and_explained():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from conftest import ROOT, SMALL, make, playing
 from test_config import PLANTED
 from typer.testing import CliRunner
@@ -271,6 +272,23 @@ def test_privacy(tmp_path):
     assert [block["delta"] for block in blocks] == [1e-5] * 3
     assert all(bound["source"] and bound["status"] for block in blocks for bound in block["bounds"])
     assert call("privacy", ROOT / "configs" / "fig1.yaml", "--delta", "2").exit_code == 2
+
+
+def test_privacy_is_told_at_the_delta_that_an_algorithm_is_set_for(tmp_path):
+    path = tmp_path / "some.yaml"
+    entries = [
+        {"name": "exp3_tau", "tau": "certified", "delta": 1e-6, "epsilon": 1},
+        {"name": "dp_exp3_lap", "epsilon": 0.5},
+        {"name": "dp_exp3_lap", "epsilon": 2.0},
+    ]
+    keys = {"experiment": "some", "horizon": 1024, "arms": 3, "trials": 24, "seed": 1, "adversary": "deterministic"}
+    path.write_text(yaml.safe_dump(keys | {"checkpoints": 2, "algorithms": entries}))
+    tau, *others = json.loads(call("privacy", path, "--json").stdout)
+    assert tau["delta"] == 1e-6 and 0.5 < tau["upper"] <= 1
+    assert [other["delta"] for other in others] == [2**-20, 2**-20]
+    assert [other["algorithm"] for other in others] == ["DP-EXP3-Lap (epsilon = 0.5)", "DP-EXP3-Lap (epsilon = 2)"]
+    asked = json.loads(call("privacy", path, "--delta", "1e-3", "--json").stdout)
+    assert [block["delta"] for block in asked] == [1e-3] * 3
 
 
 def test_tables_name_what_is_missing(tmp_path):

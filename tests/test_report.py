@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from test_plot import ran, rows
 
 from privbandits_cli import report
 from privbandits_cli.analysis import latex, markdown
+from privbandits_cli.analysis.findings import finals
 from privbandits_cli.analysis.page import index, page
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -141,6 +143,43 @@ def test_what_users_write_is_text(nasty):
     assert told.count(NASTY) == 2
     listed = Read(index([report.gather(nasty)]))
     assert NASTY in listed.text and not listed.having("onclick")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("run configs/fig1.yaml -q --fresh -j 1", "run configs/fig1.yaml"),
+        ("run -j 1 fig1 trials=48 --results=there", "run fig1 trials=48"),
+        ("run own.yaml --include my.py --smoke --shard 1/2", "run own.yaml --smoke --include my.py"),
+        ("merge results/a-shard-1-of-2", "run a/config.yaml"),
+    ],
+)
+def test_run_it_again_is_the_plain_command(finished, given, shown):
+    found = replace(report.gather(finished), name="a", manifest={"command": ["privbandits", *given.split()]})
+    assert f"privbandits {shown}" in Read(page(found)).text
+    assert f"    privbandits {shown}\n" in markdown.markdown(found)
+
+
+def test_a_baseline_of_a_sweep_stands_in_every_column(tmp_path, small):
+    words = ("algorithms=[exp3, {name: dp_exp3_lap, epsilon: [1, 10, 100]}]", "plot={against: epsilon}")
+    (first, *_) = finals(report.gather(ran(tmp_path, small, *words)).table)
+    assert first.heads == ["1", "10", "100"]
+    assert len(set(first.rows["EXP3"])) == 1 and None not in first.rows["EXP3"]
+    assert len(set(first.rows["DP-EXP3-Lap"])) == 3
+
+
+def test_strips_have_the_looks_of_the_lines(tmp_path, small):
+    """Three of one algorithm, whose colour is light and so darkens: none is drawn in another's, or in none."""
+    text = page(
+        report.gather(ran(tmp_path, small, "algorithms=[exp3, {name: dp_lambda_lap, base: exp3, epsilon: [1, 2, 3]}]"))
+    )
+    inks = {"line": set(), "strip": set()}
+    for attributes in Read(text).having("data-curve"):
+        kind = "strip" if "strip" in attributes.get("class", "").split() else "line"
+        inks[kind] |= {attributes["style"]} if "style" in attributes else set()
+    assert inks["line"] == inks["strip"] and len(inks["line"]) == 4
+    shares = [int(share) for share in re.findall(r"var\(--c\d\) (\d+)%", " ".join(inks["line"]))]
+    assert len(shares) == 4 and max(shares) <= 100
 
 
 def test_claims_are_shown_where_there_are_any(finished):

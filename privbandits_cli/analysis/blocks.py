@@ -1,7 +1,6 @@
 """The parts of a report that are words and numbers, as HTML; whatever is not our own text is escaped."""
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -124,10 +123,9 @@ def _certified(epsilon: str) -> str:
 
 
 def rerun(found: Findings) -> str:
-    """The command that was given, and the experiment in full."""
-    command = shlex.join(found.manifest.get("command", [])) or f"privbandits run {found.name}/config.yaml"
+    """The command, and the experiment in full."""
     config = f"<details><summary>config.yaml</summary><pre>{escape(found.config_text)}</pre></details>"
-    return f"<pre>{escape(command)}</pre>" + (config if found.config_text else "")
+    return f"<pre>{escape(found.command)}</pre>" + (config if found.config_text else "")
 
 
 def provenance(manifest: Mapping[str, Any]) -> str:

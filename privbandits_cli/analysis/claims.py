@@ -9,10 +9,10 @@ points are added, too. The worst value of a parameter is that of the highest mea
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from privbandits_cli.accounting.guarantee import MEANINGLESS
 from privbandits_cli.analysis import sweeps
@@ -25,6 +25,7 @@ from privbandits_cli.experiment.statements import Relation, Statement
 from privbandits_cli.games.players import papers_delta
 
 CONFIDENCE = 0.95
+T = TypeVar("T")
 
 Judgement = Literal["HOLDS", "FAILS", "NOT DECIDED", "NOT PLAYED"]
 
@@ -89,13 +90,23 @@ def _measured(statement: Statement, case: Case, found: Results, confidence: floa
     left = estimate(statement.left, case.left, statement.place, found)
     right = estimate(statement.right, case.right, statement.place, found)
     pair = two(left, right)
-    judgements, slacks, deciding = [], [], [0.0]
+    judgements, slacks, deciding = [], [], []
     for factor, relation in statement.limits:
         judgements.append(_judged(relation, *pair.interval(factor, confidence)))
         slacks.append(_slack(relation, left.value - factor * right.value, pair.half(factor, confidence)))
         if judgements[-1] == "NOT DECIDED":
-            deciding.append(pair.deciding(factor, confidence))
-    return _Outcome(_all(judgements), case.name, min(slacks), _told(statement, pair, confidence), max(deciding))
+            deciding.append((slacks[-1], pair.deciding(factor, confidence)))
+    _, trials = _deciding(deciding, lambda one: one) if deciding else (0.0, 0.0)
+    return _Outcome(_all(judgements), case.name, min(slacks), _told(statement, pair, confidence), trials)
+
+
+def _deciding(open_: Sequence[T], ends: Callable[[T], tuple[float, float]]) -> T:
+    """What will decide among all that is open: the first to fail, as one is enough; if all seem to hold, the last.
+
+    ends: the slack of each and the trials that decide it.
+    """
+    failing = [one for one in open_ if ends(one)[0] < 0]
+    return min(failing, key=lambda one: ends(one)[1]) if failing else max(open_, key=lambda one: ends(one)[1])
 
 
 def _proved(statement: Statement, case: Case) -> _Outcome:
@@ -138,17 +149,21 @@ def _joined(outcomes: Sequence[_Outcome]) -> tuple[Judgement, str]:
     """All cases of a claim: the judgement, and the figures of the case that decides it."""
     judgement = _all([one.judgement for one in outcomes])
     same = [one for one in outcomes if one.judgement == judgement]
-    told = min(same, key=lambda one: one.slack)
+    if judgement == "NOT DECIDED":
+        told = _deciding(same, lambda one: (one.slack, one.deciding))
+    else:
+        told = min(same, key=lambda one: one.slack)
     n = len(outcomes)
     if n == 1:
         head = ""
     elif judgement == "HOLDS":
         head = f"closest of {n}, {told.case}: "
+    elif judgement == "FAILS":
+        head = f"fails in {len(same)} of {n}, most in {told.case}: "
     else:
-        head = f"{'fails' if judgement == 'FAILS' else 'open'} in {len(same)} of {n}, most in {told.case}: "
-    most = max(one.deciding for one in same)
-    if judgement == "NOT DECIDED" and math.isfinite(most):
-        return judgement, f"{head}{told.figures}; about {_rounded(most)} trials would decide"
+        head = f"open in {len(same)} of {n}, decided {'first' if told.slack < 0 else 'last'} in {told.case}: "
+    if judgement == "NOT DECIDED" and math.isfinite(told.deciding):
+        return judgement, f"{head}{told.figures}; about {_rounded(told.deciding)} trials would decide"
     return judgement, head + told.figures
 
 

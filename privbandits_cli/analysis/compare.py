@@ -102,6 +102,22 @@ def _basis(pair: Two, a: Measured, b: Measured) -> str:
     return f"unpaired, {len(a.finals)} and {len(b.finals)} trials"
 
 
+def remarks(a: Path, b: Path) -> list[str]:
+    """Why the two may differ for reasons of how they were played, in words: horizons, trials left out."""
+    one, other = ({identity(curve): curve for curve in read(folder).values()} for folder in (a, b))
+    met = [(one[key], other[key]) for key in one if key in other and one[key].finals and other[key].finals]
+    rounds = sorted({(max(x.rounds), max(y.rounds)) for x, y in met if max(x.rounds) != max(y.rounds)})
+    out = []
+    if rounds:
+        told = ", ".join(f"{x:,} rounds in A against {y:,} in B" for x, y in rounds)
+        out.append(f"The horizons differ: {told}. Final regrets of games of different lengths are compared.")
+    sizes = sorted({(len(x.finals), len(y.finals)) for x, y in met if x.finals.keys() != y.finals.keys()})
+    if sizes:
+        told = ", ".join(f"{x:,} in A against {y:,} in B" for x, y in sizes)
+        out.append(f"The trials differ: {told}. Curves that are paired leave out the trials that only one of them has.")
+    return out
+
+
 def counts(differences: Sequence[Difference]) -> dict[Judgement, int]:
     """How many curves came out in which way."""
     return dict(Counter(one.verdict for one in differences))

@@ -1,10 +1,13 @@
 """What a report tells of an experiment, as data; its final table, in numbers and as text."""
 
+import shlex
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from privbandits_cli.analysis.strips import Strips
 from privbandits_cli.analysis.table import Table
+from privbandits_cli.experiment import shipped
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,18 @@ class Findings:
         if self.manifest.get("complete", True):
             return ""
         return f"PARTIAL {trials.get('done', '?')}/{trials.get('wanted', '?')}"  # whole curves are missing
+
+    @property
+    def command(self) -> str:
+        """What plays the experiment again: of the command that was given what says which, not how; or its config."""
+        words = self.manifest.get("command", [])
+        config = next((word for word in words[2:] if word.endswith(".yaml") or word in shipped.names()), None)
+        if words[1:2] != ["run"] or config is None:
+            return f"privbandits run {self.name}/config.yaml"
+        kept = [word for word in words[2:] if "=" in word and not word.startswith("-")]
+        kept += ["--smoke"] if "--smoke" in words else []
+        kept += [part for name, file in pairwise(words) if name == "--include" for part in (name, file)]
+        return shlex.join(["privbandits", "run", config, *kept])
 
 
 @dataclass(frozen=True)
@@ -79,7 +94,7 @@ def finals(table: Table) -> list[Finals]:
         for line in lines:
             columns = (line.x, line.regret, line.below, line.above)
             found = {x: Cell(*rest) for x, *rest in zip(*(part.tolist() for part in columns), strict=True)}
-            rows[line.label] = [found.get(x) for x in values]
+            rows[line.label] = [found.get(values[0] if line.level else x) for x in values]
         out.append(Finals(title, [value(x) for x in values], rows))
     return out
 

@@ -26,6 +26,7 @@ class Line:
     slope: tuple[float, float] | None = None  # of log mean regret over log x, and its standard error
     game: tuple[str, ...] = ()  # what is swept of the game: lines that agree in it met the same
     free: float | None = None  # x from which on it costs next to nothing more than the floor
+    level: bool = False  # without the parameter that it is drawn against: one value from end to end
     worst: tuple[float, ...] = ()  # at each point, where another parameter is swept for its worst value
 
     def slope_text(self) -> str:

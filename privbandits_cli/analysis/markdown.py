@@ -1,6 +1,5 @@
 """Findings -> the report in Markdown."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from privbandits_cli.analysis.findings import Cell, Findings, amount, final_title, finals, loss
@@ -63,7 +62,7 @@ def _markdown(found: Findings) -> Iterator[str]:
     if found.manifest.get("command"):
         yield "## Run it again"
         yield ""
-        yield f"    {shlex.join(found.manifest['command'])}"
+        yield f"    {found.command}"
 
 
 def _md_pairs(found: Findings) -> Iterator[str]:

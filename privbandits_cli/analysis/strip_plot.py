@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from privbandits_cli.analysis.looks import PALETTE, looks
+from privbandits_cli.analysis.looks import looks
 from privbandits_cli.analysis.plot import COLUMN, STYLE, watermark
 from privbandits_cli.analysis.scales import Scale, thousands
 from privbandits_cli.analysis.strips import Strip, Strips, places
@@ -20,7 +20,7 @@ MANY = 200  # points, of which each is drawn smaller
 
 def figure(strips: Strips) -> Figure:
     """Draw a figure of strips: a panel per adversary, two beside each other."""
-    colours = {label: PALETTE[look.colour] for label, look in looks(strips.named).items()}
+    colours = {label: look.mixed() for label, look in looks(strips.named).items()}
     n = len(strips.panels)
     columns = 1 if n == 1 else 2
     titles = list(strips.panels)
@@ -52,7 +52,9 @@ def _rows(strips: Strips, title: str) -> int:
     return places(strips.panels[title])[1][-1] + 1
 
 
-def _panel(axis: Axes, strips: list[Strip], colours: dict[str, str], scale: Scale, paired: bool) -> None:
+def _panel(
+    axis: Axes, strips: list[Strip], colours: dict[str, tuple[float, float, float]], scale: Scale, paired: bool
+) -> None:
     _axis(axis, scale)
     titles, rows = places(strips)
     axis.set_ylim(rows[-1] + 0.7, -0.6)

@@ -35,8 +35,9 @@ MARKERS = {
 
 
 def ink(look: Look) -> str:
-    """The colour of a look: of the page's palette, faded into white."""
-    return f"color-mix(in srgb, var(--c{look.colour}) {100 - round(100 * look.pale)}%, var(--fade))"
+    """The colour of a look: of the page's palette, faded into white or darkened."""
+    towards = "fade" if look.pale >= 0 else "deep"
+    return f"color-mix(in srgb, var(--c{look.colour}) {100 - round(100 * abs(look.pale))}%, var(--{towards}))"
 
 
 def swatch(look: Look) -> str:
@@ -190,9 +191,7 @@ def strips_panel(
                 f'<text class="head" x="{left}" y="{TOP + ROW * (row - 0.5):g}" dy=".32em">{escape(head)}</text>'
                 + inner
             )
-        parts.append(
-            f'<g class="curve strip" data-curve="{numbers[strip.line]}" style="--ink:var(--c{look.colour})">{inner}</g>'
-        )
+        parts.append(f'<g class="curve strip" data-curve="{numbers[strip.line]}" style="--ink:{ink(look)}">{inner}</g>')
     parts.append(f'<text class="x" x="{(left + WIDTH - RIGHT) / 2:g}" y="{low + 30}">{escape(strips.x_label)}</text>')
     return _svg(title, "strips", low + 36, parts, partial)
 

@@ -161,7 +161,8 @@ def _swept_lines(members: list[Curve], plot: Plot, swept: Sequence[str], bars: s
         if not rows[0][against]:  # drawn from end to end, without bars
             none = np.zeros(2)
             level = np.repeat(line.regret[:1], 2)
-            line = replace(line, x=np.array([min(values), max(values)]), regret=level, below=none, above=none)
+            ends = np.array([min(values), max(values)])
+            line = replace(line, x=ends, regret=level, below=none, above=none, level=True)
         elif game is not None:
             line = _with_theory(line, rows, game)
         if plot.slopes and rows[0][against] and len(rows) > 1:

@@ -1,6 +1,8 @@
 """`privbandits check`, `compare`: what the papers say against what came out, and one run against another."""
 
+import math
 import textwrap
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +40,8 @@ Before a colon, where it holds (if nothing is said, everywhere):
 def check(
     path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
     config: Annotated[
-        Path, typer.Option(help="Where the claims stand: a config, or a folder of configs, there in EXPERIMENT.yaml.")
+        Path,
+        typer.Option(help="Where claims stand: a config, or a folder of EXPERIMENT.yaml; else those shipped."),
     ] = Path("configs"),
     write: Annotated[bool, typer.Option("--write", help="Write the table to PATH/CLAIMS.md.")] = False,
     recorded: Annotated[
@@ -65,7 +68,11 @@ def check(
         checked, silent = scoreboard.check(path, config)
     except (ConfigError, ValueError, OSError) as error:
         raise fail(str(error)) from error
-    print(dumps(scoreboard.as_data(checked, silent))) if as_json else _print(checked, silent)
+    if as_json:
+        print(dumps(scoreboard.as_data(checked, silent)))
+    else:
+        one = (path / "summary.csv").exists()
+        _print(checked, silent, [] if one else scoreboard.unknown(path, silent, config))
     table = path / scoreboard.TABLE
     if write:
         table.write_text(scoreboard.markdown(checked) + "\n", encoding="utf-8")
@@ -76,7 +83,7 @@ def check(
     raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
 
 
-def _print(checked: "Sequence[Checked]", silent: "Sequence[str]") -> None:
+def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequence[str]") -> None:
     from privbandits_cli.scoreboard import counts
 
     for one in checked:
@@ -89,8 +96,10 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]") -> None:
         print()
     found = counts(checked)
     print(f"{sum(found.values())} claims: " + ", ".join(f"{n} {name}" for name, n in found.items()))
-    if silent:
-        print(textwrap.fill(f"without claims: {', '.join(silent)}", 80, subsequent_indent="  "))
+    plain = [name for name in silent if name not in unknown]
+    for head, names in (("without claims", plain), ("without a config in which claims could stand", unknown)):
+        if names:
+            print(textwrap.fill(f"{head}: {', '.join(names)}", 80, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def _row(head: str, text: str) -> None:
@@ -138,6 +147,9 @@ def compare(
             raise ValueError
     except ValueError:
         raise fail(f"--tolerance {tolerance}: write it as a percentage below 100 %, for example 5%") from None
+    for folder, name in product((a, b), ("summary.csv", "final.csv")):
+        if not (folder / name).exists():
+            raise fail(f"{folder}: no {name} here: name a results folder, as `run` leaves it")
     try:
         found = comparing.compare(a, b, part)
     except (ValueError, OSError) as error:
@@ -148,6 +160,8 @@ def compare(
         print(dumps({"tolerance": part, "identical": identical, "curves": [asdict(one) for one in found]}))
     else:
         _print_differences(found, part, f"{a} and {b}")
+        for remark in comparing.remarks(a, b):
+            print(textwrap.fill(remark, 80, subsequent_indent="  "))
     verdicts = comparing.counts(found).keys()
     raise typer.Exit(REFUTED if "beyond" in verdicts else OK if verdicts <= {"identical", "within"} else FAILED)
 
@@ -170,8 +184,17 @@ def _print_differences(found: "Sequence[Difference]", tolerance: float, names: s
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}"
+    return "" if value is None else f"{_rounded(value):,}"
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:,.0f} to {high:,.0f}"
+    if low is None or high is None:
+        return ""
+    if 0 < max(abs(low), abs(high)) < 10:  # in whole numbers nothing would be left of it
+        return f"{low:.2g} to {high:.2g}"
+    return f"{_rounded(low):,} to {_rounded(high):,}"
+
+
+def _rounded(value: float) -> int | float:
+    """A whole number, which is never -0; what is infinite stays so."""
+    return round(value) if math.isfinite(value) else value

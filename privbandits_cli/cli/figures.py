@@ -1,5 +1,6 @@
 """`plot`, `report`: figures and pages from what lies in results folders; nothing is played."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -66,7 +67,8 @@ def _folders(path: Path) -> list[Path]:
 def report(
     path: Where = Path("results"),
     config: Annotated[
-        Path, typer.Option(help="Where claims stand: a config, or a folder of configs, there in EXPERIMENT.yaml.")
+        Path,
+        typer.Option(help="Where claims stand: a config, or a folder of EXPERIMENT.yaml; else those shipped."),
     ] = Path("configs"),
 ) -> None:
     """Write pages about results, to read and to cite.
@@ -87,7 +89,7 @@ def report(
     """
     from privbandits_cli.experiment.config import ConfigError
     from privbandits_cli.report import gather, write, write_index
-    from privbandits_cli.scoreboard import claims_on
+    from privbandits_cli.scoreboard import claims_on, unknown
 
     folders = _folders(path)
     every = folders != [path]
@@ -100,5 +102,8 @@ def report(
             faults.append(f"{folder}: {error}")
     if every and reports:
         print(write_index(path, reports))
+    bare = unknown(Path(), [str(folder) for folder in folders], config)
+    if bare:
+        print(f"no config, so no claims: {', '.join(bare)}", file=sys.stderr)
     if faults:
         raise fail(*faults)

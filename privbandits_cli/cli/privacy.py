@@ -22,7 +22,7 @@ def privacy(
     config: Annotated[Path, typer.Argument(help="An experiment.")],
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
     include: Include = None,
-    delta: Annotated[float | None, typer.Option(help="δ; default T^-2, the paper's.")] = None,
+    delta: Annotated[float | None, typer.Option(help="δ; default the algorithm's own, else T^-2, the paper's.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """What each algorithm of an experiment costs in privacy.
