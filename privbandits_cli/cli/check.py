@@ -190,7 +190,7 @@ def _number(value: float | None) -> str:
 def _interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
-    if 0 < max(abs(low), abs(high)) < 10:  # in whole numbers nothing would be left of it
+    if 1e-3 < max(abs(low), abs(high)) < 10:  # in whole numbers nothing would be left of it; below, it is rounding
         return f"{low:.2g} to {high:.2g}"
     return f"{_rounded(low):,} to {_rounded(high):,}"
 
