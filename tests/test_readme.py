@@ -134,6 +134,7 @@ def test_the_table_of_the_readme_is_the_committed_csv():
         ("price_scaling", 10_800),
         ("price_sphere", 11_000),
         ("state_of_the_art", 15_120),
+        ("linucb_dimension", 120),
         ("linucb_exact", 350),
         ("linucb_plain_dp", 160),
         ("linucb_time", 280),
@@ -280,3 +281,10 @@ def test_the_ledger_of_the_readme_is_what_is_printed(monkeypatch):
     printed = CliRunner().invoke(app, ["privacy", "configs/fig1.yaml"]).stdout
     for part in block("", "ε at most").split("...\n"):
         assert part.strip() in printed
+
+
+def test_the_readme_says_how_regret_grows_with_the_dimension():
+    panels = table.read(ROOT / "results" / "linucb_dimension").panels
+    assert list(panels) == ["Gaussian rewards", "Rewards 1 and -1"]
+    slopes = [f"{line.slope[0]:.2f}" for lines in panels.values() for line in lines]
+    assert slopes == ["1.95", "1.99"] and all(f"d^{slope}" in README for slope in slopes)

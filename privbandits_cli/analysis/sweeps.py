@@ -34,7 +34,7 @@ def panel(row: Row, folded: Set[str]) -> str:
     """The panel that a curve belongs to: its adversary, whatever the values of the folded parameters; and its own."""
     parameters = json.loads(row["parameters"])
     if "dimension" in folded:
-        folded = folded | {"N"}  # its name in a title
+        folded = folded | {"N", "d"}  # its names in a title
     if "label" in parameters["adversary"]:
         title = without(str(parameters["adversary"]["label"]), folded)
     else:
