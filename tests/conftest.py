@@ -1,5 +1,6 @@
 """What the tests share: algorithms and adversaries by name, matches, small experiments on disk."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from privbandits_cli import registry
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Match, Setting
 
+os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages would be broken at it
 ROOT = Path(__file__).parent.parent
 
 # One tuned example of every algorithm; a new file needs a line only if it has parameters without default.

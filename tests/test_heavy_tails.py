@@ -100,7 +100,7 @@ def test_its_resolved_config_runs_as_the_original(tmp_path):
 def test_the_ledger_has_each_tuning_once(tmp_path):
     titles = [row["algorithm"] for row in ledger.ledger(plan_of(tmp_path, HEAVY).experiment)]
     robust = ["DP-Robust-UCB", "Robust UCB"]
-    other = [f"{title} against {foe}" for foe in ("Pareto", "Bernoulli") for title in robust]
+    other = [f"{title} against {foe}" for foe in ("light", "Bernoulli") for title in robust]
     assert titles == [*robust, "Uniform", *other]
 
 
