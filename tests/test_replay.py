@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SMALL, match
+from joblib.externals.loky import get_reusable_executor
 from test_engine import csvs, outputs
 from typer.testing import CliRunner
 
@@ -184,6 +185,7 @@ def test_a_curve_is_its_content_wherever_the_file_lies():
 def test_a_run_is_repeated_from_its_config_and_a_changed_log_is_refused():
     replayed = "adversary={name: replay, path: log.csv}"
     _, _, first = outputs(Path("results/small"), Path("small.yaml"), replayed)
+    get_reusable_executor().shutdown(kill_workers=True)  # those of earlier tests stand in other folders
     _, _, again = outputs(Path("again"), Path("results/small/config.yaml"), jobs=2, engine="processes")
     assert again == first
     spoiled(17, "0.1,0.2,0.3", "log.csv")
