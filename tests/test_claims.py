@@ -66,16 +66,17 @@ def played(folder, experiment, regrets, trials=range(9)):
     plan = make_plan(experiment)
     swept = summary.swept_columns(plan)
     finals, rows = [], []
-    for curve in plan.curves:
+    for i, curve in enumerate(plan.curves):
         wanted = planned(curve)
-        shared = {"experiment": "small", "adversary": wanted.adversary, "algorithm": curve.algorithm.name}
-        shared |= {"label": curve.label, "parameters": json.dumps(wanted.parameters)} | wanted.swept
+        shared = {"experiment": "small", "curve": i, "adversary": wanted.adversary, "algorithm": curve.algorithm.name}
+        shared |= {"label": curve.label} | wanted.swept
         for rounds in curve.checkpoints.tolist():
             x = regrets(curve, rounds)
             if x is None:
                 continue
             x = np.broadcast_to(x, 9)[list(trials)]
-            rows.append(shared | {"round": rounds, "trials": len(x), "mean": x.mean(), "sd": x.std(ddof=1)})
+            told = {"parameters": json.dumps(wanted.parameters), "round": rounds, "trials": len(x)}
+            rows.append(shared | told | {"mean": x.mean(), "sd": x.std(ddof=1)})
             if rounds == curve.horizon:
                 finals += [shared | {"trial": t, "regret": v} for t, v in zip(trials, x, strict=True)]
     for name, columns, found in (("summary", summary.SUMMARY, rows), ("final", summary.FINAL, finals)):

@@ -257,9 +257,12 @@ def test_the_summary_is_that_of_its_twin(small, tmp_path):
     finals = list(csv.DictReader((tmp_path / "x" / "final.csv").open(encoding="utf-8")))
     assert len(rows) == 6 * 8 and len(finals) == 6 * 16
     assert tuple(rows[0]) == summary.SUMMARY and tuple(finals[0]) == summary.FINAL
+    assert all(row["curve"] == str(i // 8) for i, row in enumerate(rows))
     for row in rows:
         if row["round"] == "1000":
-            x = [float(f["regret"]) for f in finals if (f["label"], f["adversary"]) == (row["label"], row["adversary"])]
+            mine = [final for final in finals if final["curve"] == row["curve"]]
+            assert {(final["label"], final["adversary"]) for final in mine} == {(row["label"], row["adversary"])}
+            x = [float(final["regret"]) for final in mine]
             centre = naive.median_of_means(x, 4)
             assert float(row["regret"]) == pytest.approx(centre)
             assert float(row["mean"]) == pytest.approx(np.mean(x))

@@ -32,13 +32,15 @@ def write(folder, played, swept=(), **config):
         rows, finals = csv.writer(summary), csv.writer(final)
         rows.writerow([*SUMMARY, *swept])
         finals.writerow([*FINAL, *swept])
-        for curve in played:
+        for i, curve in enumerate(played):
             parameters = json.dumps({"adversary": curve.adversary, "algorithm": curve.own})
             notes = ", ".join(f"{name} = {value}" for name, value in (curve.own | curve.adversary).items())
-            shared = ["x", "gap", curve.algorithm, curve.algorithm.upper() + f" ({notes})" * bool(notes), parameters]
+            shared = ["x", i, "gap", curve.algorithm, curve.algorithm.upper() + f" ({notes})" * bool(notes)]
             values = [(curve.own | curve.adversary).get(name, "") for name in swept]
             mean = np.mean(curve.regrets)
-            rows.writerow([*shared, 100, len(curve.regrets), mean, 0, 0, mean, 1, mean, mean, mean, *values])
+            rows.writerow(
+                [*shared, parameters, 100, len(curve.regrets), mean, 0, 0, mean, 1, mean, mean, mean, *values]
+            )
             for trial, regret in enumerate(curve.regrets, curve.first):
                 finals.writerow([*shared, trial, regret, *values])
     (folder / "config.yaml").write_text(json.dumps({"experiment": "x"} | config))

@@ -58,7 +58,7 @@ def results(folder: Path, experiment: Experiment) -> Results:
     fault = foreign(folder, experiment)
     if fault:
         return Results(experiment, curves, {}, f"{folder.name} is of another experiment: {fault}")
-    return Results(experiment, curves, {identity(curve): curve for curve in read(folder).values()}, "")
+    return Results(experiment, curves, read(folder), "")
 
 
 @dataclass(frozen=True)

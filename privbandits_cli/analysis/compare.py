@@ -11,7 +11,7 @@ import yaml
 
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate, Two, two
-from privbandits_cli.analysis.measured import Identity, Measured, differing, identity, read
+from privbandits_cli.analysis.measured import Identity, Measured, differing, read
 
 CONFIDENCE = 0.95
 
@@ -39,7 +39,7 @@ def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
     same and trials are common to both; else the means are independent (Welch). FileNotFoundError or ValueError where
     a folder's CSVs are missing or no tables of regrets.
     """
-    one, other = ({identity(curve): curve for curve in read(folder).values()} for folder in (a, b))
+    one, other = (read(folder) for folder in (a, b))
     seeds = [_config(folder).get("seed", math.nan) for folder in (a, b)]
     return [_difference(key, one.get(key), other.get(key), seeds[0] == seeds[1], tolerance) for key in {**one, **other}]
 
@@ -104,7 +104,7 @@ def _basis(pair: Two, a: Measured, b: Measured) -> str:
 
 def remarks(a: Path, b: Path) -> list[str]:
     """Why the two may differ for reasons of how they were played, in words: horizons, trials left out."""
-    one, other = ({identity(curve): curve for curve in read(folder).values()} for folder in (a, b))
+    one, other = (read(folder) for folder in (a, b))
     met = [(one[key], other[key]) for key in one if key in other and one[key].finals and other[key].finals]
     rounds = sorted({(max(x.rounds), max(y.rounds)) for x, y in met if max(x.rounds) != max(y.rounds)})
     out = []

@@ -54,7 +54,7 @@ def read(folder: Path, against: str = "") -> Curves:
     path = folder / "summary.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    if not rows or "regret" not in rows[0]:
+    if not rows or not {*SUMMARY} <= rows[0].keys():
         raise ValueError(f"{path} has no rows to draw")
     config = _config(folder / "config.yaml")
     copies = [file.as_posix() for file in sorted(folder.glob(f"{KEPT}/*.py"))]
@@ -103,8 +103,8 @@ def _config(path: Path) -> dict[str, Any]:
 
 
 def key(row: Row) -> Key:
-    """What tells curves apart, in both CSVs."""
-    return row["adversary"], row["label"], row["parameters"], row.get("horizon", "")
+    """What tells curves apart, in both CSVs; the names, too, as a place alone would fit any experiment."""
+    return row["curve"], row["adversary"], row["label"]
 
 
 def _curves(rows: Sequence[Row]) -> Iterator[Curve]:

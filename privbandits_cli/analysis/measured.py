@@ -3,13 +3,14 @@
 import csv
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from privbandits_cli.analysis.curves import Key, key
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment
@@ -49,30 +50,25 @@ class Measured:
 
 def read(folder: Path) -> dict[Identity, Measured]:
     """The curves of a folder's summary.csv and final.csv; FileNotFoundError or ValueError where they are none."""
-    found: dict[Identity, Measured] = {}
-    for name in ("summary.csv", "final.csv"):
-        with (folder / name).open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            columns = reader.fieldnames or []
-            if not {"label", "parameters", "regret"} <= set(columns):
-                raise ValueError(f"{folder / name} is no table of regrets")
-            swept = [column for column in columns if column not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
-            for row in reader:
-                curve = _of(row, swept, found)
-                if name == "final.csv":
-                    curve.finals[int(row["trial"])] = float(row["regret"])
-                else:
-                    curve.rounds[int(row["round"])] = (float(row["mean"]), float(row["sd"]), int(row["trials"]))
-    return found
+    found: dict[Key, Measured] = {}
+    for row in _rows(folder / "summary.csv", SUMMARY):
+        if key(row) not in found:
+            swept = {name: row[name] for name in row if name not in (*SUMMARY, *BOOTSTRAP) and row[name]}
+            found[key(row)] = Measured(row["adversary"], row["label"], json.loads(row["parameters"]), swept)
+        found[key(row)].rounds[int(row["round"])] = (float(row["mean"]), float(row["sd"]), int(row["trials"]))
+    for row in _rows(folder / "final.csv", FINAL):
+        if key(row) not in found:
+            raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: run the experiment again")
+        found[key(row)].finals[int(row["trial"])] = float(row["regret"])
+    return {identity(curve): curve for curve in found.values()}
 
 
-def _of(row: Mapping[str, str], swept: list[str], found: dict[Identity, Measured]) -> Measured:
-    """The curve that a row is of."""
-    values = {name: row[name] for name in swept if row[name]}
-    key = (row["adversary"], row["algorithm"], row["label"], row["parameters"], *map("=".join, sorted(values.items())))
-    if key not in found:
-        found[key] = Measured(row["adversary"], row["label"], json.loads(row["parameters"]), values)
-    return found[key]
+def _rows(path: Path, columns: Iterable[str]) -> Iterator[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if not {*columns} <= {*(reader.fieldnames or ())}:
+            raise ValueError(f"{path} is no table of regrets, or an older version's: run the experiment again")
+        yield from reader
 
 
 def identity(curve: Measured) -> Identity:

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
 from privbandits_cli.engine.store import Store
-from privbandits_cli.experiment.plan import Curve, Plan
+from privbandits_cli.experiment.plan import Plan
 
 Floats = NDArray[np.float64]
 
-CURVE = ("experiment", "adversary", "algorithm", "label", "parameters")
-SUMMARY = (*CURVE, "round", "trials", "regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")
+CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: its place in the plan
+STATISTICS = ("regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")
+SUMMARY = (*CURVE, "parameters", "round", "trials", *STATISTICS)
 FINAL = (*CURVE, "trial", "regret")
 BOOTSTRAP = ("boot_low", "boot_high")
 
@@ -27,7 +28,7 @@ def swept_columns(plan: Plan) -> list[str]:
 
 
 def summary_csv(plan: Plan, store: Store) -> str:
-    """One row per curve and checkpoint; a curve without a single trial has none."""
+    """One row per curve and checkpoint; a curve without a single trial has none. The parameters stand here alone."""
     extra = BOOTSTRAP if plan.experiment.keys.summary.bars == "bootstrap" else ()
     columns = (*SUMMARY, *extra, *swept_columns(plan))
     return _lines([columns, *([row.get(name, "") for name in columns] for row in _summary_rows(plan, store))])
@@ -37,10 +38,10 @@ def final_csv(plan: Plan, store: Store) -> Iterator[str]:
     """One row per curve and trial: the regret at the horizon. A curve at a time: there may be many trials."""
     swept = swept_columns(plan)
     yield _lines([(*FINAL, *swept)])
-    for curve in plan.curves:
+    for i, curve in enumerate(plan.curves):
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
-            shared = _shared(plan, curve)
+            shared = _shared(plan, i)
             before = _lines([[shared[name] for name in CURVE]])[:-1]
             after = _lines([["-", *(shared.get(name, "") for name in swept)]])[1:]
             finals = zip(trials.tolist(), x[:, -1].tolist(), strict=True)
@@ -48,15 +49,15 @@ def final_csv(plan: Plan, store: Store) -> Iterator[str]:
 
 
 def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
-    for curve in plan.curves:
+    for i, curve in enumerate(plan.curves):
         trials, x = store.regrets(curve, plan.trials)
         if len(trials) == 0:
             continue
         columns = summarised(plan, trials, x)
-        shared = _shared(plan, curve)
-        for i, checkpoint in enumerate(curve.checkpoints.tolist()):
-            statistics_ = {name: float(column[i]) for name, column in columns.items()}
-            yield shared | {"round": checkpoint, "trials": len(trials)} | statistics_
+        parameters = json.dumps(curve.parameters(), separators=(",", ":"), ensure_ascii=False)
+        shared = _shared(plan, i) | {"parameters": parameters, "trials": len(trials)}
+        for j, checkpoint in enumerate(curve.checkpoints.tolist()):
+            yield shared | {"round": checkpoint} | {name: float(column[j]) for name, column in columns.items()}
 
 
 def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Floats]:
@@ -68,26 +69,18 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
         centre = {"mean": statistics.mean, "median": statistics.median}[chosen.centre](x)
     below, above = statistics.split_gini(x, centre)
     q05, q50, q95 = statistics.quantiles(x, 0.05, 0.5, 0.95)
-    columns = {
-        "regret": centre,
-        "gmd_below": below,
-        "gmd_above": above,
-        "mean": statistics.mean(x),
-        "sd": statistics.sd(x),
-        "q05": q05,
-        "q50": q50,
-        "q95": q95,
-    }
+    found = (centre, below, above, statistics.mean(x), statistics.sd(x), q05, q50, q95)
+    columns = dict(zip(STATISTICS, found, strict=True))
     if chosen.bars == "bootstrap":
         interval = statistics.bootstrap_interval(x, plan.experiment.keys.seed)
         columns |= dict(zip(BOOTSTRAP, interval, strict=True))
     return columns
 
 
-def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
-    """The columns that all rows of a curve have in common."""
-    parameters = json.dumps(curve.parameters(), separators=(",", ":"), ensure_ascii=False)
-    names = (plan.name, curve.adversary.name, curve.algorithm.name, curve.label, parameters)
+def _shared(plan: Plan, i: int) -> dict[str, Any]:
+    """The columns that all rows of a curve have in common, in both CSVs."""
+    curve = plan.curves[i]
+    names = (plan.name, i, curve.adversary.name, curve.algorithm.name, curve.label)
     return dict(zip(CURVE, names, strict=True)) | dict(curve.swept)
 
 
