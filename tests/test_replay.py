@@ -1,11 +1,13 @@
 """The adversary `replay`: a log becomes a game; every fault of a file is told with its place."""
 
+import os
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import SMALL, match
+from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
 from test_engine import csvs, outputs
 from typer.testing import CliRunner
@@ -182,10 +184,19 @@ def test_a_curve_is_its_content_wherever_the_file_lies():
     assert not keys("data/copy.csv") & first
 
 
-def test_a_run_is_repeated_from_its_config_and_a_changed_log_is_refused():
+def workers_elsewhere(monkeypatch):
+    """The folder of this process's workers, which are started in another one than the log's."""
+    get_reusable_executor().shutdown(kill_workers=True)
+    Path("elsewhere").mkdir()
+    with monkeypatch.context() as there:
+        there.chdir("elsewhere")
+        return set(Parallel(n_jobs=2)(delayed(os.getcwd)() for _ in range(2)))
+
+
+def test_a_run_is_repeated_from_its_config_and_a_changed_log_is_refused(monkeypatch):
     replayed = "adversary={name: replay, path: log.csv}"
     _, _, first = outputs(Path("results/small"), Path("small.yaml"), replayed)
-    get_reusable_executor().shutdown(kill_workers=True)  # those of earlier tests stand in other folders
+    assert workers_elsewhere(monkeypatch) == {str(Path("elsewhere").absolute())}
     _, _, again = outputs(Path("again"), Path("results/small/config.yaml"), jobs=2, engine="processes")
     assert again == first
     spoiled(17, "0.1,0.2,0.3", "log.csv")

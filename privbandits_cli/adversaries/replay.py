@@ -17,7 +17,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
@@ -37,6 +37,7 @@ class Parameters(bandit.Adversary):
     order: Literal["file", "shuffled"] = Field("file", description="the rows' order, `shuffled` anew in each trial")
     repeat: bool = Field(False, description="begin again where the horizon is longer than the file")
     sha256: str | None = Field(None, description="of the file; default: of the one that is there")
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     def identity(self) -> str:
         """By the content, wherever the file lies."""
@@ -46,9 +47,10 @@ class Parameters(bandit.Adversary):
         return self.model_copy(update={"sha256": _digest(self.path, _stamp(self.path))})
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
-        if _digest(self.path, _stamp(self.path)) != self.sha256:
+        file = self._found()
+        if _digest(file, _stamp(file)) != self.sha256:
             raise ValueError(f"{self.path} has changed since the run began")
-        rows = table(self.path)
+        rows = table(file)
         n, order = len(rows), np.empty(0, np.int64)
         for rounds in blocks:
             if self.order == "shuffled":
@@ -61,6 +63,11 @@ class Parameters(bandit.Adversary):
             else:
                 part = rows[np.arange(rounds.start - 1, rounds.stop - 1) % n]
             yield self._scaled(np.asarray(part, np.float64))
+
+    def _found(self) -> str:
+        """The path as it leads there from here: a worker may stand in another folder, or on another machine."""
+        there = self._folder / self.path
+        return str(there) if Path.cwd() != self._folder and there.exists() else self.path
 
     def _scaled(self, gains: Floats) -> Floats:
         if self.scale is None:
