@@ -15,7 +15,15 @@ from privbandits_cli.experiment.config import Experiment
 if TYPE_CHECKING:
     from privbandits_cli.analysis.plot import Figure
 
-TEXT = ("adversary", "algorithm", "label", "panel", "set", "parameters")  # columns of the CSVs that are no numbers
+TEXT = (
+    "curve",
+    "adversary",
+    "algorithm",
+    "label",
+    "panel",
+    "set",
+    "parameters",
+)  # columns of the CSVs that are no numbers
 
 
 class RunError(Exception):

@@ -66,9 +66,14 @@ def played(folder, experiment, regrets, trials=range(9)):
     plan = make_plan(experiment)
     swept = summary.swept_columns(plan)
     finals, rows = [], []
-    for i, curve in enumerate(plan.curves):
+    for curve in plan.curves:
         wanted = planned(curve)
-        shared = {"experiment": "small", "curve": i, "adversary": wanted.adversary, "algorithm": curve.algorithm.name}
+        shared = {
+            "experiment": "small",
+            "curve": curve.key,
+            "adversary": wanted.adversary,
+            "algorithm": curve.algorithm.name,
+        }
         shared |= {"label": curve.label} | wanted.swept
         for rounds in curve.checkpoints.tolist():
             x = regrets(curve, rounds)

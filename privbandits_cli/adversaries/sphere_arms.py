@@ -18,7 +18,7 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
-from privbandits_cli.games.normals import fill_normal, source, uniform
+from privbandits_cli.games.numbers import fill_normal, source, uniform
 from privbandits_cli.jit import Record, Records, bind, record
 
 FEW = 8  # coordinates: up to so many the compiler unrolls their loops
@@ -70,7 +70,7 @@ def fill(arms: Floats, means: Floats, rooms: Records, low: float, high: float, b
         for a in range(len(inverse)):
             if not low <= mean[a] <= high:
                 turn(x, mean, theta, a, redrawn(low, high, 0.5 * (len(theta) - 3), room))
-        turn(x, mean, theta, int(uniform(room) * len(inverse)), best)
+        turn(x, mean, theta, int(uniform(room.words) * len(inverse)), best)
 
 
 def normalise(x: Floats, mean: Floats, theta: Floats, inverse: Floats) -> None:
@@ -107,8 +107,8 @@ def redrawn(low: float, high: float, power: float, room: Record) -> float:
     widest = max(abs(low), abs(high))
     largest = (1.0 - (nearest if power >= 0 else widest) ** 2) ** power
     while True:
-        u = low + (high - low) * uniform(room)
-        if uniform(room) * largest < (1.0 - u * u) ** power:
+        u = low + (high - low) * uniform(room.words)
+        if uniform(room.words) * largest < (1.0 - u * u) ** power:
             return u
 
 

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games import bandit
+from privbandits_cli.games.numbers import ONE, filling, following, uniform, words_of
+from privbandits_cli.jit import Records, record
 
 Gains = NDArray[np.bool_]
+SIXTEEN, NEXT = np.uint64(2**16 - 1), np.uint64(16)  # bits
 
 
 def bernoulli(rng: Generator, means: NDArray[np.float64]) -> Callable[[int], Gains]:
@@ -22,25 +25,35 @@ def bernoulli(rng: Generator, means: NDArray[np.float64]) -> Callable[[int], Gai
     16 bits decide a gain, four of them to a random word, unless they equal those of the mean; then a uniform
     number from a stream of its own is held against the rest of the mean, so that the law is exact.
     """
-    last = rng.spawn(1)[0]
-    n_arms = len(means)
-    first = np.minimum(np.floor(65536 * means), 65535).astype(np.uint16)
-    rest = 65536 * means - first
-    words = -(-n_arms // 4)  # a round
-    repeated = first[None]
+    first = np.minimum(np.floor(65536 * means), 65535)
+    last = record(**words_of(rng.spawn(1)[0]))
+    fill = filling(fill_rows, last=last, first=first.astype(np.uint64), rest=65536 * means - first, **words_of(rng))
 
     def rows(n: int) -> Gains:
-        nonlocal repeated
-        if len(repeated) < n:  # whole arrays are compared many times as fast as rows with one row
-            repeated = np.tile(first, (n, 1))
-        numbers = rng.bit_generator.random_raw(n * words).astype("<u8", copy=False).view("<u2")
-        numbers = numbers.reshape(n, 4 * words)[:, :n_arms]
-        gains: Gains = numbers < repeated[:n]
-        for tie in np.flatnonzero(numbers == repeated[:n]):
-            gains.reshape(-1)[tie] = last.random() < rest[tie % n_arms]
+        gains = np.empty((n, len(means)), np.bool_)
+        fill(gains)
         return gains
 
     return rows
+
+
+def fill_rows(states: Records, gains: Gains) -> None:
+    """Rows of gains `[n, arms]`."""
+    state = states[0]
+    words, first = state.words, state.first
+    a, b, c, n = words[0], words[1], words[2], words[3]
+    for t in range(len(gains)):
+        bits = ONE
+        for arm in range(len(first)):
+            if arm % 4 == 0:
+                bits, a, b, c, n = following(a, b, c, n)
+            number = bits & SIXTEEN
+            bits >>= NEXT
+            gain = number < first[arm]
+            if number == first[arm]:
+                gain = uniform(state.last.words) < state.rest[arm]
+            gains[t, arm] = gain
+    words[0], words[1], words[2], words[3] = a, b, c, n
 
 
 class Parameters(bandit.Adversary):

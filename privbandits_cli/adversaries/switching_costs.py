@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games import bandit
+from privbandits_cli.games.numbers import fill_normals, filling, source
 from privbandits_cli.jit import bind
 
 
@@ -86,9 +87,12 @@ class Parameters(bandit.Adversary):
         assert self.sigma is not None
         advantage = np.zeros(setting.n_arms)
         advantage[rng.integers(setting.n_arms)] = self.gap
+        draw = filling(fill_normals, **source(rng))
         nodes = np.zeros(64)
         for rounds in blocks:
-            steps = self.sigma * rng.standard_normal(len(rounds))
+            steps = np.empty(len(rounds))
+            draw(steps)
+            steps *= self.sigma
             gains = np.empty((len(rounds), setting.n_arms))
             compiled_walk()(nodes, rounds.start, steps, advantage, gains)
             yield gains

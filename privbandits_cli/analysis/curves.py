@@ -54,8 +54,10 @@ def read(folder: Path, against: str = "") -> Curves:
     path = folder / "summary.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    if not rows or not {*SUMMARY} <= rows[0].keys():
+    if not rows:
         raise ValueError(f"{path} has no rows to draw")
+    if not {*SUMMARY} <= rows[0].keys():
+        raise ValueError(f"{path} is no table of regrets, or an older version's: run the experiment again")
     config = _config(folder / "config.yaml")
     copies = [file.as_posix() for file in sorted(folder.glob(f"{KEPT}/*.py"))]
     for _, fault in registry.include_all(copies) if copies else ():  # theory is asked of those who played
@@ -103,7 +105,7 @@ def _config(path: Path) -> dict[str, Any]:
 
 
 def key(row: Row) -> Key:
-    """What tells curves apart, in both CSVs; the names, too, as a place alone would fit any experiment."""
+    """What tells curves apart, in both CSVs."""
     return row["curve"], row["adversary"], row["label"]
 
 

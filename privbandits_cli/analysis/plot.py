@@ -1,5 +1,6 @@
 """Table -> Figure -> pdf, png, svg: the only module that imports matplotlib."""
 
+import io
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
@@ -19,6 +20,7 @@ from privbandits_cli.analysis.line import Line
 from privbandits_cli.analysis.looks import looks
 from privbandits_cli.analysis.scales import bar_positions, number_places, thousands, wants_logarithm
 from privbandits_cli.analysis.table import Table
+from privbandits_cli.engine.store import write_atomically
 
 Floats = NDArray[np.float64]
 
@@ -222,7 +224,7 @@ def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str]) -> list
     with matplotlib.rc_context(fname=STYLE):
         for kind in formats:
             paths.append(folder / f"{name}.{kind}")
-            partial = folder / f".{name}.tmp.{kind}"
-            drawn.savefig(partial, format=kind, metadata=undated[kind])
-            partial.replace(paths[-1])
+            content = io.BytesIO()
+            drawn.savefig(content, format=kind, metadata=undated[kind])
+            write_atomically(paths[-1], content.getvalue())
     return paths

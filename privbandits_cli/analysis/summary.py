@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
 from privbandits_cli.engine.store import Store
-from privbandits_cli.experiment.plan import Plan
+from privbandits_cli.experiment.plan import Curve, Plan
 
 Floats = NDArray[np.float64]
 
-CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: its place in the plan
+CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: its key in the plan
 STATISTICS = ("regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")
 SUMMARY = (*CURVE, "parameters", "round", "trials", *STATISTICS)
 FINAL = (*CURVE, "trial", "regret")
@@ -38,10 +38,10 @@ def final_csv(plan: Plan, store: Store) -> Iterator[str]:
     """One row per curve and trial: the regret at the horizon. A curve at a time: there may be many trials."""
     swept = swept_columns(plan)
     yield _lines([(*FINAL, *swept)])
-    for i, curve in enumerate(plan.curves):
+    for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
-            shared = _shared(plan, i)
+            shared = _shared(plan, curve)
             before = _lines([[shared[name] for name in CURVE]])[:-1]
             after = _lines([["-", *(shared.get(name, "") for name in swept)]])[1:]
             finals = zip(trials.tolist(), x[:, -1].tolist(), strict=True)
@@ -49,15 +49,15 @@ def final_csv(plan: Plan, store: Store) -> Iterator[str]:
 
 
 def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:
-    for i, curve in enumerate(plan.curves):
+    for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials) == 0:
             continue
         columns = summarised(plan, trials, x)
         parameters = json.dumps(curve.parameters(), separators=(",", ":"), ensure_ascii=False)
-        shared = _shared(plan, i) | {"parameters": parameters, "trials": len(trials)}
-        for j, checkpoint in enumerate(curve.checkpoints.tolist()):
-            yield shared | {"round": checkpoint} | {name: float(column[j]) for name, column in columns.items()}
+        shared = _shared(plan, curve) | {"parameters": parameters, "trials": len(trials)}
+        for i, checkpoint in enumerate(curve.checkpoints.tolist()):
+            yield shared | {"round": checkpoint} | {name: float(column[i]) for name, column in columns.items()}
 
 
 def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Floats]:
@@ -77,10 +77,9 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
     return columns
 
 
-def _shared(plan: Plan, i: int) -> dict[str, Any]:
+def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     """The columns that all rows of a curve have in common, in both CSVs."""
-    curve = plan.curves[i]
-    names = (plan.name, i, curve.adversary.name, curve.algorithm.name, curve.label)
+    names = (plan.name, curve.key, curve.adversary.name, curve.algorithm.name, curve.label)
     return dict(zip(CURVE, names, strict=True)) | dict(curve.swept)
 
 

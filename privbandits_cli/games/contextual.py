@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games import players
 from privbandits_cli.games.match import Match
+from privbandits_cli.games.numbers import Fill
 from privbandits_cli.games.players import Contexts, Floats, Setting, Tap
-from privbandits_cli.games.steps import SOURCES, Fill, blocks, composition, steps
+from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
 from privbandits_cli.jit import Record, Records, bind, compile_step, kept, record
 from privbandits_cli.streams import stream
 

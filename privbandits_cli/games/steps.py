@@ -7,16 +7,15 @@ from typing import Any
 from numpy.random import Generator
 
 from privbandits_cli.games import guards
-from privbandits_cli.games.players import Algorithm, Floats
+from privbandits_cli.games.numbers import Fill, fill_normals, fill_uniform, filling, source, words_of
+from privbandits_cli.games.players import Algorithm
 from privbandits_cli.jit import compile_step, kept
 from privbandits_cli.mechanisms.laplace import standard_laplace
 
-Fill = Callable[[Floats], Any]  # fills an array with random numbers, going on from the last call
-
 SOURCES: dict[str, Callable[[Generator], Fill]] = {
-    "uniform": lambda rng: lambda out: rng.random(out=out),
+    "uniform": lambda rng: filling(fill_uniform, **words_of(rng)),
     "laplace": standard_laplace,
-    "normal": lambda rng: lambda out: rng.standard_normal(out=out),
+    "normal": lambda rng: filling(fill_normals, **source(rng)),
 }
 
 STEPS = ("choose", "update", "probabilities", "released", "canary")
