@@ -133,13 +133,13 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-@functools.cache
+@kept
 def borrower() -> Any:
     """`borrow` for compiled code: what has no owner is not counted."""
     from numba.core import config
     from numba.extending import intrinsic
 
-    if vars(config)["DISABLE_JIT"]:
+    if plain() or vars(config)["DISABLE_JIT"]:
         return borrow
 
     def ownerless(typing: Any, array: Any) -> tuple[Any, Callable[..., Any]]:
