@@ -21,7 +21,7 @@ $(READY): pyproject.toml
 install: $(READY)  ## create .venv and install privbandits with its development tools
 
 test: $(READY)  ## run the tests, a file at a time on every core: the tests of one share their compiled kernels
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 browser: $(READY)  ## the pages of reports in a headless Chromium, where one is installed
 	$(BIN)/python -m pytest -rs tests/test_browser.py

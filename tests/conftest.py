@@ -12,6 +12,7 @@ from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Match, Setting
 
 os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages would be broken at it
+os.unsetenv("COLUMNS")  # and by readline, behind the back of `os.environ`
 ROOT = Path(__file__).parent.parent
 
 # One tuned example of every algorithm; a new file needs a line only if it has parameters without default.
