@@ -309,6 +309,30 @@ def test_shorter_rows_lose_less_and_halves_are_a_bound():
         assert halves > wishart.epsilon(1e-4, freedom, m)
 
 
+def test_halves_lose_one_row_each_way():
+    """A row of one half goes and one of the other comes: sums of losses drawn from the two laws have the same δ."""
+    freedom, m, delta, runs = 8.0, 2, 0.05, 400_000
+    rng, grid = np.random.default_rng(8), np.linspace(-wishart.reach(freedom), wishart.reach(freedom), 200_001)
+
+    def drawn(change):
+        return np.interp(rng.random((m, runs)), wishart.cdf(change, freedom)(grid), grid).sum(axis=0)
+
+    epsilon = wishart.epsilon_by_halves(delta, freedom, m)
+    both, same = drawn("add") + drawn("remove"), drawn("add") + drawn("add")
+    found, other = (np.maximum(0, -np.expm1(epsilon - losses)) for losses in (both, same))
+    assert found.mean() == pytest.approx(delta, abs=5 * found.std() / math.sqrt(runs))
+    assert other.mean() != pytest.approx(delta, abs=5 * other.std() / math.sqrt(runs))
+
+
+def test_basis_arms_tell_the_norms_that_they_reach():
+    """θ is the arms' means, at most 1 each: of norm √k where all are 1."""
+    setting = Setting(100, 9, contexts=Contexts(9))
+    adversary = foe("basis_arms", means=[1.0] * 9)
+    arms, means = next(adversary.arms(setting, np.random.Generator(np.random.SFC64(1)), [range(1, 3)]))
+    longest = np.linalg.norm(np.linalg.solve(arms[0].T, means[0]))
+    assert adversary.bounds(setting) == (1.0, pytest.approx(longest))
+
+
 def test_a_delta_too_small_for_the_transform_is_refused():
     with pytest.raises(ValueError, match="1e-09"):
         wishart.epsilon(1e-12, 50.0, 3)
