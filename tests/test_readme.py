@@ -138,6 +138,7 @@ def test_the_table_of_the_readme_is_the_committed_csv():
         ("linucb_exact", 350),
         ("linucb_plain_dp", 160),
         ("linucb_time", 280),
+        ("linucb_rho", 960),
     ],
 )
 def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
