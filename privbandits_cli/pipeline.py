@@ -4,7 +4,9 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import yaml
@@ -50,6 +52,8 @@ def play(
     store.note(event="start", at=now(), jobs=jobs, engine=engine, chunks=len(chunks))
     if "://" not in engine:  # elsewhere each worker warms its own
         runner.warm(chunks, wait)
+    if not plan.is_part:  # to load what draws takes a while, in which kernels play on other cores
+        Thread(target=import_module, args=("privbandits_cli.analysis.plot",), daemon=True).start()
     results = runner.run(chunks, engine, jobs)
     while True:
         with wait():
