@@ -20,7 +20,12 @@ from privbandits_cli import source_rules
 from privbandits_cli.games import arms, contextual, guards, linear, players
 from privbandits_cli.games.parameters import Parameters
 
-STEPS = {"bandit": (2, 4), "linear": (3, 3), "contextual": (3, 4)}  # arguments of choose and update
+STEPS = {  # arguments of choose and update
+    "bandit": ("state, rng", "state, arm, gain, rng"),
+    "linear": ("state, x, rng", "state, losses, rng"),
+    "contextual": ("state, arms, rng", "state, x, reward, rng"),
+}
+OWN_LOSS = "state, x, loss, rng"  # of update with bandit feedback in the game linear
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # what an adversary's file must define
 GAMES = (arms, linear, contextual)
 COMPILER = (  # what it says that helps nobody
@@ -127,16 +132,18 @@ def _check(source: Source, made: ModuleType) -> None:
         return
     if model.state is players.Algorithm.state:
         raise IncludeError(_at(source, model, "its class needs a method `state(self, setting)`"))
-    n_choose, n_update = STEPS[model.game]
-    if issubclass(model, linear.Algorithm) and model.feedback == "bandit":
-        n_update = 4
-    for name, count in (("choose", n_choose), ("update", n_update)):
+    chosen, seen = STEPS[model.game]
+    full = issubclass(model, linear.Algorithm) and model.feedback == "full"
+    if issubclass(model, linear.Algorithm) and not full:
+        seen = OWN_LOSS
+    for name, words in (("choose", chosen), ("update", seen)):
         step = made.__dict__.get(name)
         if not inspect.isfunction(step):
             raise IncludeError(_at(source, model, f"the file needs a function `{name}` beside its class"))
-        found = len(inspect.signature(step).parameters)
-        if found != count:
-            raise IncludeError(_at(source, step, f"`{name}` takes {found} arguments, the game gives it {count}"))
+        if len(inspect.signature(step).parameters) != words.count(",") + 1:
+            said = f"`{name}` should take ({words})"
+            hint = f'; with `feedback = "bandit"` in the class ({OWN_LOSS})' * (full and name == "update")
+            raise IncludeError(_at(source, step, said + hint))
 
 
 def _check_methods(source: Source, model: type, base: type) -> None:

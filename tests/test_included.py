@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -22,11 +23,12 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games.bandit import play
 from privbandits_cli.games.guards import Fault
+from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.jit import uncompiled
 
 CLI = ROOT / "privbandits_cli" / "cli"
-ALGORITHM = (CLI / "algorithm.txt").read_text().replace("@NAME@", "mine").replace("@TITLE@", "Mine")
-ADVERSARY = (CLI / "adversary.txt").read_text().replace("@NAME@", "game").replace("@TITLE@", "Game")
+ALGORITHM = (CLI / "algorithm_bandit.txt").read_text().replace("@NAME@", "mine").replace("@TITLE@", "Mine")
+ADVERSARY = (CLI / "adversary_bandit.txt").read_text().replace("@NAME@", "game").replace("@TITLE@", "Game")
 ARGMAX = "return int(np.argmax(state.means))"
 PLAYS = "    state.plays[arm] += 1.0\n"
 OWN = ("include=[mine.py, game.py]", "algorithms=[exp3, mine]", "adversary=game", "horizon=200")
@@ -217,7 +219,7 @@ def test_key_plus_value_adds():
         ("import numpy as np", "import numpy as np\nimport no_such_helpers", "An included file stands alone"),
         ("class Parameters", "x = undefined\n\n\nclass Parameters", "NameError: name 'undefined' is not defined"),
         ("def update", "def updat", "the file needs a function `update` beside its class"),
-        ("arm: int, ", "", "`update` takes 3 arguments, the game gives it 4"),
+        ("arm: int, ", "", "`update` should take (state, arm, gain, rng)"),
         (ARGMAX, "return 4", "choose returned arm 4 in round"),
         (ARGMAX, "return -1", "choose returned arm -1 in round"),
         (ARGMAX, "return state.means.max()", "a float64: make it an int"),
@@ -453,23 +455,54 @@ def test_a_package_may_not_take_a_name_and_its_faults_are_told(package):
     assert "no module my_package.no" in call("show", "other").stderr
 
 
+SMALLER = {  # of what `new` prints: as much as is played in a second
+    "bandit": ["horizon=200", "trials=24"],
+    "linear": ["horizon=60"],
+    "contextual": ["horizon=40", "planned_horizon=40", "checkpoints=2"],
+}
+FOES = {"bandit": "stochastic", "linear": "{name: gap, gap: 0.4}", "contextual": "sphere_arms"}
+
+
+@pytest.mark.parametrize("game", ["bandit", "linear", "contextual"])
 @pytest.mark.parametrize("kind", ["algorithm", "adversary"])
-def test_new_writes_a_short_file_that_runs_at_once(kind, desk):
-    result = call("new", kind, "fresh_one.py")
+def test_new_writes_a_short_file_that_runs_at_once(kind, game, desk):
+    result = call("new", kind, "fresh_one.py", "--game", game)
     text = Path("fresh_one.py").read_text()
     assert result.exit_code == 0 and text.count("\n") < 40 and max(map(len, text.splitlines())) <= 120
-    command = result.stdout.splitlines()[-1].split()
-    assert (
-        call(
-            *command[1:], "horizon=200", "trials=24", *(["adversary=stochastic"] if kind == "algorithm" else [])
-        ).exit_code
-        == 0
-    )
+    words = [*shlex.split(result.stdout.splitlines()[-1])[1:], *SMALLER[game]]
+    played = call(*words, *([f"adversary={FOES[game]}"] if kind == "algorithm" else []))
+    assert played.exit_code == 0 and "Fresh one" in played.stdout, played.output
+    assert f"\nGame: {game}\n" in call("show", "fresh_one", "--include", "fresh_one.py").stdout
     before = text + "# mine\n"
     Path("fresh_one.py").write_text(before)
     assert call("new", kind, "fresh_one.py").exit_code == 2 and Path("fresh_one.py").read_text() == before
     assert call("new", kind, "exp3.py").exit_code == 2 and not Path("exp3.py").exists()
     assert call("new", kind, "no-name.py").exit_code == 2 and call("new", kind, "none/x.py").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("game", "keys", "clear", "blind"),
+    [
+        ("linear", ["set=simplex", "dimension=5"], "gap: 0.5", "eta: 1e-9"),
+        ("contextual", ["dimension=3", "arms=4"], "size: 1", "explore: 1"),
+    ],
+)
+def test_what_new_writes_plays_the_same_compiled_or_not_and_learns(game, keys, clear, blind):
+    """Bit for bit, wherever a block ends; and loses less than itself where it learns nothing."""
+    for kind in ("algorithm", "adversary"):
+        assert call("new", kind, f"{kind}_{game}.py", "--game", game).exit_code == 0
+    Path("bare.yaml").write_text("experiment: bare\nseed: 1\nhorizon: 400\ntrials: 24\ncheckpoints: 3\n")
+    who = [f"adversary={{name: adversary_{game}, {clear}}}"]
+    who += [f"algorithms=[algorithm_{game}, {{name: algorithm_{game}, {blind}}}]"]
+    files = [Path(f"algorithm_{game}.py"), Path(f"adversary_{game}.py")]
+    plan = make_plan(load(Path("bare.yaml"), [f"game={game}", *keys, *who], include=files))
+    played = plan.match(plan.curves)
+    regrets = GAMES[game].play(played, range(2))
+    for compiled, block in ((True, 7), (False, 64)):
+        with uncompiled(not compiled):
+            np.testing.assert_array_equal(GAMES[game].play(played, range(2), block=block), regrets)
+    mine, unlearnt = regrets[:, :, -1].mean(axis=1)
+    assert mine < 0.6 * unlearnt
 
 
 def test_a_shipped_config_is_found_by_its_name_and_a_local_file_wins():
