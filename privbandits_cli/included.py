@@ -34,7 +34,18 @@ COMPILER = (  # what it says that helps nobody
     (r"No implementation of function .* found for signature:(?: >>>)? ", "there is no "),
     (r"Literal\[(\w+)\]\([^)]*\)|class\((\w+)\)", r"\1\2"),
     (r"<iv=[^>]*>", ""),
+    (r"NumPyRandomGeneratorType_(\w+)\(NumPyRandomGeneratorType(?:, )?", r"rng.\1("),
+    (r"type NumPyRandomGeneratorType", "rng"),
 )
+NO_MESSAGE = (
+    "Failed in",
+    "Rejected",
+    "Overload",
+    "During",
+    "- Resolution failure",
+)  # lines that say nothing by themselves
+KNOWN = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
+OF_RNG = "Of rng numba knows rng.random(), rng.standard_normal() and rng.integers(0, k), and not all else."
 
 
 class IncludeError(Exception):
@@ -74,6 +85,8 @@ def read(path: Path) -> Source:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        if isinstance(error, FileNotFoundError) and not path.is_absolute():
+            reason = f"{reason}; a path is taken from the working directory"
         raise IncludeError(f"{path}: cannot be read: {reason}") from error
     return Source(path.stem, path.as_posix(), text, hashlib.sha256(text.encode()).hexdigest()[:12])
 
@@ -124,7 +137,7 @@ def _check(source: Source, made: ModuleType) -> None:
         raise IncludeError(f"{source.path}: its class Parameters must be its own, of bandit, linear or contextual")
     table, base = TABLE[model.game], game.Adversary if issubclass(model, players.Adversary) else game.Algorithm
     _check_methods(source, model, base)
-    for line, message in source_rules.faults(source.text, model.game != "linear", table * (base is game.Adversary)):
+    for line, message in source_rules.faults(source.text, model.game, table * (base is game.Adversary)):
         raise IncludeError(placed(source.path, line, message))
     if issubclass(model, players.Adversary):
         if getattr(model, table) is getattr(game.Adversary, table):
@@ -230,17 +243,17 @@ def told(error: BaseException) -> str:
 def _uncompilable(text: str) -> str:
     """The compiler's pages in three lines: where, what, and what to do."""
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    said = [line for line in lines if line and not line.startswith(("Failed in", "Rejected", "Overload", "During"))]
+    said = [line for line in lines if line and not line.startswith(NO_MESSAGE)]
     message = said[0] if said else "it cannot be compiled"
     if message.startswith(("No implementation of function", "Invalid use of")):
         message += next((f" {line.removeprefix('>>> ')}" for line in said if line.startswith(">>>")), "")
     paths = {Path(source.path).name: source.path for source in _sources.values()}
     found = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r"Raised from (\S+) \((\d+)\)", text)
+    hint = OF_RNG if "NumPyRandomGenerator" in message else KNOWN
     for pattern, plain in COMPILER:
         message = re.sub(pattern, plain, message)
     message = textwrap.shorten(message, 160, placeholder=" ...")
     places = [(paths.get(Path(file).name), int(line)) for file, line in found]
-    hint = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
     path, line = next(((path, line) for path, line in places if path), (None, 0))
     return f"{placed(path, line, f'cannot be compiled: {message}') if path else message}\n{hint}"
 

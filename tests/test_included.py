@@ -260,6 +260,56 @@ def test_a_fault_is_told_at_its_line_before_anything_is_played(old, new, told):
 
 
 @pytest.mark.parametrize(
+    ("game", "old", "new", "told"),
+    [
+        ("linear", "x: Floats, ", "", "`choose` should take (state, x, rng)"),
+        ("contextual", "arms: Floats, ", "", "`choose` should take (state, arms, rng)"),
+        ("contextual", "x: Floats, ", "", "`update` should take (state, x, reward, rng)"),
+        (
+            "linear",
+            "losses: Floats, rng",
+            "x: Floats, loss: float, rng",
+            '(state, losses, rng); with `feedback = "bandit"` in the class (state, x, loss, rng)',
+        ),
+        (
+            "linear",
+            "    display",
+            '    feedback = "bandit"\n    display',
+            "`update` should take (state, x, loss, rng)\n",
+        ),
+        ("linear", "x /=", "x += rng.normal[1]\n    x /=", "rng.normal is empty: `draws(self, setting, rounds)`"),
+        ("linear", "x /=", "x += np.random.rand()\n    x /=", "example rng.uniform[0], as many as the method `draws`"),
+        ("contextual", "if rng.random()", "if np.random.rand()", "draw from `rng`, for example rng.random()\n"),
+        (
+            "contextual",
+            "int(rng.integers(0, ",
+            "int(rng.integers(",
+            "compiled: there is no rng.integers(int64)\n    return int",
+        ),
+        ("contextual", "int(rng.integers(0, ", "int(rng.choice(", "'choice' of rng\n    return int(rng.choice("),
+    ],
+)
+def test_a_fault_in_a_file_of_another_game_is_told_in_its_words(game, old, new, told):
+    assert call("new", "algorithm", "theirs.py", "--game", game).exit_code == 0
+    edited(old, new, "theirs.py")
+    words = {"linear": ["smoke_linear", "adversary=alternating"], "contextual": ["linucb_time", "horizon=9"]}[game]
+    result = call("run", *words, "--include", "theirs.py", "algorithms=theirs")
+    assert result.exit_code == 2 and told in result.stderr and "theirs.py:" in result.stderr, result.output
+    assert ("numba knows rng.random()" in result.stderr) == ("compiled" in told or "choice" in told)
+
+
+def test_random_numbers_that_draws_asks_for_are_taken():
+    assert call("new", "algorithm", "theirs.py", "--game", "linear").exit_code == 0
+    edited("x /=", "x *= np.exp(rng.normal[1])\n    x /=", "theirs.py")
+    draws = '    def draws(self, setting, rounds):\n        return {"normal": np.full(len(rounds), 2)}\n\n    def state'
+    edited("    def state", draws, "theirs.py")
+    result = call(
+        "run", "smoke_linear", "adversary=alternating", "horizon=60", "--include", "theirs.py", "algorithms=theirs"
+    )
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "while True:\n        for _ in range(3):\n            break\n        return 0",
@@ -270,7 +320,7 @@ def test_a_fault_is_told_at_its_line_before_anything_is_played(old, new, told):
 )
 def test_steps_that_return_on_every_way_are_taken(body):
     edited(ARGMAX, body)
-    found = list(source_rules.faults(Path("mine.py").read_text(), True, ""))
+    found = list(source_rules.faults(Path("mine.py").read_text(), "bandit", ""))
     assert len(found) == ("default_rng" in body)
 
 
@@ -382,11 +432,48 @@ def test_a_file_that_cannot_be_included(name, desk):
         load(Path("small.yaml"), include=[Path(name)])
 
 
-def test_two_files_of_one_name_are_refused():
+def test_two_files_of_one_name_are_refused_and_one_given_twice_is_not():
     Path("sub").mkdir()
     Path("sub/mine.py").write_text(ALGORITHM)
     with pytest.raises(ConfigError, match="another file of that name"):
         load(Path("small.yaml"), include=[Path("mine.py"), Path("sub/mine.py")])
+    twice = [Path("mine.py"), Path("sub/../mine.py")]
+    assert load(Path("small.yaml"), ["algorithms=mine"], include=twice).algorithms[0].parameters.name == "mine"
+    assert load(Path("small.yaml"), ["include=mine.py"], include=[Path("mine.py")]).keys.include == ["mine.py"]
+
+
+def test_where_a_path_is_taken_from_is_told(desk):
+    for path, told in (
+        ("mine2.py", "directory; a path is taken from the working directory"),
+        (desk / "x.py", "directory"),
+    ):
+        assert call("list", "algorithms", "--include", path).stderr.rstrip().endswith(f"No such file or {told}")
+
+
+def test_a_private_algorithm_without_bounds_is_not_tuned():
+    """One that proves nothing; with `bounds` it is."""
+    private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
+    edited("explore: float", private)
+    refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
+    assert (
+        refused.exit_code == 2 and refused.stderr == "mine promises nothing that is proved: give it a method `bounds`\n"
+    )
+    bounds = (
+        "    def bounds(self, setting, delta, sensitivity=1.0):\n"
+        "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
+    )
+    edited("    def state", bounds)
+    edited("import numpy as np", "import numpy as np\nfrom privbandits_cli.accounting.guarantee import Guarantee")
+    tuned = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
+    assert tuned.exit_code == 0 and "epsilon: 1" in tuned.stdout, tuned.output
+
+
+def test_validate_keeps_the_faults_of_own_files_to_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    edited(ARGMAX, "return 4")
+    Path("own.yaml").write_text(SMALL.replace("algorithms:", "include: mine.py\nalgorithms:\n  - mine"))
+    said = call("validate", "own.yaml").stderr.splitlines()
+    assert "mine.py:27: choose returned arm 4" in said[0] and max(map(len, said)) <= 60, said
 
 
 def test_a_fault_in_guards_is_pickled():
