@@ -570,7 +570,7 @@ def test_new_writes_a_short_file_that_runs_at_once(kind, game, desk):
 @pytest.mark.parametrize(
     ("game", "keys", "clear", "blind"),
     [
-        ("linear", ["set=simplex", "dimension=5"], "gap: 0.5", "eta: 1e-9"),
+        ("linear", ["set=simplex", "dimension=9"], "gap: 0.5", "eta: 1e-9"),
         ("contextual", ["dimension=3", "arms=4"], "size: 1", "explore: 1"),
     ],
 )
