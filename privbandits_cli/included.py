@@ -37,13 +37,7 @@ COMPILER = (  # what it says that helps nobody
     (r"NumPyRandomGeneratorType_(\w+)\(NumPyRandomGeneratorType(?:, )?", r"rng.\1("),
     (r"type NumPyRandomGeneratorType", "rng"),
 )
-NO_MESSAGE = (
-    "Failed in",
-    "Rejected",
-    "Overload",
-    "During",
-    "- Resolution failure",
-)  # lines that say nothing by themselves
+NO_MESSAGE = ("Failed in", "Rejected", "Overload", "During", "- Resolution failure")  # beginnings of its other lines
 KNOWN = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
 OF_RNG = "Of rng numba knows rng.random(), rng.standard_normal() and rng.integers(0, k), and not all else."
 
@@ -145,18 +139,23 @@ def _check(source: Source, made: ModuleType) -> None:
         return
     if model.state is players.Algorithm.state:
         raise IncludeError(_at(source, model, "its class needs a method `state(self, setting)`"))
+    _check_steps(source, made, model)
+
+
+def _check_steps(source: Source, made: ModuleType, model: type[Parameters]) -> None:
+    """The two steps, with the arguments that the game gives them; IncludeError at the first other one."""
     chosen, seen = STEPS[model.game]
-    full = issubclass(model, linear.Algorithm) and model.feedback == "full"
-    if issubclass(model, linear.Algorithm) and not full:
+    hint = ""
+    if issubclass(model, linear.Algorithm) and model.feedback == "bandit":
         seen = OWN_LOSS
+    elif issubclass(model, linear.Algorithm):
+        hint = f'; with `feedback = "bandit"` in the class ({OWN_LOSS})'
     for name, words in (("choose", chosen), ("update", seen)):
         step = made.__dict__.get(name)
         if not inspect.isfunction(step):
             raise IncludeError(_at(source, model, f"the file needs a function `{name}` beside its class"))
         if len(inspect.signature(step).parameters) != words.count(",") + 1:
-            said = f"`{name}` should take ({words})"
-            hint = f'; with `feedback = "bandit"` in the class ({OWN_LOSS})' * (full and name == "update")
-            raise IncludeError(_at(source, step, said + hint))
+            raise IncludeError(_at(source, step, f"`{name}` should take ({words})" + hint * (name == "update")))
 
 
 def _check_methods(source: Source, model: type, base: type) -> None:
