@@ -19,6 +19,7 @@ from types import ModuleType
 from privbandits_cli import source_rules
 from privbandits_cli.games import arms, contextual, guards, linear, players
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.jit import ROOM
 
 STEPS = {"bandit": (2, 4), "linear": (3, 3), "contextual": (3, 4)}  # arguments of choose and update
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # what an adversary's file must define
@@ -50,7 +51,7 @@ class Source:
     @property
     def module(self) -> str:
         """The name of its module."""
-        return f"{guards.ROOM}{self.code}.{self.name}"
+        return f"{ROOM}{self.code}.{self.name}"
 
     @property
     def sha256(self) -> str:
@@ -243,7 +244,7 @@ def _uncompilable(text: str) -> str:
 
 def is_included(name: str) -> bool:
     """Whether a module is a user's file."""
-    return name.startswith(guards.ROOM)
+    return name.startswith(ROOM)
 
 
 def source_of(name: str) -> Source:
