@@ -125,12 +125,17 @@ def _check(source: Source, made: ModuleType) -> None:
     if issubclass(model, players.Adversary):
         if getattr(model, table) is getattr(game.Adversary, table):
             raise IncludeError(_at(source, model, f"an adversary of the game {model.game} needs a method `{table}`"))
+        if issubclass(model, contextual.Adversary) and model.law is contextual.Adversary.law:
+            laws = ", ".join(contextual.REWARDS)
+            raise IncludeError(_at(source, model, f"it needs a method `law(self)` that returns one of {laws}"))
         return
     if model.state is players.Algorithm.state:
         raise IncludeError(_at(source, model, "its class needs a method `state(self, setting)`"))
     n_choose, n_update = STEPS[model.game]
-    if issubclass(model, linear.Algorithm) and model.feedback == "bandit":
-        n_update = 4
+    if issubclass(model, linear.Algorithm):
+        if model.feedback not in ("full", "bandit"):
+            raise IncludeError(_at(source, model, f'feedback = {model.feedback!r}: make it "full" or "bandit"'))
+        n_update = 4 if model.feedback == "bandit" else n_update
     for name, count in (("choose", n_choose), ("update", n_update)):
         step = made.__dict__.get(name)
         if not inspect.isfunction(step):
@@ -204,11 +209,13 @@ def named(error: BaseException) -> str:
 
 
 def inner_trace(error: BaseException) -> list[str]:
-    """The traceback of an exception from the first line of a user's file on; all of it where there is none."""
+    """The traceback of an exception from the first line of a user's file on; where there is none, of the game's."""
     frames = traceback.extract_tb(error.__traceback__)
-    paths = {source.path for source in _sources.values()}
-    first = next((i for i, frame in enumerate(frames) if frame.filename in paths), 0)
-    return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[max(0, first - 1) :])]
+    games, paths = str(Path(players.__file__).parent), {source.path for source in _sources.values()}
+    own = [i - 1 for i, frame in enumerate(frames) if frame.filename in paths]
+    played = [i for i, frame in enumerate(frames) if frame.filename.startswith(games)]
+    first = [*own, *played, 0][0]
+    return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[max(0, first) :])]
 
 
 def told(error: BaseException) -> str:

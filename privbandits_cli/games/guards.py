@@ -237,13 +237,13 @@ def next_arms(
     most = known.norm * known.theta_norm
     least, most = max(lowest, -most), min(known.reward, most)
     wide, far = ~(norms <= known.norm * (1 + SLACK)), ~((means >= least - SLACK) & (means <= most + SLACK))
-    for wrong, word, values, limits in (
-        (wide, "norm", norms, f"at most L = {known.norm:g}, by `bounds`"),
-        (far, "mean", means, f"in [{least:g}, {most:g}], by `law` and `bounds`"),
+    for wrong, word, values, limit in (
+        (wide, "norm", norms, f"over L = {known.norm:g}, by `bounds`"),
+        (far, "mean", means, f"outside [{least:g}, {most:g}], by `law` and `bounds`"),
     ):
         if wrong.any():
             t, arm = np.argwhere(wrong)[0]
-            raise Fault(f"the {word} of round {rounds[t]}, arm {arm} is {values[t, arm]:.10g}: it is {limits}", method)
+            raise Fault(f"the {word} of round {rounds[t]}, arm {arm} is {values[t, arm]:.10g}: {limit}", method)
     return arms, means
 
 

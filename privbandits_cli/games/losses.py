@@ -50,7 +50,8 @@ class LossSet:
             return None
         over = np.nan_to_num(self.excess(losses), nan=np.inf)
         worst = int(np.argmax(over))
-        return f"the loss of round {rounds[worst]} lies outside {self} by {over[worst]:.3g}"
+        said = f"lies outside {self} by {over[worst]:.3g}" if over[worst] < np.inf else "holds NaN or infinity"
+        return f"the loss of round {rounds[worst]} {said}"
 
     def uniform(self, rng: Generator) -> Callable[[int], Floats]:
         """A source of losses that are uniform on the set: each call draws `[n, N]`, going on from the last."""
