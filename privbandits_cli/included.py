@@ -30,6 +30,7 @@ COMPILER = (  # what it says that helps nobody
     (r"No implementation of function .* found for signature:(?: >>>)? ", "there is no "),
     (r"Literal\[(\w+)\]\([^)]*\)|class\((\w+)\)", r"\1\2"),
     (r"<iv=[^>]*>", ""),
+    (r"there is no setitem\(readonly .*|Cannot modify readonly .*", guards.READ_ONLY),
 )
 
 
@@ -225,7 +226,21 @@ def told(error: BaseException) -> str:
         return placed(code.co_filename, code.co_firstlineno, str(error))
     if type(error).__module__.startswith("numba."):
         return _uncompilable(str(error))
+    place = _stuck(error)
+    if place is not None:
+        hint = "fill fields in place, `state.sums[:] = ...`, and copy what is shown before you write into it"
+        return placed(*place, f"cannot be compiled ({named(error)}): {hint}")
     return fault_of(error) or named(error)
+
+
+def _stuck(error: BaseException) -> tuple[str, int] | None:
+    """The line of a user's file that numba was at when it failed, saying nothing."""
+    found, paths = None, {source.path for source in _sources.values()}
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals["__name__"].startswith("numba."):
+            locs = [getattr(value, "loc", None) for value in frame.f_locals.values()]
+            found = next(((loc.filename, loc.line) for loc in locs if loc and loc.filename in paths), found)
+    return found
 
 
 def _uncompilable(text: str) -> str:

@@ -22,8 +22,8 @@ def faults(text: str, returns: bool, table: str) -> Iterator[Place]:
     for step in _steps(tree):
         for node, name in _random_calls(step, known):
             yield node.lineno, f"{name} in a step draws anew in every run: draw from `rng`, for example rng.uniform"
-        if step.name == "choose" and returns:
-            yield from _unreturned(step)
+        if step.name == "choose":
+            yield from _unreturned(step) if returns else _rebound(step)
     for method in _methods(tree):
         for node, name in _random_calls(method, known):
             if name.split(".")[-1] not in OWN_STREAMS or not (node.args or node.keywords):
@@ -104,6 +104,14 @@ def _unreturned(choose: ast.FunctionDef) -> Iterator[Place]:
             yield node.lineno, "choose returns no arm here: return an int"
     if not _ends(choose.body):
         yield choose.body[-1].lineno, "choose can end after this without `return`: return an arm on every way"
+
+
+def _rebound(choose: ast.FunctionDef) -> Iterator[Place]:
+    """Where the point to fill, its second argument, is made another array."""
+    for point in (argument.arg for argument in choose.args.args[1:2]):
+        for node in ast.walk(choose):
+            if isinstance(node, ast.Assign) and any(isinstance(x, ast.Name) and x.id == point for x in node.targets):
+                yield node.lineno, f"this makes another array of {point}: fill it in place, `{point}[:] = ...`"
 
 
 def _breaks(nodes: Iterable[ast.AST]) -> bool:

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 OUTSIDE = 1e-6  # of a set's radius, by which a point may lie outside it
+READ_ONLY = "what a step is shown is read-only: copy it, and write into the copy"
 REAL = np.bool_, np.integer, np.floating
 
 
@@ -150,8 +151,7 @@ def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -
         except ValueError as error:
             if "read-only" not in str(error):
                 raise
-            told = ValueError("what a step is shown is read-only: copy it, and write into the copy")
-            raise told.with_traceback(error.__traceback__) from None
+            raise ValueError(READ_ONLY).with_traceback(error.__traceback__) from None
         check(original, state, seen, found)
         return found
 
