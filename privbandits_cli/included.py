@@ -19,6 +19,7 @@ from types import ModuleType
 from privbandits_cli import source_rules
 from privbandits_cli.games import arms, contextual, guards, linear, players
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.jit import ROOM
 
 STEPS = {  # arguments of choose and update
     "bandit": ("state, rng", "state, arm, gain, rng"),
@@ -36,6 +37,7 @@ COMPILER = (  # what it says that helps nobody
     (r"<iv=[^>]*>", ""),
     (r"NumPyRandomGeneratorType_(\w+)\(NumPyRandomGeneratorType(?:, )?", r"rng.\1("),
     (r"type NumPyRandomGeneratorType", "rng"),
+    (r"there is no setitem\(readonly .*|Cannot modify readonly .*", guards.READ_ONLY),
 )
 NO_MESSAGE = ("Failed in", "Rejected", "Overload", "During", "- Resolution failure")  # beginnings of its other lines
 KNOWN = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
@@ -60,7 +62,7 @@ class Source:
     @property
     def module(self) -> str:
         """The name of its module."""
-        return f"{guards.ROOM}{self.code}.{self.name}"
+        return f"{ROOM}{self.code}.{self.name}"
 
     @property
     def sha256(self) -> str:
@@ -136,6 +138,9 @@ def _check(source: Source, made: ModuleType) -> None:
     if issubclass(model, players.Adversary):
         if getattr(model, table) is getattr(game.Adversary, table):
             raise IncludeError(_at(source, model, f"an adversary of the game {model.game} needs a method `{table}`"))
+        if issubclass(model, contextual.Adversary) and model.law is contextual.Adversary.law:
+            laws = ", ".join(contextual.REWARDS)
+            raise IncludeError(_at(source, model, f"it needs a method `law(self)` that returns one of {laws}"))
         return
     if model.state is players.Algorithm.state:
         raise IncludeError(_at(source, model, "its class needs a method `state(self, setting)`"))
@@ -146,10 +151,11 @@ def _check_steps(source: Source, made: ModuleType, model: type[Parameters]) -> N
     """The two steps, with the arguments that the game gives them; IncludeError at the first other one."""
     chosen, seen = STEPS[model.game]
     hint = ""
-    if issubclass(model, linear.Algorithm) and model.feedback == "bandit":
-        seen = OWN_LOSS
-    elif issubclass(model, linear.Algorithm):
-        hint = f'; with `feedback = "bandit"` in the class ({OWN_LOSS})'
+    if issubclass(model, linear.Algorithm):
+        if model.feedback not in ("full", "bandit"):
+            raise IncludeError(_at(source, model, f'feedback = {model.feedback!r}: make it "full" or "bandit"'))
+        seen = OWN_LOSS if model.feedback == "bandit" else seen
+        hint = f'; with `feedback = "bandit"` in the class ({OWN_LOSS})' * (model.feedback == "full")
     for name, words in (("choose", chosen), ("update", seen)):
         step = made.__dict__.get(name)
         if not inspect.isfunction(step):
@@ -222,11 +228,13 @@ def named(error: BaseException) -> str:
 
 
 def inner_trace(error: BaseException) -> list[str]:
-    """The traceback of an exception from the first line of a user's file on; all of it where there is none."""
+    """The traceback of an exception from the first line of a user's file on; where there is none, of the game's."""
     frames = traceback.extract_tb(error.__traceback__)
-    paths = {source.path for source in _sources.values()}
-    first = next((i for i, frame in enumerate(frames) if frame.filename in paths), 0)
-    return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[max(0, first - 1) :])]
+    games, paths = str(Path(players.__file__).parent), {source.path for source in _sources.values()}
+    own = [i - 1 for i, frame in enumerate(frames) if frame.filename in paths]
+    played = [i for i, frame in enumerate(frames) if frame.filename.startswith(games)]
+    first = [*own, *played, 0][0]
+    return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[max(0, first) :])]
 
 
 def told(error: BaseException) -> str:
@@ -236,7 +244,21 @@ def told(error: BaseException) -> str:
         return placed(code.co_filename, code.co_firstlineno, str(error))
     if type(error).__module__.startswith("numba."):
         return _uncompilable(str(error))
+    place = _stuck(error)
+    if place is not None:
+        hint = "fill fields in place, `state.sums[:] = ...`, and copy what is shown before you write into it"
+        return placed(*place, f"cannot be compiled ({named(error)}): {hint}")
     return fault_of(error) or named(error)
+
+
+def _stuck(error: BaseException) -> tuple[str, int] | None:
+    """The line of a user's file that numba was at when it failed, saying nothing."""
+    found, paths = None, {source.path for source in _sources.values()}
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals["__name__"].startswith("numba."):
+            locs = [getattr(value, "loc", None) for value in frame.f_locals.values()]
+            found = next(((loc.filename, loc.line) for loc in locs if loc and loc.filename in paths), found)
+    return found
 
 
 def _uncompilable(text: str) -> str:
@@ -262,7 +284,7 @@ def _uncompilable(text: str) -> str:
 
 def is_included(name: str) -> bool:
     """Whether a module is a user's file."""
-    return name.startswith(guards.ROOM)
+    return name.startswith(ROOM)
 
 
 def source_of(name: str) -> Source:

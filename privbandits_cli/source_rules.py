@@ -29,8 +29,8 @@ def faults(text: str, game: str, table: str) -> Iterator[Place]:
         for node, name in _random_calls(step, known):
             told = f"draw from `rng`, for example {DRAWN[game]}"
             yield node.lineno, f"{name} in a step draws anew in every run: {told}"
-        if step.name == "choose" and game != "linear":
-            yield from _unreturned(step)
+        if step.name == "choose":
+            yield from _rebound(step) if game == "linear" else _unreturned(step)
         if step.name in STEPS and game == "linear":
             yield from _unasked(step, tree)
     for method in _methods(tree):
@@ -129,6 +129,14 @@ def _unreturned(choose: ast.FunctionDef) -> Iterator[Place]:
             yield node.lineno, "choose returns no arm here: return an int"
     if not _ends(choose.body):
         yield choose.body[-1].lineno, "choose can end after this without `return`: return an arm on every way"
+
+
+def _rebound(choose: ast.FunctionDef) -> Iterator[Place]:
+    """Where the point to fill, its second argument, is made another array."""
+    for point in (argument.arg for argument in choose.args.args[1:2]):
+        for node in ast.walk(choose):
+            if isinstance(node, ast.Assign) and any(isinstance(x, ast.Name) and x.id == point for x in node.targets):
+                yield node.lineno, f"this makes another array of {point}: fill it in place, `{point}[:] = ...`"
 
 
 def _breaks(nodes: Iterable[ast.AST]) -> bool:
