@@ -34,7 +34,7 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 
 
 def catalogue(kind: str) -> list[dict[str, Any]]:
-    """Name, first line and parameters of every algorithm or adversary; name and title of the configs.
+    """Name, game, first line and parameters of every algorithm or adversary; name, game and title of the configs.
 
     Of those in `configs/`, or where there is no such folder of those shipped.
     """
@@ -43,7 +43,7 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
         return here or [_experiment(shipped.located(Path(name)), name) for name in shipped.names()]
     known: registry.Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
-        {"name": name, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
+        {"name": name, "game": model.game, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
         for name, model in registry.every(known)
     ]
 
@@ -54,9 +54,10 @@ def _experiment(path: Path, name: str) -> dict[str, Any]:
     try:
         keys = load(path).keys
     except ConfigError as error:
-        return {"name": name, "line": f"faulty: {error.faults[0].splitlines()[0]}"}
+        return {"name": name, "game": "", "line": f"faulty: {error.faults[0].splitlines()[0]}"}
     return {
         "name": name,
+        "game": keys.game,
         "line": keys.title,
         "source": keys.source,
         "horizon": keys.horizon,
@@ -132,7 +133,7 @@ def _shown(
 def text(facts: dict[str, Any]) -> str:
     """Facts as a page of text, 80 columns wide."""
     lines = [_filled(paragraph, "") for paragraph in facts["citation"].split("\n\n")]
-    lines = ["\n\n".join(lines), ""]
+    lines = ["\n\n".join(lines), "", f"Game: {facts['game']}", ""]
     if facts["parameters"]:
         lines.append("Parameters")
     for parameter in facts["parameters"]:

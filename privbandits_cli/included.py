@@ -19,8 +19,14 @@ from types import ModuleType
 from privbandits_cli import source_rules
 from privbandits_cli.games import arms, contextual, guards, linear, players
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.jit import ROOM
 
-STEPS = {"bandit": (2, 4), "linear": (3, 3), "contextual": (3, 4)}  # arguments of choose and update
+STEPS = {  # arguments of choose and update
+    "bandit": ("state, rng", "state, arm, gain, rng"),
+    "linear": ("state, x, rng", "state, losses, rng"),
+    "contextual": ("state, arms, rng", "state, x, reward, rng"),
+}
+OWN_LOSS = "state, x, loss, rng"  # of update with bandit feedback in the game linear
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # what an adversary's file must define
 GAMES = (arms, linear, contextual)
 COMPILER = (  # what it says that helps nobody
@@ -29,7 +35,13 @@ COMPILER = (  # what it says that helps nobody
     (r"No implementation of function .* found for signature:(?: >>>)? ", "there is no "),
     (r"Literal\[(\w+)\]\([^)]*\)|class\((\w+)\)", r"\1\2"),
     (r"<iv=[^>]*>", ""),
+    (r"NumPyRandomGeneratorType_(\w+)\(NumPyRandomGeneratorType(?:, )?", r"rng.\1("),
+    (r"type NumPyRandomGeneratorType", "rng"),
+    (r"there is no setitem\(readonly .*|Cannot modify readonly .*", guards.READ_ONLY),
 )
+NO_MESSAGE = ("Failed in", "Rejected", "Overload", "During", "- Resolution failure")  # beginnings of its other lines
+KNOWN = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
+OF_RNG = "Of rng numba knows rng.random(), rng.standard_normal() and rng.integers(0, k), and not all else."
 
 
 class IncludeError(Exception):
@@ -50,7 +62,7 @@ class Source:
     @property
     def module(self) -> str:
         """The name of its module."""
-        return f"{guards.ROOM}{self.code}.{self.name}"
+        return f"{ROOM}{self.code}.{self.name}"
 
     @property
     def sha256(self) -> str:
@@ -69,6 +81,8 @@ def read(path: Path) -> Source:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        if isinstance(error, FileNotFoundError) and not path.is_absolute():
+            reason = f"{reason}; a path is taken from the working directory"
         raise IncludeError(f"{path}: cannot be read: {reason}") from error
     return Source(path.stem, path.as_posix(), text, hashlib.sha256(text.encode()).hexdigest()[:12])
 
@@ -119,24 +133,35 @@ def _check(source: Source, made: ModuleType) -> None:
         raise IncludeError(f"{source.path}: its class Parameters must be its own, of bandit, linear or contextual")
     table, base = TABLE[model.game], game.Adversary if issubclass(model, players.Adversary) else game.Algorithm
     _check_methods(source, model, base)
-    for line, message in source_rules.faults(source.text, model.game != "linear", table * (base is game.Adversary)):
+    for line, message in source_rules.faults(source.text, model.game, table * (base is game.Adversary)):
         raise IncludeError(placed(source.path, line, message))
     if issubclass(model, players.Adversary):
         if getattr(model, table) is getattr(game.Adversary, table):
             raise IncludeError(_at(source, model, f"an adversary of the game {model.game} needs a method `{table}`"))
+        if issubclass(model, contextual.Adversary) and model.law is contextual.Adversary.law:
+            laws = ", ".join(contextual.REWARDS)
+            raise IncludeError(_at(source, model, f"it needs a method `law(self)` that returns one of {laws}"))
         return
     if model.state is players.Algorithm.state:
         raise IncludeError(_at(source, model, "its class needs a method `state(self, setting)`"))
-    n_choose, n_update = STEPS[model.game]
-    if issubclass(model, linear.Algorithm) and model.feedback == "bandit":
-        n_update = 4
-    for name, count in (("choose", n_choose), ("update", n_update)):
+    _check_steps(source, made, model)
+
+
+def _check_steps(source: Source, made: ModuleType, model: type[Parameters]) -> None:
+    """The two steps, with the arguments that the game gives them; IncludeError at the first other one."""
+    chosen, seen = STEPS[model.game]
+    hint = ""
+    if issubclass(model, linear.Algorithm):
+        if model.feedback not in ("full", "bandit"):
+            raise IncludeError(_at(source, model, f'feedback = {model.feedback!r}: make it "full" or "bandit"'))
+        seen = OWN_LOSS if model.feedback == "bandit" else seen
+        hint = f'; with `feedback = "bandit"` in the class ({OWN_LOSS})' * (model.feedback == "full")
+    for name, words in (("choose", chosen), ("update", seen)):
         step = made.__dict__.get(name)
         if not inspect.isfunction(step):
             raise IncludeError(_at(source, model, f"the file needs a function `{name}` beside its class"))
-        found = len(inspect.signature(step).parameters)
-        if found != count:
-            raise IncludeError(_at(source, step, f"`{name}` takes {found} arguments, the game gives it {count}"))
+        if len(inspect.signature(step).parameters) != words.count(",") + 1:
+            raise IncludeError(_at(source, step, f"`{name}` should take ({words})" + hint * (name == "update")))
 
 
 def _check_methods(source: Source, model: type, base: type) -> None:
@@ -203,11 +228,13 @@ def named(error: BaseException) -> str:
 
 
 def inner_trace(error: BaseException) -> list[str]:
-    """The traceback of an exception from the first line of a user's file on; all of it where there is none."""
+    """The traceback of an exception from the first line of a user's file on; where there is none, of the game's."""
     frames = traceback.extract_tb(error.__traceback__)
-    paths = {source.path for source in _sources.values()}
-    first = next((i for i, frame in enumerate(frames) if frame.filename in paths), 0)
-    return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[max(0, first - 1) :])]
+    games, paths = str(Path(players.__file__).parent), {source.path for source in _sources.values()}
+    own = [i - 1 for i, frame in enumerate(frames) if frame.filename in paths]
+    played = [i for i, frame in enumerate(frames) if frame.filename.startswith(games)]
+    first = [*own, *played, 0][0]
+    return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[max(0, first) :])]
 
 
 def told(error: BaseException) -> str:
@@ -217,23 +244,37 @@ def told(error: BaseException) -> str:
         return placed(code.co_filename, code.co_firstlineno, str(error))
     if type(error).__module__.startswith("numba."):
         return _uncompilable(str(error))
+    place = _stuck(error)
+    if place is not None:
+        hint = "fill fields in place, `state.sums[:] = ...`, and copy what is shown before you write into it"
+        return placed(*place, f"cannot be compiled ({named(error)}): {hint}")
     return fault_of(error) or named(error)
+
+
+def _stuck(error: BaseException) -> tuple[str, int] | None:
+    """The line of a user's file that numba was at when it failed, saying nothing."""
+    found, paths = None, {source.path for source in _sources.values()}
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        if frame.f_globals["__name__"].startswith("numba."):
+            locs = [getattr(value, "loc", None) for value in frame.f_locals.values()]
+            found = next(((loc.filename, loc.line) for loc in locs if loc and loc.filename in paths), found)
+    return found
 
 
 def _uncompilable(text: str) -> str:
     """The compiler's pages in three lines: where, what, and what to do."""
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    said = [line for line in lines if line and not line.startswith(("Failed in", "Rejected", "Overload", "During"))]
+    said = [line for line in lines if line and not line.startswith(NO_MESSAGE)]
     message = said[0] if said else "it cannot be compiled"
     if message.startswith(("No implementation of function", "Invalid use of")):
         message += next((f" {line.removeprefix('>>> ')}" for line in said if line.startswith(">>>")), "")
     paths = {Path(source.path).name: source.path for source in _sources.values()}
     found = re.findall(r'File "([^"]+)", line (\d+)', text) + re.findall(r"Raised from (\S+) \((\d+)\)", text)
+    hint = OF_RNG if "NumPyRandomGenerator" in message else KNOWN
     for pattern, plain in COMPILER:
         message = re.sub(pattern, plain, message)
     message = textwrap.shorten(message, 160, placeholder=" ...")
     places = [(paths.get(Path(file).name), int(line)) for file, line in found]
-    hint = "Steps are compiled by numba, which knows numbers, tuples and NumPy arrays; --python runs them as they are."
     path, line = next(((path, line) for path, line in places if path), (None, 0))
     return f"{placed(path, line, f'cannot be compiled: {message}') if path else message}\n{hint}"
 
@@ -243,7 +284,7 @@ def _uncompilable(text: str) -> str:
 
 def is_included(name: str) -> bool:
     """Whether a module is a user's file."""
-    return name.startswith(guards.ROOM)
+    return name.startswith(ROOM)
 
 
 def source_of(name: str) -> Source:

@@ -133,6 +133,8 @@ def tune(
             raise ValueError(faults[0])
         if not faults:
             rows.append({"choice": choice} | _evaluated(parameters.tuned(setting), setting, delta))
+            if choice == "certified" and rows[-1]["epsilon"] is None:
+                raise ValueError(f"{name} promises nothing that is proved: give it `bounds`")
     return rows
 
 

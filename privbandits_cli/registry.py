@@ -62,13 +62,15 @@ def include_all(paths: Sequence[str]) -> list[tuple[int, str]]:
     """Include these files and no others; the faults, each with the place of its file in the list."""
     for own in _own.values():
         own.clear()
-    faults, stems = [], [Path(path).stem for path in paths]
-    for i, path in enumerate(paths):
-        if stems.index(stems[i]) != i:
+    faults: list[tuple[int, str]] = []
+    known: dict[str, Path] = {}
+    for i, path in enumerate(map(Path, paths)):
+        place = path.resolve()
+        if known.setdefault(path.stem, place) != place:
             faults.append((i, f"{path}: another file of that name is included: rename it"))
             continue
         try:
-            include(Path(path))
+            include(path)
         except IncludeError as error:
             faults.append((i, str(error)))
     return faults

@@ -1,4 +1,4 @@
-"""What the text of a user's file tells before it runs: ways without `return`, draws from outside, prints.
+"""What the text of a user's file tells before it runs: ways without `return`, draws from outside or unasked, prints.
 
 Found here because what they lead to comes late and far from their line: an arm `None` in the game's loop, two runs
 that differ, a line printed in every round.
@@ -10,20 +10,29 @@ from collections.abc import Iterable, Iterator
 Place = tuple[int, str]  # line, what is wrong there
 OWN_STREAMS = ("default_rng", "Generator", "SeedSequence", "PCG64", "Philox")  # repeatable if they are given a seed
 STEPS = ("choose", "update")
+DRAWN = {  # a random number in a step of each game
+    "bandit": "rng.uniform",
+    "linear": "rng.uniform[0], as many as the method `draws` says",
+    "contextual": "rng.random()",
+}
+KINDS = ("uniform", "laplace", "normal")  # of the random numbers that `draws` asks for
 
 
-def faults(text: str, returns: bool, table: str) -> Iterator[Place]:
-    """Where the source of a file breaks the rules.
+def faults(text: str, game: str, table: str) -> Iterator[Place]:
+    """Where the source of a file of this game breaks the rules.
 
-    returns: its `choose` has to return an arm. table: the method of an adversary that yields the rounds, else empty.
+    table: the method of an adversary that yields the rounds, else empty.
     """
     tree = ast.parse(text)
     known = _random_names(tree)
     for step in _steps(tree):
         for node, name in _random_calls(step, known):
-            yield node.lineno, f"{name} in a step draws anew in every run: draw from `rng`, for example rng.uniform"
-        if step.name == "choose" and returns:
-            yield from _unreturned(step)
+            told = f"draw from `rng`, for example {DRAWN[game]}"
+            yield node.lineno, f"{name} in a step draws anew in every run: {told}"
+        if step.name == "choose":
+            yield from _rebound(step) if game == "linear" else _unreturned(step)
+        if step.name in STEPS and game == "linear":
+            yield from _unasked(step, tree)
     for method in _methods(tree):
         for node, name in _random_calls(method, known):
             if name.split(".")[-1] not in OWN_STREAMS or not (node.args or node.keywords):
@@ -52,10 +61,12 @@ def _steps(tree: ast.Module) -> Iterator[ast.FunctionDef]:
             waiting += [n.id for n in ast.walk(functions[name]) if isinstance(n, ast.Name) and n.id in functions]
 
 
+def _models(tree: ast.Module) -> Iterator[ast.ClassDef]:
+    yield from (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Parameters")
+
+
 def _methods(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    for model in tree.body:
-        if isinstance(model, ast.ClassDef) and model.name == "Parameters":
-            yield from (node for node in model.body if isinstance(node, ast.FunctionDef))
+    yield from (node for model in _models(tree) for node in model.body if isinstance(node, ast.FunctionDef))
 
 
 def _random_names(tree: ast.Module) -> dict[str, str]:
@@ -96,6 +107,20 @@ def _gives(method: ast.FunctionDef) -> bool:
     )
 
 
+def _unasked(step: ast.FunctionDef, tree: ast.Module) -> Iterator[Place]:
+    """Random numbers of a linear step whose class asks for none."""
+    bases = [ast.unparse(base) for node in _models(tree) for base in node.bases]
+    asks = any(method.name == "draws" for method in _methods(tree))
+    if asks or not all(base.endswith("Algorithm") for base in bases) or not step.args.args:
+        return
+    rng = step.args.args[-1].arg
+    for node in ast.walk(step):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=kind) if name == rng and kind in KINDS:
+                told = f'`draws(self, setting, rounds)` returns {{"{kind}": np.full(len(rounds), 2)}} for two a round'
+                yield node.lineno, f"{rng}.{kind} is empty: {told}"
+
+
 def _unreturned(choose: ast.FunctionDef) -> Iterator[Place]:
     for node in ast.walk(choose):
         if isinstance(node, ast.Return) and (
@@ -104,6 +129,14 @@ def _unreturned(choose: ast.FunctionDef) -> Iterator[Place]:
             yield node.lineno, "choose returns no arm here: return an int"
     if not _ends(choose.body):
         yield choose.body[-1].lineno, "choose can end after this without `return`: return an arm on every way"
+
+
+def _rebound(choose: ast.FunctionDef) -> Iterator[Place]:
+    """Where the point to fill, its second argument, is made another array."""
+    for point in (argument.arg for argument in choose.args.args[1:2]):
+        for node in ast.walk(choose):
+            if isinstance(node, ast.Assign) and any(isinstance(x, ast.Name) and x.id == point for x in node.targets):
+                yield node.lineno, f"this makes another array of {point}: fill it in place, `{point}[:] = ...`"
 
 
 def _breaks(nodes: Iterable[ast.AST]) -> bool:

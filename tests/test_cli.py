@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -154,6 +155,10 @@ def test_list(kind):
     assert all(name in text for name in registry.names(kind))
     listed = json.loads(call("list", kind, "--json").stdout)
     assert [entry["name"] for entry in listed] == list(registry.names(kind))
+    games = {entry["name"]: entry["game"] for entry in listed}
+    some = {"algorithms": {"exp3": "bandit", "ftrl": "linear", "linucb": "contextual"}}.get(kind, {"gap": "linear"})
+    assert some.items() <= games.items()
+    assert all(re.search(rf"^{name} +{game} ", text, re.MULTILINE) for name, game in games.items())
     assert all(entry["line"] and not entry["line"].startswith("(no") for entry in listed)
     assert all(parameter["description"] for entry in listed for parameter in entry["parameters"])
 
@@ -167,7 +172,8 @@ def test_list_experiments(monkeypatch):
 def test_show(name):
     text = call("show", name).stdout
     assert text.strip() and max(map(len, text.splitlines())) <= 80
-    assert json.loads(call("show", name, "--json").stdout)["name"] == name
+    told = json.loads(call("show", name, "--json").stdout)
+    assert told["name"] == name and f"\nGame: {told['game']}\n" in text
 
 
 def test_show_tells_the_papers_numbers():

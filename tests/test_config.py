@@ -57,7 +57,8 @@ def test_seven_planted_faults_are_found_at_their_places(tmp_path):
     found = faults(tmp_path, PLANTED)
     assert [fault.splitlines()[0].split(" (known")[0] for fault in found] == [
         "x.yaml:3:1: unknown key 'horizn', did you mean 'horizon'?",
-        "x.yaml:4:9: 100 trials are no multiple of 24 groups (summary.groups); take 96 or 120",
+        "x.yaml:4:9: 100 trials are no multiple of 24 groups (summary.groups);"
+        " take 96 or 120, or `summary: {centre: mean}`",
         "x.yaml:6:1: duplicate key 'seed', first on line 5",
         "x.yaml:7:7: arms should be an integer or should be 'd^2', got 'many'",
         "x.yaml:9:5: unknown adversary 'stochstic', did you mean 'stochastic'?",

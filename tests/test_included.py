@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -22,11 +23,12 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games.bandit import play
 from privbandits_cli.games.guards import Fault
+from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.jit import uncompiled
 
 CLI = ROOT / "privbandits_cli" / "cli"
-ALGORITHM = (CLI / "algorithm.txt").read_text().replace("@NAME@", "mine").replace("@TITLE@", "Mine")
-ADVERSARY = (CLI / "adversary.txt").read_text().replace("@NAME@", "game").replace("@TITLE@", "Game")
+ALGORITHM = (CLI / "algorithm_bandit.txt").read_text().replace("@NAME@", "mine").replace("@TITLE@", "Mine")
+ADVERSARY = (CLI / "adversary_bandit.txt").read_text().replace("@NAME@", "game").replace("@TITLE@", "Game")
 ARGMAX = "return int(np.argmax(state.means))"
 PLAYS = "    state.plays[arm] += 1.0\n"
 OWN = ("include=[mine.py, game.py]", "algorithms=[exp3, mine]", "adversary=game", "horizon=200")
@@ -217,7 +219,7 @@ def test_key_plus_value_adds():
         ("import numpy as np", "import numpy as np\nimport no_such_helpers", "An included file stands alone"),
         ("class Parameters", "x = undefined\n\n\nclass Parameters", "NameError: name 'undefined' is not defined"),
         ("def update", "def updat", "the file needs a function `update` beside its class"),
-        ("arm: int, ", "", "`update` takes 3 arguments, the game gives it 4"),
+        ("arm: int, ", "", "`update` should take (state, arm, gain, rng)"),
         (ARGMAX, "return 4", "choose returned arm 4 in round"),
         (ARGMAX, "return -1", "choose returned arm -1 in round"),
         (ARGMAX, "return state.means.max()", "a float64: make it an int"),
@@ -258,6 +260,56 @@ def test_a_fault_is_told_at_its_line_before_anything_is_played(old, new, told):
 
 
 @pytest.mark.parametrize(
+    ("game", "old", "new", "told"),
+    [
+        ("linear", "x: Floats, ", "", "`choose` should take (state, x, rng)"),
+        ("contextual", "arms: Floats, ", "", "`choose` should take (state, arms, rng)"),
+        ("contextual", "x: Floats, ", "", "`update` should take (state, x, reward, rng)"),
+        (
+            "linear",
+            "losses: Floats, rng",
+            "x: Floats, loss: float, rng",
+            '(state, losses, rng); with `feedback = "bandit"` in the class (state, x, loss, rng)',
+        ),
+        (
+            "linear",
+            "    display",
+            '    feedback = "bandit"\n    display',
+            "`update` should take (state, x, loss, rng)\n",
+        ),
+        ("linear", "x /=", "x += rng.normal[1]\n    x /=", "rng.normal is empty: `draws(self, setting, rounds)`"),
+        ("linear", "x /=", "x += np.random.rand()\n    x /=", "example rng.uniform[0], as many as the method `draws`"),
+        ("contextual", "if rng.random()", "if np.random.rand()", "draw from `rng`, for example rng.random()\n"),
+        (
+            "contextual",
+            "int(rng.integers(0, ",
+            "int(rng.integers(",
+            "compiled: there is no rng.integers(int64)\n    return int",
+        ),
+        ("contextual", "int(rng.integers(0, ", "int(rng.choice(", "'choice' of rng\n    return int(rng.choice("),
+    ],
+)
+def test_a_fault_in_a_file_of_another_game_is_told_in_its_words(game, old, new, told):
+    assert call("new", "algorithm", "theirs.py", "--game", game).exit_code == 0
+    edited(old, new, "theirs.py")
+    words = {"linear": ["smoke_linear", "adversary=alternating"], "contextual": ["linucb_time", "horizon=9"]}[game]
+    result = call("run", *words, "--include", "theirs.py", "algorithms=theirs")
+    assert result.exit_code == 2 and told in result.stderr and "theirs.py:" in result.stderr, result.output
+    assert ("numba knows rng.random()" in result.stderr) == ("compiled" in told or "choice" in told)
+
+
+def test_random_numbers_that_draws_asks_for_are_taken():
+    assert call("new", "algorithm", "theirs.py", "--game", "linear").exit_code == 0
+    edited("x /=", "x *= np.exp(rng.normal[1])\n    x /=", "theirs.py")
+    draws = '    def draws(self, setting, rounds):\n        return {"normal": np.full(len(rounds), 2)}\n\n    def state'
+    edited("    def state", draws, "theirs.py")
+    result = call(
+        "run", "smoke_linear", "adversary=alternating", "horizon=60", "--include", "theirs.py", "algorithms=theirs"
+    )
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "while True:\n        for _ in range(3):\n            break\n        return 0",
@@ -268,7 +320,7 @@ def test_a_fault_is_told_at_its_line_before_anything_is_played(old, new, told):
 )
 def test_steps_that_return_on_every_way_are_taken(body):
     edited(ARGMAX, body)
-    found = list(source_rules.faults(Path("mine.py").read_text(), True, ""))
+    found = list(source_rules.faults(Path("mine.py").read_text(), "bandit", ""))
     assert len(found) == ("default_rng" in body)
 
 
@@ -380,11 +432,46 @@ def test_a_file_that_cannot_be_included(name, desk):
         load(Path("small.yaml"), include=[Path(name)])
 
 
-def test_two_files_of_one_name_are_refused():
+def test_two_files_of_one_name_are_refused_and_one_given_twice_is_not():
     Path("sub").mkdir()
     Path("sub/mine.py").write_text(ALGORITHM)
     with pytest.raises(ConfigError, match="another file of that name"):
         load(Path("small.yaml"), include=[Path("mine.py"), Path("sub/mine.py")])
+    twice = [Path("mine.py"), Path("sub/../mine.py")]
+    assert load(Path("small.yaml"), ["algorithms=mine"], include=twice).algorithms[0].parameters.name == "mine"
+    assert load(Path("small.yaml"), ["include=mine.py"], include=[Path("mine.py")]).keys.include == ["mine.py"]
+
+
+def test_where_a_path_is_taken_from_is_told(desk):
+    for path, told in (
+        ("mine2.py", "directory; a path is taken from the working directory"),
+        (desk / "x.py", "directory"),
+    ):
+        assert call("list", "algorithms", "--include", path).stderr.rstrip().endswith(f"No such file or {told}")
+
+
+def test_a_private_algorithm_without_bounds_is_not_tuned():
+    """One that proves nothing; with `bounds` it is."""
+    private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
+    edited("explore: float", private)
+    refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
+    assert refused.exit_code == 2 and refused.stderr == "mine promises nothing that is proved: give it `bounds`\n"
+    bounds = (
+        "    def bounds(self, setting, delta, sensitivity=1.0):\n"
+        "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
+    )
+    edited("    def state", bounds)
+    edited("import numpy as np", "import numpy as np\nfrom privbandits_cli.accounting.guarantee import Guarantee")
+    tuned = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
+    assert tuned.exit_code == 0 and "epsilon: 1" in tuned.stdout, tuned.output
+
+
+def test_validate_keeps_the_faults_of_own_files_to_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    edited(ARGMAX, "return 4")
+    Path("own.yaml").write_text(SMALL.replace("algorithms:", "include: mine.py\nalgorithms:\n  - mine"))
+    said = call("validate", "own.yaml").stderr.splitlines()
+    assert "mine.py:27: choose returned arm 4" in said[0] and max(map(len, said)) <= 60, said
 
 
 def test_a_fault_in_guards_is_pickled():
@@ -453,23 +540,54 @@ def test_a_package_may_not_take_a_name_and_its_faults_are_told(package):
     assert "no module my_package.no" in call("show", "other").stderr
 
 
+SMALLER = {  # of what `new` prints: as much as is played in a second
+    "bandit": ["horizon=200", "trials=24"],
+    "linear": ["horizon=60"],
+    "contextual": ["horizon=40", "planned_horizon=40", "checkpoints=2"],
+}
+FOES = {"bandit": "stochastic", "linear": "{name: gap, gap: 0.4}", "contextual": "sphere_arms"}
+
+
+@pytest.mark.parametrize("game", ["bandit", "linear", "contextual"])
 @pytest.mark.parametrize("kind", ["algorithm", "adversary"])
-def test_new_writes_a_short_file_that_runs_at_once(kind, desk):
-    result = call("new", kind, "fresh_one.py")
+def test_new_writes_a_short_file_that_runs_at_once(kind, game, desk):
+    result = call("new", kind, "fresh_one.py", "--game", game)
     text = Path("fresh_one.py").read_text()
     assert result.exit_code == 0 and text.count("\n") < 40 and max(map(len, text.splitlines())) <= 120
-    command = result.stdout.splitlines()[-1].split()
-    assert (
-        call(
-            *command[1:], "horizon=200", "trials=24", *(["adversary=stochastic"] if kind == "algorithm" else [])
-        ).exit_code
-        == 0
-    )
+    words = [*shlex.split(result.stdout.splitlines()[-1])[1:], *SMALLER[game]]
+    played = call(*words, *([f"adversary={FOES[game]}"] if kind == "algorithm" else []))
+    assert played.exit_code == 0 and "Fresh one" in played.stdout, played.output
+    assert f"\nGame: {game}\n" in call("show", "fresh_one", "--include", "fresh_one.py").stdout
     before = text + "# mine\n"
     Path("fresh_one.py").write_text(before)
     assert call("new", kind, "fresh_one.py").exit_code == 2 and Path("fresh_one.py").read_text() == before
     assert call("new", kind, "exp3.py").exit_code == 2 and not Path("exp3.py").exists()
     assert call("new", kind, "no-name.py").exit_code == 2 and call("new", kind, "none/x.py").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("game", "keys", "clear", "blind"),
+    [
+        ("linear", ["set=simplex", "dimension=9"], "gap: 0.5", "eta: 1e-9"),
+        ("contextual", ["dimension=3", "arms=4"], "size: 1", "explore: 1"),
+    ],
+)
+def test_what_new_writes_plays_the_same_compiled_or_not_and_learns(game, keys, clear, blind):
+    """Bit for bit, wherever a block ends; and loses less than itself where it learns nothing."""
+    for kind in ("algorithm", "adversary"):
+        assert call("new", kind, f"{kind}_{game}.py", "--game", game).exit_code == 0
+    Path("bare.yaml").write_text("experiment: bare\nseed: 1\nhorizon: 400\ntrials: 24\ncheckpoints: 3\n")
+    who = [f"adversary={{name: adversary_{game}, {clear}}}"]
+    who += [f"algorithms=[algorithm_{game}, {{name: algorithm_{game}, {blind}}}]"]
+    files = [Path(f"algorithm_{game}.py"), Path(f"adversary_{game}.py")]
+    plan = make_plan(load(Path("bare.yaml"), [f"game={game}", *keys, *who], include=files))
+    played = plan.match(plan.curves)
+    regrets = GAMES[game].play(played, range(2))
+    for compiled, block in ((True, 7), (False, 64)):
+        with uncompiled(not compiled):
+            np.testing.assert_array_equal(GAMES[game].play(played, range(2), block=block), regrets)
+    mine, unlearnt = regrets[:, :, -1].mean(axis=1)
+    assert mine < 0.6 * unlearnt
 
 
 def test_a_shipped_config_is_found_by_its_name_and_a_local_file_wins():

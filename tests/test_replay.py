@@ -144,6 +144,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
         ("path: names.csv", "names.csv: there is no row of gains in it"),
         ("path: cube.npy", "cube.npy: an array of shape (2, 2, 2), float64: gains are numbers [rows, arms]"),
         ("path: words.npy", "gains are numbers [rows, arms]"),
+        ("path: semi.csv", "semi.csv:2: column 1 is '0;1', no number: columns are separated by commas"),
         ("path: torn.npy", "torn.npy: not an array of numbers"),
         ("path: two.csv", "two.csv has 2 columns: set `arms: 2`"),
         ("path: short.csv", "short.csv has 200 rows for 300 rounds: set `horizon: 200`, or `repeat: true`"),
@@ -157,6 +158,7 @@ def test_a_file_that_is_no_game_is_refused(parameters, told):
     Path("log.txt").write_text("0.5")
     Path("empty.csv").write_text("\n")
     Path("names.csv").write_text("a,b,c\n")
+    Path("semi.csv").write_text("a;b\n0;1\n1;0\n")
     Path("torn.npy").write_bytes(b"\x93NUMPY torn")
     np.save("cube.npy", np.zeros((2, 2, 2)))
     np.save("words.npy", np.array([["a", "b", "c"]]))

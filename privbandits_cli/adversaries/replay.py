@@ -4,11 +4,13 @@ The file is a CSV (one line of names may come first) or a `.npy` array `[rows, a
 directory. Gains lie in [0, 1], or in what `scale` says is mapped to it. In the file's order all trials meet the same
 game, and differ by the algorithms' own draws; `order: shuffled` plays the rows of each trial in an order of its own.
 A `.npy` file is read as it is played (shuffled, 8 bytes a row and trial are kept); a CSV is kept in memory. The file's
-sha256 stands for its content in a curve's key; given in a config, another file of that name is refused.
+sha256 stands for its content in a curve's key; given in a config, another file of that name is refused. The same
+gains as .csv and as .npy are two files: random streams go by the sha256, and the numbers differ.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -199,7 +201,9 @@ def _misread(path: str, lines: list[str], named: bool) -> str | None:
             return f"{path}:{number}: {len(cells)} columns, where the first row has {width}"
         for column, cell in enumerate(cells, 1):
             if not _is_number(cell):
-                return f"{path}:{number}: column {column} is {cell.strip()!r}, no number"
+                several = all(_is_number(part) for part in re.split(r"[;\t ]+", cell.strip()))
+                told = ": columns are separated by commas" if several else ""
+                return f"{path}:{number}: column {column} is {cell.strip()!r}, no number{told}"
     return None
 
 

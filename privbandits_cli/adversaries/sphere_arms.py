@@ -9,7 +9,6 @@ the range, of density (1 - u²)^((d - 3)/2): around θ a random direction is uni
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -19,7 +18,7 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.numbers import fill_normal, source, uniform
-from privbandits_cli.jit import Record, Records, bind, record
+from privbandits_cli.jit import Record, Records, bind, kept, record
 
 FEW = 8  # coordinates: up to so many the compiler unrolls their loops
 
@@ -49,7 +48,8 @@ class Parameters(contextual.Adversary):
             if len(rounds) > len(arms):
                 arms, means = np.empty((len(rounds), dimension, k)), np.empty((len(rounds), k))
             n = len(rounds)
-            kernel(arms[:n], means[:n], room, -self.best, self.best - self.gap, self.best)
+            with np.errstate(over="ignore"):  # words are meant to wrap around
+                kernel(arms[:n], means[:n], room, -self.best, self.best - self.gap, self.best)
             yield arms[:n], means[:n]
 
     def faults(self, setting: Setting) -> Iterator[str]:
@@ -124,7 +124,7 @@ def turn(x: Floats, mean: Floats, theta: Floats, a: int, new: float) -> None:
     mean[a] = new
 
 
-@cache
+@kept
 def filler(dimension: int, k: int) -> Callable[..., None]:
     """The compiled `fill`, for so many coordinates and arms: the compiler knows both."""
     return bind(fill, "sphere_arms", str(dimension), str(k))

@@ -14,7 +14,6 @@ switching.
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -24,7 +23,7 @@ from pydantic import Field
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.numbers import fill_normals, filling, source
-from privbandits_cli.jit import bind
+from privbandits_cli.jit import bind, kept
 
 
 def walk(
@@ -57,7 +56,7 @@ def walk(
             gains[k, arm] = min(1.0, max(0.0, 0.5 - w[k] + advantage[arm]))
 
 
-@cache
+@kept
 def compiled_walk() -> Callable[..., None]:
     """The walk's loop, compiled."""
     return bind(walk, "switching_costs.walk")

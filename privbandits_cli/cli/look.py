@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import USAGE, Horizon, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.app import USAGE, Horizon, SpaceName, app, complete_name, dumps, fail, fitted
 from privbandits_cli.cli.own import Include, include_files, own_faults
 
 
@@ -36,8 +36,8 @@ def list_(
     if as_json:
         print(dumps(found))
     else:
-        rows = [[entry["name"], entry["line"]] for entry in found]
-        terminal.stdout().print(terminal.table(["name", ""], rows, text=2))
+        rows = [[entry["name"], entry["game"], entry["line"]] for entry in found]
+        terminal.stdout().print(terminal.table(["name", "game", ""], rows, text=3))
 
 
 @app.command()
@@ -120,7 +120,7 @@ def validate(
         print(dumps(faults))
     for config_name, found in faults.items():
         if found:
-            print("\n".join(found), file=sys.stderr)
+            print(*map(fitted, found), sep="\n", file=sys.stderr)
         elif not as_json:
             print(f"{config_name}: ok")
     if any(faults.values()):

@@ -17,10 +17,30 @@ class Kind(StrEnum):
     adversary = "adversary"
 
 
+class Game(StrEnum):
+    """Of which game."""
+
+    bandit = "bandit"
+    linear = "linear"
+    contextual = "contextual"
+
+
+# A shipped experiment of seconds for each, and what puts the new file in it.
+TRIALS = {
+    (Kind.algorithm, Game.bandit): ("fig1 --smoke", "algorithms+={name}"),
+    (Kind.adversary, Game.bandit): ("fig1 --smoke", "adversary+={name}"),
+    (Kind.algorithm, Game.linear): ("smoke_linear", "'algorithms=[ftrl, {name}]'"),
+    (Kind.adversary, Game.linear): ("smoke_linear", "adversary={name} 'algorithms=[ftrl, ftpl]'"),
+    (Kind.algorithm, Game.contextual): ("linucb_time --smoke", "'algorithms=[linucb, {name}]'"),
+    (Kind.adversary, Game.contextual): ("linucb_time --smoke", "adversary={name} algorithms=linucb"),
+}
+
+
 @app.command()
 def new(
     kind: Annotated[Kind, typer.Argument(help="What to begin.")],
     path: Annotated[Path, typer.Argument(metavar="FILE.py", help="Its file; the name is the file's.")],
+    game: Annotated[Game, typer.Option(help="The game that it plays.")] = Game.bandit,
 ) -> None:
     """Write an algorithm or adversary of one's own to begin with.
 
@@ -30,6 +50,7 @@ def new(
     Examples:
       privbandits new algorithm my_bandit.py
       privbandits new adversary my_game.py
+      privbandits new algorithm my_experts.py --game linear
     """
     from privbandits_cli import registry
 
@@ -38,7 +59,7 @@ def new(
         raise fail(f"{path}: a file is named as what is in it: letters, digits and _, then .py")
     if name in registry.names("algorithms") + registry.names("adversaries"):
         raise fail(f"{path}: there is a '{name}' already: take another name")
-    text = Path(__file__).with_name(f"{kind.value}.txt").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{kind.value}_{game.value}.txt").read_text(encoding="utf-8")
     text = text.replace("@NAME@", name).replace("@TITLE@", name.replace("_", " ").strip().capitalize())
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -47,6 +68,6 @@ def new(
         raise fail(f"{path} exists: it is left as it is") from error
     except OSError as error:
         raise fail(f"{path}: {error.strerror}") from error
-    key = {"algorithm": "algorithms", "adversary": "adversary"}[kind.value]
+    experiment, put = TRIALS[kind, game]
     print(f"{path}: change its steps, then\n")
-    print(f"  privbandits run fig1 --smoke --include {shlex.quote(str(path))} {key}+={name}")
+    print(f"  privbandits run {experiment} --include {shlex.quote(str(path))} {put.format(name=name)}")

@@ -46,13 +46,14 @@ def include_files(files: list[Path] | None) -> None:
 def own_faults() -> Iterator[None]:
     """Leave with the line of a user's file that raised, not with a traceback through ours."""
     from privbandits_cli import included
+    from privbandits_cli.games.guards import Fault
 
     try:
         yield
     except included.IncludeError as error:
         raise fail(str(error)) from error
     except Exception as error:
-        told = included.fault_of(error)
+        told = included.told(error) if isinstance(error, Fault) else included.fault_of(error)
         if told is None:
             raise
         raise fail(told) from error

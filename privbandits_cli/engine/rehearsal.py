@@ -5,7 +5,8 @@ And after a trial of theirs has failed: the same trial once more in plain Python
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from importlib import import_module
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,12 +14,13 @@ from privbandits_cli import included
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.guards import Fault, NotANumber
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.players import Adversary, Algorithm
+from privbandits_cli.games.players import Adversary, Algorithm, Floats
 from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.jit import uncompiled
 
 REHEARSED = {"bandit": (8, 250), "linear": (2, 50), "contextual": (2, 50)}  # trials and rounds: some tenths of a second
+BLOCK = 7  # rounds of a second rehearsal, which has to come to the same
 REPLAYED = 2**18  # of a trial that failed, at most: some seconds
 
 _places: dict[tuple[str, type[Exception]], tuple[str, int] | None] = {}  # where a curve's trials were found to fail
@@ -53,7 +55,7 @@ def _needs(*players: Adversary | Algorithm) -> bool:
 
 
 def _fault(match: Match, compiled: bool) -> str | None:
-    """Of one pair; None if it plays."""
+    """Of one pair; None if it plays, in blocks of whatever size."""
     from numba.core.errors import NumbaTypeSafetyWarning
 
     trials, rounds = REHEARSED[match.game]
@@ -65,11 +67,25 @@ def _fault(match: Match, compiled: bool) -> str | None:
             with uncompiled(plain), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", NumbaTypeSafetyWarning)  # what it warns of, it refuses next
                 regrets = game.play(short, range(trials))
+                _check(regrets, game.play(short, range(trials), BLOCK) if plain != compiled else regrets, match)
         except Exception as error:  # whatever a user's file raises
             return _told(error, _place(error, short, 0), match)
-        if not np.isfinite(regrets).all():
-            return f"{match.algorithms[0].name} against {match.adversary.name}: the regret is no finite number"
     return None
+
+
+def _check(regrets: Floats, others: Floats, match: Match) -> None:
+    """Raise Fault for regrets that are no numbers, or other ones in blocks of another size."""
+    algorithm, adversary = match.algorithms[0], match.adversary
+    table: Any = getattr(type(adversary), included.TABLE[adversary.game])
+    own = included.modules(algorithm)
+    if not np.isfinite(regrets).all():
+        said = f"{algorithm.name} against {adversary.name}: the regret is no finite number"
+        raise Fault(said, import_module(own[0]).choose if own else table)
+    if not np.array_equal(regrets, others):
+        hint = "draw in the order of the rounds, each kind from its own of `rng.spawn(n)`"
+        if not included.modules(adversary):
+            table, hint = getattr(type(algorithm), "draws", None), "let them depend on the round alone"
+        raise Fault(f"the numbers of `{table.__name__}` depend on where a block of rounds ends: {hint}", table)
 
 
 def told(error: Exception, match: Match, key: str, trial: int) -> str:

@@ -114,7 +114,7 @@ def _include(document: Document, folder: Path, further: Sequence[Path]) -> None:
     """Make the users' files known; a config that a run left has copies of them beside it."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    names = [*map(str, named), *(path.as_posix() for path in further)]
+    names = [*dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)])]
     if further:
         document.data["include"] = names
     copies = [folder / KEPT / Path(name).name for name in names]
@@ -199,7 +199,8 @@ def _disagreements(keys: Keys, wrong: set[str]) -> Iterator[Fault]:
     grouped = keys.summary.centre == "median_of_means" and not wrong & {"trials", "summary"}
     if grouped and trials % groups:
         nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
-        yield Fault(("trials",), f"{trials} trials are no multiple of {groups} groups (summary.groups); take {nearest}")
+        told = f"take {nearest}, or `summary: {{centre: mean}}`"
+        yield Fault(("trials",), f"{trials} trials are no multiple of {groups} groups (summary.groups); {told}")
     if isinstance(keys.checkpoints, list) and not wrong & {"horizon", "checkpoints"}:
         shortest = min(settings.listed(keys.horizon))
         for i, round_ in enumerate(keys.checkpoints):

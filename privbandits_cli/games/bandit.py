@@ -88,7 +88,7 @@ def play_block(
                 rng = Draws(uniform[lane, t], laplace[lane, t])
                 arm = choose(state, rng)
                 if GUARDED and (arm < 0 or arm >= gains.shape[2]):
-                    raise WrongArm(arm, lane, t)
+                    raise WrongArm(arm, gains.shape[2], t)
                 gain: float = np.float64(gains[lane, t, arm])
                 seen = gain
                 if memory > 0:  # the adversary reacts to switches; the first arm is none
@@ -182,7 +182,7 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
 
 def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
-    state = algorithm.state(match.setting)
+    state = guards.first_state(algorithm, match.setting)
     player = record(arm=-1, held=match.adversary.reaction()[0], gain=0.0)
     modules = composition(algorithm)
     kernel = loop(modules, str(state.dtype.descr), match.adversary.binary)
@@ -252,7 +252,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
 
 def _deal(adversary: Adversary, tables: Sequence[Iterator[NDArray[Any]]], rounds: range, gains: NDArray[Any]) -> None:
     """Fill `gains[lane, round]` with the next block of each lane's table."""
-    own = guards.guarded((type(adversary).__module__,))
+    own = guards.is_own(adversary)
     for lane, table in enumerate(tables):
         found = guards.next_gains(table, adversary, rounds, gains.shape[2]) if own else next(table)
         np.copyto(gains[lane, : len(rounds)], found, casting="safe")

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.games import players
+from privbandits_cli.games import guards, players
+from privbandits_cli.games.guards import Fault, WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.numbers import Fill
 from privbandits_cli.games.players import Contexts, Floats, Setting, Tap
@@ -28,6 +29,7 @@ Law = Literal["signs", "bernoulli", "gaussian"]
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # of a block's arms, at most
 SLACK = 1e-9  # of a norm, for rounding
+GUARDED = False  # bound to True where a user's file plays: its arms are checked
 
 
 class Rewards(NamedTuple):
@@ -86,8 +88,12 @@ class Adversary(players.Adversary):
         return 1.0, 1.0
 
     def told(self, setting: Setting) -> Setting:
-        norm, theta_norm = self.bounds(setting)
-        rewards = REWARDS[self.law()]
+        law, bounds = self.law(), self.bounds(setting)
+        if law not in tuple(REWARDS):
+            raise Fault(f"law returned {law!r}: return one of {', '.join(REWARDS)}", type(self).law)
+        if not (isinstance(bounds, tuple) and len(bounds) == 2 and all(0 < bound < math.inf for bound in bounds)):
+            raise Fault(f"bounds returned {bounds!r}: return (L, S), two positive numbers", type(self).bounds)
+        rewards, (norm, theta_norm) = REWARDS[law], bounds
         known = setting.known()._replace(norm=norm, theta_norm=theta_norm, sigma=rewards.sigma, reward=rewards.largest)
         return setting._replace(contexts=known)
 
@@ -141,6 +147,8 @@ def play_block(
     for i in range(len(marks)):
         while t < marks[i]:
             arm = choose(state, arms[t], rng)
+            if GUARDED and (arm < 0 or arm >= arms.shape[2]):
+                raise WrongArm(arm, arms.shape[2], t)
             square = 0.0
             for j in range(len(x)):
                 x[j] = arms[t, j, arm]
@@ -172,8 +180,8 @@ def oracle() -> Callable[..., None]:
 def loop(modules: tuple[str, ...], layout: str, law: Law) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law."""
     bound = steps(modules)
-    made = compile_step(LAWS[law])
-    return bind(play_block, *modules, layout, law, choose=bound["choose"], update=bound["update"], reward=made)
+    names = {"choose": bound["choose"], "update": bound["update"], "GUARDED": guards.guarded(modules)}
+    return bind(play_block, *modules, layout, law, reward=compile_step(LAWS[law]), **names)
 
 
 # ------------------------------------------------------------------------------------- playing a match
@@ -195,17 +203,23 @@ class _Seat:
     def __init__(self, match: Match, algorithm: players.Algorithm, trial: int) -> None:
         assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
         known = match.setting.known()
-        self.states = algorithm.state(match.setting)
+        self.states = guards.first_state(algorithm, match.setting)
+        self.modules = composition(algorithm)
         most = known.norm**2 * (1 + SLACK)
         self.player = record(regret=0.0, most=most, beyond=0.0, x=np.zeros(known.dimension))
         layout = f"{self.states.dtype.descr} {self.player.dtype.descr}"
-        self.kernel = loop(composition(algorithm), layout, match.adversary.law())
+        self.kernel = loop(self.modules, layout, match.adversary.law())
         self.rng = stream(match.seed, "noise", algorithm.identity(), match.adversary.identity(), trial=trial)
 
-    def play(self, *table: Any, marks: NDArray[np.int64]) -> Floats:
+    def play(self, arms: Floats, *known: Any, rounds: range, marks: NDArray[np.int64]) -> Floats:
         """Its regrets after the marks, `[marks]`."""
         regrets = np.empty(len(marks))
-        self.kernel(*table, marks, regrets, self.player, self.states, self.rng)
+        arms = guards.shown(arms, self.modules)
+        table = arms, *known, marks, regrets, self.player, self.states, self.rng
+        if guards.guarded(self.modules):
+            guards.play_block(self.kernel, table, self.modules, rounds, self.states)
+        else:
+            self.kernel(*table)
         player = self.player[0]
         if player.beyond:
             norm, most = math.sqrt(player.beyond), math.sqrt(player.most)
@@ -226,11 +240,20 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     numbers, best = np.empty((2, block))
     regrets = np.empty((len(seats), len(checkpoints)))
     for rounds in blocks(horizon, block):
-        arms, means = next(table)
+        arms, means = _deal(adversary, table, rounds, setting)
         fill(numbers[: len(rounds)])
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         oracle()(means, best)
         for k, seat in enumerate(seats):
-            regrets[k, inside] = seat.play(arms, means, best, numbers, marks=marks)[:-1]
+            regrets[k, inside] = seat.play(arms, means, best, numbers, rounds=rounds, marks=marks)[:-1]
     return regrets
+
+
+def _deal(adversary: Adversary, table: Iterator[Any], rounds: range, setting: Setting) -> tuple[Floats, Floats]:
+    """The next arms and means of the table."""
+    if guards.is_own(adversary):
+        lowest = REWARDS[adversary.law()].lowest_mean
+        return guards.next_arms(table, adversary, rounds, setting.n_arms, setting.known(), lowest)
+    arms, means = next(table)
+    return arms, means

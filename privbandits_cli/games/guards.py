@@ -1,6 +1,11 @@
-"""What is checked of a user's file while it plays; the built-in ones have their tests instead, and pay nothing."""
+"""What is checked of a user's file while it plays; the built-in ones have their tests instead, and pay nothing.
+
+Of an algorithm its state, its draws, and each step: what it chooses, that it leaves no NaN, and that it writes into
+nothing that other algorithms see, too. Of an adversary every block that it yields.
+"""
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
@@ -8,9 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.jit import Records, plain
+from privbandits_cli.games.losses import SLACK, LossSet
+from privbandits_cli.games.players import Contexts, Setting
+from privbandits_cli.games.spaces import Space
+from privbandits_cli.jit import ROOM, Records, plain
 
-ROOM = "privbandits_cli.included."  # the modules of users' files
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+OUTSIDE = 1e-6  # of a set's radius, by which a point may lie outside it
+READ_ONLY = "what a step is shown is read-only: copy it, and write into the copy"
+REAL = np.bool_, np.integer, np.floating
 
 
 class Fault(Exception):
@@ -25,11 +38,11 @@ class Fault(Exception):
 
 
 class NotANumber(Fault):
-    """A state that holds NaN."""
+    """A state or a point that holds NaN."""
 
 
 class WrongArm(Exception):
-    """Raised in a compiled loop: arm, lane, round of the block."""
+    """Raised in a compiled loop: arm, number of arms, round of the block."""
 
 
 def guarded(modules: tuple[str, ...]) -> bool:
@@ -37,18 +50,65 @@ def guarded(modules: tuple[str, ...]) -> bool:
     return any(name.startswith(ROOM) for name in modules)
 
 
+def is_own(player: Any) -> bool:
+    """Whether somebody's class stands in a user's file."""
+    return guarded((type(player).__module__,))
+
+
+# ------------------------------------------------------------------------------------------ a user's algorithm
+
+
+def first_state(algorithm: Any, setting: Setting) -> Records:
+    """The state of an algorithm before the first round; Fault where a user's is no record."""
+    state: Records = algorithm.state(setting)
+    if is_own(algorithm) and not (isinstance(state, np.ndarray) and state.shape == (1,) and state.dtype.names):
+        said = f"state returned {_kind(state)}: return a `record(...)`, as made by privbandits_cli.jit"
+        raise Fault(said, type(algorithm).state)
+    return state
+
+
+def draws_of(algorithm: Any, setting: Setting, rounds: Ints, kinds: tuple[str, ...]) -> dict[str, Ints]:
+    """How many random numbers of each kind an algorithm of the game `linear` wants in each round, `[rounds]`."""
+    asked: dict[str, Ints] = algorithm.draws(setting, rounds)
+    if not is_own(algorithm):
+        return asked
+    draws = type(algorithm).draws
+    if not isinstance(asked, dict):
+        raise Fault(f'draws returned {_kind(asked)}: return a dict, as {{"{kinds[0]}": numbers}}', draws)
+    for kind, counts in asked.items():
+        if kind not in kinds:
+            raise Fault(f"draws asks for {kind!r}: there are {', '.join(kinds)}", draws)
+        if np.shape(counts) != rounds.shape or np.asarray(counts).dtype.kind not in "iu" or np.min(counts) < 0:
+            raise Fault(f"draws asks for {_kind(counts)} of {kind}: an int >= 0 for each of `rounds`, [rounds]", draws)
+    return {kind: np.asarray(counts) for kind, counts in asked.items()}
+
+
+def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
+    """What the steps of a composition are shown and others are, too: read-only for those of a user."""
+    if not guarded(modules):
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def play_block(
     kernel: Callable[..., None], table: tuple[Any, ...], modules: tuple[str, ...], rounds: range, states: Records
 ) -> None:
-    """Play a block of the game `bandit` with a user's file; Fault for an arm that there is not, or a NaN."""
-    own = import_module(next(name for name in modules if name.startswith(ROOM)))
+    """Play a block with a user's file; Fault for an arm that there is not, or a NaN."""
+    own = _own(modules)
     try:
         kernel(*table)
     except WrongArm as error:
-        arm, _, t = error.args
-        said = f"choose returned arm {arm} in round {rounds[t]}; the arms are 0 to {table[0].shape[2] - 1}"
+        arm, n_arms, t = error.args
+        said = f"choose returned arm {arm} in round {rounds[t]}; the arms are 0 to {n_arms - 1}"
         raise Fault(said, own.choose) from None
     check_states(states, rounds[-1], own.update)
+
+
+def _own(modules: tuple[str, ...]) -> Any:
+    """The outermost user's file of a composition."""
+    return import_module(next(name for name in modules if name.startswith(ROOM)))
 
 
 def missing_numbers(state: Any, prefix: str = "state") -> Iterator[str]:
@@ -67,39 +127,76 @@ def check_states(states: Records, last: int, update: Callable[..., Any]) -> None
         raise NotANumber(f"{name} is not a number (NaN) by round {last}", update)
 
 
+def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str, ...]) -> None:
+    """Raise Fault where one of the `points[rounds, N]` that a user's file chose lies outside the set."""
+    wrong = ~(space.excess(points) <= OUTSIDE * space.radius())
+    if wrong.any():
+        t, choose = int(np.argmax(wrong)), _own(modules).choose
+        if np.isnan(points[t]).any():
+            raise NotANumber(f"choose gave a point with NaN in round {rounds[t]}", choose)
+        said = f"choose gave a point outside {space} in round {rounds[t]}: {space.flaw(points[t])}"
+        raise Fault(said if points[t].any() else f"{said}; fill x in place: `x[:] = ...`", choose)
+
+
 def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     """A plain step that says at once what is wrong with what it did; compiled ones are left alone."""
     if not plain() or not original.__module__.startswith(ROOM) or name not in ("choose", "update"):
         return step
+    check = _check_update if name == "update" else _CHOICES[import_module(original.__module__).Parameters.game]
 
     @functools.wraps(step)
     def watching(state: Any, *seen: Any) -> Any:
-        found = step(state, *seen)
-        if name == "choose" and found is not None and not isinstance(found, int | np.integer):
-            raise Fault(f"choose returned {found!r}, a {type(found).__name__}: make it an int", original)
-        if name == "update":
-            for field in missing_numbers(state):
-                raise NotANumber(f"update left NaN in {field}, after arm {seen[0]} with gain {seen[1]}", original)
+        try:
+            found = step(state, *seen)
+        except ValueError as error:
+            if "read-only" not in str(error):
+                raise
+            raise ValueError(READ_ONLY).with_traceback(error.__traceback__) from None
+        check(original, state, seen, found)
         return found
 
     return watching
 
 
-def next_gains(table: Iterator[NDArray[Any]], adversary: Any, rounds: range, n_arms: int) -> NDArray[Any]:
+def _check_arm(choose: Callable[..., Any], _: Any, __: Any, found: Any) -> None:
+    if found is not None and (isinstance(found, bool) or not isinstance(found, int | np.integer)):
+        raise Fault(f"choose returned {found!r}, a {type(found).__name__}: make it an int", choose)
+
+
+def _check_point(choose: Callable[..., Any], _: Any, seen: Any, found: Any) -> None:
+    if found is not None:
+        raise Fault(f"choose returned {_kind(found)}: fill x in place, `x[:] = ...`, and return nothing", choose)
+    if np.isnan(seen[0]).any():
+        raise NotANumber("choose left NaN in x", choose)
+
+
+_CHOICES = {"bandit": _check_arm, "linear": _check_point, "contextual": _check_arm}
+
+
+def _check_update(update: Callable[..., Any], state: Any, seen: Any, _: Any) -> None:
+    for field in missing_numbers(state):
+        words = list(inspect.signature(update).parameters)[1:-1]
+        with np.printoptions(precision=3, threshold=6, edgeitems=2):
+            after = ", ".join(f"{word} = {value}" for word, value in zip(words, seen, strict=False))
+        raise NotANumber(f"update left NaN in {field}, after {after}", update)
+
+
+def _kind(thing: Any) -> str:
+    """What somebody gave, in a word or two."""
+    if isinstance(thing, int | float | str | None):
+        return repr(thing)
+    array = isinstance(thing, np.ndarray)
+    return f"{thing.dtype} numbers of shape {thing.shape}" if array else f"a {type(thing).__name__}"
+
+
+# ------------------------------------------------------------------------------------------ a user's adversary
+
+
+def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int) -> NDArray[Any]:
     """The next block of a user's adversary; Fault where it is none, or holds what is no gain."""
     gains = type(adversary).gains
-    try:
-        found = np.asarray(next(table))
-    except StopIteration:
-        raise Fault(
-            f"gains yielded no block for rounds from {rounds.start} on: one for each of `blocks`", gains
-        ) from None
-    if found.shape != (len(rounds), n_arms):
-        said = f"gains yielded a block of shape {found.shape}, not {(len(rounds), n_arms)}: rounds, arms"
-        raise Fault(said, gains)
-    kinds = "b" if adversary.binary else "bf"
-    if found.dtype.kind not in kinds:
-        raise Fault(f"gains yielded {found.dtype} numbers: make them {'bool' if adversary.binary else 'float'}", gains)
+    kinds = (np.bool_,) if adversary.binary else (np.bool_, np.floating)
+    found = _block(_next(table, rounds, gains), {"rounds": len(rounds), "arms": n_arms}, kinds, gains)
     least, most = (0, 1) if adversary.bounded else (-np.inf, np.inf)
     wrong = ~((found >= least) & (found <= most)) | ~np.isfinite(found)
     if wrong.any():
@@ -108,3 +205,65 @@ def next_gains(table: Iterator[NDArray[Any]], adversary: Any, rounds: range, n_a
         hint = f"{said}: outside [0, 1]; rescale it, or say `bounded = False` in the class"
         raise Fault(hint if adversary.bounded else said, gains)
     return found
+
+
+def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: LossSet) -> Floats:
+    """The next block of a user's adversary; Fault where it is none, or holds what is no loss of this set."""
+    losses = type(adversary).losses
+    shape = {"rounds": len(rounds), "coordinates": allowed.dimension}
+    found = np.asarray(_block(_next(table, rounds, losses), shape, REAL, losses), np.float64)
+    said = allowed.flaw(found, rounds)
+    if said is not None:
+        raise Fault(f"{said}: rescale the losses", losses)
+    return found
+
+
+def next_arms(
+    table: Iterator[Any], adversary: Any, rounds: range, n_arms: int, known: Contexts, lowest: float
+) -> tuple[Floats, Floats]:
+    """The next arms and means of a user's adversary; Fault where they are none, or exceed what it says of itself.
+
+    lowest: of a mean, as the law of its rewards has it.
+    """
+    method, n = type(adversary).arms, len(rounds)
+    found = _next(table, rounds, method)
+    if not isinstance(found, tuple | list) or len(found) != 2:
+        raise Fault(f"arms yielded {_kind(found)}: yield two arrays, the arms and their means", method)
+    kinds = np.bool_, np.integer, np.float64  # a float32 of norm 1 may have another as a float64
+    arms = _block(found[0], {"rounds": n, "d": known.dimension, "k": n_arms}, kinds, method)
+    arms = np.ascontiguousarray(arms, np.float64)
+    means = np.ascontiguousarray(_block(found[1], {"rounds": n, "k": n_arms}, kinds, method), np.float64)
+    norms = np.sqrt(np.einsum("tdk,tdk->tk", arms, arms))
+    most = known.norm * known.theta_norm
+    least, most = max(lowest, -most), min(known.reward, most)
+    wide, far = ~(norms <= known.norm * (1 + SLACK)), ~((means >= least - SLACK) & (means <= most + SLACK))
+    for wrong, word, values, limit in (
+        (wide, "norm", norms, f"over L = {known.norm:g}, by `bounds`"),
+        (far, "mean", means, f"outside [{least:g}, {most:g}], by `law` and `bounds`"),
+    ):
+        if wrong.any():
+            t, arm = np.argwhere(wrong)[0]
+            raise Fault(f"the {word} of round {rounds[t]}, arm {arm} is {values[t, arm]:.10g}: {limit}", method)
+    return arms, means
+
+
+def _next(table: Iterator[Any], rounds: range, method: Callable[..., Any]) -> Any:
+    """What a table yields for these rounds; Fault where it has ended."""
+    try:
+        return next(table)
+    except StopIteration:
+        said = f"{method.__name__} yielded no block for rounds from {rounds.start} on: one for each of `blocks`"
+        raise Fault(said, method) from None
+
+
+def _block(found: Any, shape: dict[str, int], kinds: tuple[type, ...], method: Callable[..., Any]) -> NDArray[Any]:
+    """A table's block as an array; Fault if it has another shape, or numbers of another kind."""
+    array, (words, sizes) = np.asarray(found), zip(*shape.items(), strict=True)
+    if array.shape != sizes:
+        raise Fault(
+            f"{method.__name__} yielded a block of shape {array.shape}, not {sizes}: {', '.join(words)}", method
+        )
+    if not any(np.issubdtype(array.dtype, kind) for kind in kinds):
+        make = "bool" if kinds == (np.bool_,) else "float64"
+        raise Fault(f"{method.__name__} yielded {array.dtype} numbers: make them {make}", method)
+    return array

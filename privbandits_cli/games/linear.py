@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.games import arms, players
+from privbandits_cli.games import arms, guards, players
 from privbandits_cli.games.losses import LossSet
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Floats, Setting, Tap, papers_delta
@@ -47,6 +47,7 @@ Feedback = Literal["full", "bandit"]
 
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # of a block's losses, and of an algorithm's random numbers in it, at most
+GUARDED = False  # bound to True where a user's file plays: its points are kept and checked
 
 
 class Draws(NamedTuple):
@@ -132,10 +133,12 @@ def play_block(
     x: Floats,
     numbers: Draws,
     ends: tuple[Ints, Ints, Ints],
+    points: Floats,
 ) -> None:
     """Play one block `losses[round, N]`; `suffered[i]` is the learner's loss after `marks[i]` rounds.
 
     numbers: of each kind those of all rounds, one after another; `ends[kind][round + 1]` is where a round's end.
+    points: where they are checked filled with those played, `[round, N]`.
     """
     state = states[0]
     losses, x = borrow(losses), borrow(x)
@@ -148,6 +151,8 @@ def play_block(
                 numbers.uniform[u[t] : u[t + 1]], numbers.laplace[v[t] : v[t + 1]], numbers.normal[w[t] : w[t + 1]]
             )
             choose(state, x, rng)
+            if GUARDED:
+                points[t] = x
             loss = 0.0
             for j in range(len(x)):
                 loss += losses[t, j] * x[j]
@@ -176,7 +181,8 @@ def loop(modules: tuple[str, ...], layout: str, feedback: Feedback) -> Callable[
     """The compiled `play_block` of a composition whose state has this record layout."""
     bound = steps(modules)
     seen = compile_step({"full": full, "bandit": bandit}[feedback], update=bound["update"])
-    return bind(play_block, *modules, layout, feedback, choose=bound["choose"], feed=seen, borrow=borrower())
+    names = {"choose": bound["choose"], "feed": seen, "borrow": borrower(), "GUARDED": guards.guarded(modules)}
+    return bind(play_block, *modules, layout, feedback, **names)
 
 
 @kept
@@ -204,8 +210,9 @@ class _Seat:
     def __init__(self, match: Match, algorithm: players.Algorithm, trial: int) -> None:
         assert isinstance(algorithm, Algorithm)
         self.algorithm, self.setting = algorithm, match.setting
-        self.states = algorithm.state(match.setting)
-        self.kernel = loop(composition(algorithm), str(self.states.dtype.descr), algorithm.feedback)
+        self.states = guards.first_state(algorithm, match.setting)
+        self.modules = composition(algorithm)
+        self.kernel = loop(self.modules, str(self.states.dtype.descr), algorithm.feedback)
         self.player = record(loss=0.0)
         self.x = np.zeros(match.setting.n_arms)
         names = algorithm.identity(), match.adversary.identity()
@@ -214,7 +221,7 @@ class _Seat:
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """What it has suffered after the marks, `[marks]`."""
         suffered = np.empty(len(marks))
-        asked = self.algorithm.draws(self.setting, np.arange(rounds.start, rounds.stop))
+        asked = _asked(self.algorithm, self.setting, np.arange(rounds.start, rounds.stop))
         numbers, ends = [], []
         for kind, fill in self.fills.items():
             end = np.zeros(len(rounds) + 1, np.int64)
@@ -224,8 +231,21 @@ class _Seat:
                 fill(out)
             numbers.append(out)
             ends.append(end)
-        self.kernel(losses, marks, suffered, self.player, self.states, self.x, Draws(*numbers), tuple(ends))
+        own = guards.guarded(self.modules)
+        points = np.empty((len(rounds) * own, len(self.x)))
+        losses = guards.shown(losses, self.modules)
+        table = losses, marks, suffered, self.player, self.states, self.x, Draws(*numbers), tuple(ends), points
+        if own:
+            guards.play_block(self.kernel, table, self.modules, rounds, self.states)
+            guards.check_points(points, self.setting.decisions(), rounds, self.modules)
+        else:
+            self.kernel(*table)
         return suffered
+
+
+def _asked(algorithm: Algorithm, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+    """How many numbers of each kind an algorithm draws in these rounds, `[rounds]`."""
+    return guards.draws_of(algorithm, setting, rounds, Draws._fields)
 
 
 def _play_trial(match: Match, trial: int, block: int) -> Floats:
@@ -239,11 +259,9 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     regrets = np.empty((len(seats), len(checkpoints)))
     for rounds in blocks(horizon, block):
         losses = next(table)
-        if not allowed.admits(losses):
-            over = np.nan_to_num(allowed.excess(losses), nan=np.inf)
-            worst = int(np.argmax(over))
-            said = f"{adversary.name}: the loss of round {rounds[worst]} lies outside {allowed} by {over[worst]:.3g}"
-            raise ValueError(said)
+        flaw = allowed.flaw(losses, rounds)
+        if flaw is not None:
+            raise ValueError(f"{adversary.name}: {flaw}")
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         totals = np.empty((len(marks), setting.n_arms))
@@ -259,16 +277,21 @@ def _width(match: Match) -> int:
     rounds, most = np.arange(1, 65), match.setting.n_arms
     for algorithm in match.algorithms:
         assert isinstance(algorithm, Algorithm)
-        asked = algorithm.draws(match.setting, rounds).values()
+        asked = _asked(algorithm, match.setting, rounds).values()
         most = max([most, *(int(counts.sum()) // len(rounds) for counts in asked)])
     return most
 
 
 def _losses(adversary: Any, setting: Setting, rng: Generator, horizon: int, block: int) -> Iterator[Floats]:
     """The adversary's losses, block by block; of a bandit adversary 1 - gain."""
+    own = guards.is_own(adversary)
     if isinstance(adversary, arms.Adversary):
-        for gains in adversary.gains(setting, rng, blocks(horizon, block)):
+        table = adversary.gains(setting, rng, blocks(horizon, block))
+        for rounds in blocks(horizon, block):
+            gains = guards.next_gains(table, adversary, rounds, setting.n_arms) if own else next(table)
             yield 1.0 - gains
     else:
-        for losses in adversary.losses(setting, rng, blocks(horizon, block)):
+        table = adversary.losses(setting, rng, blocks(horizon, block))
+        for rounds in blocks(horizon, block):
+            losses = guards.next_losses(table, adversary, rounds, loss_set(setting)) if own else next(table)
             yield np.ascontiguousarray(losses, np.float64)

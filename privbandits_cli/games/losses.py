@@ -44,6 +44,15 @@ class LossSet:
         """Whether all of `losses[rounds, N]` lie in the set, but for rounding."""
         return bool(self.excess(losses).max() <= SLACK)
 
+    def flaw(self, losses: Floats, rounds: range) -> str | None:
+        """Which of the losses of these rounds lies outside the set; None: none does."""
+        if self.admits(losses):
+            return None
+        over = np.nan_to_num(self.excess(losses), nan=np.inf)
+        worst = int(np.argmax(over))
+        said = f"lies outside {self} by {over[worst]:.3g}" if over[worst] < np.inf else "holds NaN or infinity"
+        return f"the loss of round {rounds[worst]} {said}"
+
     def uniform(self, rng: Generator) -> Callable[[int], Floats]:
         """A source of losses that are uniform on the set: each call draws `[n, N]`, going on from the last."""
         raise NotImplementedError
@@ -97,6 +106,9 @@ class UnitCube(LossSet):
         side = np.where(np.arange(self.dimension) % 2 == 0, 1.0, -1.0)
         return self._scaled((1 + np.multiply.outer(amplitude, side)) / 2)
 
+    def __str__(self) -> str:
+        return f"[{-1 if self.signed else 0}, 1]^{self.dimension}"
+
     def _scaled(self, unit: Floats) -> Floats:
         return 2 * unit - 1 if self.signed else unit
 
@@ -115,6 +127,9 @@ class Ball(LossSet):
     def excess(self, losses: Floats) -> Floats:
         over: Floats = np.sqrt(np.einsum("ti,ti->t", losses, losses)) - 1
         return over
+
+    def __str__(self) -> str:
+        return "the unit ball"
 
     def uniform(self, rng: Generator) -> Callable[[int], Floats]:
         lengths = rng.spawn(1)[0]
@@ -154,6 +169,9 @@ class CrossPolytope(LossSet):
     def excess(self, losses: Floats) -> Floats:
         over: Floats = np.abs(losses).sum(axis=1) - 1
         return over
+
+    def __str__(self) -> str:
+        return "the l1 unit ball"
 
     def uniform(self, rng: Generator) -> Callable[[int], Floats]:
         """The first N of N + 1 exponentials over their sum are uniform on the simplex; each gets a random sign."""

@@ -47,6 +47,17 @@ class Polytope(Space):
     def least(self, totals: Floats) -> Floats:
         return np.array([self._minimum(total) for total in totals])
 
+    def excess(self, points: Floats) -> Floats:
+        a, b = self.rounded.a, self.rounded.b
+        over: Floats = ((points @ a.T - b) / np.linalg.norm(a, axis=1)).max(axis=1)
+        return over
+
+    def flaw(self, point: Floats) -> str:
+        return f"it is {self.excess(point[None])[0]:.3g} beyond a row of A x <= b"
+
+    def __str__(self) -> str:
+        return "the polytope"
+
     def radius(self) -> float:
         """Of the box around it: at least that of the polytope itself."""
         return float(np.linalg.norm(np.abs(self.box).max(axis=0)))

@@ -28,6 +28,14 @@ class Space:
         """min over x in X of <L, x> for each L of `totals[points, N]`, `[points]`."""
         raise NotImplementedError
 
+    def excess(self, points: Floats) -> Floats:
+        """By how much each of `points[rounds, N]` lies outside the set, `[rounds]`; at most rounding inside."""
+        raise NotImplementedError
+
+    def flaw(self, point: Floats) -> str:
+        """What keeps a point `[N]` outside."""
+        raise NotImplementedError
+
     def radius(self) -> float:
         """|X|_2, the largest Euclidean norm of a point."""
         raise NotImplementedError
@@ -54,6 +62,17 @@ class Simplex(Space):
         least: Floats = totals.min(axis=1)
         return least
 
+    def excess(self, points: Floats) -> Floats:
+        over: Floats = np.maximum(np.abs(points.sum(axis=1) - 1), -points.min(axis=1))
+        return over
+
+    def flaw(self, point: Floats) -> str:
+        least, total = point.min(), point.sum()
+        return f"a coordinate is {least:.6g}" if -least >= abs(total - 1) else f"it sums to {total:.6g}, not 1"
+
+    def __str__(self) -> str:
+        return "the simplex"
+
     def radius(self) -> float:
         return 1.0
 
@@ -71,6 +90,16 @@ class Sphere(Space):
         least: Floats = -np.sqrt(np.einsum("ti,ti->t", totals, totals))
         return least
 
+    def excess(self, points: Floats) -> Floats:
+        over: Floats = np.sqrt(np.einsum("ti,ti->t", points, points)) - 1
+        return over
+
+    def flaw(self, point: Floats) -> str:
+        return f"its norm is {np.linalg.norm(point):.6g}"
+
+    def __str__(self) -> str:
+        return "the unit ball"
+
     def radius(self) -> float:
         return 1.0
 
@@ -87,6 +116,16 @@ class Cube(Space):
     def least(self, totals: Floats) -> Floats:
         least: Floats = -np.abs(totals).sum(axis=1)
         return least
+
+    def excess(self, points: Floats) -> Floats:
+        over: Floats = np.abs(points).max(axis=1) - 1
+        return over
+
+    def flaw(self, point: Floats) -> str:
+        return f"a coordinate is {point[np.argmax(np.abs(point))]:.6g}"
+
+    def __str__(self) -> str:
+        return f"the cube [-1, 1]^{self.dimension}"
 
     def radius(self) -> float:
         return math.sqrt(self.dimension)
