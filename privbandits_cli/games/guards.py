@@ -177,7 +177,8 @@ def _check_update(update: Callable[..., Any], state: Any, seen: Any, _: Any) -> 
     for field in missing_numbers(state):
         words = list(inspect.signature(update).parameters)[1:-1]
         with np.printoptions(precision=3, threshold=6, edgeitems=2):
-            after = ", ".join(f"{word} = {value}" for word, value in zip(words, seen, strict=False))
+            values = [str(value) if np.ndim(value) else f"{value:.6g}" for value in seen[: len(words)]]
+        after = ", ".join(f"{word} = {value}" for word, value in zip(words, values, strict=True))
         raise NotANumber(f"update left NaN in {field}, after {after}", update)
 
 
