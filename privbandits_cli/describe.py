@@ -1,6 +1,7 @@
 """What `list` and `show` say of an algorithm, an adversary or an experiment, taken from its own file."""
 
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Callable
@@ -81,10 +82,11 @@ def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
     return out
 
 
-def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[str, Any]:
+def facts(name: str, horizon: int, size: int, space: str | None = None, dimension: int | None = None) -> dict[str, Any]:
     """All that is known of an algorithm or adversary; KeyError with a suggestion.
 
-    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play.
+    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play; dimension:
+    of a contextual game's arms, by default as many as there are.
     """
     kinds: tuple[registry.Kind, ...] = ("algorithms", "adversaries")
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)
@@ -94,9 +96,10 @@ def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[
     model = registry.find(kind, name)
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
     out["game"] = model.game
-    parameters, setting, shown = _shown(model, horizon, size, space)
+    parameters, setting, shown = _shown(model, horizon, size, space, dimension)
     out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, size, setting.space.name if setting.space else None
+    out["dimension"] = setting.contexts.dimension if setting.contexts else None
     fit = not list(parameters.faults(setting))  # what plays a file is shown without one
     ready = parameters.tuned(setting) if fit else parameters
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
@@ -112,14 +115,14 @@ def facts(name: str, horizon: int, size: int, space: str | None = None) -> dict[
 
 
 def _shown(
-    model: type[Parameters], horizon: int, size: int, space: str | None
+    model: type[Parameters], horizon: int, size: int, space: str | None, dimension: int | None
 ) -> tuple[Adversary | Algorithm, Setting, list[str]]:
     """An example that can play, its setting, and which parameters it was given: the required ones, and else epsilon."""
     required = [name for name, field in model.model_fields.items() if field.is_required()]
     for given in (required, [*required, "epsilon"]):
         parameters = model(**{name: EXAMPLE[name]() for name in given})
         assert isinstance(parameters, Adversary | Algorithm)
-        setting = example(parameters, horizon, size, space)
+        setting = example(parameters, horizon, size, space, dimension)
         unfit = list(parameters.faults(setting))
         if not unfit:
             return parameters, setting, given
@@ -132,8 +135,9 @@ def _shown(
 
 def text(facts: dict[str, Any]) -> str:
     """Facts as a page of text, 80 columns wide."""
-    lines = [_filled(paragraph, "") for paragraph in facts["citation"].split("\n\n")]
-    lines = ["\n\n".join(lines), "", f"Game: {facts['game']}", ""]
+    paragraphs = re.split(r"\n\n|\n(?=- )", facts["citation"])  # a list's items begin lines of their own
+    lines = ["\n\n".join(_filled(text, "", "  " * text.startswith("- ")) for text in paragraphs if text)]
+    lines += ["", f"Game: {facts['game']}", ""]
     if facts["parameters"]:
         lines.append("Parameters")
     for parameter in facts["parameters"]:
@@ -144,6 +148,7 @@ def text(facts: dict[str, Any]) -> str:
     if facts["parameters"] and "tuned" in facts:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
+        shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
         lines.append(f"  (= as set for T = {facts['horizon']}, {size} = {facts['arms']}{shown})")
     if facts["kind"] == "algorithms" and "tuned" in facts:
         lines += ["", *_promises(facts)]

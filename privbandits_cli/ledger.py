@@ -102,11 +102,19 @@ def _own_delta(algorithm: Algorithm) -> float | None:
 
 
 def tune(
-    name: str, base: str | None, epsilon: float, delta: float, horizon: int, size: int, space: str | None = None
+    name: str,
+    base: str | None,
+    epsilon: float,
+    delta: float,
+    horizon: int,
+    size: int,
+    space: str | None = None,
+    dimension: int | None = None,
 ) -> list[dict[str, Any]]:
     """Parameters of the least regret bound whose proved ε is at most `epsilon`, and the paper's beside them.
 
-    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play.
+    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play; dimension:
+    of a contextual game's arms, by default as many as there are.
 
     KeyError for a name that is none or has no such parameters; ValueError where no parameters reach epsilon.
     """
@@ -126,7 +134,7 @@ def tune(
     if not found:
         raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
     rows = []
-    setting = example(next(iter(found.values())), horizon, size, space)
+    setting = example(next(iter(found.values())), horizon, size, space, dimension)
     for choice, parameters in found.items():
         faults = list(parameters.faults(setting))
         if faults and choice == "certified":

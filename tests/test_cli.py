@@ -326,6 +326,18 @@ def test_tuning_of_linear_games_is_what_it_says_it_is(name):
     assert text.splitlines()[1].split()[2] == status and call("tune", name, "--epsilon", "1").stdout != text
 
 
+def test_contextual_algorithms_are_shown_and_tuned_in_a_dimension():
+    """Bounds grow with d; without --dimension d is K."""
+    words = ("--arms", "25", "--horizon", "50000000")
+    shown = [json.loads(call("show", "dp_linucb", "--json", *words, "--dimension", d).stdout) for d in ("5", "9")]
+    assert [facts["dimension"] for facts in shown] == [5, 9] and shown[0]["bound"] == shown[1]["bound"]
+    assert shown[0]["bound, oblivious"] < shown[1]["bound, oblivious"]
+    assert "K = 25, d = 5," in call("show", "dp_linucb", *words, "--dimension", "5").stdout
+    tuned = [call("tune", "dp_linucb", "--epsilon", "1", *words, *more).stdout for more in ((), ("--dimension", "25"))]
+    assert tuned[0] == tuned[1] != call("tune", "dp_linucb", "--epsilon", "1", *words, "--dimension", "5").stdout
+    assert ", d = " not in call("show", "exp3_tau").stdout
+
+
 @pytest.mark.parametrize("name", [name for name, model in registry.every("algorithms") if model.private])
 def test_what_tune_certifies_costs_no_more_than_asked(name):
     base = {"dp_lambda_lap": "exp3", "dp_reduction": "exp3"}.get(name)

@@ -46,6 +46,7 @@ def show(
     horizon: Horizon = 2**18,
     arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game, for the tuning and the numbers.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
+    dimension: Annotated[int | None, typer.Option(min=1, help="d of a contextual game.  [default: K]")] = None,
     include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -58,13 +59,14 @@ def show(
       privbandits show exp3_tau
       privbandits show switching_costs
       privbandits show exp3 --horizon 100000 --arms 10
+      privbandits show dp_linucb --dimension 5 --arms 25
     """
     from privbandits_cli import describe
 
     include_files(include)
     try:
         with own_faults():
-            facts = describe.facts(name, horizon, arms, None if space is None else space.value)
+            facts = describe.facts(name, horizon, arms, None if space is None else space.value, dimension)
     except KeyError as error:
         raise fail(str(error.args[0])) from error
     print(dumps(facts) if as_json else describe.text(facts))

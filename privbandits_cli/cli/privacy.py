@@ -47,6 +47,7 @@ def tune(
     horizon: Horizon = 2**18,
     arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
+    dimension: Annotated[int | None, typer.Option(min=1, help="d of a contextual game.  [default: K]")] = None,
     base: Annotated[str | None, typer.Option(help="What a wrapper is put around.")] = None,
     include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
@@ -63,7 +64,8 @@ def tune(
     include_files(include)
     try:
         with own_faults():
-            rows = ledger.tune(algorithm, base, epsilon, delta, horizon, arms, None if space is None else space.value)
+            chosen = None if space is None else space.value
+            rows = ledger.tune(algorithm, base, epsilon, delta, horizon, arms, chosen, dimension)
     except ValidationError as error:
         first = error.errors()[0]
         hint = "; name one with --base" if first["loc"] == ("base",) else ""

@@ -46,9 +46,16 @@ def spaces(keys: Keys) -> list[Space]:
     return [SPACES[name](n) for name, n in product(listed(keys.set), listed(keys.dimension))]
 
 
-def example(player: Adversary | Algorithm, horizon: int, size: int, space: str | None = None) -> Setting:
-    """A setting to show somebody in: of a linear game in the set named, or in the first where they can play."""
-    if player.game != "linear":
+def example(
+    player: Adversary | Algorithm, horizon: int, size: int, space: str | None = None, dimension: int | None = None
+) -> Setting:
+    """A setting to show somebody in: of a linear game in the set named, or in the first where they can play.
+
+    dimension: of a contextual game's arms; by default as many as there are, the standard basis.
+    """
+    if player.game == "contextual":
+        return Setting(horizon, size, contexts=Contexts(dimension or size))
+    if player.game == "bandit":
         return Setting(horizon, size)
     found = [Setting(horizon, size, space=SPACES[name](size)) for name in ([space] if space else SPACES)]
     return next((setting for setting in found if not list(player.faults(setting))), found[0])
