@@ -187,7 +187,8 @@ def audit_grams(
     """Whether nodes tell more of the first datum than (ε, δ), and whether they and the releases are as they should."""
     rounds, data = int(min(ROUNDS, setting.horizon)), canaries(setting.known())
     size = f"k = {algorithm.rows(setting)}" if algorithm.wishart else f"σ = {algorithm.sigma(setting):.4g}"
-    said = f"{claim} of all releases, {'Wishart' if algorithm.wishart else 'Gaussian'} noise of {size} a node"
+    game = f"{int(setting.horizon)} rounds with d = {setting.known().dimension}"
+    said = f"{claim} of all releases in {game}, {'Wishart' if algorithm.wishart else 'Gaussian'} noise of {size} a node"
     coins, nodes, wrong = _watch(setting, bound, state, data, budget, seed)
     cost = len(coins) * rounds
     for count, what in zip(wrong, WRONG, strict=True):

@@ -120,7 +120,8 @@ def audit_prefixes(
     """Whether the prefixes tell more of the first loss than (ε, δ), and whether their noise has its law."""
     noise, ends = expected(algorithm, setting, claim), loss_set(setting).ends()
     what = f"{'Gaussian' if noise.gaussian else 'Laplace'} noise of {noise.scale:.4g} a node"
-    said = f"{claim} of all noisy prefixes, {what}, {len(noise.nodes[-1])} nodes in the last"
+    game = f"{int(setting.horizon)} rounds with N = {setting.n_arms}"
+    said = f"{claim} of all noisy prefixes in {game}, {what}, {len(noise.nodes[-1])} nodes in the last"
     if _sees_more(algorithm, setting, bound, state):
         more = "two losses that lead to one prefix lead to different points: more is used than the prefix"
         return Audit("VIOLATION", said, more, 2)
