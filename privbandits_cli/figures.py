@@ -16,14 +16,14 @@ class Kind:
 
     name: str = REGRET
     parameter: str = ""  # of against
-    pair: tuple[str, str] | None = None  # of paired
+    pair: str = ""  # of paired: two names
     log: bool = False
     bounds: bool = False
 
     @property
     def suffix(self) -> str:
         """What the names of its files end with."""
-        words = [self.name, self.parameter, *(self.pair or ())] if self.name != REGRET else []
+        words = [self.name, self.parameter, *map(str.strip, self.pair.split(","))] if self.name != REGRET else []
         words += ["log"] * self.log + ["bounds"] * self.bounds
         return "".join(f"-{re.sub(r'[^A-Za-z0-9_.]+', '_', word)}" for word in words if word)
 
@@ -39,10 +39,9 @@ def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> 
         raise ValueError("--pair goes with --kind paired")
     if (log or bounds) and name in (DISTRIBUTION, PAIRED):
         raise ValueError(f"--log and --bounds do not go with --kind {name}, which chooses its axes itself")
-    two = [word.strip() for word in pair.split(",")] if pair else []
-    if two and (len(two) != 2 or not all(two)):
+    if pair and not all(word.strip() for word in pair.rpartition(",")[::2]):
         raise ValueError("--pair takes two names, as in --pair exp3_tau,exp3")
-    return Kind(name, parameter, (two[0], two[1]) if two else None, log, bounds)
+    return Kind(name, parameter, pair, log, bounds)
 
 
 def write(folder: Path, wanted: Kind, formats: Sequence[str]) -> list[Path]:
@@ -57,5 +56,6 @@ def write(folder: Path, wanted: Kind, formats: Sequence[str]) -> list[Path]:
         if wanted.name == DISTRIBUTION:
             drawn = strip_plot.figure(strips.distribution(found, samples))
         else:
-            drawn = strip_plot.figure(strips.paired(found, samples, wanted.pair))
+            two = strips.pair_of(found, wanted.pair) if wanted.pair else None
+            drawn = strip_plot.figure(strips.paired(found, samples, two))
     return plot.save(drawn, folder, folder.resolve().name + wanted.suffix, formats)

@@ -24,6 +24,7 @@ from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.bandit import BLOCK, LANES, play
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts
+from privbandits_cli.games.polytope import Polytope
 from privbandits_cli.games.steps import SOURCES
 
 ROUNDS = 2**17
@@ -152,24 +153,29 @@ def candidates():
 
 
 def contextual_candidates():
-    """The game `contextual` in five dimensions with 25 arms; of a learner the contexts are taken off."""
+    """The game `contextual` in five dimensions with 25 arms; of a learner the contexts are taken off. Once in 64."""
     for name in playing("adversaries", "contextual"):
         yield name, contextual_game("contexts", foe(name), [], None)
     for name in playing("algorithms", "contextual"):
         yield name, contextual_game("contextual", foe("sphere_arms"), [make(name)], "sphere_arms")
+    wishart = make("dp_linucb", noise="wishart")
+    yield "dp_linucb, Wishart", contextual_game("contextual", foe("sphere_arms"), [wishart], "sphere_arms")
+    large = contextual_game("contextual", foe("sphere_arms"), [make("linucb")], None, 64, 4096)
+    yield "linucb, d = 64 and 4096 arms, with contexts", large
     setting = contextual.Setting(2**10, 25, contexts=Contexts(5))
     table = next(foe("sphere_arms").arms(setting, Generator(SFC64(4)), [range(1, 2**10 + 1)]))
     numbers = RNG.random(2**10)
     yield "linucb in NumPy", ("contextual", lambda: linucb_in_numpy(*table, numbers), 2**10, None)
 
 
-def contextual_game(group, adversary, algorithms, less):
+def contextual_game(group, adversary, algorithms, less, dimension=5, arms=25):
     """A match in one trial."""
-    setting = contextual.Setting(2**14, 5 if adversary.name == "basis_arms" else 25, contexts=Contexts(5))
+    rounds = 2**14 if dimension == 5 else 2**6
+    setting = contextual.Setting(rounds, 5 if adversary.name == "basis_arms" else arms, contexts=Contexts(dimension))
     ready = adversary.tuned(setting)
     told = ready.told(setting)
-    played = Match(ready, [algorithm.tuned(told) for algorithm in algorithms], told, np.array([2**14]), 1)
-    return group, lambda: contextual.play(played, [0]), 2**14, less
+    played = Match(ready, [algorithm.tuned(told) for algorithm in algorithms], told, np.array([rounds]), 1)
+    return group, lambda: contextual.play(played, [0]), rounds, less
 
 
 def linear_candidates():
@@ -181,6 +187,9 @@ def linear_candidates():
         yield f"(no algorithm), {space.name}", linear_game("linear", PreparedLosses(), [], space)
     for name in playing("algorithms", "linear"):
         yield name, linear_game("linear", PreparedLosses(), [make(name)], home(make(name)))
+    box = Polytope(10, tuple(map(tuple, np.vstack([np.eye(10), -np.eye(10)]))), (1.0,) * 20)
+    for name, algorithms in (("(no algorithm)", []), ("scrible", [make("scrible")])):
+        yield f"{name}, polytope", linear_game("linear", PreparedLosses(), algorithms, box)
     once = make("dp_ftrl", spare="once")
     yield "dp_ftrl, spare once", linear_game("linear", PreparedLosses(), [once], linear.Simplex(10))
     yield "(no algorithm), 1000 experts", linear_game("linear", PreparedLosses(), [], linear.Simplex(1000))

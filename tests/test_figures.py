@@ -221,6 +221,14 @@ def test_the_files_are_named_after_what_they_show(finished):
     assert figures.kind("paired", pair="A (ε = 2), b/c").suffix == "-paired-A_2_-b_c"
 
 
+def test_a_pair_of_labels_with_commas_is_cut_where_both_are_known(tmp_path):
+    played = [Played("a, b", [1, 2], {}, {}), Played("c", [5, 5], {}, {}), Played("d", [7, 7], {}, {"x": 1})]
+    found, _ = write(tmp_path, played)
+    assert strips.pair_of(found, "A, B,c") == ("A, B", "c") and strips.pair_of(found, "c , a, b") == ("c", "a, b")
+    assert strips.pair_of(found, "D,C") == ("D", "C")  # without the notes: (x = 1)
+    assert strips.pair_of(found, "c,e, f") == ("c", "e, f")  # one is not known: `paired` says so
+
+
 def test_final_regrets_of_another_run_are_refused(finished):
     text = (finished / "final.csv").read_text()
     (finished / "final.csv").write_text(text.replace(",EXP3,", ",EXP4,"))

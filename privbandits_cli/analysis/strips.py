@@ -157,13 +157,26 @@ def paired(curves: Curves, found: dict[Key, Sample], pair: tuple[str, str] | Non
     return _figure(curves, panels, "difference of final regrets, trial by trial", note, paired=True)
 
 
+def pair_of(curves: Curves, text: str) -> tuple[str, str]:
+    """The names in `A,B`; labels may have commas of their own, so it is cut where both sides are known."""
+    known = {name for curve in curves.every for name in _names(curves, curve[-1])}
+    cuts = [(text[:i].strip(), text[i + 1 :].strip()) for i, letter in enumerate(text) if letter == ","]
+    return next((two for two in cuts if known.issuperset(two)), cuts[0])
+
+
+def _names(curves: Curves, row: Row) -> tuple[str, ...]:
+    """What a curve may be called: its algorithm, its label with or without the notes, its line's."""
+    return row["algorithm"], row["label"].partition(" (")[0], row["label"], curves.label(row)
+
+
 def _no_pair(curves: Curves, pair: tuple[str, str] | None) -> str:
     if pair is None:
         return "nothing to pair: no two algorithms meet the same game"
-    known = dict.fromkeys(name for curve in curves.every for name in (curve[0]["algorithm"], curve[0]["label"]))
+    known = {name for curve in curves.every for name in _names(curves, curve[-1])}
+    told = dict.fromkeys(name for curve in curves.every for name in _names(curves, curve[-1])[:2])
     for name in pair:
         if name not in known:
-            return f"no algorithm or curve '{name}' (known: {', '.join(known)})"
+            return f"no algorithm or curve '{name}' (known: {', '.join(told)})"
     return f"'{pair[0]}' and '{pair[1]}' meet in no game"
 
 
@@ -212,9 +225,9 @@ def _base(curves: Curves, row: Row, met: Sequence[Row], pair: tuple[str, str] | 
         if _kin(row) == _kin(met[0]):
             return None
     else:
-        if pair[0] not in (row["algorithm"], row["label"], curves.label(row)):
+        if pair[0] not in _names(curves, row):
             return None
-        bases = [other for other in met if pair[1] in (other["algorithm"], other["label"], curves.label(other))]
+        bases = [other for other in met if pair[1] in _names(curves, other)]
     bases = [other for other in bases if key(other) != key(row)]
     alike = [other for other in bases if _swept(curves, other) == _swept(curves, row)]
     return next(iter(alike or bases), None)

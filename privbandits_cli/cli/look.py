@@ -46,7 +46,9 @@ def show(
     horizon: Horizon = 2**18,
     arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game, for the tuning and the numbers.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
-    dimension: Annotated[int | None, typer.Option(min=1, help="d of a contextual game.  [default: K]")] = None,
+    dimension: Annotated[
+        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear one.  [default: K]")
+    ] = None,
     include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -67,7 +69,7 @@ def show(
     try:
         with own_faults():
             facts = describe.facts(name, horizon, arms, None if space is None else space.value, dimension)
-    except KeyError as error:
+    except (KeyError, ValueError) as error:
         raise fail(str(error.args[0])) from error
     print(dumps(facts) if as_json else describe.text(facts))
 

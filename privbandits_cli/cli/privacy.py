@@ -47,7 +47,9 @@ def tune(
     horizon: Horizon = 2**18,
     arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
-    dimension: Annotated[int | None, typer.Option(min=1, help="d of a contextual game.  [default: K]")] = None,
+    dimension: Annotated[
+        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear one.  [default: K]")
+    ] = None,
     base: Annotated[str | None, typer.Option(help="What a wrapper is put around.")] = None,
     include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,

@@ -51,13 +51,17 @@ def example(
 ) -> Setting:
     """A setting to show somebody in: of a linear game in the set named, or in the first where they can play.
 
-    dimension: of a contextual game's arms; by default as many as there are, the standard basis.
+    dimension: of a contextual game's arms, by default as many as there are, the standard basis; of a linear game in
+    place of `size`. ValueError for a bandit's.
     """
     if player.game == "contextual":
         return Setting(horizon, size, contexts=Contexts(dimension or size))
     if player.game == "bandit":
+        if dimension is not None:
+            raise ValueError(f"{player.name} plays arms, which have no dimension: leave --dimension out, or set --arms")
         return Setting(horizon, size)
-    found = [Setting(horizon, size, space=SPACES[name](size)) for name in ([space] if space else SPACES)]
+    n = dimension or size
+    found = [Setting(horizon, n, space=SPACES[name](n)) for name in ([space] if space else SPACES)]
     return next((setting for setting in found if not list(player.faults(setting))), found[0])
 
 
