@@ -50,7 +50,7 @@ audit: $(READY)  ## the auditor against deliberately broken algorithms
 check-claims: $(READY)  ## what the papers claim against results/: fails where results/CLAIMS.md says otherwise
 	$(BIN)/privbandits check results --recorded
 
-smoke: $(READY)  ## every algorithm and adversary, small
+smoke: $(READY)  ## every figure and every game, small
 	$(BIN)/privbandits run configs/smoke.yaml
 	$(BIN)/privbandits run configs/smoke_linear.yaml
 	printf '%s\n' $(FIGURES) | xargs -P $$(getconf _NPROCESSORS_ONLN) -I FIGURE \

@@ -131,7 +131,8 @@ def _head(checked: Sequence[Checked]) -> Iterator[str]:
     yield "interval of the ratio, or of the number itself. Where a claim speaks of several panels or values, the"
     yield "figures are of the one on which the verdict rests. The worst gap is that of the highest mean, in the same"
     yield "trials. ε: what is certified of the private algorithms that a claim names, where that is above 20 and"
-    yield "promises no protection. The notes say why a claim came out as it did."
+    yield "promises no protection. The notes say why a claim came out as it did; one that holds without a note holds as"
+    yield "it is printed."
 
 
 def _section(one: Checked) -> Iterator[str]:

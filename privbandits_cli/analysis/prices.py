@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from privbandits_cli.analysis.line import Line
 
 Floats = NDArray[np.float64]
+DRAWS = 2000  # of a bootstrap
 
 
 def floor_of(line: Line, lines: Sequence[Line], floor: str) -> Floats | None:
@@ -39,10 +40,31 @@ def free_from(line: Line, lines: Sequence[Line], floor: str, within: float) -> f
     level = floor_of(line, lines, floor)
     if level is None or line.algorithm == floor or (line.x <= 0).any() or (level <= 0).any():
         return None
-    over = np.log(np.maximum(line.regret / level, 1e-300)) - np.log1p(within)
-    above = np.flatnonzero(over > 0)
-    if line.regret.max() < 2 * level.max() or above[-1] == len(over) - 1:
+    return None if line.regret.max() < 2 * level.max() else crossing(line.x, line.regret / level / (1 + within))
+
+
+def crossing(x: Floats, ratio: Floats) -> float | None:
+    """The least x from which on the ratio stays at most 1, as `free_from` reads between points; None: it does not."""
+    over = np.log(np.maximum(ratio, 1e-300))
+    i = max(np.flatnonzero(over > 0), default=-1)
+    if i == len(over) - 1:
         return None
-    i = int(above[-1])
+    if i < 0:
+        return float(x[0])
     part = over[i] / (over[i] - over[i + 1])
-    return float(np.exp((1 - part) * np.log(line.x[i]) + part * np.log(line.x[i + 1])))
+    return float(np.exp((1 - part) * np.log(x[i]) + part * np.log(x[i + 1])))
+
+
+def free_range(floor: Floats, regret: Floats, x: Floats, within: float) -> tuple[float, float]:
+    """A 95 % bootstrap interval of where privacy is free at the worst gap.
+
+    floor `[gap, trial]`, regret `[x, gap, trial]`; trials are drawn together for all, as they are of the same games.
+    Infinite where it is free nowhere.
+    """
+    n = floor.shape[-1]
+    rng = np.random.Generator(np.random.SFC64(0))
+    shares = rng.multinomial(n, np.full(n, 1 / n), DRAWS).T / n  # [trial, draw]
+    ratios = (regret @ shares).max(axis=1) / (floor @ shares).max(axis=0) / (1 + within)
+    found = [crossing(x, ratio) for ratio in ratios.T]
+    low, high = np.quantile([np.inf if value is None else value for value in found], (0.025, 0.975), method="nearest")
+    return float(low), float(high)
