@@ -138,6 +138,7 @@ def test_the_table_of_the_readme_is_the_committed_csv():
         ("linucb_exact", 350),
         ("linucb_plain_dp", 160),
         ("linucb_time", 280),
+        ("linucb_time_full", 280),
         ("linucb_rho", 960),
     ],
 )
@@ -198,7 +199,7 @@ def test_the_benchmark_knows_every_player():
         rows = {row["name"]: float(row["ratio"]) for row in csv.DictReader(file)}
     named = {name.partition(",")[0] for name in rows}  # `gap, sphere`
     assert {*registry.names("algorithms"), *registry.names("adversaries")} <= named
-    assert all(0 < ratio < 100_000 for ratio in rows.values())
+    assert all(0 < ratio < 10_000_000 for ratio in rows.values())
 
 
 def test_the_papers_claims_hold_in_the_committed_figure():
