@@ -7,7 +7,7 @@ FIGURES := fig1 fig1_equal_privacy frontier heavy_central heavy_local heavy_very
   state_of_the_art linucb_time linucb_exact linucb_plain_dp linucb_rho linucb_dimension
 
 .DEFAULT_GOAL := help
-.PHONY: help install test browser report check lint types fig1 figures audit smoke check-claims bench bench-keep schema clean
+.PHONY: help install test test-slow browser report check lint types fig1 figures audit smoke check-claims bench bench-keep schema clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,7 +21,10 @@ $(READY): pyproject.toml
 install: $(READY)  ## create .venv and install privbandits with its development tools
 
 test: $(READY)  ## run the tests, a file at a time on every core: the tests of one share their compiled kernels
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m 'not slow'
+
+test-slow: $(READY)  ## and those that start clusters and kill runs at every moment
+	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
 browser: $(READY)  ## the pages of reports in a headless Chromium, where one is installed
 	$(BIN)/python -m pytest -rs tests/test_browser.py
@@ -36,7 +39,7 @@ lint: $(READY)  ## check style
 types: $(READY)  ## check types
 	$(BIN)/mypy
 
-check: lint types test check-claims  ## style, types, tests, claims: with `make smoke` all that CI runs
+check: lint types test test-slow check-claims  ## style, types, all tests, claims: with `make smoke` all that CI runs
 
 fig1: $(READY)  ## Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml

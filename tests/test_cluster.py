@@ -15,6 +15,8 @@ import pytest
 from conftest import ROOT, SMALL
 from test_engine import csvs, manifest, outputs
 
+pytestmark = pytest.mark.slow
+
 PYTHON = sys.executable
 CLUSTER = SMALL.replace("horizon: 1000", "horizon: 80000").replace("trials: 16", "trials: 160")
 

@@ -304,6 +304,7 @@ def launch(config, results, *options, **environment):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.05, 0.3, 0.6, 1.0, 1.5])
 @pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_at_any_moment_ends_the_run_with_its_code(tmp_path, kill, code, delay):

@@ -182,6 +182,7 @@ def slurm(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["shards", "dask"])
 def test_the_slurm_script_plays_the_experiment(slurm, swept, tmp_path, whole, way):
     script = call("slurm", "small.yaml", "checkpoints=8").stdout
