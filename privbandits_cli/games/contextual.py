@@ -19,7 +19,7 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.numbers import Fill
 from privbandits_cli.games.players import Contexts, Floats, Setting, Tap
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.jit import Record, Records, bind, compile_step, kept, record
+from privbandits_cli.jit import Record, Records, bind, borrow, borrower, compile_step, kept, record
 from privbandits_cli.streams import stream
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "Tap", "play", "warm"]
@@ -142,7 +142,7 @@ def play_block(
     best: the largest mean of each round; numbers: what a round's reward is made from, `[rounds]` each.
     """
     state, player = states[0], seated[0]
-    x = player.x
+    arms, x = borrow(arms), player.x
     t = 0
     for i in range(len(marks)):
         while t < marks[i]:
@@ -180,7 +180,8 @@ def oracle() -> Callable[..., None]:
 def loop(modules: tuple[str, ...], layout: str, law: Law) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law."""
     bound = steps(modules)
-    names = {"choose": bound["choose"], "update": bound["update"], "GUARDED": guards.guarded(modules)}
+    names = {"choose": bound["choose"], "update": bound["update"], "borrow": borrower()}
+    names["GUARDED"] = guards.guarded(modules)
     return bind(play_block, *modules, layout, law, reward=compile_step(LAWS[law]), **names)
 
 
