@@ -19,6 +19,8 @@ from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.jit import source_hash
 
+JOBS = [(2, "threads"), (5, "threads"), (2, "processes"), pytest.param(2, "dask", marks=pytest.mark.slow)]
+
 
 def outputs(folder, config, *overrides, jobs=1, engine="threads", watch=lambda played: True):
     """Run an experiment into a folder; the plan, its store and the two CSVs."""
@@ -54,7 +56,7 @@ def whole(small, tmp_path):
 # ------------------------------------------------------------------------------------- the same bytes
 
 
-@pytest.mark.parametrize(("jobs", "engine"), [(2, "threads"), (5, "threads"), (2, "processes"), (2, "dask")])
+@pytest.mark.parametrize(("jobs", "engine"), JOBS)
 def test_jobs_and_engines_change_no_byte(small, tmp_path, whole, jobs, engine):
     found = outputs(tmp_path / "other", small, jobs=jobs, engine=engine)[2]
     assert found == whole
@@ -391,6 +393,7 @@ def test_two_runs_at_once_in_one_folder(tmp_path):
         first.communicate(timeout=30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kilobytes", [40, 120, 260])
 def test_a_full_disk_is_told_and_survived(small, tmp_path, whole, kilobytes):
     """Among the chunks, at the CSVs and at the figure."""
@@ -420,6 +423,7 @@ print(os.waitstatus_to_exitcode(status), used.ru_maxrss, used.ru_utime + used.ru
 """  # started from a small process: a child's peak begins at its parent's
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_trials(tmp_path):
     """Resume, summary and figure of five curves: seconds of work, and a fraction of a gigabyte."""
     config = tmp_path / "small.yaml"

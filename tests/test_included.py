@@ -82,7 +82,7 @@ def test_an_own_algorithm_learns_and_an_own_adversary_has_its_law():
     assert np.abs(gains.mean(axis=0) - [0.8, 0.5, 0.5, 0.5]).max() < 5 * 0.5 / np.sqrt(20_000)
 
 
-@pytest.mark.parametrize("engine", ["processes", "dask"])
+@pytest.mark.parametrize("engine", ["processes", pytest.param("dask", marks=pytest.mark.slow)])
 def test_every_engine_plays_own_files_to_the_same_bytes(engine):
     _, _, here = outputs(Path("here"), Path("small.yaml"), *OWN)
     _, _, there = outputs(Path("there"), Path("small.yaml"), *OWN, jobs=2, engine=engine)
