@@ -1,8 +1,8 @@
 """Many machines: Dask workers that die, shards, the Slurm script, and every kill at every moment on every engine."""
 
+import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -136,13 +136,14 @@ def test_ctrl_c_reaches_the_workers_too_and_nobody_complains(config, tmp_path, e
 class Cluster:
     """A scheduler and workers, as processes of their own on loopback."""
 
-    def __init__(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.address = f"tcp://127.0.0.1:{self.port}"
+    def __init__(self, folder):
         self.processes = []
-        self.scheduler = self._start("dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port))
+        told = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(told)
+        )
+        until(lambda: told.exists() and told.read_text().endswith("\n}"), self.scheduler)
+        self.address = json.loads(told.read_text())["address"]
 
     def _start(self, module, *options, **environment):
         command = [PYTHON, "-m", f"distributed.cli.{module}", *options, "--no-dashboard"]
@@ -175,9 +176,9 @@ class Cluster:
 
 
 @pytest.fixture
-def cluster():
+def cluster(tmp_path_factory):
     """A scheduler without workers."""
-    cluster = Cluster()
+    cluster = Cluster(tmp_path_factory.mktemp("cluster"))
     yield cluster
     cluster.stop()
 
@@ -286,7 +287,6 @@ def test_a_scheduler_without_workers_and_none_at_all(config, tmp_path, cluster, 
 
     monkeypatch.setattr(module, "PATIENCE", 1.0)
     words = ["run", str(config), "--results", str(tmp_path), "--engine", "dask", "--scheduler"]
-    until(lambda: socket.socket().connect_ex(("127.0.0.1", cluster.port)) == 0)
     found = CliRunner().invoke(app, [*words, cluster.address])
     assert found.exit_code == 2 and f"no worker at {cluster.address} in 1 s: start `dask worker" in found.stderr
     cluster.stop()

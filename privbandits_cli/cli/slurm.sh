@@ -39,7 +39,7 @@ dask)
 #!/usr/bin/env bash
 set -euo pipefail
 trap 'kill $(jobs -p) 2> /dev/null' EXIT
-port=$((20000 + SLURM_JOB_ID % 20000))
+port=$((10000 + SLURM_JOB_ID % 20000))  # below 32768: higher ones are the kernel's to give
 address="tcp://$(hostname):$port"
 dask scheduler --port "$port" --no-dashboard &
 srun --cpus-per-task="$cpus" \
