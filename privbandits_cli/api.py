@@ -15,15 +15,8 @@ from privbandits_cli.experiment.config import Experiment
 if TYPE_CHECKING:
     from privbandits_cli.analysis.plot import Figure
 
-TEXT = (
-    "curve",
-    "adversary",
-    "algorithm",
-    "label",
-    "panel",
-    "set",
-    "parameters",
-)  # columns of the CSVs that are no numbers
+# columns of the CSVs that are no numbers
+TEXT = ("curve", "adversary", "algorithm", "label", "panel", "set", "parameters")
 
 
 class RunError(Exception):

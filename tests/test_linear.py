@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conftest import foe, make, match, playing
-from scipy import optimize
+from scipy import optimize, stats
 
 from privbandits_cli.analysis import prices
 from privbandits_cli.analysis.line import Line
@@ -321,6 +321,30 @@ def test_where_privacy_is_free():
     found = prices.as_multiples([*lines, line("dp_ftrl", [1], [300], game=("256",))], "ftrl")
     assert [other.algorithm for other in found] == ["dp_ftrl"]  # the other game has no floor
     np.testing.assert_allclose(found[0].regret, [10, 1.21, 1])
+
+
+def test_the_interval_of_where_privacy_is_free():
+    from privbandits_cli.analysis.prices import DRAWS, crossing, free_range
+
+    x, within, n = np.array([1.0, 10.0]), 0.1, 400
+    alike = np.ones((1, n))
+    at = crossing(x, np.array([1.21, 1.0]) / 1.1)
+    assert at == pytest.approx(10**0.5)
+    np.testing.assert_allclose(free_range(100 * alike, np.stack([121 * alike, 100 * alike]), x, within), at)
+    assert free_range(100 * alike, np.stack([300 * alike, 200 * alike]), x, within) == (np.inf, np.inf)  # nowhere
+    spread = np.random.default_rng(1).normal(1, 0.1, (1, n))
+    paired = free_range(100 * spread, np.stack([121 * spread, 100 * spread]), x, within)
+    np.testing.assert_allclose(paired, at)  # what floor and regret share is drawn together
+    low, high = free_range(100 * alike, np.stack([121 * spread, 100 * alike]), x, within)
+    error = 1.959964 * spread.std() / np.sqrt(n)
+    wanted = [crossing(x, np.array([1.21 * m, 1.0]) / 1.1) for m in (spread.mean() - error, spread.mean() + error)]
+    assert wanted[0] < at < wanted[1]
+    # of DRAWS draws the rank of the 2.5 % quantile has a standard deviation of sqrt(DRAWS 0.025 0.975): five of it
+    slack = 5 * np.sqrt(0.025 * 0.975 / DRAWS) / stats.norm.pdf(1.959964) / (2 * 1.959964) * (wanted[1] - wanted[0])
+    assert abs(low - wanted[0]) < slack and abs(high - wanted[1]) < slack
+    worst = np.concatenate([100 * alike, 50 * alike]), np.stack([np.concatenate([121 * alike, 50 * alike])] * 2)
+    worst[1][1, 0] = 100
+    np.testing.assert_allclose(free_range(*worst, x, within), at)  # the worst gap is the largest, of either
 
 
 def test_the_minimum_over_a_polytope_agrees_with_scipy():

@@ -242,19 +242,15 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
                 draw(rounds, seat.draws[kind], fills, draws[kind])
             numbers = [draws[kind] if kind in seat.draws else none for kind in Draws._fields]
             table = gains, marks, earned, seated[k], states[k], *numbers, worth, *adversary.reaction()
-            if guards.guarded(seat.modules):
-                guards.play_block(seat.play_block, table, seat.modules, rounds, states[k])
-            else:
-                seat.play_block(*table)
+            guards.play_block(seat.play_block, table, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets
 
 
 def _deal(adversary: Adversary, tables: Sequence[Iterator[NDArray[Any]]], rounds: range, gains: NDArray[Any]) -> None:
     """Fill `gains[lane, round]` with the next block of each lane's table."""
-    own = guards.is_own(adversary)
     for lane, table in enumerate(tables):
-        found = guards.next_gains(table, adversary, rounds, gains.shape[2]) if own else next(table)
+        found = guards.next_gains(table, adversary, rounds, gains.shape[2])
         np.copyto(gains[lane, : len(rounds)], found, casting="safe")
 
 

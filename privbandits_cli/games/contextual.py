@@ -217,10 +217,7 @@ class _Seat:
         regrets = np.empty(len(marks))
         arms = guards.shown(arms, self.modules)
         table = arms, *known, marks, regrets, self.player, self.states, self.rng
-        if guards.guarded(self.modules):
-            guards.play_block(self.kernel, table, self.modules, rounds, self.states)
-        else:
-            self.kernel(*table)
+        guards.play_block(self.kernel, table, self.modules, rounds, self.states)
         player = self.player[0]
         if player.beyond:
             norm, most = math.sqrt(player.beyond), math.sqrt(player.most)
@@ -232,16 +229,16 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     """Regrets `[algorithms, checkpoints]` of one trial."""
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
-    horizon, foe = int(checkpoints[-1]), adversary.identity()
+    horizon, foe, rewards = int(checkpoints[-1]), adversary.identity(), REWARDS[adversary.law()]
     seats = [_Seat(match, algorithm, trial) for algorithm in match.algorithms]
     width = 8 * setting.n_arms * (setting.known().dimension + 1)
     block = max(1, min(block, horizon, BYTES // width))
     table = adversary.arms(setting, stream(seed, "contexts", foe, trial=trial), blocks(horizon, block))
-    fill: Fill = SOURCES[REWARDS[adversary.law()].kind](stream(seed, "rewards", foe, trial=trial))
+    fill: Fill = SOURCES[rewards.kind](stream(seed, "rewards", foe, trial=trial))
     numbers, best = np.empty((2, block))
     regrets = np.empty((len(seats), len(checkpoints)))
     for rounds in blocks(horizon, block):
-        arms, means = _deal(adversary, table, rounds, setting)
+        arms, means = guards.next_arms(table, adversary, rounds, setting.n_arms, setting.known(), rewards.lowest_mean)
         fill(numbers[: len(rounds)])
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
@@ -249,12 +246,3 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
         for k, seat in enumerate(seats):
             regrets[k, inside] = seat.play(arms, means, best, numbers, rounds=rounds, marks=marks)[:-1]
     return regrets
-
-
-def _deal(adversary: Adversary, table: Iterator[Any], rounds: range, setting: Setting) -> tuple[Floats, Floats]:
-    """The next arms and means of the table."""
-    if guards.is_own(adversary):
-        lowest = REWARDS[adversary.law()].lowest_mean
-        return guards.next_arms(table, adversary, rounds, setting.n_arms, setting.known(), lowest)
-    arms, means = next(table)
-    return arms, means

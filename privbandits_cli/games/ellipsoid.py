@@ -42,12 +42,16 @@ def beta(state: Record) -> float:
 def optimistic(state: Record, arms: Floats) -> int:
     """The first arm of `arms[d, k]` with the largest <θ~, x> + β √(x' V^-1 x)."""
     if len(state.theta) <= FEW:
-        return optimistic_of_few(state.theta, state.inverse, beta(state), arms, state.scores)
+        return optimistic_of_few(state, beta(state), arms)
     return optimistic_of_many(state, beta(state), arms)
 
 
-def optimistic_of_few(theta: Floats, inverse: Floats, wide: float, arms: Floats, scores: Floats) -> int:
-    """Few coordinates: the compiler unrolls these and does several arms at a time."""
+def optimistic_of_few(state: Record, wide: float, arms: Floats) -> int:
+    """Few coordinates: the compiler unrolls these and does several arms at a time.
+
+    It does so because it reads the fields here: an array that is handed on has a size that it learns too late.
+    """
+    theta, inverse, scores = state.theta, state.inverse, state.scores
     for a in range(len(scores)):
         mean, square = 0.0, 0.0
         for i in range(len(theta)):

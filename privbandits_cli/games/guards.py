@@ -95,7 +95,9 @@ def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
 def play_block(
     kernel: Callable[..., None], table: tuple[Any, ...], modules: tuple[str, ...], rounds: range, states: Records
 ) -> None:
-    """Play a block with a user's file; Fault for an arm that there is not, or a NaN."""
+    """Play a block; with a user's file, Fault for an arm that there is not, or a NaN."""
+    if not guarded(modules):
+        return kernel(*table)
     own = _own(modules)
     try:
         kernel(*table)
@@ -129,6 +131,8 @@ def check_states(states: Records, last: int, update: Callable[..., Any]) -> None
 
 def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str, ...]) -> None:
     """Raise Fault where one of the `points[rounds, N]` that a user's file chose lies outside the set."""
+    if not guarded(modules):
+        return
     wrong = ~(space.excess(points) <= OUTSIDE * space.radius())
     if wrong.any():
         t, choose = int(np.argmax(wrong)), _own(modules).choose
@@ -194,7 +198,9 @@ def _kind(thing: Any) -> str:
 
 
 def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int) -> NDArray[Any]:
-    """The next block of a user's adversary; Fault where it is none, or holds what is no gain."""
+    """The next block of gains; of a user's adversary, Fault where it is none, or holds what is no gain."""
+    if not is_own(adversary):
+        return next(table)
     gains = type(adversary).gains
     kinds = (np.bool_,) if adversary.binary else (np.bool_, np.floating)
     found = _block(_next(table, rounds, gains), {"rounds": len(rounds), "arms": n_arms}, kinds, gains)
@@ -209,7 +215,9 @@ def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int)
 
 
 def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: LossSet) -> Floats:
-    """The next block of a user's adversary; Fault where it is none, or holds what is no loss of this set."""
+    """The next block of losses; of a user's adversary, Fault where it is none, or holds what is no loss of this set."""
+    if not is_own(adversary):
+        return next(table)
     losses = type(adversary).losses
     shape = {"rounds": len(rounds), "coordinates": allowed.dimension}
     found = np.asarray(_block(_next(table, rounds, losses), shape, REAL, losses), np.float64)
@@ -222,10 +230,13 @@ def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: Lo
 def next_arms(
     table: Iterator[Any], adversary: Any, rounds: range, n_arms: int, known: Contexts, lowest: float
 ) -> tuple[Floats, Floats]:
-    """The next arms and means of a user's adversary; Fault where they are none, or exceed what it says of itself.
+    """The next arms and means; of a user's adversary, Fault where they are none, or exceed what it says of itself.
 
     lowest: of a mean, as the law of its rewards has it.
     """
+    if not is_own(adversary):
+        arms, means = next(table)
+        return arms, means
     method, n = type(adversary).arms, len(rounds)
     found = _next(table, rounds, method)
     if not isinstance(found, tuple | list) or len(found) != 2:

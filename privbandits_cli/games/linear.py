@@ -231,15 +231,11 @@ class _Seat:
                 fill(out)
             numbers.append(out)
             ends.append(end)
-        own = guards.guarded(self.modules)
-        points = np.empty((len(rounds) * own, len(self.x)))
+        points = np.empty((len(rounds) * guards.guarded(self.modules), len(self.x)))
         losses = guards.shown(losses, self.modules)
         table = losses, marks, suffered, self.player, self.states, self.x, Draws(*numbers), tuple(ends), points
-        if own:
-            guards.play_block(self.kernel, table, self.modules, rounds, self.states)
-            guards.check_points(points, self.setting.decisions(), rounds, self.modules)
-        else:
-            self.kernel(*table)
+        guards.play_block(self.kernel, table, self.modules, rounds, self.states)
+        guards.check_points(points, self.setting.decisions(), rounds, self.modules)
         return suffered
 
 
@@ -284,14 +280,12 @@ def _width(match: Match) -> int:
 
 def _losses(adversary: Any, setting: Setting, rng: Generator, horizon: int, block: int) -> Iterator[Floats]:
     """The adversary's losses, block by block; of a bandit adversary 1 - gain."""
-    own = guards.is_own(adversary)
     if isinstance(adversary, arms.Adversary):
         table = adversary.gains(setting, rng, blocks(horizon, block))
         for rounds in blocks(horizon, block):
-            gains = guards.next_gains(table, adversary, rounds, setting.n_arms) if own else next(table)
-            yield 1.0 - gains
+            yield 1.0 - guards.next_gains(table, adversary, rounds, setting.n_arms)
     else:
         table = adversary.losses(setting, rng, blocks(horizon, block))
         for rounds in blocks(horizon, block):
-            losses = guards.next_losses(table, adversary, rounds, loss_set(setting)) if own else next(table)
+            losses = guards.next_losses(table, adversary, rounds, loss_set(setting))
             yield np.ascontiguousarray(losses, np.float64)
