@@ -2,9 +2,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-FIGURES := fig1 fig1_equal_privacy frontier heavy_central heavy_local heavy_very heavy_scaling bounded_private bounded_without_nu \
-  price_experts price_sphere price_cube price_collapse price_scaling price_bandit price_bandit_scaling price_noisy price_linear_bandit price_linear_scaling \
-  state_of_the_art linucb_time linucb_exact linucb_plain_dp linucb_rho linucb_dimension
+# neighbours, which `make smoke` plays at once, share few kernels: both would compile them
+FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_sphere heavy_local linucb_plain_dp price_cube \
+  bounded_private linucb_dimension price_linear_bandit fig1_equal_privacy linucb_rho price_collapse frontier \
+  price_linear_scaling heavy_very price_scaling bounded_without_nu price_noisy heavy_scaling price_bandit \
+  price_bandit_scaling state_of_the_art
 
 .DEFAULT_GOAL := help
 .PHONY: help install test test-slow browser report check lint types fig1 figures audit smoke check-claims bench bench-keep schema clean
@@ -53,11 +55,9 @@ audit: $(READY)  ## the auditor against deliberately broken algorithms
 check-claims: $(READY)  ## what the papers claim against results/: fails where results/CLAIMS.md says otherwise
 	$(BIN)/privbandits check results --recorded
 
-smoke: $(READY)  ## every figure and every game, small
-	$(BIN)/privbandits run configs/smoke.yaml
-	$(BIN)/privbandits run configs/smoke_linear.yaml
-	printf '%s\n' $(FIGURES) | xargs -P $$(getconf _NPROCESSORS_ONLN) -I FIGURE \
-	  $(BIN)/privbandits run configs/FIGURE.yaml --smoke -q -j 1  # one a core: most of their time is no playing
+smoke: $(READY)  ## every figure and every game, small: one a core, as most of their time is no playing
+	(printf 'configs/%s.yaml\n' smoke smoke_linear; printf 'configs/%s.yaml --smoke\n' $(FIGURES)) | \
+	  xargs -P $$(getconf _NPROCESSORS_ONLN) -L 1 $(BIN)/privbandits run -q -j 1
 
 bench: $(READY)  ## nanoseconds per round; fails where one is 1.5 times as slow as results/bench.csv says
 	$(BIN)/python tests/bench.py

@@ -118,12 +118,15 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
 
 def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
-    if plain():
-        return _rebound(function, names)
+    return _rebound(function, names) if plain() else _inlined(function, names)
+
+
+def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any) -> Callable[..., Any]:
     import numba
 
-    own = function.__module__.startswith(ROOM)  # beyond an array's end an IndexError, not another one's memory
-    return numba.njit(nogil=True, forceinline=True, boundscheck=own)(_rebound(function, names))
+    options["boundscheck"] = function.__module__.startswith(ROOM)  # an IndexError, not another array's numbers
+    made: Callable[..., Any] = numba.njit(nogil=True, forceinline=True, **options)(_rebound(function, names))
+    return made
 
 
 def borrow(array: NDArray[Any]) -> NDArray[Any]:
@@ -157,8 +160,8 @@ def borrower() -> Any:
 
 @functools.cache
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that steps call, compiled once for all of them."""
-    return compile_step(function)
+    """A function that steps call, compiled once for all of them, without what would let Python call it."""
+    return _inlined(function, {}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
@@ -169,8 +172,11 @@ def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[...,
 
     digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]
     function = _rebound(template, names, f"__{digest}")
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}  # nobody calls it from C
+    made: Callable[..., Any]
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        made = numba.njit(cache=True, **options)(function)
     except RuntimeError as error:  # numba: "no locator available", nowhere writable
         warnings.warn(f"compiled kernels cannot be kept ({error}); set NUMBA_CACHE_DIR", stacklevel=2)
-        return numba.njit(nogil=True)(function)
+        made = numba.njit(**options)(function)
+    return made
