@@ -204,6 +204,6 @@ def test_the_slurm_script_is_sound(swept):
     assert subprocess.run(["bash", "-s", "x"], input=found.stdout, text=True, timeout=20).returncode == 2
     assert max(map(len, found.stdout.replace(str(swept), "").splitlines())) <= 100
     least, span = map(int, re.search(r"port=\$\(\(([0-9]+) \+ SLURM_JOB_ID % ([0-9]+)\)\)", found.stdout).groups())
-    assert 1024 <= least and least + span <= 32768  # where no outgoing connection can have it
+    assert least >= 1024 and least + span <= 32768  # where no outgoing connection can have it
     if shutil.which("shellcheck"):
         assert subprocess.run(["shellcheck", "-"], input=found.stdout, text=True, timeout=20).returncode == 0
