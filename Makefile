@@ -46,7 +46,7 @@ check: lint types test test-slow check-claims  ## style, types, all tests, claim
 fig1: $(READY)  ## Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
 
-figures: $(READY)  ## every figure at full scale: three hours on two cores
+figures: $(READY)  ## every figure at full scale: three and a half hours on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
 
 audit: $(READY)  ## the auditor against deliberately broken algorithms
