@@ -167,6 +167,7 @@ def test_what_the_readme_says_of_the_price():
         ("price_experts", "Gap (N = 10)", "FTRL", None, "408"),
         ("price_experts", "Gap (N = 10)", "DP-FTRL, Laplace", 1, "1,477"),
         ("price_experts", "Gap (N = 10)", "DP-FTRL, Gaussian", 1, "515"),
+        ("price_experts", "Gap (N = 10)", "Shrinking Dartboard", 1, "11,669"),
         ("price_noisy", "Gap", "DP-FTRL, Laplace", 1, "1,451"),
         ("price_noisy", "Gap", "noisy losses, own rate", 1, "6,673"),
         ("price_noisy", "Gap", "noisy losses, FTRL's rate", 1, "4,001"),
