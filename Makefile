@@ -25,7 +25,7 @@ install: $(READY)  ## create .venv and install privbandits with its development 
 test: $(READY)  ## run the tests, a file at a time on every core: the tests of one share their compiled kernels
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m 'not slow'
 
-test-slow: $(READY)  ## and those that start clusters, kill runs at every moment, fill disks
+test-slow: $(READY)  ## and those that start clusters, kill runs at every moment, fill disks, compile mutants
 	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
 browser: $(READY)  ## the pages of reports in a headless Chromium, where one is installed

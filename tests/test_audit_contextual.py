@@ -80,6 +80,7 @@ def test_no_correct_algorithm_is_flagged(name, seed):
         assert found.verdict == "CONSISTENT", found.found
 
 
+@pytest.mark.slow  # each is a kernel of its own
 @pytest.mark.parametrize(
     "mutant",
     [mutant for mutant in MUTANTS if mutant.subject in CONTEXTUAL],
