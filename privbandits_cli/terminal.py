@@ -48,7 +48,7 @@ def speed(per_second: float) -> str:
 
 
 @contextmanager
-def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Advance]:
+def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials") -> Iterator[Advance]:
     """A bar on a terminal, else a line every 30 s, else nothing; yields the function that advances it."""
     console = stderr()
     if quiet:
@@ -57,7 +57,7 @@ def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Advance]
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} trials"),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit),
             TimeElapsedColumn(),
             TextColumn("eta"),
             TimeRemainingColumn(),
@@ -71,10 +71,10 @@ def progress(name: str, total: int, done: int, quiet: bool) -> Iterator[Advance]
 
             yield advance
     else:
-        yield _plain_lines(console, name, total, done)
+        yield _plain_lines(console, name, total, done, unit)
 
 
-def _plain_lines(console: Console, name: str, total: int, done: int) -> Advance:
+def _plain_lines(console: Console, name: str, total: int, done: int, unit: str) -> Advance:
     start = last = time.monotonic()
     count, played = done, 0
 
@@ -86,7 +86,7 @@ def _plain_lines(console: Console, name: str, total: int, done: int) -> Advance:
             last = now
             left = (now - start) * (total - count) / max(1, count - done)
             rate = speed(played / max(1e-9, now - start))
-            console.print(f"{name}: {count}/{total} trials, {rate}, {left:.0f} s left")
+            console.print(f"{name}: {count}/{total} {unit}, {rate}, {left:.0f} s left")
 
     return advance
 

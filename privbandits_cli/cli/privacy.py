@@ -105,7 +105,11 @@ def audit(
     if (config is None) != mutants:
         raise fail("name an experiment, or --mutants")
     if config is None:
-        rows = inspection.audit_mutants(alpha, budget, seed, test.value)
+        rows = []
+        with terminal.progress("mutants", len(inspection.CASES), 0, as_json, "audits") as advance:
+            for row in inspection.audit_mutants(alpha, budget, seed, test.value):
+                rows.append(row)
+                advance(1, row["cost"])
     else:
         experiment = load_config(config, overrides or [], False, as_json, include)
         with own_faults():
