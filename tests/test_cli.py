@@ -180,7 +180,7 @@ def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
     assert "epsilon = 243.292, proved\n  Theorem 3.2" in text and "at most 3,505" in text
     text = call("show", "exp3_tau").stdout
-    assert "= 19" in text and "epsilon = 25.7207" in text and "Lemma A, bounded range (Rényi)" in text
+    assert "= 19" in text and "epsilon = 1.50393" in text and "Lemma B: one draw's variance (Rényi)" in text
 
 
 def test_show_of_an_unknown_name():
@@ -268,7 +268,7 @@ def test_privacy(tmp_path):
     text = call("privacy", ROOT / "configs" / "fig1.yaml").stdout
     assert max(map(len, text.splitlines())) <= 80
     lines = {line.split()[0]: line.split()[-3:] for line in text.splitlines()[1:4]}
-    assert lines["DP-EXP3-Lap"] == ["243.3", "243.3", "1.46e-11"] and lines["EXP3-τ"] == ["25.72", "0.8241", "1.46e-11"]
+    assert lines["DP-EXP3-Lap"] == ["243.3", "243.3", "1.46e-11"] and lines["EXP3-τ"] == ["1.504", "1.066", "1.46e-11"]
     assert "scale 0.00411" in text and "no protection" in text
     odd = call(
         "privacy", ROOT / "configs" / "fig1.yaml", "algorithms[1].epsilon=.inf", "--delta", "1e-320", "--json"
@@ -305,7 +305,7 @@ def test_tables_name_what_is_missing(tmp_path):
 def test_tune():
     rows = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)
     assert [row["choice"] for row in rows] == ["certified", "paper"]
-    assert rows[0]["parameters"]["tau"] == 111 and rows[0]["epsilon"] <= 1 and rows[1]["parameters"]["tau"] == 203
+    assert rows[0]["parameters"]["tau"] == 30 and rows[0]["epsilon"] <= 1 and rows[1]["parameters"]["tau"] == 203
     assert "certified: {name: dp_exp3_lap, epsilon: 1.0" in call("tune", "dp_exp3_lap", "--epsilon", "1").stdout
     assert "--base" in call("tune", "mini_batch", "--epsilon", "1").stderr
     assert call("tune", "dp_lambda_lap", "--epsilon", "1", "--base", "tsallis_inf").exit_code == 0

@@ -233,7 +233,7 @@ def test_private_curves_carry_their_epsilon():
     assert [curve.label for curve in plan.curves[:3]] == [
         "EXP3",
         "DP-EXP3-Lap (ε = 243.3)",
-        "EXP3-τ (ε = 25.72, δ = 1.5e-11)",
+        "EXP3-τ (ε = 1.504, δ = 1.5e-11)",
     ]
     assert plan.rounds == 2_831_155_200
 

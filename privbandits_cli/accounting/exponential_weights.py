@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.accounting.composition import check, renyi, solve
+from privbandits_cli.accounting.composition import check, solve
 
 Floats = NDArray[np.float64]
 
@@ -57,64 +57,69 @@ class ExponentialWeights:
 
 @dataclass(frozen=True)
 class Canary:
-    """An attack: others earn 1 until arm 1 has probability (1 + a) γ/K, then arm 1 earns Δ or 0, then all 0."""
+    """An attack: others earn 1 until arm 1 has probability (1 + a) γ/K, then arm 1 earns b or b + Δ, then all 0."""
 
     a: float
     start: float  # round of the canary
     silent: int  # rounds after it, over which arm 1 is counted
-    p: float  # probability of arm 1 before it
-    raised: float  # probability of arm 1 after it, if it was played and earned Δ
+    p: float  # probability of arm 1 before it, with which it is played and the canary counts
+    low: float  # and after it, if arm 1 was played and earned b
+    high: float  # or b + Δ
 
 
-def canary(game: ExponentialWeights, a: float) -> Canary:
-    """The canary with arm 1 at (1 + a) times the floor, in a game whose other arms share their weight equally."""
+def canary(game: ExponentialWeights, a: float, base: float = 0.0) -> Canary:
+    """The canary with arm 1 at (1 + a) times the floor, in a game whose other arms share their weight equally.
+
+    base: b, in [0, 1 - Δ]. Near 1 a gain makes arm 1 popular while it is told apart: the stronger attack.
+    """
     floor = game.floor
     q = floor * a / (1 - game.gamma)
     start = math.log((1 / q - 1) / (game.n_arms - 1)) / floor  # u of each other arm grows by η a round
     p = floor * (1 + a)
-    return Canary(a, start, int(game.k - start - 1), p, raised(game, p))
+    low, high = (raised(game, p, gain) for gain in (base, base + game.sensitivity))
+    return Canary(a, start, int(game.k - start - 1), p, low, high)
 
 
-def raised(game: ExponentialWeights, p: float) -> float:
-    """The probability of an arm that had p, after it was played and earned Δ more: u grows by η Δ / p."""
+def raised(game: ExponentialWeights, p: float, gain: float) -> float:
+    """The probability of an arm that had p, after it was played and earned `gain`: u grows by η gain / p."""
     q = (p - game.floor) / (1 - game.gamma)
-    odds = q / (1 - q) * math.exp(game.floor * game.sensitivity / p)
+    odds = q / (1 - q) * math.exp(game.floor * gain / p)
     return game.floor + (1 - game.gamma) * odds / (1 + odds)
 
 
-def attack(game: ExponentialWeights, delta: float) -> float:
+def attack(game: ExponentialWeights, delta: float, base: float = 0.0) -> float:
     """A lower bound on every ε that is true at δ: the canary's, exactly, at the best a.
 
-    Arm 1 is played with probability p; then its count over the silent rounds is binomial with p or the raised
+    Arm 1 is played with probability p; then its count over the silent rounds is binomial with one or the other
     probability, and δ(ε) = p times the hockey-stick divergence of the two. 0 where no canary is seen at this δ.
     """
     from scipy import optimize
 
     check(0.0, 1, delta)
     a = np.geomspace(0.05, 30.0, 61)
-    values = [_canary_epsilon(game, x, delta) for x in a]
+    values = [_canary_epsilon(game, x, delta, base) for x in a]
     i = int(np.argmax(values))
     if values[i] == 0:
         return 0.0
     bracket = (a[max(0, i - 1)], a[min(len(a) - 1, i + 1)])
     best = optimize.minimize_scalar(
-        lambda x: -_canary_epsilon(game, x, delta), bounds=bracket, method="bounded", options={"xatol": 1e-4}
+        lambda x: -_canary_epsilon(game, x, delta, base), bounds=bracket, method="bounded", options={"xatol": 1e-4}
     )
     return max(values[i], -float(best.fun))
 
 
-def _canary_epsilon(game: ExponentialWeights, a: float, delta: float) -> float:
+def _canary_epsilon(game: ExponentialWeights, a: float, delta: float, base: float) -> float:
     from scipy import stats
 
     if game.floor * a >= 1 - game.gamma:
         return 0.0
-    c = canary(game, a)
+    c = canary(game, a, base)
     if c.start < 0 or c.silent < 1:
         return 0.0
-    spread = 40 * math.sqrt(c.silent * c.raised)  # counts beyond have no mass that delta could see
-    counts = np.arange(max(0, int(c.silent * c.p - spread)), min(c.silent, int(c.silent * c.raised + spread) + 50) + 1)
-    base, lifted = (stats.binom.logpmf(counts, c.silent, p) for p in (c.p, c.raised))
-    return max(_hockey_stick_epsilon(lifted, base, delta / c.p), _hockey_stick_epsilon(base, lifted, delta / c.p))
+    spread = 40 * math.sqrt(c.silent * c.high)  # counts beyond have no mass that delta could see
+    counts = np.arange(max(0, int(c.silent * c.low - spread)), min(c.silent, int(c.silent * c.high + spread) + 50) + 1)
+    without, told = (stats.binom.logpmf(counts, c.silent, p) for p in (c.low, c.high))
+    return max(_hockey_stick_epsilon(told, without, delta / c.p), _hockey_stick_epsilon(without, told, delta / c.p))
 
 
 def _hockey_stick_epsilon(log_p: Floats, log_q: Floats, delta: float) -> float:
@@ -128,44 +133,19 @@ def _hockey_stick_epsilon(log_p: Floats, log_q: Floats, delta: float) -> float:
     return 0.0 if delta_of(0.0) <= delta else solve(delta_of, delta, float(ratio.max()))
 
 
-def pure_attack(game: ExponentialWeights) -> float:
+def pure_attack(game: ExponentialWeights, base: float = 0.0) -> float:
     """A lower bound on every pure ε: the canary, after which arm 1 alone is played in every silent round."""
 
     from scipy import optimize
 
     def minus_loss(a: float) -> float:
-        c = canary(game, a)
-        return -max(0, c.silent) * math.log(c.raised / c.p) if c.start >= 0 else 0.0
+        c = canary(game, a, base)
+        return -max(0, c.silent) * math.log(c.high / c.low) if c.start >= 0 else 0.0
 
     most = min(30.0, (1 - game.gamma) / game.floor * 0.99)
     if most <= 0.01:
         return 0.0
     return max(0.0, -float(optimize.minimize_scalar(minus_loss, bounds=(0.01, most), method="bounded").fun))
-
-
-# Largest found by numerical search over states with K = 2, 3, 4, 8 arms; no proof for K > 2.
-ONE_ROUND = {True: 0.2855, False: 0.288}  # |log-ratio| of one draw, over Δ, for Δ = 1 and for small Δ
-VARIANCE = {True: 0.2222, False: 0.1945}  # χ²-divergence of one draw, over ηΔ²
-
-
-def searched(game: ExponentialWeights, delta: float) -> float:
-    """What the numerically searched constants of one draw compose to at δ; a computation, not a theorem.
-
-    A draw whose ratio has mean 1, variance at most v and maximum at most 1 + B has E(1 + X)^α at most that of
-    the two-point law with these (Bennett): mass v/(v + B²) on B, the rest on -v/B.
-    """
-    check(0.0, 1, delta)
-    whole = game.sensitivity == 1
-    v = VARIANCE[whole] * game.floor * game.sensitivity**2
-    most = math.expm1(ONE_ROUND[whole] * game.sensitivity)
-    w = v / (v + most**2)
-
-    def divergence(alpha: Floats) -> Floats:
-        high = math.log(w) + alpha * math.log1p(most)
-        low = math.log1p(-w) + alpha * math.log1p(-v / most)
-        return np.asarray(game.k * np.logaddexp(high, low) / (alpha - 1))
-
-    return renyi(divergence, delta)
 
 
 def hockey_stick(n: int, p: float, q: float, epsilon: float) -> float:

@@ -11,7 +11,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting import bounded_range
 from privbandits_cli.accounting.composition import advanced, basic, optimal
-from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack, searched
+from privbandits_cli.accounting.draw import composed, draw
+from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
@@ -19,6 +20,9 @@ from privbandits_cli.jit import Record, Records, record
 
 PURE = "Lemma A: Δ a draw, basic composition"
 RANGED = "Lemma A, bounded range (Rényi)"
+SMALL_DRAW = "Lemma B: one draw's variance (Rényi)"
+CANARY = "attack: canary on a rare arm, ideal prefix"
+REPLAYED = "attack, at δ = 0: the canary's arm replayed"
 
 
 class Parameters(bandit.Algorithm):
@@ -62,18 +66,21 @@ class Parameters(bandit.Algorithm):
             Guarantee(basic(one, max(1, k - 1)), 0.0, PURE, "proved"),
             Guarantee(optimal(one, k, delta), delta, "Lemma A, optimal composition", "proved"),
             Guarantee(bounded_range.composed(one, k, delta), delta, RANGED, "proved"),
-            Guarantee(searched(game, delta), delta, "constants of one draw searched, unproved", "numeric"),
-            Guarantee(attack(game, delta), delta, "attack: canary on a rare arm, ideal prefix", "exact", lower=True),
-            Guarantee(pure_attack(game), 0.0, "attack, at δ = 0: the canary's arm replayed", "exact", lower=True),
+            Guarantee(composed(draw(game), k, delta), delta, SMALL_DRAW, "proved"),
+            Guarantee(attack(game, delta, 1 - one), delta, CANARY, "exact", lower=True),
+            Guarantee(pure_attack(game, 1 - one), 0.0, REPLAYED, "exact", lower=True),
         ]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee:
         """The least of the proved ones, without computing the others."""
         delta = bandit.papers_delta(setting) if delta is None else delta
-        k = math.ceil(setting.horizon)
-        pure = Guarantee(basic(sensitivity, max(1, k - 1)), 0.0, PURE, "proved")
-        ranged = bounded_range.composed(sensitivity, k, delta)
-        return min(pure, Guarantee(ranged, delta, RANGED, "proved"), key=lambda bound: bound.epsilon)
+        game = self.leak(setting, sensitivity)
+        bounds = (
+            Guarantee(basic(sensitivity, max(1, game.k - 1)), 0.0, PURE, "proved"),
+            Guarantee(bounded_range.composed(sensitivity, game.k, delta), delta, RANGED, "proved"),
+            Guarantee(composed(draw(game), game.k, delta), delta, SMALL_DRAW, "proved"),
+        )
+        return min(bounds, key=lambda bound: bound.epsilon)
 
     def tap(self) -> Tap | None:
         return "arms"
@@ -99,7 +106,7 @@ class Parameters(bandit.Algorithm):
         return [
             "The sketch of Theorem 3.3 leaves out that one gain changes all later importance weights; Lemma A "
             "shows that this feedback does no harm, with half the loss per draw.",
-            "At δ > 0 it leaks like √T: that EXP3 must leak linearly follows from an upper bound only.",
+            "At δ > 0 it leaks like √T (Lemma B): that EXP3 must leak linearly followed from an upper bound only.",
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:

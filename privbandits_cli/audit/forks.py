@@ -58,7 +58,7 @@ def audit_arms(
         return Audit("VIOLATION", "EXP3's law", below, 1)
     if p > (1 + CANARY) * leak.floor:
         return Audit("NOT AUDITABLE", "EXP3's law", "within this horizon arm 1 does not become rare", 0)
-    lifted = raised(leak, p)
+    lifted = raised(leak, p, leak.sensitivity)
     epsilon = 1.0 if tau == 1 else 0.02
     delta = hockey_stick(silent, lifted, p, epsilon)
     claim = f"EXP3's law: ({epsilon:g}, {delta:.3g}) over {silent} draws after a canary at p = {p:.4g}"
