@@ -407,6 +407,18 @@ def test_certified_tau_has_the_least_bound_of_those_that_fit(epsilon, horizon, n
         assert not fits or other.regret_bound(end, setting, memory=1)[0] >= least - 1e-9, tau
 
 
+@pytest.mark.parametrize(("n_arms", "horizon", "epsilon", "delta"), [(16, 1010, 2.53, 0.01), (16, 1872, 4.249, 1e-12)])
+def test_certified_tau_where_longer_blocks_can_cost_more(n_arms, horizon, epsilon, delta):
+    """Short games of many arms, in which Lemma B fails blocks of middle lengths: against all lengths."""
+    setting, end = Setting(horizon, n_arms), np.array([float(horizon)])
+    games = [make("exp3_tau", tau=tau, delta=delta).tuned(setting) for tau in range(2, 200)]
+    costs = [game.guarantee(setting).epsilon for game in games]
+    assert max(np.diff(costs)) > 0
+    fits = [game for game, cost in zip(games, costs, strict=True) if cost <= epsilon]
+    best = min(fits, key=lambda game: game.regret_bound(end, setting, memory=1)[0])
+    assert make("exp3_tau", tau="certified", epsilon=epsilon, delta=delta).tuned(setting).tau == best.tau
+
+
 def test_rejected_rounds_count_in_the_bound_at_threshold_zero():
     setting, end = Setting(T, K), np.array([float(T)])
     everything = make("dp_exp3_lap", epsilon=10.0, b=0.0).tuned(setting).regret_bound(end, setting)[0]

@@ -5,7 +5,6 @@ is fed the average gain of the block. A last block that is not full is never fed
 T/τ rounds that it sees.
 """
 
-import bisect
 import math
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, Self
@@ -81,19 +80,21 @@ class Parameters(bandit.Algorithm):
     def _certified(self, setting: Setting) -> Self:
         """The τ of the least regret bound against switching costs among those whose proved ε is small enough.
 
-        The proved ε falls with τ, so the least such τ is found by bisection; the bound is convex in τ, so its least
-        value from there on is, too, by the sign of its steps.
+        The proved ε mostly falls with τ, but not where T/τ is short. So lengths on a grid are tried in the order of
+        their regret bounds, then those between the neighbours of the first that fits, until there are none between.
         """
         assert self.epsilon is not None
-        most, asked = int(setting.horizon), self.epsilon
-        if self._costs(most, setting) > asked:
-            return self._with(most + 1, setting)  # no block length is private enough; `faults` says so
-        fits = bisect.bisect_left(range(1, most), True, key=lambda tau: self._costs(tau, setting) <= asked) + 1
-        least = max(2, fits)  # Theorem 3.4 needs m < τ
-        rises = bisect.bisect_left(
-            range(least, most), True, key=lambda tau: self._loses(tau + 1, setting) >= self._loses(tau, setting)
-        )
-        return self._with(least + rises, setting)
+        low, high = 2, int(setting.horizon)  # Theorem 3.4 needs m < τ
+        while True:
+            lengths = [int(tau) for tau in np.unique(np.geomspace(min(low, high), high, 200).round())]
+            by_loss = sorted(lengths, key=lambda tau: self._loses(tau, setting))
+            best = next((tau for tau in by_loss if self._costs(tau, setting) <= self.epsilon), None)
+            if best is None:
+                return self._with(int(setting.horizon) + 1, setting)  # none is private enough; `faults` says so
+            if len(lengths) == lengths[-1] - lengths[0] + 1:
+                return self._with(best, setting)
+            i = lengths.index(best)
+            low, high = lengths[max(0, i - 1)], lengths[min(i + 1, len(lengths) - 1)]
 
     def _loses(self, tau: int, setting: Setting) -> float:
         """The regret bound of blocks of tau rounds against switching costs, at the horizon; 0 without a theorem."""
