@@ -19,7 +19,7 @@ from conftest import foe, make, match
 from privbandits_cli.games.bandit import play
 found = []
 for adversary in ("stochastic", "switching_costs"):
-    algorithms = [make(n) for n in ("exp3", "dp_exp3_lap", "exp3_tau", "tsallis_inf", "ucb1", "uniform")]
+    algorithms = [make(n) for n in ("exp3", "dp_exp3_lap", "exp3_tau")]
     found.append(play(match(foe(adversary), algorithms, 300), range(3)).tolist())
 print(json.dumps(found))
 """
