@@ -15,7 +15,11 @@ DRAWN = {  # a random number in a step of each game
     "linear": "rng.uniform[0], as many as the method `draws` says",
     "contextual": "rng.random()",
 }
-KINDS = ("uniform", "laplace", "normal")  # of the random numbers that `draws` asks for
+KINDS = {"bandit": ("uniform", "laplace"), "linear": ("uniform", "laplace", "normal")}  # that `draws` may ask for
+UNASKED = {  # and what a number that it does not ask for is
+    "bandit": '0 in every round: `draws(self)` returns {{"uniform": 1, "laplace": 1}} for one of each a round',
+    "linear": 'empty: `draws(self, setting, rounds)` returns {{"{kind}": np.full(len(rounds), 2)}} for two a round',
+}
 
 
 def faults(text: str, game: str, table: str) -> Iterator[Place]:
@@ -31,8 +35,8 @@ def faults(text: str, game: str, table: str) -> Iterator[Place]:
             yield node.lineno, f"{name} in a step draws anew in every run: {told}"
         if step.name == "choose":
             yield from _rebound(step) if game == "linear" else _unreturned(step)
-        if step.name in STEPS and game == "linear":
-            yield from _unasked(step, tree)
+        if step.name in STEPS and game in KINDS:
+            yield from _unasked(step, tree, game)
     for method in _methods(tree):
         for node, name in _random_calls(method, known):
             if name.split(".")[-1] not in OWN_STREAMS or not (node.args or node.keywords):
@@ -107,18 +111,19 @@ def _gives(method: ast.FunctionDef) -> bool:
     )
 
 
-def _unasked(step: ast.FunctionDef, tree: ast.Module) -> Iterator[Place]:
-    """Random numbers of a linear step whose class asks for none."""
+def _unasked(step: ast.FunctionDef, tree: ast.Module, game: str) -> Iterator[Place]:
+    """Random numbers of a step that the class does not ask for, as far as its text tells."""
     bases = [ast.unparse(base) for node in _models(tree) for base in node.bases]
-    asks = any(method.name == "draws" for method in _methods(tree))
-    if asks or not all(base.endswith("Algorithm") for base in bases) or not step.args.args:
+    asking = [method for method in _methods(tree) if method.name == "draws"]
+    said = {node.value for method in asking for node in ast.walk(method) if isinstance(node, ast.Constant)}
+    asked = said & {*KINDS[game]} if asking else {"uniform"} if game == "bandit" else set[str]()
+    if (asking and not asked) or not all(base.endswith("Algorithm") for base in bases) or not step.args.args:
         return
     rng = step.args.args[-1].arg
     for node in ast.walk(step):
         match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=kind) if name == rng and kind in KINDS:
-                told = f'`draws(self, setting, rounds)` returns {{"{kind}": np.full(len(rounds), 2)}} for two a round'
-                yield node.lineno, f"{rng}.{kind} is empty: {told}"
+            case ast.Attribute(value=ast.Name(id=name), attr=kind) if name == rng and kind in {*KINDS[game]} - asked:
+                yield node.lineno, f"{rng}.{kind} is {UNASKED[game].format(kind=kind)}"
 
 
 def _unreturned(choose: ast.FunctionDef) -> Iterator[Place]:

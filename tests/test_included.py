@@ -310,6 +310,36 @@ def test_random_numbers_that_draws_asks_for_are_taken():
 
 
 @pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ("", "rng.laplace is 0 in every round: `draws(self)` returns"),  # not silently a release without noise
+        ('{"uniform": 1}', "rng.laplace is 0 in every round: `draws(self)` returns"),
+        ('{"laplace": 1}', "rng.uniform is 0 in every round: `draws(self)` returns"),
+        ('{"uniform": 1, "laplace": 0}', "draws asks for laplace every 0 rounds: an int from 1 up, 1 for every round"),
+        ('{"uniform": 1, "laplace": 1.5}', "draws asks for laplace every 1.5 rounds: an int from 1 up"),
+        (
+            'dict(uniform=1, laplace=1, normal=1) or "laplace" "uniform"',
+            "draws asks for 'normal': there are uniform, l",
+        ),
+        ('["uniform", "laplace"]', 'draws returned a list: return a dict, as {"uniform": numbers}'),
+    ],
+)
+def test_random_numbers_that_nobody_draws_are_told(returned, told):
+    edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
+    method = f"    def draws(self):\n        return {returned}\n\n" if returned else ""
+    edited("    def state", method + "    def state")
+    assert told in faults() and "mine.py:" in faults()
+
+
+def test_laplace_noise_that_draws_asks_for_is_drawn():
+    edited("state.means[arm] += ", "assert rng.laplace != 0.0\n    state.means[arm] += ")
+    draws = '    def draws(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
+    edited("    def state", draws)
+    result = call("run", "small.yaml", "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "while True:\n        for _ in range(3):\n            break\n        return 0",

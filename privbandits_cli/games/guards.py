@@ -72,15 +72,32 @@ def draws_of(algorithm: Any, setting: Setting, rounds: Ints, kinds: tuple[str, .
     asked: dict[str, Ints] = algorithm.draws(setting, rounds)
     if not is_own(algorithm):
         return asked
+    for kind, counts in _asked(algorithm, asked, kinds):
+        if np.shape(counts) != rounds.shape or np.asarray(counts).dtype.kind not in "iu" or np.min(counts) < 0:
+            said = f"draws asks for {_kind(counts)} of {kind}: an int >= 0 for each of `rounds`, [rounds]"
+            raise Fault(said, type(algorithm).draws)
+    return {kind: np.asarray(counts) for kind, counts in asked.items()}
+
+
+def periods_of(algorithm: Any, kinds: tuple[str, ...]) -> dict[str, int]:
+    """Every how many rounds an algorithm of the game `bandit` wants a random number of each kind."""
+    asked: dict[str, int] = algorithm.draws()
+    for kind, period in _asked(algorithm, asked, kinds) if is_own(algorithm) else ():
+        if not isinstance(period, int) or period < 1:
+            said = f"draws asks for {kind} every {_kind(period)} rounds: an int from 1 up, 1 for every round"
+            raise Fault(said, type(algorithm).draws)
+    return asked
+
+
+def _asked(algorithm: Any, asked: Any, kinds: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """What a user's `draws` returned, kind by kind; Fault for another thing, or a kind that there is not."""
     draws = type(algorithm).draws
     if not isinstance(asked, dict):
         raise Fault(f'draws returned {_kind(asked)}: return a dict, as {{"{kinds[0]}": numbers}}', draws)
-    for kind, counts in asked.items():
+    for kind, numbers in asked.items():
         if kind not in kinds:
             raise Fault(f"draws asks for {kind!r}: there are {', '.join(kinds)}", draws)
-        if np.shape(counts) != rounds.shape or np.asarray(counts).dtype.kind not in "iu" or np.min(counts) < 0:
-            raise Fault(f"draws asks for {_kind(counts)} of {kind}: an int >= 0 for each of `rounds`, [rounds]", draws)
-    return {kind: np.asarray(counts) for kind, counts in asked.items()}
+        yield kind, numbers
 
 
 def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
