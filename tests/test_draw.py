@@ -247,7 +247,7 @@ def test_the_proved_epsilon_lies_between_the_attack_and_lemma_a():
 
 
 def test_figure_1():
-    """The Figure 1 of Tossou & Dimitrakakis 2017: EXP3-τ, 240 by its paper, costs 1.07 to 1.51; EXP3 62 to 94."""
+    """The Figure 1 of Tossou & Dimitrakakis 2017: EXP3-τ, 240 by its paper, costs 1.06 to 1.51; EXP3 62 to 94."""
     setting = Setting(2**18, 4)
     for name, low, high in (("exp3_tau", 1.066, 1.504), ("exp3", 62.48, 93.52)):
         algorithm = make(name).tuned(setting)
@@ -256,7 +256,7 @@ def test_figure_1():
         assert max(bound.epsilon for bound in bounds if bound.lower and bound.delta) == pytest.approx(low, rel=4e-4)
 
 
-@pytest.mark.parametrize("gamma", [1e-6, 0.36, 0.37, 0.9, 1.0])
+@pytest.mark.parametrize("gamma", [1e-6, 0.36, 0.37, 0.9])
 @pytest.mark.parametrize("n_arms", [2, 1000])
 def test_every_parameter_has_a_finite_bound(gamma, n_arms):
     for sensitivity in (1.0, 1e-3):
@@ -264,6 +264,7 @@ def test_every_parameter_has_a_finite_bound(gamma, n_arms):
         one = draw(game)
         assert 0 < one.ratio <= sensitivity and 0 < one.variance < 2
         assert 0 < composed(one, 1000, 1e-6) < composed(one, 1000, 1e-9) < math.inf
-    assert composed(draw(ExponentialWeights(gamma, n_arms, 1000, 0.0)), 1000, 1e-6) == 0.0
+    for nothing in (ExponentialWeights(gamma, n_arms, 1000, 0.0), ExponentialWeights(1.0, n_arms, 1000)):
+        assert composed(draw(nothing), 1000, 1e-6) == 0.0
     with pytest.raises(ValueError, match="delta"):
         composed(one, 1000, 0.0)

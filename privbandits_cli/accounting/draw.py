@@ -69,6 +69,8 @@ class Draw(NamedTuple):
 def draw(game: ExponentialWeights) -> Draw:
     """Lemma B's L and v; for γ >= 1/e, or where Lemma A's Δ is less than L, what follows from Δ."""
     eta, delta = game.floor, game.sensitivity
+    if game.gamma == 1:
+        return Draw(0.0, 0.0)  # uniform play, whatever was seen
     most = largest(game)
     once, square = starts(delta)
     ratio = min(delta, delta * (SLOPE * once + most))

@@ -37,7 +37,7 @@ class Guarantee:
             raise ValueError(f"delta must lie in [0, 1), got {self.delta}")
 
     def __str__(self) -> str:
-        """As in a legend: `ε = 243.3`, or `ε = 25.72, δ = 1.5e-11`."""
+        """As in a legend: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
         epsilon = "∞" if self.epsilon == float("inf") else f"{self.epsilon:.4g}"
         return f"ε = {epsilon}" + (f", δ = {self.delta:.2g}" if self.delta else "")
 

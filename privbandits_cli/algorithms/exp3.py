@@ -106,7 +106,8 @@ class Parameters(bandit.Algorithm):
         return [
             "The sketch of Theorem 3.3 leaves out that one gain changes all later importance weights; Lemma A "
             "shows that this feedback does no harm, with half the loss per draw.",
-            "At δ > 0 it leaks like √T (Lemma B): that EXP3 must leak linearly followed from an upper bound only.",
+            "With γ of order 1/√T it leaks like √T at δ > 0 (Lemma B): that it must leak linearly followed from an "
+            "upper bound only.",
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:

@@ -22,8 +22,9 @@ base_update: Any = unbound
 base_probabilities: Any = unbound
 base_released: Any = unbound
 
-Rule = Literal["corollary_3.2", "corollary_3.3", "corollary_3.3_printed", "certified"]
-ASKS_EPSILON = ("corollary_3.3", "corollary_3.3_printed", "certified")
+Rule = Literal["corollary_3.2", "corollary_3.3", "corollary_3.3_printed", "certified", "shortest"]
+CERTIFIED = ("certified", "shortest")
+ASKS_EPSILON = ("corollary_3.3", "corollary_3.3_printed", *CERTIFIED)
 
 
 class Parameters(bandit.Algorithm):
@@ -32,11 +33,12 @@ class Parameters(bandit.Algorithm):
     tau: Annotated[int, Field(ge=1)] | Rule = Field(
         "corollary_3.2",
         description="τ, rounds in a block; `corollary_3.2`: (T / (7 K ln K))^(1/3); `corollary_3.3`: from epsilon "
-        "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; `certified`: the best "
-        "of those that are proved to give ε. Rounded up",
+        "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; of those that are "
+        "proved to give ε `certified`: the best against switching costs, `shortest`: the best where they do not count. "
+        "Rounded up",
     )
     epsilon: float | None = Field(
-        None, ge=1e-9, le=1e9, description="ε that `corollary_3.3` and `certified` are to reach"
+        None, ge=1e-9, le=1e9, description="ε that `corollary_3.3`, `certified` and `shortest` are to reach"
     )
     delta: float | None = Field(None, gt=0, lt=1, description="δ of the guarantee; default T^-2")
     base: bandit.Algorithm = Field(description="the algorithm that sees the averages")
@@ -53,7 +55,7 @@ class Parameters(bandit.Algorithm):
     def tuned(self, setting: Setting) -> Self:
         delta = self.delta or bandit.papers_delta(setting)
         ready = self.model_copy(update={"delta": delta})
-        if self.tau == "certified":
+        if self.tau in CERTIFIED:
             return ready._certified(setting)
         return ready._with(self.tau if isinstance(self.tau, int) else self._rule(self.tau, delta, setting), setting)
 
@@ -78,16 +80,17 @@ class Parameters(bandit.Algorithm):
         return max(1, math.ceil(math.pow(cube, 1 / 3)))
 
     def _certified(self, setting: Setting) -> Self:
-        """The τ of the least regret bound against switching costs among those whose proved ε is small enough.
+        """The τ of the least regret bound, with or without switching costs, of those whose proved ε is small enough.
 
         The proved ε mostly falls with τ, but not where T/τ is short. So lengths on a grid are tried in the order of
         their regret bounds, then those between the neighbours of the first that fits, until there are none between.
         """
         assert self.epsilon is not None
-        low, high = 2, int(setting.horizon)  # Theorem 3.4 needs m < τ
+        switching = self.tau == "certified"
+        low, high = 1 + switching, int(setting.horizon)  # Theorem 3.4 needs m < τ
         while True:
             lengths = [int(tau) for tau in np.unique(np.geomspace(min(low, high), high, 200).round())]
-            by_loss = sorted(lengths, key=lambda tau: self._loses(tau, setting))
+            by_loss = sorted(lengths, key=lambda tau: self._loses(tau, setting)) if switching else lengths
             best = next((tau for tau in by_loss if self._costs(tau, setting) <= self.epsilon), None)
             if best is None:
                 return self._with(int(setting.horizon) + 1, setting)  # none is private enough; `faults` says so
@@ -118,7 +121,7 @@ class Parameters(bandit.Algorithm):
             yield f"tau: {self.tau} needs an epsilon"
             return
         tau = self.tuned(setting).tau
-        if self.tau == "certified" and isinstance(tau, int) and tau > setting.horizon:
+        if self.tau in CERTIFIED and isinstance(tau, int) and tau > setting.horizon:
             yield f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
         elif isinstance(tau, int) and tau > setting.horizon:
             yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
@@ -146,7 +149,8 @@ class Parameters(bandit.Algorithm):
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         asked = {"epsilon": epsilon, "delta": delta, **given}
-        return {"certified": cls(tau="certified", **asked), "paper": cls(tau="corollary_3.3_printed", **asked)}
+        rules = {"certified": "certified", "shortest": "shortest", "paper": "corollary_3.3_printed"}
+        return {choice: cls.model_validate({"tau": rule, **asked}) for choice, rule in rules.items()}
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 3.4's form for any base: τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""
