@@ -407,6 +407,19 @@ def test_certified_tau_has_the_least_bound_of_those_that_fit(epsilon, horizon, n
         assert not fits or other.regret_bound(end, setting, memory=1)[0] >= least - 1e-9, tau
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0, 4.0, 20.0, 300.0])
+@pytest.mark.parametrize(("horizon", "n_arms", "delta"), [(T, K, 1e-6), (64_750, 6, 2e-4)])
+def test_the_shortest_certified_blocks_are_the_shortest(epsilon, horizon, n_arms, delta):
+    setting, end = Setting(horizon, n_arms), np.array([float(horizon)])
+    found = make("exp3_tau", tau="shortest", epsilon=epsilon, delta=delta).tuned(setting)
+    assert found.guarantee(setting).epsilon <= epsilon
+    if found.tau > 1:
+        shorter = make("exp3_tau", tau=found.tau - 1, delta=delta).tuned(setting)
+        assert shorter.guarantee(setting).epsilon > epsilon
+    other = make("exp3_tau", tau="certified", epsilon=epsilon, delta=delta).tuned(setting)
+    assert found.tau <= other.tau and found.regret_bound(end, setting)[0] <= other.regret_bound(end, setting)[0]
+
+
 @pytest.mark.parametrize(("n_arms", "horizon", "epsilon", "delta"), [(16, 1010, 2.53, 0.01), (16, 1872, 4.249, 1e-12)])
 def test_certified_tau_where_longer_blocks_can_cost_more(n_arms, horizon, epsilon, delta):
     """Short games of many arms, in which Lemma B fails blocks of middle lengths: against all lengths."""
@@ -434,3 +447,13 @@ def test_least_bound_threshold_is_the_least():
         for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0):
             other = make("dp_exp3_lap", epsilon=epsilon, b=best.b * factor).tuned(setting)
             assert other.regret_bound(horizon, setting)[0] >= least - 1e-9
+
+
+def test_blocks_that_no_length_makes_private_are_refused():
+    setting = Setting(1000, 4)
+    for base, told in (
+        (make("dp_exp3_lap", epsilon=1.0), "no block length"),
+        (make("tsallis_inf"), "nothing is proved"),
+    ):
+        (fault,) = make("mini_batch", tau="shortest", epsilon=1e-6, base=base).faults(setting)
+        assert told in fault

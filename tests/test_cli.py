@@ -304,15 +304,17 @@ def test_tables_name_what_is_missing(tmp_path):
 
 def test_tune():
     rows = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)
-    assert [row["choice"] for row in rows] == ["certified", "paper"]
-    assert rows[0]["parameters"]["tau"] == 30 and rows[0]["epsilon"] <= 1 and rows[1]["parameters"]["tau"] == 203
+    assert [row["choice"] for row in rows] == ["certified", "shortest", "paper"]
+    assert [row["parameters"]["tau"] for row in rows] == [30, 20, 203] and all(row["epsilon"] <= 1 for row in rows)
     assert "certified: {name: dp_exp3_lap, epsilon: 1.0" in call("tune", "dp_exp3_lap", "--epsilon", "1").stdout
     assert "--base" in call("tune", "mini_batch", "--epsilon", "1").stderr
     assert call("tune", "dp_lambda_lap", "--epsilon", "1", "--base", "tsallis_inf").exit_code == 0
     assert "unknown base" in call("tune", "mini_batch", "--epsilon", "1", "--base", "nope").stderr
     for words in (["exp3", "--epsilon", "1"], ["nonsense", "--epsilon", "1"], ["exp3_tau", "--epsilon", "0"]):
         assert call("tune", *words).exit_code == 2
-    assert "no block length" in call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000").stderr
+    uniform = json.loads(call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000", "--json").stdout)
+    assert uniform[0]["epsilon"] == 0 and uniform[0]["parameters"]["base"]["gamma"] == 1  # which anybody may see
+    assert "nothing is proved" in call("tune", "mini_batch", "--epsilon", "1", "--base", "tsallis_inf").stderr
     for words in (["dp_reduction", "--base", "ftrl"], ["dp_ucb", "--base", "exp3"], ["exp3_tau", "--horizon", "2^x"]):
         refused = call("tune", *words, "--epsilon", "1")
         assert (refused.exit_code == 2 and words[2] in refused.stderr) or "no base" in refused.stderr

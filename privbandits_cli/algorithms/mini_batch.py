@@ -122,7 +122,9 @@ class Parameters(bandit.Algorithm):
             return
         tau = self.tuned(setting).tau
         if self.tau in CERTIFIED and isinstance(tau, int) and tau > setting.horizon:
-            yield f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
+            length = f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
+            known = math.isfinite(self._costs(int(setting.horizon), setting))
+            yield length if known else f"nothing is proved of the privacy of {self.title}, whatever its blocks"
         elif isinstance(tau, int) and tau > setting.horizon:
             yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
         else:

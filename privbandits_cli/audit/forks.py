@@ -61,7 +61,7 @@ def audit_arms(
     lifted = raised(leak, p, leak.sensitivity)
     epsilon = 1.0 if tau == 1 else 0.02
     delta = hockey_stick(silent, lifted, p, epsilon)
-    claim = f"EXP3's law: ({epsilon:g}, {delta:.3g}) over {silent} draws after a canary at p = {p:.4g}"
+    claim = f"EXP3's law: (ε, δ) = ({epsilon:g}, {delta:.3g}) over {silent} draws after a canary at p = {p:.4g}"
     rng = stream(seed, "audit", "forks", trial=0)
     worlds = [_sent(bound, prefix, first_gain, tau) for first_gain in (1.0, 0.0)]
     x, y = (_counts(bound, world, forks, silent, tau, rng) for world in worlds)
