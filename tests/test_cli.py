@@ -183,6 +183,16 @@ def test_show_tells_the_papers_numbers():
     assert "= 19" in text and "epsilon = 1.50393" in text and "Lemma B: one draw's variance (Rényi)" in text
 
 
+def test_what_is_no_config_or_has_no_set_is_told():
+    told = call("privacy", "exp3_tau").stderr
+    assert "exp3_tau is an algorithm, and this wants a config: try `privbandits show exp3_tau`" in " ".join(
+        told.split()
+    )
+    for words in (["tune", "exp3_tau", "--epsilon", "1"], ["show", "linucb"]):
+        refused = call(*words, "--set", "sphere")
+        assert refused.exit_code == 2 and "on no decision set: leave --set out" in refused.stderr
+
+
 def test_show_of_an_unknown_name():
     result = call("show", "exp33")
     assert result.exit_code == 2 and "did you mean 'exp3'?" in result.stderr

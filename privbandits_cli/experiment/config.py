@@ -85,6 +85,8 @@ def load(
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         known = f"; shipped are: {', '.join(shipped.names())}" if path.parent == Path() else ""
+        if str(path) in registry.names("algorithms"):
+            known = f"; {path} is an algorithm, and this wants a config: try `privbandits show {path}`"
         raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
     document = parse(text, str(path))
     experiment = None

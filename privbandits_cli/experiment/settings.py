@@ -52,8 +52,10 @@ def example(
     """A setting to show somebody in: of a linear game in the set named, or in the first where they can play.
 
     dimension: of a contextual game's arms, by default as many as there are, the standard basis; of a linear game in
-    place of `size`. ValueError for a bandit's.
+    place of `size`. ValueError for a bandit's, and for a set outside of a linear game.
     """
+    if space is not None and player.game != "linear":
+        raise ValueError(f"{player.name} plays the game {player.game}, on no decision set: leave --set out")
     if player.game == "contextual":
         return Setting(horizon, size, contexts=Contexts(dimension or size))
     if player.game == "bandit":
