@@ -17,7 +17,7 @@ DRAWN = {  # a random number in a step of each game
 }
 KINDS = {"bandit": ("uniform", "laplace"), "linear": ("uniform", "laplace", "normal")}  # that `draws` may ask for
 UNASKED = {  # and what a number that it does not ask for is
-    "bandit": '0 in every round: `draws(self)` returns {{"uniform": 1, "laplace": 1}} for one of each a round',
+    "bandit": 'no number: `draws(self)` returns {{"uniform": 1, "laplace": 1}} for one of each a round',
     "linear": 'empty: `draws(self, setting, rounds)` returns {{"{kind}": np.full(len(rounds), 2)}} for two a round',
 }
 
@@ -35,7 +35,7 @@ def faults(text: str, game: str, table: str) -> Iterator[Place]:
             yield node.lineno, f"{name} in a step draws anew in every run: {told}"
         if step.name == "choose":
             yield from _rebound(step) if game == "linear" else _unreturned(step)
-        if step.name in STEPS and game in KINDS:
+        if game in KINDS:
             yield from _unasked(step, tree, game)
     for method in _methods(tree):
         for node, name in _random_calls(method, known):
@@ -117,13 +117,14 @@ def _unasked(step: ast.FunctionDef, tree: ast.Module, game: str) -> Iterator[Pla
     asking = [method for method in _methods(tree) if method.name == "draws"]
     said = {node.value for method in asking for node in ast.walk(method) if isinstance(node, ast.Constant)}
     asked = said & {*KINDS[game]} if asking else {"uniform"} if game == "bandit" else set[str]()
-    if (asking and not asked) or not all(base.endswith("Algorithm") for base in bases) or not step.args.args:
+    if (asking and not asked) or not all(base.endswith("Algorithm") for base in bases):
         return
-    rng = step.args.args[-1].arg
+    given = [argument.arg for argument in step.args.args]  # the steps' last is `rng`; a helper's keeps the name
+    rng = {"rng", *given[-1:]} if step.name in STEPS else {"rng"}
     for node in ast.walk(step):
         match node:
-            case ast.Attribute(value=ast.Name(id=name), attr=kind) if name == rng and kind in {*KINDS[game]} - asked:
-                yield node.lineno, f"{rng}.{kind} is {UNASKED[game].format(kind=kind)}"
+            case ast.Attribute(value=ast.Name(id=name), attr=kind) if name in rng and kind in {*KINDS[game]} - asked:
+                yield node.lineno, f"{name}.{kind} is {UNASKED[game].format(kind=kind)}"
 
 
 def _unreturned(choose: ast.FunctionDef) -> Iterator[Place]:

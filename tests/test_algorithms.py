@@ -395,7 +395,7 @@ def test_layers_of_noise_must_not_share_their_draws():
 
 
 def test_draws_are_declared():
-    """An algorithm whose draws are not declared would see zeros; those declared are used.
+    """An algorithm whose draws are not declared would see NaN; those declared are used.
 
     Within so many rounds as the first epoch of an elimination takes.
     """

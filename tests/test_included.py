@@ -312,9 +312,9 @@ def test_random_numbers_that_draws_asks_for_are_taken():
 @pytest.mark.parametrize(
     ("returned", "told"),
     [
-        ("", "rng.laplace is 0 in every round: `draws(self)` returns"),  # not silently a release without noise
-        ('{"uniform": 1}', "rng.laplace is 0 in every round: `draws(self)` returns"),
-        ('{"laplace": 1}', "rng.uniform is 0 in every round: `draws(self)` returns"),
+        ("", "rng.laplace is no number: `draws(self)` returns"),  # not silently a release without noise
+        ('{"uniform": 1}', "rng.laplace is no number: `draws(self)` returns"),
+        ('{"laplace": 1}', "rng.uniform is no number: `draws(self)` returns"),
         ('{"uniform": 1, "laplace": 0}', "draws asks for laplace every 0 rounds: an int from 1 up, 1 for every round"),
         ('{"uniform": 1, "laplace": 1.5}', "draws asks for laplace every 1.5 rounds: an int from 1 up"),
         (
@@ -329,6 +329,15 @@ def test_random_numbers_that_nobody_draws_are_told(returned, told):
     method = f"    def draws(self):\n        return {returned}\n\n" if returned else ""
     edited("    def state", method + "    def state")
     assert told in faults() and "mine.py:" in faults()
+
+
+def test_helpers_draw_no_unasked_numbers_either():
+    edited("state.means[arm] += ", "state.means[arm] += noise(rng) + ")
+    with Path("mine.py").open("a") as file:
+        file.write("\n\ndef noise(rng):\n    return rng.laplace\n")
+    assert "rng.laplace is no number" in faults()
+    edited("def noise(rng):\n    return rng.laplace", "def noise(numbers):\n    return numbers.laplace")
+    assert "update left NaN in state.means" in faults()  # what no text tells
 
 
 def test_laplace_noise_that_draws_asks_for_is_drawn():

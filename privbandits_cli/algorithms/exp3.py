@@ -18,9 +18,6 @@ from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.jit import Record, Records, record
 
-PURE = "Lemma A: Δ a draw, basic composition"
-RANGED = "Lemma A, bounded range (Rényi)"
-SMALL_DRAW = "Lemma B: one draw's variance (Rényi)"
 CANARY = "attack: canary on a rare arm, ideal prefix"
 REPLAYED = "attack, at δ = 0: the canary's arm replayed"
 
@@ -63,10 +60,8 @@ class Parameters(bandit.Algorithm):
             Guarantee(basic(2 * one, k), 0.0, "2Δ a draw, basic composition", "proved"),
             Guarantee(advanced(2 * one, k, delta), delta, "2Δ a draw, advanced composition", "proved"),
             Guarantee(optimal(2 * one, k, delta), delta, "2Δ a draw, optimal composition", "proved"),
-            Guarantee(basic(one, max(1, k - 1)), 0.0, PURE, "proved"),
             Guarantee(optimal(one, k, delta), delta, "Lemma A, optimal composition", "proved"),
-            Guarantee(bounded_range.composed(one, k, delta), delta, RANGED, "proved"),
-            Guarantee(composed(draw(game), k, delta), delta, SMALL_DRAW, "proved"),
+            *lemmas(game, delta),
             Guarantee(attack(game, delta, 1 - one), delta, CANARY, "exact", lower=True),
             Guarantee(pure_attack(game, 1 - one), 0.0, REPLAYED, "exact", lower=True),
         ]
@@ -74,13 +69,7 @@ class Parameters(bandit.Algorithm):
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee:
         """The least of the proved ones, without computing the others."""
         delta = bandit.papers_delta(setting) if delta is None else delta
-        game = self.leak(setting, sensitivity)
-        bounds = (
-            Guarantee(basic(sensitivity, max(1, game.k - 1)), 0.0, PURE, "proved"),
-            Guarantee(bounded_range.composed(sensitivity, game.k, delta), delta, RANGED, "proved"),
-            Guarantee(composed(draw(game), game.k, delta), delta, SMALL_DRAW, "proved"),
-        )
-        return min(bounds, key=lambda bound: bound.epsilon)
+        return min(lemmas(self.leak(setting, sensitivity), delta), key=lambda bound: bound.epsilon)
 
     def tap(self) -> Tap | None:
         return "arms"
@@ -116,6 +105,16 @@ class Parameters(bandit.Algorithm):
             return None
         assert self.gamma is not None
         return (math.e - 1) * self.gamma * rounds + setting.n_arms * math.log(setting.n_arms) / self.gamma
+
+
+def lemmas(game: ExponentialWeights, delta: float) -> list[Guarantee]:
+    """What Lemmas A and B prove; one of them is the least of all that is proved."""
+    one, k = game.sensitivity, game.k
+    return [
+        Guarantee(basic(one, max(1, k - 1)), 0.0, "Lemma A: Δ a draw, basic composition", "proved"),
+        Guarantee(bounded_range.composed(one, k, delta), delta, "Lemma A, bounded range (Rényi)", "proved"),
+        Guarantee(composed(draw(game), k, delta), delta, "Lemma B: one draw's variance (Rényi)", "proved"),
+    ]
 
 
 NOTHING = -0.0  # where sums start: x + -0.0 is x for every x, so that the compiler leaves it out, unlike x + 0.0

@@ -223,7 +223,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     seated = [np.repeat(seat.player, n_lanes) for seat in seats]
     gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), kind)
     draws = {kind: np.zeros((n_lanes, block)) for kind in Draws._fields}
-    none = np.zeros((n_lanes, block))  # what an algorithm sees of a kind that it does not draw
+    none = np.full((n_lanes, block), np.nan)  # what an algorithm sees of a kind that it does not draw
     totals: NDArray[Any] = np.zeros((n_lanes, setting.n_arms))
     if adversary.binary:
         totals = np.zeros((n_lanes, ROWS, setting.n_arms), np.int64)
