@@ -29,7 +29,7 @@ test-slow: $(READY)  ## and those that start clusters, kill runs at every moment
 	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
 browser: $(READY)  ## the pages of reports in a headless Chromium, where one is installed
-	$(BIN)/python -m pytest -rs tests/test_browser.py
+	$(BIN)/python -m pytest -rs tests/report/test_browser.py
 
 report: $(READY)  ## pages, tables and LaTeX of all results: results/index.html
 	$(BIN)/privbandits report results
@@ -60,10 +60,10 @@ smoke: $(READY)  ## every figure and every game, small: one a core, as most of t
 	  xargs -P $$(getconf _NPROCESSORS_ONLN) -L 1 $(BIN)/privbandits run -q -j 1
 
 bench: $(READY)  ## nanoseconds per round; fails where one is 1.5 times as slow as results/bench.csv says
-	$(BIN)/python tests/bench.py
+	$(BIN)/python -m tests.bench
 
 bench-keep: $(READY)  ## measure results/bench.csv anew
-	$(BIN)/python tests/bench.py --keep
+	$(BIN)/python -m tests.bench --keep
 
 schema: $(READY)  ## renew the JSON schema that editors read
 	$(BIN)/privbandits schema > configs/experiment.schema.json

@@ -5,10 +5,11 @@ For notebooks: `load`, `run`, `summary`, `plot` and `guarantee` (`api.py`), impo
 
 from typing import TYPE_CHECKING, Any
 
+from privbandits_cli.version import __version__
+
 if TYPE_CHECKING:
     from privbandits_cli.api import guarantee, load, plot, run, summary
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "guarantee", "load", "plot", "run", "summary"]
 
 

@@ -13,7 +13,7 @@ from privbandits_cli.experiment import config
 from privbandits_cli.experiment.config import Experiment
 
 if TYPE_CHECKING:
-    from privbandits_cli.analysis.plot import Figure
+    from privbandits_cli.figures.plot import Figure
 
 # columns of the CSVs that are no numbers
 TEXT = ("curve", "adversary", "algorithm", "label", "panel", "set", "parameters")
@@ -50,7 +50,7 @@ def run(
     experiment: as `load` gives it, or what it takes. jobs: 0 is all cores. engine: threads, processes or dask. Raises
     RunError if trials fail, EngineError if an engine cannot start, Busy if another process runs in the folder.
     """
-    from privbandits_cli import pipeline
+    from privbandits_cli.actions import run
     from privbandits_cli.engine import rehearsal, runner
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import make_plan
@@ -65,11 +65,11 @@ def run(
     with store.locked():
         store.open(plan, fresh)
         before = store.count(plan.curves, plan.span)
-        facts = {"command": ["privbandits_cli.run"], "engine": engine, "jobs": jobs, "started": pipeline.now()}
-        failures = pipeline.play(plan, store, jobs, engine, lambda played: True)
+        facts = {"command": ["privbandits_cli.run"], "engine": engine, "jobs": jobs, "started": run.now()}
+        failures = run.play(plan, store, jobs, engine, lambda played: True)
         after = store.count(plan.curves, plan.span)
         if after:
-            pipeline.write_outputs(plan, store, failures, facts if after > before or failures else None)
+            run.write_outputs(plan, store, failures, facts if after > before or failures else None)
     if failures:
         kinds = {f"{plan.by_key[failure.key].label}: {failure.error}": None for failure in failures}
         raise RunError(f"{len(failures)} trials failed: " + "\n".join(kinds))
@@ -103,8 +103,8 @@ def plot(folder: str | Path, log: bool = False, bounds: bool = False) -> "Figure
 
     log: logarithmic axes. bounds: the regret theorems, too.
     """
-    from privbandits_cli.analysis import plot as plotting
-    from privbandits_cli.analysis import table
+    from privbandits_cli.figures import plot as plotting
+    from privbandits_cli.figures import table
 
     return plotting.figure(table.read(Path(folder), bounds), log)
 
@@ -114,7 +114,7 @@ def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -
 
     delta: at which; by default T^-2, the paper's.
     """
-    from privbandits_cli.ledger import ledger
+    from privbandits_cli.actions.privacy import ledger
 
     keys = ("epsilon", "delta", "status", "source")
     return [

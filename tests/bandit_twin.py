@@ -3,7 +3,7 @@
 import numpy as np
 
 from privbandits_cli.games import bandit
-from privbandits_cli.jit import record
+from privbandits_cli.numerics.jit import record
 
 
 class Parameters(bandit.Algorithm):

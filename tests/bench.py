@@ -16,16 +16,16 @@ from statistics import median
 
 import numba
 import numpy as np
-from conftest import ROOT, foe, make, match, playing
 from numpy.random import SFC64, Generator
 
-from privbandits_cli import terminal
+from privbandits_cli.cli import terminal
+from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.bandit import BLOCK, LANES, play
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts
-from privbandits_cli.games.polytope import Polytope
 from privbandits_cli.games.steps import SOURCES
+from tests.conftest import ROOT, foe, make, match, playing
 
 ROUNDS = 2**17
 TURNS = 9

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from privbandits_cli import registry
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Match, Setting
+from privbandits_cli.plugins import registry
 
 os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages would be broken at it
 os.unsetenv("COLUMNS")  # and by readline, behind the back of `os.environ`
@@ -107,7 +107,7 @@ def small(tmp_path):
 
 @pytest.fixture(scope="session")
 def _finished(tmp_path_factory):
-    from test_plot import ran
+    from tests.figures.test_plot import ran
 
     folder = tmp_path_factory.mktemp("finished")
     (folder / "small.yaml").write_text(SMALL)

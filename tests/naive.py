@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.streams import stream
 
 
 class Exp3:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.streams import stream
 
 # ------------------------------------------------------------------------------------------------- adversaries
 

@@ -13,7 +13,7 @@ from privbandits_cli.games.linear import Algorithm, Cube, Setting, Simplex, Sphe
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.mechanisms.tree import height
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.streams import stream
 
 Numbers = dict[str, list[float]]
 

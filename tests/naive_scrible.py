@@ -8,7 +8,7 @@ import numpy as np
 
 from privbandits_cli.games.linear import Cube, Polytope, Sphere
 from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.streams import stream
 
 
 def inequalities(a, b):

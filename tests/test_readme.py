@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, match
 from typer.testing import CliRunner
 
-from privbandits_cli import registry
-from privbandits_cli.analysis import table
+from privbandits_cli.actions.price_tables import price_tables
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
+from privbandits_cli.figures import table
 from privbandits_cli.games.bandit import play
-from privbandits_cli.price_tables import price_tables
+from privbandits_cli.plugins import registry
+from tests.conftest import ROOT, match
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -37,7 +37,7 @@ def own(tmp_path, monkeypatch):
 
 
 def test_the_algorithm_of_the_readme_plays(own):
-    from conftest import foe
+    from tests.conftest import foe
 
     registry.include(Path("my_bandit.py"))
     algorithm = registry.find("algorithms", "my_bandit")()

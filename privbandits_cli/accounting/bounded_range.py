@@ -8,11 +8,9 @@ randomised response with some t in [0, ε0]: loss t with probability q = (e^ε0 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.accounting.composition import check, renyi, solve
-
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 
 def _log_q(epsilon0: float, t: float) -> tuple[float, float]:

@@ -8,9 +8,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 
 def check(epsilon0: float, k: int, delta: float | None = None) -> None:

@@ -49,8 +49,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.accounting.composition import Floats, check, renyi
+from privbandits_cli.accounting.composition import check, renyi
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
+from privbandits_cli.numerics.types import Floats
 
 A = 0.22  # a; from 0.218 up (ii) holds
 REACH = 1.8203  # r, rounded up

@@ -28,11 +28,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.accounting.composition import check, solve
-
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,10 @@ Units: s and ε in nats. Domain: k >= 1, 0 <= s <= 500, 0 < δ < 1; else a Value
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.accounting.composition import check, optimal, solve
 from privbandits_cli.accounting.guarantee import Guarantee
-
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 POINTS = 2**17  # of a composed law, about
 REPLACED = "the loss vector of one round replaced"

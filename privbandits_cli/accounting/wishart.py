@@ -22,11 +22,10 @@ from functools import cache
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.accounting import gaussian
+from privbandits_cli.numerics.types import Floats
 
-Floats = NDArray[np.float64]
 Change = Literal["add", "remove", "replace"]
 Cdf = Callable[[Floats], Floats]
 

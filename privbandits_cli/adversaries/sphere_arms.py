@@ -17,8 +17,8 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
-from privbandits_cli.games.numbers import fill_normal, source, uniform
-from privbandits_cli.jit import Record, Records, bind, kept, record
+from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
+from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 
 FEW = 8  # coordinates: up to so many the compiler unrolls their loops
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games import bandit
-from privbandits_cli.games.numbers import ONE, filling, following, uniform, words_of
-from privbandits_cli.jit import Records, record
+from privbandits_cli.numerics.jit import Records, record
+from privbandits_cli.numerics.sfc64 import ONE, filling, following, uniform, words_of
 
 Gains = NDArray[np.bool_]
 SIXTEEN, NEXT = np.uint64(2**16 - 1), np.uint64(16)  # bits

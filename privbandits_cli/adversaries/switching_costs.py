@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games import bandit
-from privbandits_cli.games.numbers import fill_normals, filling, source
-from privbandits_cli.jit import bind, kept
+from privbandits_cli.numerics.jit import bind, kept
+from privbandits_cli.numerics.sfc64 import fill_normals, filling, source
 
 
 def walk(

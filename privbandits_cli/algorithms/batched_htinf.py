@@ -19,7 +19,7 @@ from privbandits_cli.algorithms import dp_reduction, htinf, mini_batch
 from privbandits_cli.algorithms.mini_batch import choose, probabilities, released, update
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting, Tap
-from privbandits_cli.jit import Records
+from privbandits_cli.numerics.jit import Records
 
 __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 

@@ -24,8 +24,8 @@ from privbandits_cli.algorithms import ftpl
 from privbandits_cli.algorithms.dp_ftrl import Aggregating, log2, release, update
 from privbandits_cli.algorithms.ftpl import follow
 from privbandits_cli.games.linear import Draws, Floats, Setting, loss_set, papers_delta
-from privbandits_cli.jit import Record
 from privbandits_cli.mechanisms import tree
+from privbandits_cli.numerics.jit import Record
 
 __all__ = ["Parameters", "choose", "update"]
 

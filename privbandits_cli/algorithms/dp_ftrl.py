@@ -15,12 +15,12 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian, laplace
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
+from privbandits_cli.convex.losses import UnitCube
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, Tap, loss_set
-from privbandits_cli.games.losses import UnitCube
-from privbandits_cli.jit import Record, Records, record, unbound
 from privbandits_cli.mechanisms import tree
 from privbandits_cli.mechanisms.tree import close_vector, ones
+from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 

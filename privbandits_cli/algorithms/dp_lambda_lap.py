@@ -13,7 +13,7 @@ from pydantic import Field
 
 from privbandits_cli.algorithms.dp_reduction import NoisyGains, choose, probabilities, released
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.jit import Record, Records, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 __all__ = ["Parameters", "choose", "corollary_3_2_epsilon", "probabilities", "released", "update"]
 

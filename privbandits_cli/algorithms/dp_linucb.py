@@ -35,8 +35,8 @@ from privbandits_cli.games import contextual, regularisers
 from privbandits_cli.games.contextual import Contexts, Floats, Setting, Tap
 from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
 from privbandits_cli.games.regularisers import Regularisers
-from privbandits_cli.jit import Record, Records, record
 from privbandits_cli.mechanisms.matrix_tree import n_levels, nodes, release
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 def jointly(epsilon: float, delta: float, source: str, status: Status) -> Guarantee:

@@ -10,7 +10,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
 from privbandits_cli.games.bandit import Draws, Setting, Tap
-from privbandits_cli.jit import Record, Records
+from privbandits_cli.numerics.jit import Record, Records
 
 __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 

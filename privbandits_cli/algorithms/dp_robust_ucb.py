@@ -16,8 +16,8 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.games.heavy_tails import Robust
-from privbandits_cli.jit import Record, Records
 from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.numerics.jit import Record, Records
 
 __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 

@@ -16,7 +16,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import scrible
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Polytope, Setting, Tap, loss_set
-from privbandits_cli.jit import Record, Records, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 base_update: Any = unbound

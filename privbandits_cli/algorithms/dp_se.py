@@ -15,7 +15,7 @@ from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import choose, probabilities, pulled
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Setting, Tap
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
 

@@ -20,8 +20,8 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
-from privbandits_cli.jit import Record, Records, record
 from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.numerics.jit import Record, Records, record
 
 ROOT_8 = math.sqrt(8)
 

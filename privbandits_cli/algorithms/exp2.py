@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from privbandits_cli.algorithms.exp3 import LARGE, NOTHING, SMALL, SPAN, add_up, descend, exp_near_0, restart
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(bandit.Algorithm):

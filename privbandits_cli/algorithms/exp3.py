@@ -16,7 +16,7 @@ from privbandits_cli.accounting.exponential_weights import ExponentialWeights, a
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 CANARY = "attack: canary on a rare arm, ideal prefix"
 REPLAYED = "attack, at δ = 0: the canary's arm replayed"

@@ -26,7 +26,7 @@ from pydantic import Field
 
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Simplex, Sphere, loss_set
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 SIMPLEX, SPHERE, CUBE = 0, 1, 2
 

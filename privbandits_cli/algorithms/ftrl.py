@@ -12,9 +12,9 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games import linear
-from privbandits_cli.games.exponential import exponential
 from privbandits_cli.games.linear import Cube, Draws, Floats, Setting, Simplex, Sphere
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.exponential import exponential
+from privbandits_cli.numerics.jit import Record, Records, record
 
 Regulariser = Literal["entropic", "euclidean"]
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from privbandits_cli.algorithms.tsallis_inf import drawn, solve
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 THETA = 1 - 2 ** (-1 / 3)
 

@@ -23,7 +23,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import SLACK, Floats, Setting, Tap
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 SENSITIVITY = math.sqrt(4.5)
 

@@ -18,7 +18,7 @@ from privbandits_cli.algorithms.ldp_ucb import behind
 from privbandits_cli.algorithms.robust_ucb import leader, optimist, power
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
 from privbandits_cli.games.heavy_tails import Robust
-from privbandits_cli.jit import Record, Records
+from privbandits_cli.numerics.jit import Record, Records
 
 
 class Parameters(Robust):

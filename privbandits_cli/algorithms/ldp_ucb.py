@@ -16,7 +16,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import leader
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(bandit.Algorithm):

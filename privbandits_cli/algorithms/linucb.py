@@ -16,7 +16,7 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import copy, invert, multiply, optimistic, room, width
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 RENEWAL = 1024  # rounds
 

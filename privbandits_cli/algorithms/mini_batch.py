@@ -15,7 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
-from privbandits_cli.jit import Record, Records, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 base_update: Any = unbound

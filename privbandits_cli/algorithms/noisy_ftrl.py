@@ -15,10 +15,10 @@ from pydantic import Field
 from privbandits_cli.accounting import laplace
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
+from privbandits_cli.convex.losses import UnitCube
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Tap, loss_set
-from privbandits_cli.games.losses import UnitCube
-from privbandits_cli.jit import Record, Records, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 base_update: Any = unbound

@@ -18,7 +18,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import dp_linucb
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Setting, Tap
-from privbandits_cli.jit import Record, Records, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 base_update: Any = unbound

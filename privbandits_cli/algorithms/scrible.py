@@ -12,10 +12,10 @@ from typing import ClassVar, Self
 import numpy as np
 from pydantic import Field
 
+from privbandits_cli.convex.barriers import BALL, CUBE, ball, barrier, cube, parameter, polytope
 from privbandits_cli.games import linear
-from privbandits_cli.games.barriers import BALL, CUBE, ball, barrier, cube, parameter, polytope
 from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Setting, Simplex
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(linear.Algorithm):

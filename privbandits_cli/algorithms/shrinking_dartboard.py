@@ -20,7 +20,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Simplex
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(linear.Algorithm):

@@ -8,7 +8,7 @@ import numpy as np
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(bandit.Algorithm):

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit
-from privbandits_cli.jit import Record, Records, record
+from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(bandit.Algorithm):

@@ -8,12 +8,12 @@ from typing import Any
 
 import yaml
 
-from privbandits_cli import registry
 from privbandits_cli.analysis import sweeps
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
 from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Plot
+from privbandits_cli.plugins import registry
 
 Key = tuple[str, ...]
 

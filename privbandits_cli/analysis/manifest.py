@@ -8,11 +8,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from privbandits_cli import __version__
 from privbandits_cli.analysis import statistics
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import Plan
-from privbandits_cli.jit import source_hash
+from privbandits_cli.numerics.jit import source_hash
+from privbandits_cli.version import __version__
 
 SCHEMA = 1
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "joblib", "matplotlib", "pydantic", "PyYAML", "typer", "rich")
@@ -82,8 +82,8 @@ def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
 
 def figure_sources(folder: Path) -> str:
     """Hash of all that a figure is made from: its data, its config, the code that draws it."""
-    drawing = Path(__file__).parent
-    code = ("plot.py", "looks.py", "scales.py", "privbandits.mplstyle")
+    drawing = Path(__file__).parent.parent / "figures"
+    code = ("plot.py", "styles.py", "scales.py", "privbandits.mplstyle")
     files = (folder / "summary.csv", folder / "config.yaml", *(drawing / name for name in code))
     digest = hashlib.sha256(version("matplotlib").encode())
     for file in files:

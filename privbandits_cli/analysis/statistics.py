@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 
 def mean(x: Floats) -> Floats:

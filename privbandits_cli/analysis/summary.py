@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from privbandits_cli.analysis import statistics
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import Curve, Plan
-
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: its key in the plan
 STATISTICS = ("regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")

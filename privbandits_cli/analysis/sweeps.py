@@ -5,11 +5,10 @@ import re
 from collections.abc import Sequence, Set
 
 import numpy as np
-from numpy.typing import NDArray
 
-from privbandits_cli import registry
+from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins import registry
 
-Floats = NDArray[np.float64]
 Row = dict[str, str]
 Curve = list[Row]  # the rows of one curve in summary.csv, one a checkpoint
 

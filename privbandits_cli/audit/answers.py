@@ -22,8 +22,8 @@ from privbandits_cli.audit.grams import beside, strays
 from privbandits_cli.audit.verdict import Audit, Contest, Steps, Test, compiled, contest, refuted_share
 from privbandits_cli.games.contextual import Floats, Setting, choose, update
 from privbandits_cli.games.ellipsoid import optimistic
-from privbandits_cli.jit import Records
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.streams import stream
 
 COSINE = 0.25  # between the arms of the two canaries: a report moves by √4.5
 ROUNDS = 2**15  # of reports, at most: later sums have fewer digits of each

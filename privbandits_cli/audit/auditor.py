@@ -43,7 +43,7 @@ from privbandits_cli.games import arms
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.jit import Records
+from privbandits_cli.numerics.jit import Records
 
 KEPT = {"report": "sums", "mean": "means", "tree": "means"}  # what `update` keeps, by which a gain acts
 WATCHED: dict[str, Callable[..., Audit]] = {  # of the games `linear` and `contextual`

@@ -8,9 +8,9 @@ from numpy.random import Generator
 from privbandits_cli.algorithms.dp_linucb import refresh
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.ellipsoid import multiply, optimistic, settle
-from privbandits_cli.jit import Record, unbound
 from privbandits_cli.mechanisms.matrix_tree import release
 from privbandits_cli.mechanisms.tree import trailing_zeros
+from privbandits_cli.numerics.jit import Record, unbound
 
 FACTOR = 1.0  # set where a mutant is made
 ROOT_2 = math.sqrt(2)

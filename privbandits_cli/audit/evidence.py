@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 LARGEST = 50.0  # an ε that no count reaches: a run would need e^50 rounds
 

@@ -4,7 +4,7 @@ from privbandits_cli.algorithms.dp_robust_se import noise as mean_noise
 from privbandits_cli.algorithms.exp3 import restart
 from privbandits_cli.algorithms.robust_se import begin, cut, pulled
 from privbandits_cli.games.bandit import Draws
-from privbandits_cli.jit import Record
+from privbandits_cli.numerics.jit import Record
 
 FACTOR = 1.0  # set where a mutant is made
 

@@ -9,8 +9,8 @@ from privbandits_cli.algorithms import exp3, mini_batch
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.verdict import LEARN, SEEN, TESTS, Audit, Steps, Test, choose, compiled, update
 from privbandits_cli.games.bandit import Algorithm, Draws, Floats, Setting
-from privbandits_cli.jit import Records
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.streams import stream
 
 
 def watch_arms(states: Records, gain: float, uniform: Floats, rest: int, counts: NDArray[np.int64]) -> None:

@@ -23,10 +23,10 @@ from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.verdict import Audit, Contest, Steps, Test, compiled, contest, refuted_share
 from privbandits_cli.games.contextual import Contexts, Floats, Setting, choose, update
 from privbandits_cli.games.ellipsoid import optimistic
-from privbandits_cli.jit import Record, Records, bind
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Record, Records, bind
+from privbandits_cli.numerics.streams import stream
 
 ROUNDS = 17  # at most: six levels, of which five hide the canary
 NUMBERS = 2**22  # of the nodes of all games together, at most

@@ -8,9 +8,8 @@ import math
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 CONDITION = 1e6  # of the sum in `log_tail_of_point`: it loses as many of its 16 digits
 

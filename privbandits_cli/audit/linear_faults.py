@@ -4,7 +4,7 @@ import numpy as np
 
 from privbandits_cli.algorithms.dp_ftrl import release
 from privbandits_cli.games.linear import Draws, Floats
-from privbandits_cli.jit import Record, unbound
+from privbandits_cli.numerics.jit import Record, unbound
 
 base_choose = base_update = right_update = unbound  # filled in where a mutant is compiled
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli import registry
 from privbandits_cli.audit import contextual_faults, faults, grams, linear_faults
 from privbandits_cli.audit.auditor import audit, watched
 from privbandits_cli.audit.prefixes import ROUNDS
@@ -18,9 +17,10 @@ from privbandits_cli.audit.verdict import Audit, Steps, Test
 from privbandits_cli.games.linear import Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Contexts, Setting
 from privbandits_cli.games.steps import STEPS, composition, steps
-from privbandits_cli.jit import Records, compile_step, record
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import depth, height
+from privbandits_cli.numerics.jit import Records, compile_step, record
+from privbandits_cli.plugins import registry
 
 Step = Callable[..., Any]
 

@@ -15,8 +15,8 @@ from privbandits_cli.audit.twins import Seen, sees_more
 from privbandits_cli.audit.verdict import Audit, Steps, Test, compiled
 from privbandits_cli.games.linear import Draws, Floats, Setting, Sphere, choose, loss_set, update
 from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.jit import Record, Records
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.streams import stream
 
 NUMBERS = 2**22  # of the points of all rounds, at most
 

@@ -23,9 +23,9 @@ from privbandits_cli.audit.twins import Seen, sees_more
 from privbandits_cli.audit.verdict import Audit, Contest, Steps, Test, compiled, contest, refuted_share
 from privbandits_cli.games.linear import Algorithm, Draws, Floats, Setting, choose, loss_set, update
 from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.jit import Records
 from privbandits_cli.mechanisms import tree
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.streams import stream
 
 ROUNDS = 5  # the fewest for which log2 T is no whole number and two prefixes share a node
 NUMBERS = 2**22  # of all games together, at most

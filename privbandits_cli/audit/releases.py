@@ -22,8 +22,8 @@ from privbandits_cli.audit.verdict import (
 )
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.jit import Records
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.streams import stream
 
 Watch = Callable[..., None]
 

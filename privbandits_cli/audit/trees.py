@@ -11,9 +11,9 @@ from privbandits_cli.audit import evidence
 from privbandits_cli.audit.verdict import Audit, Steps, Test, canary, choose, compiled, contest, update
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.jit import Records
 from privbandits_cli.mechanisms.tree import depth
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.streams import stream
 
 ITEMS = 3
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.audit import evidence
 from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.jit import Record, compile_step
+from privbandits_cli.numerics.jit import Record, compile_step
 
 Verdict = Literal["VIOLATION", "CONSISTENT", "NOT AUDITABLE"]
 Test = Literal["bets", "counts"]

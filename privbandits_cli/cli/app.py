@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli import __version__
+from privbandits_cli.version import __version__
 
 if TYPE_CHECKING:
     from privbandits_cli.experiment.config import ConfigError
@@ -110,7 +110,7 @@ Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", h
 
 def complete_name(incomplete: str) -> list[str]:
     """Shell completion of algorithms and adversaries."""
-    from privbandits_cli import registry
+    from privbandits_cli.plugins import registry
 
     names = registry.names("algorithms") + registry.names("adversaries")
     return [name for name in names if name.startswith(incomplete)]

@@ -13,8 +13,8 @@ from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from privbandits_cli.actions.check import Checked
     from privbandits_cli.analysis.compare import Difference
-    from privbandits_cli.scoreboard import Checked
 
 
 FORMS = """\b
@@ -61,30 +61,30 @@ def check(
       privbandits check results/fig1
       privbandits check results/mine --config mine.yaml
     """
-    from privbandits_cli import scoreboard
+    from privbandits_cli.actions import check
     from privbandits_cli.experiment.config import ConfigError
 
     try:
-        checked, silent = scoreboard.check(path, config)
+        checked, silent = check.check(path, config)
     except (ConfigError, ValueError, OSError) as error:
         raise fail(str(error)) from error
     if as_json:
-        print(dumps(scoreboard.as_data(checked, silent)))
+        print(dumps(check.as_data(checked, silent)))
     else:
         one = (path / "summary.csv").exists()
-        _print(checked, silent, [] if one else scoreboard.unknown(path, silent, config))
-    table = path / scoreboard.TABLE
+        _print(checked, silent, [] if one else check.unknown(path, silent, config))
+    table = path / check.TABLE
     if write:
-        table.write_text(scoreboard.markdown(checked) + "\n", encoding="utf-8")
+        table.write_text(check.markdown(checked) + "\n", encoding="utf-8")
     if recorded:
         raise typer.Exit(_compare_with(table, checked, as_json))
-    found = scoreboard.counts(checked)
+    found = check.counts(checked)
     partial = any(verdict.figures.startswith("PARTIAL") for one in checked for verdict in one.verdicts)
     raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
 
 
 def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequence[str]") -> None:
-    from privbandits_cli.scoreboard import counts
+    from privbandits_cli.actions.check import counts
 
     for one in checked:
         print(f"{one.name}: {one.title}" if one.title else one.name)
@@ -108,7 +108,7 @@ def _row(head: str, text: str) -> None:
 
 def _compare_with(table: Path, checked: "Sequence[Checked]", quiet: bool) -> int:
     """Exit code of a comparison with the recorded table; says what differs."""
-    from privbandits_cli.scoreboard import changed
+    from privbandits_cli.actions.check import changed
 
     try:
         lines = changed(checked, table)
@@ -167,8 +167,8 @@ def compare(
 
 
 def _print_differences(found: "Sequence[Difference]", tolerance: float, names: str) -> None:
-    from privbandits_cli import terminal
     from privbandits_cli.analysis.compare import counts
+    from privbandits_cli.cli import terminal
 
     told = counts(found)
     if told.keys() == {"identical"}:

@@ -19,7 +19,7 @@ def kind(failure: "Failure") -> tuple[str, str]:
 
 def lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) -> Iterator[str]:
     """A message for each kind, the first of its trials speaking for all; with `source`, the user's line below it."""
-    from privbandits_cli.terminal import trials
+    from privbandits_cli.cli.terminal import trials
 
     alike: dict[tuple[str, str], list[Failure]] = {}
     for failure in failures:

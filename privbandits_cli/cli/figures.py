@@ -38,16 +38,16 @@ def plot(
       privbandits plot results/fig1 --kind paired --pair exp3_tau,exp3
       privbandits plot results/frontier --kind against=epsilon --format png
     """
-    from privbandits_cli import figures
+    from privbandits_cli.figures import write
 
     try:
-        wanted = figures.kind(kind, pair, log, bounds)
+        wanted = write.kind(kind, pair, log, bounds)
     except ValueError as error:
         raise fail(str(error)) from error
     faults = []
     for folder in _folders(path):
         try:
-            for written in figures.write(folder, wanted, [word.strip() for word in formats.split(",")]):
+            for written in write.write(folder, wanted, [word.strip() for word in formats.split(",")]):
                 print(written)
         except (ValueError, KeyError, TypeError, OSError) as error:
             faults.append(f"{folder}: {error}")
@@ -87,9 +87,9 @@ def report(
       privbandits report                 all of results/, and its index
       privbandits report results/fig1    one experiment
     """
+    from privbandits_cli.actions.check import claims_on, unknown
+    from privbandits_cli.actions.report import gather, write, write_index
     from privbandits_cli.experiment.config import ConfigError
-    from privbandits_cli.report import gather, write, write_index
-    from privbandits_cli.scoreboard import claims_on, unknown
 
     folders = _folders(path)
     every = folders != [path]

@@ -27,8 +27,8 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """List algorithms, adversaries or experiments."""
-    from privbandits_cli import terminal
-    from privbandits_cli.describe import catalogue
+    from privbandits_cli.actions.show import catalogue
+    from privbandits_cli.cli import terminal
 
     include_files(include)
     with own_faults():
@@ -63,15 +63,15 @@ def show(
       privbandits show exp3 --horizon 100000 --arms 10
       privbandits show dp_linucb --dimension 5 --arms 25
     """
-    from privbandits_cli import describe
+    from privbandits_cli.actions import show
 
     include_files(include)
     try:
         with own_faults():
-            facts = describe.facts(name, horizon, arms, None if space is None else space.value, dimension)
+            facts = show.facts(name, horizon, arms, None if space is None else space.value, dimension)
     except (KeyError, ValueError) as error:
         raise fail(str(error.args[0])) from error
-    print(dumps(facts) if as_json else describe.text(facts))
+    print(dumps(facts) if as_json else show.text(facts))
 
 
 @app.command()
@@ -82,7 +82,7 @@ def tables(
 
     They are left in RESULTS/price_tables.md, made from the CSVs of the experiments price_*.
     """
-    from privbandits_cli.price_tables import price_tables
+    from privbandits_cli.actions.price_tables import price_tables
 
     try:
         text = price_tables(results)

@@ -30,32 +30,33 @@ def merge(
       privbandits run configs/fig1.yaml --shard 2/2
       privbandits merge results/fig1-shard-*-of-2
     """
-    from privbandits_cli import merging, pipeline, terminal
+    from privbandits_cli.actions import merge, run
+    from privbandits_cli.cli import terminal
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.config import ConfigError
 
     with Stop() as stop:
         try:
-            plan = merging.plan_of(folders)
-        except (merging.MergeError, ConfigError) as error:
+            plan = merge.plan_of(folders)
+        except (merge.MergeError, ConfigError) as error:
             raise fail(str(error)) from error
         store = Store(results / plan.folder)
         merged = [folder.as_posix() for folder in folders]
-        facts = {"command": ["privbandits", *sys.argv[1:]], "merged": merged, "started": pipeline.now()}
+        facts = {"command": ["privbandits", *sys.argv[1:]], "merged": merged, "started": run.now()}
         with told(plan, store, stop), store.locked():
             store.open(plan)
             before = store.count(plan.curves, plan.span)
             try:
-                merging.gather(plan, store, folders)
-            except merging.MergeError as error:
+                merge.gather(plan, store, folders)
+            except merge.MergeError as error:
                 raise fail(str(error)) from error
             warn_of(store)
             after = store.count(plan.curves, plan.span)
             if after:
-                written = pipeline.write_outputs(plan, store, [], facts if after > before else None)
+                written = run.write_outputs(plan, store, [], facts if after > before else None)
                 with stop.wait():
                     show(plan, store, written, quiet, as_json)
-            lacking = merging.missing(plan, store)
+            lacking = merge.missing(plan, store)
             for line in terminal.missing_lines(plan, lacking):
                 print(line, file=sys.stderr)
         raise typer.Exit(FAILED if lacking else OK)

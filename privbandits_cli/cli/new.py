@@ -52,7 +52,7 @@ def new(
       privbandits new adversary my_game.py
       privbandits new algorithm my_experts.py --game linear
     """
-    from privbandits_cli import registry
+    from privbandits_cli.plugins import registry
 
     name = path.stem
     if path.suffix != ".py" or not name.isidentifier():

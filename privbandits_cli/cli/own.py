@@ -35,7 +35,7 @@ def load_config(
 
 def include_files(files: list[Path] | None) -> None:
     """Make users' files known, or leave with their faults."""
-    from privbandits_cli import registry
+    from privbandits_cli.plugins import registry
 
     faults = registry.include_all([file.as_posix() for file in files or ()])
     if faults:
@@ -45,15 +45,15 @@ def include_files(files: list[Path] | None) -> None:
 @contextmanager
 def own_faults() -> Iterator[None]:
     """Leave with the line of a user's file that raised, not with a traceback through ours."""
-    from privbandits_cli import included
     from privbandits_cli.games.guards import Fault
+    from privbandits_cli.plugins import loader
 
     try:
         yield
-    except included.IncludeError as error:
+    except loader.IncludeError as error:
         raise fail(str(error)) from error
     except Exception as error:
-        told = included.told(error) if isinstance(error, Fault) else included.fault_of(error)
+        told = loader.told(error) if isinstance(error, Fault) else loader.fault_of(error)
         if told is None:
             raise
         raise fail(told) from error
@@ -74,8 +74,8 @@ def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -
 @contextmanager
 def debugged() -> Iterator[None]:
     """Plain Python; what a user's file raises is shown as Python shows it, from the game's loop on."""
-    from privbandits_cli import included
-    from privbandits_cli.jit import uncompiled
+    from privbandits_cli.numerics.jit import uncompiled
+    from privbandits_cli.plugins import loader
 
     try:
         with uncompiled():
@@ -83,5 +83,5 @@ def debugged() -> Iterator[None]:
     except (typer.Exit, KeyboardInterrupt):
         raise
     except Exception as error:
-        print("".join(included.inner_trace(error)), file=sys.stderr, end="")
-        raise fail(included.told(error)) from error
+        print("".join(loader.inner_trace(error)), file=sys.stderr, end="")
+        raise fail(loader.told(error)) from error

@@ -29,8 +29,8 @@ def privacy(
 
     For each: the paper's theorem, what is proved, what an attack shows from below, and what the paper gets wrong.
     """
-    from privbandits_cli import terminal
-    from privbandits_cli.ledger import ledger
+    from privbandits_cli.actions.privacy import ledger
+    from privbandits_cli.cli import terminal
 
     check_level("--delta", delta)
     experiment = load_config(config, overrides or [], False, as_json, include)
@@ -60,14 +60,15 @@ def tune(
     """
     from pydantic import ValidationError
 
-    from privbandits_cli import ledger, terminal
+    from privbandits_cli.actions import privacy
+    from privbandits_cli.cli import terminal
 
     check_level("--delta", delta)
     include_files(include)
     try:
         with own_faults():
             chosen = None if space is None else space.value
-            rows = ledger.tune(algorithm, base, epsilon, delta, horizon, arms, chosen, dimension)
+            rows = privacy.tune(algorithm, base, epsilon, delta, horizon, arms, chosen, dimension)
     except ValidationError as error:
         first = error.errors()[0]
         hint = "; name one with --base" if first["loc"] == ("base",) else ""
@@ -99,21 +100,22 @@ def audit(
 
     An audit can refute a claim; it cannot prove one. Exit code 4 on a violation.
     """
-    from privbandits_cli import inspection, terminal
+    from privbandits_cli.actions import audit
+    from privbandits_cli.cli import terminal
 
     check_level("--alpha", alpha)
     if (config is None) != mutants:
         raise fail("name an experiment, or --mutants")
     if config is None:
         rows = []
-        with terminal.progress("mutants", len(inspection.CASES), 0, as_json, "audits") as advance:
-            for row in inspection.audit_mutants(alpha, budget, seed, test.value):
+        with terminal.progress("mutants", len(audit.CASES), 0, as_json, "audits") as advance:
+            for row in audit.audit_mutants(alpha, budget, seed, test.value):
                 rows.append(row)
                 advance(1, row["cost"])
     else:
         experiment = load_config(config, overrides or [], False, as_json, include)
         with own_faults():
-            rows = inspection.audit_experiment(experiment, alpha, budget, seed, test.value)
+            rows = audit.audit_experiment(experiment, alpha, budget, seed, test.value)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     if mutants:
         raise typer.Exit(OK if all(row["verdict"] in ("caught", "passed") for row in rows) else FAILED)

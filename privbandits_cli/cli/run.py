@@ -120,7 +120,8 @@ def run(
       privbandits run configs/fig1.yaml 'algorithms[1].epsilon=[0.1, 1]' experiment=mine
       privbandits run fig1 --smoke --include my_bandit.py algorithms+=my_bandit
     """
-    from privbandits_cli import pipeline, terminal
+    from privbandits_cli.actions import run
+    from privbandits_cli.cli import terminal
     from privbandits_cli.engine import runner
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import make_plan
@@ -144,7 +145,7 @@ def run(
             with told(plan, store, stop):
                 if not fresh:
                     store.open(plan, clean=False)
-                facts = pipeline.forecast(plan, store, jobs)
+                facts = run.forecast(plan, store, jobs)
             print(dumps(facts)) if as_json else terminal.print_forecast(facts)
             return
         with told(plan, store, stop), store.locked():
@@ -203,7 +204,8 @@ def _run(
     plan: "Plan", store: "Store", stop: Stop, jobs: int, engine: str, fail_fast: bool, quiet: bool, as_json: bool
 ) -> int:
     """Play what is missing, then write the outputs; the exit code."""
-    from privbandits_cli import pipeline, terminal
+    from privbandits_cli.actions import run
+    from privbandits_cli.cli import terminal
 
     warn_of(store)
     total, before = len(plan.curves) * len(plan.span), store.count(plan.curves, plan.span)
@@ -211,7 +213,7 @@ def _run(
         "command": ["privbandits", *sys.argv[1:]],
         "engine": engine,
         "jobs": jobs,
-        "started": pipeline.now(),
+        "started": run.now(),
     }
     if "://" in engine and before < total:
         from privbandits_cli.engine import runner
@@ -230,13 +232,13 @@ def _run(
                 print(fitted(line), file=sys.stderr)
             return not (fail_fast and played.failures)
 
-        failed = pipeline.play(plan, store, facts["jobs"], engine, watch, stop.wait)
+        failed = run.play(plan, store, facts["jobs"], engine, watch, stop.wait)
     if failed and store.count(plan.curves, plan.span) == 0:
         _list(plan, failed)
         print("no trial succeeded: nothing to summarise", file=sys.stderr)
         return FAILED
     played_any = store.count(plan.curves, plan.span) > before or bool(failed)
-    written = pipeline.write_outputs(plan, store, failed, facts if played_any else None)
+    written = run.write_outputs(plan, store, failed, facts if played_any else None)
     with stop.wait():  # a signal that came meanwhile
         pass
     if failed:
@@ -255,21 +257,22 @@ def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
 
 def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json: bool) -> None:
     """The result, as JSON or as a table."""
-    from privbandits_cli import pipeline, terminal
+    from privbandits_cli.actions import run
+    from privbandits_cli.cli import terminal
 
     if as_json:
-        print(dumps(pipeline.result(plan, store, written)))
+        print(dumps(run.result(plan, store, written)))
     elif not quiet and plan.is_part:
         terminal.print_part(plan, store.count(plan.curves, plan.span), store.folder)
     elif not quiet:
-        from privbandits_cli.analysis import table
+        from privbandits_cli.figures import table
 
         plot = plan.experiment.keys.plot
         swept = table.read(store.folder) if plot.against or plot.worst else None
         if swept and plot.against:
             terminal.print_swept(swept, plan.name, store.folder)
         else:
-            terminal.print_result(plan, list(pipeline.finals(plan, store)), store.folder, swept)
+            terminal.print_result(plan, list(run.finals(plan, store)), store.folder, swept)
 
 
 def warn_of(store: "Store") -> None:

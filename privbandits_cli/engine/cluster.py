@@ -16,12 +16,12 @@ from itertools import islice
 
 from distributed import Client, Future, KilledWorker, LocalCluster, get_worker
 
-from privbandits_cli import __version__
-from privbandits_cli.engine import EngineError, EngineLost, runner
-from privbandits_cli.engine.parcel import pack, unpack
-from privbandits_cli.engine.play import Played, lost, play_chunk
+from privbandits_cli.engine import EngineError, EngineLost
+from privbandits_cli.engine.payload import pack, unpack
+from privbandits_cli.engine.play import Played, lost, play_chunk, warm
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.jit import source_hash
+from privbandits_cli.numerics.jit import source_hash
+from privbandits_cli.version import __version__
 
 PATIENCE = 60.0  # seconds without a scheduler or a single worker before the run ends
 AHEAD = 4  # chunks given out for each thread of the workers
@@ -177,7 +177,7 @@ def play_there(parcel: bytes, wanted: dict[str, str]) -> Played | str:
             return _difference(worker, identity(), wanted)
         chunk = unpack(parcel)
         with _compiling:  # once for all threads of the worker
-            runner.warm([chunk])
+            warm([chunk])
         return play_chunk(chunk)
     except Exception as error:  # a chunk reports what it raises: this is the worker's
         return _difference(worker, error, wanted)

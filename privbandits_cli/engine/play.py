@@ -2,15 +2,18 @@
 
 import time
 import traceback
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.games.players import Floats
 from privbandits_cli.games.protocols import GAMES
-from privbandits_cli.jit import plain
+from privbandits_cli.games.steps import composition
+from privbandits_cli.numerics.jit import plain
+from privbandits_cli.numerics.types import Floats
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,23 @@ class Played:
     regrets: dict[str, tuple[tuple[int, ...], Floats]]  # curve key -> trials, regrets [trials, checkpoints]
     failures: tuple[Failure, ...]
     seconds: float
+
+
+def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
+    """Compile or load every loop that the chunks need, before jobs share them; `wait` is entered between two.
+
+    What raises here is reported by its chunk, which meets the same error.
+    """
+    seen: set[object] = set()
+    for chunk in chunks:
+        for algorithm in chunk.match.algorithms:
+            kind = (type(chunk.match.adversary).__module__, chunk.match.setting.n_arms, composition(algorithm))
+            if kind not in seen:
+                seen.add(kind)
+                with wait():
+                    pass
+                with suppress(Exception):
+                    GAMES[chunk.match.game].warm(chunk.match._replace(algorithms=(algorithm,)))
 
 
 def play_chunk(chunk: Chunk) -> Played:

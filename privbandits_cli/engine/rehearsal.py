@@ -10,14 +10,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from privbandits_cli import included
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.guards import Fault, NotANumber
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.players import Adversary, Algorithm, Floats
+from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.games.steps import composition
-from privbandits_cli.jit import uncompiled
+from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins import loader
 
 REHEARSED = {"bandit": (8, 250), "linear": (2, 50), "contextual": (2, 50)}  # trials and rounds: some tenths of a second
 BLOCK = 7  # rounds of a second rehearsal, which has to come to the same
@@ -30,7 +31,7 @@ def faults(plan: Plan, compiled: bool = True) -> list[str]:
     """What is wrong with the users' files of a plan, each fault once; without `compiled`, as plain Python shows it."""
     found: dict[str, None] = {}
     for curve in _own(plan.curves):
-        printed = list(included.printing(curve.algorithm)) if compiled else []
+        printed = list(loader.printing(curve.algorithm)) if compiled else []
         if printed:
             found |= dict.fromkeys(printed)
             continue
@@ -51,7 +52,7 @@ def _own(curves: Sequence[Curve]) -> Iterator[Curve]:
 
 
 def _needs(*players: Adversary | Algorithm) -> bool:
-    return any(included.modules(player) for player in players)
+    return any(loader.modules(player) for player in players)
 
 
 def _fault(match: Match, compiled: bool) -> str | None:
@@ -76,14 +77,14 @@ def _fault(match: Match, compiled: bool) -> str | None:
 def _check(regrets: Floats, others: Floats, match: Match) -> None:
     """Raise Fault for regrets that are no numbers, or other ones in blocks of another size."""
     algorithm, adversary = match.algorithms[0], match.adversary
-    table: Any = getattr(type(adversary), included.TABLE[adversary.game])
-    own = included.modules(algorithm)
+    table: Any = getattr(type(adversary), loader.TABLE[adversary.game])
+    own = loader.modules(algorithm)
     if not np.isfinite(regrets).all():
         said = f"{algorithm.name} against {adversary.name}: the regret is no finite number"
         raise Fault(said, import_module(own[0]).choose if own else table)
     if not np.array_equal(regrets, others):
         hint = "draw in the order of the rounds, each kind from its own of `rng.spawn(n)`"
-        if not included.modules(adversary):
+        if not loader.modules(adversary):
             table, hint = getattr(type(algorithm), "draws", None), "let them depend on the round alone"
         raise Fault(f"the numbers of `{table.__name__}` depend on where a block of rounds ends: {hint}", table)
 
@@ -100,21 +101,21 @@ def told(error: Exception, match: Match, key: str, trial: int) -> str:
 def _told(error: Exception, place: tuple[str, int] | None, match: Match) -> str:
     """What a person should know of a fault, at this line if there is one, else at least in which file."""
     if place is None:
-        said = included.told(error)
-        if said != included.named(error):
+        said = loader.told(error)
+        if said != loader.named(error):
             return said
-        names = dict.fromkeys(name for who in (*match.algorithms, match.adversary) for name in included.modules(who))
-        files = ", ".join(included.source_of(name).path for name in names)
+        names = dict.fromkeys(name for who in (*match.algorithms, match.adversary) for name in loader.modules(who))
+        files = ", ".join(loader.source_of(name).path for name in names)
         return f"{files}: the game cannot go on with what it gave: {said}; --python shows where"
-    return included.placed(*place, str(error) if isinstance(error, NotANumber) else included.named(error))
+    return loader.placed(*place, str(error) if isinstance(error, NotANumber) else loader.named(error))
 
 
 def _place(error: Exception, match: Match, trial: int) -> tuple[str, int] | None:
     """The line of a user's file where a trial fails in plain Python."""
     if (isinstance(error, Fault) and not isinstance(error, NotANumber)) or type(error).__module__.startswith("numba."):
         return None  # it says itself where
-    if included.place_of(error):
-        return included.place_of(error)
+    if loader.place_of(error):
+        return loader.place_of(error)
     rounds = match.checkpoints[match.checkpoints <= REPLAYED]
     short = match._replace(checkpoints=rounds if len(rounds) else np.array([REPLAYED], np.int64))
     numbers = isinstance(error, ArithmeticError | NotANumber)
@@ -123,5 +124,5 @@ def _place(error: Exception, match: Match, trial: int) -> tuple[str, int] | None
         with uncompiled(), np.errstate(divide=strict, invalid=strict, over="ignore", under="ignore"):
             GAMES[match.game].play(short, [trial])
     except Exception as found:  # the same, with a traceback
-        return included.place_of(found)
+        return loader.place_of(found)
     return None

@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager
 from functools import cache
 from types import ModuleType
 
@@ -16,11 +16,9 @@ from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from privbandits_cli.engine import Engine, EngineError
-from privbandits_cli.engine.parcel import pack, unpack
+from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, lost, play_chunk
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.games.protocols import GAMES
-from privbandits_cli.games.steps import composition
 
 BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
 # When a run is stopped early, what joblib calls unused is simply not finished: the next run plays it.
@@ -31,23 +29,6 @@ sys.warnoptions.append("ignore:resource_tracker")  # it is there to clear up aft
 def cores() -> int:
     """The cores that this process may use."""
     return int(cpu_count())
-
-
-def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-    """Compile or load every loop that the chunks need, before jobs share them; `wait` is entered between two.
-
-    What raises here is reported by its chunk, which meets the same error.
-    """
-    seen: set[object] = set()
-    for chunk in chunks:
-        for algorithm in chunk.match.algorithms:
-            kind = (type(chunk.match.adversary).__module__, chunk.match.setting.n_arms, composition(algorithm))
-            if kind not in seen:
-                seen.add(kind)
-                with wait():
-                    pass
-                with suppress(Exception):
-                    GAMES[chunk.match.game].warm(chunk.match._replace(algorithms=(algorithm,)))
 
 
 def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:

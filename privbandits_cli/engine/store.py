@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from privbandits_cli.engine.play import Played
 from privbandits_cli.experiment.plan import Curve, Plan
-from privbandits_cli.games.players import Floats
-from privbandits_cli.jit import source_hash
+from privbandits_cli.numerics.jit import source_hash
+from privbandits_cli.numerics.types import Floats
 
 Trials = NDArray[np.int64]
 DIGEST = 32  # bytes of sha256 that end a chunk file; NumPy reads the file all the same

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from privbandits_cli.experiment.document import Fault
-from privbandits_cli.experiment.faults import suggestion
+from privbandits_cli.experiment.errors import suggestion
+from privbandits_cli.experiment.expressions import Condition, FaultyClaim, Place, Selection, Statement, parse
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.settings import listed
-from privbandits_cli.experiment.statements import Condition, FaultyClaim, Place, Selection, Statement, parse
 from privbandits_cli.experiment.variants import Variant, flat
 
 

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from privbandits_cli import registry
 from privbandits_cli.experiment import settings, shipped
 from privbandits_cli.experiment.claims import Claim, claims
 from privbandits_cli.experiment.document import Document, Fault, Loc, override, parse
-from privbandits_cli.experiment.faults import translated
+from privbandits_cli.experiment.errors import translated
 from privbandits_cli.experiment.keys import Grid, Keys
-from privbandits_cli.experiment.meetings import Meeting, meetings
+from privbandits_cli.experiment.matchups import Meeting, meetings
 from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Setting
+from privbandits_cli.plugins import registry
 
 KEPT = "included"  # where a results folder keeps copies of the users' files that played
 

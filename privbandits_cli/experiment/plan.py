@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli import included
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment, checkpoints
-from privbandits_cli.experiment.meetings import Meeting
+from privbandits_cli.experiment.matchups import Meeting
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
+from privbandits_cli.plugins import loader
 
 # Rounds in a chunk, of each algorithm: some tenths of a second of work.
 ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19, "contextual": 2**18}
@@ -123,11 +123,11 @@ class Plan:
         return {curve.key: curve for curve in self.curves}
 
     @property
-    def own_files(self) -> list[included.Source]:
+    def own_files(self) -> list[loader.Source]:
         """The users' files that play."""
         players = [player for curve in self.curves for player in (curve.adversary, curve.algorithm)]
-        names = dict.fromkeys(name for player in players for name in included.modules(player))
-        return [included.source_of(name) for name in names]
+        names = dict.fromkeys(name for player in players for name in loader.modules(player))
+        return [loader.source_of(name) for name in names]
 
     def match(self, curves: Collection[Curve]) -> Match:
         """The match of curves that share an adversary."""
@@ -206,7 +206,7 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
         computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
     if setting.contexts is not None:
         computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
-    own = [*included.modules(adversary), *included.modules(algorithm)]
+    own = [*loader.modules(adversary), *loader.modules(algorithm)]
     if own:  # users' files: these names hold the hash of what is in them
         computed["included"] = own
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()

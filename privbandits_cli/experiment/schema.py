@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from privbandits_cli import registry
-from privbandits_cli.experiment.faults import DRAWN
+from privbandits_cli.experiment.errors import DRAWN
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
+from privbandits_cli.plugins import registry
 
 NUMBER = {"type": "string", "pattern": r"^(\d+\^\d+|\.inf)$", "description": "2^18, .inf"}
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
+from privbandits_cli.convex.polytope import Polytope
+from privbandits_cli.convex.spaces import SPACES, Space
 from privbandits_cli.experiment.document import Fault
 from privbandits_cli.experiment.keys import Inequalities, Keys
 from privbandits_cli.games.players import Adversary, Algorithm, Contexts, Setting
-from privbandits_cli.games.polytope import Polytope
-from privbandits_cli.games.spaces import SPACES, Space
 
 
 def listed(value: Any) -> list[Any]:

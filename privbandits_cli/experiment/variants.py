@@ -8,11 +8,11 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from privbandits_cli import registry
 from privbandits_cli.experiment.document import Fault, Loc
-from privbandits_cli.experiment.faults import DRAWN, misfit, suggestion, translated
+from privbandits_cli.experiment.errors import DRAWN, misfit, suggestion, translated
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
+from privbandits_cli.plugins import registry
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from privbandits_cli.games import guards, players
 from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, Tap, papers_delta
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.numbers import Fill
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.jit import Record, Records, bind, kept, record
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
+from privbandits_cli.numerics.sfc64 import Fill
+from privbandits_cli.numerics.streams import stream
 
 __all__ = [
     "Adversary",

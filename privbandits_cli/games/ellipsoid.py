@@ -10,8 +10,9 @@ import math
 
 import numpy as np
 
-from privbandits_cli.games.players import Contexts, Floats
-from privbandits_cli.jit import Record
+from privbandits_cli.games.players import Contexts
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.types import Floats
 
 FEW = 8  # coordinates: up to so many the compiler unrolls their loops
 TILE = 64  # arms that are scored together, so that they stay in the first cache

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.games.losses import SLACK, LossSet
+from privbandits_cli.convex.losses import SLACK, LossSet
+from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.players import Contexts, Setting
-from privbandits_cli.games.spaces import Space
-from privbandits_cli.jit import ROOM, Records, plain
+from privbandits_cli.numerics.jit import ROOM, Records, plain
+from privbandits_cli.numerics.types import Floats
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 OUTSIDE = 1e-6  # of a set's radius, by which a point may lie outside it
@@ -62,7 +62,7 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
     """The state of an algorithm before the first round; Fault where a user's is no record."""
     state: Records = algorithm.state(setting)
     if is_own(algorithm) and not (isinstance(state, np.ndarray) and state.shape == (1,) and state.dtype.names):
-        said = f"state returned {_kind(state)}: return a `record(...)`, as made by privbandits_cli.jit"
+        said = f"state returned {_kind(state)}: return a `record(...)`, as made by privbandits_cli.numerics.jit"
         raise Fault(said, type(algorithm).state)
     return state
 

@@ -15,15 +15,16 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from privbandits_cli.convex.losses import LossSet
+from privbandits_cli.convex.polytope import Polytope
+from privbandits_cli.convex.spaces import Cube, Simplex, Space, Sphere
 from privbandits_cli.games import arms, guards, players
-from privbandits_cli.games.losses import LossSet
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.players import Floats, Setting, Tap, papers_delta
-from privbandits_cli.games.polytope import Polytope
-from privbandits_cli.games.spaces import Cube, Simplex, Space, Sphere
+from privbandits_cli.games.players import Setting, Tap, papers_delta
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.jit import Record, Records, bind, borrow, borrower, compile_step, kept, record
-from privbandits_cli.streams import stream
+from privbandits_cli.numerics.jit import Record, Records, bind, borrow, borrower, compile_step, kept, record
+from privbandits_cli.numerics.streams import stream
+from privbandits_cli.numerics.types import Floats
 
 __all__ = [
     "Adversary",

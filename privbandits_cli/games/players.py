@@ -4,15 +4,12 @@ import math
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from privbandits_cli.accounting.guarantee import Guarantee, leading
+from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.parameters import Parameters
-from privbandits_cli.games.spaces import Space
-from privbandits_cli.jit import Records
+from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.types import Floats
 
-Floats = NDArray[np.float64]
 Game = Literal["bandit", "linear", "contextual"]
 Tap = Literal["arms", "release", "report", "mean", "tree", "prefix", "play", "gram", "row", "answer"]
 

@@ -7,10 +7,10 @@ from typing import Any
 from numpy.random import Generator
 
 from privbandits_cli.games import guards
-from privbandits_cli.games.numbers import Fill, fill_normals, fill_uniform, filling, source, words_of
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.jit import compile_step, kept
-from privbandits_cli.mechanisms.laplace import standard_laplace
+from privbandits_cli.numerics.jit import compile_step, kept
+from privbandits_cli.numerics.laplace import standard_laplace
+from privbandits_cli.numerics.sfc64 import Fill, fill_normals, fill_uniform, filling, source, words_of
 
 SOURCES: dict[str, Callable[[Generator], Fill]] = {
     "uniform": lambda rng: filling(fill_uniform, **words_of(rng)),

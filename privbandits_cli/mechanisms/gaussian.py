@@ -4,7 +4,7 @@ import math
 
 from numpy.random import Generator
 
-from privbandits_cli.games.players import Floats
+from privbandits_cli.numerics.types import Floats
 
 ROOT_2 = math.sqrt(2)
 

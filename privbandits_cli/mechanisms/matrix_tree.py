@@ -18,11 +18,11 @@ import math
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.games.players import Floats
-from privbandits_cli.jit import Record
 from privbandits_cli.mechanisms.gaussian import gaussian_node
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.mechanisms.wishart import wishart_node
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.types import Floats
 
 
 def n_levels(horizon: float) -> int:

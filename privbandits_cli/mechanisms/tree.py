@@ -23,10 +23,7 @@ not be independent it says. This saves three quarters of the numbers.
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from privbandits_cli.numerics.types import Floats
 
 
 def depth(horizon: float) -> int:

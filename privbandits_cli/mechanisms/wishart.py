@@ -7,7 +7,7 @@ freedom, i from 0. k need not be an integer, but more than d. Cost: O(d³), what
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.games.players import Floats
+from privbandits_cli.numerics.types import Floats
 
 
 def wishart_node(above: Floats, out: Floats, factor: Floats, scale: float, rows: float, rng: Generator) -> None:

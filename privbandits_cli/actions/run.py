@@ -1,0 +1,186 @@
+"""A plan and its store -> trials played -> CSVs, figure, manifest."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import yaml
+
+from privbandits_cli.analysis import summary
+from privbandits_cli.analysis.manifest import drawn_before, figure_sources, manifest, recorded
+from privbandits_cli.engine import Engine
+from privbandits_cli.engine.play import Failure, Played, warm
+from privbandits_cli.engine.store import Store, write_atomically
+from privbandits_cli.experiment.config import KEPT
+from privbandits_cli.experiment.plan import Curve, Plan
+
+FIGURES = ("pdf", "png", "svg")
+GIVEN = "experiment.yaml"  # a shard's experiment, sweeps and all, for `merge`
+
+
+def now() -> str:
+    """The time, UTC, in seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def play(
+    plan: Plan,
+    store: Store,
+    jobs: int,
+    engine: Engine,
+    watch: Callable[[Played], bool],
+    wait: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> list[Failure]:
+    """Play what is missing and keep it; `watch` sees each chunk that came, and stops the run with False.
+
+    wait: entered whenever the next result is waited for; what it raises ends the run.
+    """
+    chunks = list(plan.chunks(store.done, jobs))
+    failures: list[Failure] = []
+    if plan.is_part:
+        _write_yaml(store.folder / GIVEN, plan.experiment.given)  # now: a shard may be killed
+        _keep_included(plan, store)
+    if not chunks:
+        return failures
+    from privbandits_cli.engine import runner
+
+    store.note(event="start", at=now(), jobs=jobs, engine=engine, chunks=len(chunks))
+    if "://" not in engine:  # elsewhere each worker warms its own
+        warm(chunks, wait)
+    if not plan.is_part:  # to load what draws takes a while, in which kernels play on other cores
+        Thread(target=import_module, args=("privbandits_cli.figures.plot",), daemon=True).start()
+    results = runner.run(chunks, engine, jobs)
+    while True:
+        with wait():
+            played = next(results, None)
+        if played is None:
+            return failures
+        store.save(plan, played)
+        failures.extend(played.failures)
+        store.note(
+            event="chunk",
+            at=now(),
+            seconds=round(played.seconds, 4),
+            rounds=played.chunk.rounds,
+            keys=played.chunk.keys,
+            first=played.chunk.trials[0],
+            last=played.chunk.trials[-1],
+            failures=[[failure.key, failure.trial, failure.error, failure.trace] for failure in played.failures],
+        )
+        if not watch(played):
+            return failures
+
+
+def _write_yaml(path: Path, content: dict[str, Any]) -> None:
+    text = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=110)
+    write_atomically(path, text.encode())
+
+
+def _keep_included(plan: Plan, store: Store) -> None:
+    """Copies of the users' files that play: with them a figure can be redrawn, and a run repeated."""
+    for source in (source for source in plan.own_files if not source.installed):
+        (store.folder / KEPT).mkdir(exist_ok=True)
+        write_atomically(store.folder / KEPT / f"{source.name}.py", source.text.encode())
+
+
+def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
+    """summary.csv, final.csv, config.yaml, the figure where any of its sources changed, last the manifest.
+
+    A shard has but the manifest: its CSVs and figure could be taken for the whole.
+    run: how it was played, for the manifest; None where nothing was, and what stands there is left.
+    """
+    _keep_included(plan, store)
+    if plan.is_part:
+        i, n = plan.shard
+        shard = {
+            "part": f"{i}/{n}",
+            "trials": len(plan.curves) * len(plan.span),
+            "done": store.count(plan.curves, plan.span),
+        }
+        _write_manifest(plan, store, failures, run, shard=shard)
+        return [GIVEN, "manifest.json"]
+    _write_yaml(store.folder / "config.yaml", plan.experiment.resolved())
+    write_atomically(store.folder / "summary.csv", summary.summary_csv(plan, store).encode())
+    write_atomically(store.folder / "final.csv", (part.encode() for part in summary.final_csv(plan, store)))
+    pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
+    sources = figure_sources(store.folder)
+    if sources != drawn_before(store.folder) or not all(picture.exists() for picture in pictures):
+        from privbandits_cli.figures import plot, table
+
+        plot.save(plot.figure(table.read(store.folder)), store.folder, plan.name, FIGURES)
+    _write_manifest(plan, store, failures, run, figure_of=sources)
+    return ["config.yaml", "summary.csv", "final.csv", *(picture.name for picture in pictures), "manifest.json"]
+
+
+def _write_manifest(
+    plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None, **further: Any
+) -> None:
+    failed = [
+        {
+            "adversary": plan.by_key[failure.key].adversary.name,
+            "label": plan.by_key[failure.key].label,
+            "trial": failure.trial,
+            "error": failure.error,
+        }
+        for failure in failures
+    ]
+    told = recorded(store.folder) if run is None else run | {"ended": now()}
+    made = manifest(plan, store, failed, **told, **further)
+    text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(store.folder / "manifest.json", text.encode())
+
+
+def finals(plan: Plan, store: Store) -> Iterator[tuple[Curve, float, int]]:
+    """Each curve with the centre of its regrets at the horizon and its number of trials."""
+    for curve in plan.curves:
+        trials, x = store.regrets(curve, plan.trials)
+        if len(trials):
+            yield curve, float(summary.summarised(plan, trials, x[:, -1:])["regret"][0]), len(trials)
+
+
+def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
+    """A run's result as plain data: final regrets, and where the files are; of a shard no regrets."""
+    facts = {"experiment": plan.name, "folder": store.folder.as_posix(), "files": written}
+    if plan.is_part:
+        return facts | {"trials": len(plan.curves) * len(plan.span), "done": store.count(plan.curves, plan.span)}
+    return facts | {
+        "final": [
+            {
+                "adversary": curve.adversary.name,
+                "algorithm": curve.algorithm.name,
+                "label": curve.label,
+                "regret": regret,
+                "trials": trials,
+            }
+            for curve, regret, trials in finals(plan, store)
+        ],
+    }
+
+
+def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
+    """What a run would play, as plain data; seconds at the pace of the folder's last runs, if it had any."""
+    chunks = list(plan.chunks(store.done, jobs))
+    rounds = sum(chunk.rounds for chunk in chunks)
+    pace = store.pace()
+    return {
+        "experiment": plan.name,
+        "curves": [
+            {
+                "adversary": curve.adversary_label or curve.adversary.name,
+                "label": curve.label,
+                "key": curve.key,
+                "done": store.count([curve], plan.span),
+                "trials": len(plan.span),
+            }
+            for curve in plan.curves
+        ],
+        "chunks": len(chunks),
+        "rounds": rounds,
+        "jobs": jobs,
+        "seconds": rounds / (pace * jobs) if pace else None,
+    }

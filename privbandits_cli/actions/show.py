@@ -1,0 +1,193 @@
+"""What `list` and `show` say of an algorithm, an adversary or an experiment, taken from its own file."""
+
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic_core import PydanticUndefined
+
+from privbandits_cli.experiment import shipped
+from privbandits_cli.experiment.errors import suggestion
+from privbandits_cli.experiment.settings import example
+from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.players import Adversary, Algorithm, Setting
+from privbandits_cli.plugins import registry
+
+# Against whom regret bounds are shown: rounds of memory, and who has it.
+OPPONENTS = {
+    "bandit": ((0, "oblivious"), (1, "switching costs")),
+    "linear": ((0, "oblivious"),),
+    "contextual": ((0, "oblivious"),),
+}
+# What `show` puts where a parameter has no default.
+EXAMPLE: dict[str, Callable[[], Any]] = {
+    "base": lambda: registry.find("algorithms", "exp3")(),
+    "epsilon": lambda: 1.0,
+    "delta": lambda: 0.1,
+    "gap": lambda: 0.1,
+    "path": lambda: "clicks.csv",
+}
+
+
+def catalogue(kind: str) -> list[dict[str, Any]]:
+    """Name, game, first line and parameters of every algorithm or adversary; name, game and title of the configs.
+
+    Of those in `configs/`, or where there is no such folder of those shipped.
+    """
+    if kind == "experiments":
+        here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
+        return here or [_experiment(shipped.located(Path(name)), name) for name in shipped.names()]
+    known: registry.Kind = "algorithms" if kind == "algorithms" else "adversaries"
+    return [
+        {"name": name, "game": model.game, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
+        for name, model in registry.every(known)
+    ]
+
+
+def _experiment(path: Path, name: str) -> dict[str, Any]:
+    from privbandits_cli.experiment.config import ConfigError, load
+
+    try:
+        keys = load(path).keys
+    except ConfigError as error:
+        return {"name": name, "game": "", "line": f"faulty: {error.faults[0].splitlines()[0]}"}
+    return {
+        "name": name,
+        "game": keys.game,
+        "line": keys.title,
+        "source": keys.source,
+        "horizon": keys.horizon,
+        "trials": keys.trials,
+    }
+
+
+def _doc(model: type[Parameters]) -> str:
+    return inspect.cleandoc(sys.modules[model.__module__].__doc__ or "(no description)")
+
+
+def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
+    out = []
+    for name, field in model.model_fields.items():
+        required = field.default is PydanticUndefined
+        default = field.default.described() if isinstance(field.default, Parameters) else field.default
+        out.append(
+            {"name": name, "required": required, "default": None if required else default}
+            | {"description": field.description or ""}
+        )
+    return out
+
+
+def facts(name: str, horizon: int, size: int, space: str | None = None, dimension: int | None = None) -> dict[str, Any]:
+    """All that is known of an algorithm or adversary; KeyError with a suggestion.
+
+    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play; dimension:
+    of a contextual game's arms, by default as many as there are.
+    """
+    kinds: tuple[registry.Kind, ...] = ("algorithms", "adversaries")
+    kind = next((kind for kind in kinds if name in registry.names(kind)), None)
+    if kind is None:
+        known = [name for kind in kinds for name in registry.names(kind)]
+        raise KeyError(f"unknown name '{name}'" + suggestion(name, known))
+    model = registry.find(kind, name)
+    out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
+    out["game"] = model.game
+    parameters, setting, shown = _shown(model, horizon, size, space, dimension)
+    out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
+    out["horizon"], out["arms"], out["set"] = horizon, setting.n_arms, setting.space.name if setting.space else None
+    out["dimension"] = setting.contexts.dimension if setting.contexts else None
+    fit = not list(parameters.faults(setting))  # what plays a file is shown without one
+    ready = parameters.tuned(setting) if fit else parameters
+    out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
+    if isinstance(ready, Algorithm):
+        promised = ready.guarantee(setting)
+        out["guarantee"] = None if promised is None else dict(vars(promised))
+        end = np.array([float(horizon)])
+        for memory, opponent in OPPONENTS[ready.game]:
+            bound = ready.regret_bound(end, setting, memory)
+            out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
+        out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
+    return out
+
+
+def _shown(
+    model: type[Parameters], horizon: int, size: int, space: str | None, dimension: int | None
+) -> tuple[Adversary | Algorithm, Setting, list[str]]:
+    """An example that can play, its setting, and which parameters it was given: the required ones, and else epsilon."""
+    required = [name for name, field in model.model_fields.items() if field.is_required()]
+    for given in (required, [*required, "epsilon"]):
+        parameters = model(**{name: EXAMPLE[name]() for name in given})
+        assert isinstance(parameters, Adversary | Algorithm)
+        setting = example(parameters, horizon, size, space, dimension)
+        unfit = list(parameters.faults(setting))
+        if not unfit:
+            return parameters, setting, given
+        if isinstance(parameters, Adversary):
+            return parameters, setting, given
+        if "epsilon" not in model.model_fields:
+            break
+    raise KeyError(unfit[0])
+
+
+def text(facts: dict[str, Any]) -> str:
+    """Facts as a page of text, 80 columns wide."""
+    paragraphs = re.split(r"\n\n|\n(?=- )", facts["citation"])  # a list's items begin lines of their own
+    lines = ["\n\n".join(_filled(text, "", "  " * text.startswith("- ")) for text in paragraphs if text)]
+    lines += ["", f"Game: {facts['game']}", ""]
+    if facts["parameters"]:
+        lines.append("Parameters")
+    for parameter in facts["parameters"]:
+        lines.append(_filled(f"{parameter['name']}: {parameter['description']}", "  ", "    "))
+        given = facts.get("tuned", {}).get(parameter["name"])
+        if given is not None:
+            lines.append(_filled(f"= {_plain(given)}", "      ", "        "))
+    if facts["parameters"] and "tuned" in facts:
+        shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
+        size = f"{facts['set']}, N" if facts["set"] else "K"
+        shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
+        lines.append(f"  (= as set for T = {facts['horizon']}, {size} = {facts['arms']}{shown})")
+    if facts["kind"] == "algorithms" and "tuned" in facts:
+        lines += ["", *_promises(facts)]
+    return "\n".join(lines)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        inner = ", ".join(f"{k} = {_plain(v)}" for k, v in value.items() if k != "name" and v is not None)
+        return str(value.get("name", "")) + (f" ({inner})" if inner else "")
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _promises(facts: dict[str, Any]) -> list[str]:
+    promised = facts["guarantee"]
+    if promised is None:
+        lines = ["Privacy: none is promised."]
+    else:
+        delta = f", delta = {promised['delta']:.4g}" if promised["delta"] else ""
+        lines = [
+            f"Privacy: epsilon = {promised['epsilon']:.6g}{delta}, {promised['status']}",
+            _filled(promised["source"], "  "),
+            _filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  "),
+        ]
+    for _, opponent in OPPONENTS[facts["game"]]:
+        bound = facts[f"bound, {opponent}"]
+        said = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
+        lines.append(f"Against {opponent} adversaries: {said}")
+    if facts["bound"]:
+        lines += [_filled(paragraph, "  ") for paragraph in facts["bound"].split("\n\n")]
+    return lines
+
+
+def _filled(paragraph: str, indent: str, further: str = "") -> str:
+    """One paragraph, refilled to 80 columns."""
+    return textwrap.fill(
+        " ".join(paragraph.split()),
+        80,
+        initial_indent=indent,
+        subsequent_indent=further or indent,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,300 @@
+"""What a person sees while and after a run: progress on stderr, tables on stdout."""
+
+import textwrap
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from privbandits_cli.experiment.plan import Curve, Plan
+    from privbandits_cli.figures.table import Table as Swept
+
+PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
+
+Advance = Callable[[int, int], None]  # trials, rounds
+
+
+def stderr() -> Console:
+    """For progress and complaints."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def stdout() -> Console:
+    """For results only."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+class _Speed(ProgressColumn):
+    """Rounds per second since the start."""
+
+    def render(self, task: Task) -> Text:
+        rounds, elapsed = task.fields["rounds"], task.elapsed
+        return Text(speed(rounds / elapsed) if rounds and elapsed else "")
+
+
+def speed(per_second: float) -> str:
+    """`41.3 M rounds/s`."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if per_second >= size:
+            return f"{per_second / size:.1f} {unit} rounds/s"
+    return f"{per_second:.0f} rounds/s"
+
+
+@contextmanager
+def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials") -> Iterator[Advance]:
+    """A bar on a terminal, else a line every 30 s, else nothing; yields the function that advances it."""
+    console = stderr()
+    if quiet:
+        yield lambda trials, rounds: None
+    elif console.is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit),
+            TimeElapsedColumn(),
+            TextColumn("eta"),
+            TimeRemainingColumn(),
+            _Speed(),
+        )
+        with Progress(*columns, console=console, speed_estimate_period=600, redirect_stdout=False) as bar:
+            task = bar.add_task(name, total=total, completed=done, rounds=0)
+
+            def advance(trials: int, rounds: int) -> None:
+                bar.update(task, advance=trials, rounds=bar.tasks[task].fields["rounds"] + rounds)
+
+            yield advance
+    else:
+        yield _plain_lines(console, name, total, done, unit)
+
+
+def _plain_lines(console: Console, name: str, total: int, done: int, unit: str) -> Advance:
+    start = last = time.monotonic()
+    count, played = done, 0
+
+    def advance(trials: int, rounds: int) -> None:
+        nonlocal count, played, last
+        count, played = count + trials, played + rounds
+        now = time.monotonic()
+        if now - last >= PLAIN_EVERY or count == total:
+            last = now
+            left = (now - start) * (total - count) / max(1, count - done)
+            rate = speed(played / max(1e-9, now - start))
+            console.print(f"{name}: {count}/{total} {unit}, {rate}, {left:.0f} s left")
+
+    return advance
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> Table:
+    """A plain table; the first `text` columns are text, the others numbers."""
+    out = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for i, column in enumerate(columns):
+        widest = max((len(word) for word in column.split()), default=0) if i else 0
+        out.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
+    for row in rows:
+        out.add_row(*[str(cell) for cell in row])
+    return out
+
+
+def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path, worst: "Swept | None") -> None:
+    """The final regrets: a row per algorithm, a column per adversary, or per panel of a figure of the worst."""
+    panels: dict[str, dict[str, str]] = {}
+    if worst is None:
+        for curve, value, _ in finals:
+            panels.setdefault(curve.title, {})[curve.label] = f"{value:,.0f}"
+    else:
+        for title, lines in worst.panels.items():
+            panels[title] = {line.label: f"{line.regret[-1]:,.0f}" for line in lines}
+    labels = dict.fromkeys(curve.label for curve in plan.curves)
+    rows = [[label.replace(" (", "\n("), *(column.get(label, "-") for column in panels.values())] for label in labels]
+    keys = plan.experiment.keys
+    fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
+    of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
+    after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
+    which = f", at the worst {keys.plot.worst}" if worst else ""
+    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
+    console = stdout()
+    console.print(title)
+    for first, last in _fitting(list(panels), console.width):
+        names = list(panels)[first:last]
+        console.print(table(["", *names], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
+    _print_files(plan.name, folder)
+
+
+def print_swept(swept: "Swept", name: str, folder: Path) -> None:
+    """A figure against a swept parameter: a block per panel, a row per line, a column per value."""
+    console = stdout()
+    over = f" over {swept.floor}'s" if swept.ratio else ""
+    console.print(f"Final regret ({swept.centre}){over} against {swept.x_label}")
+    for title, lines in swept.panels.items():
+        values = sorted({float(x) for line in lines for x in line.x})
+        heads = [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in values]
+        found = [dict(zip(line.x.tolist(), line.regret.tolist(), strict=True)) for line in lines]
+        heads_of = [line.label.replace(" (", "\n(").replace(": slope", "\nslope") for line in lines]
+        amounts = [[_amount(row.get(x), swept.ratio) for x in values] for row in found]
+        rows = [[head, *row] for head, row in zip(heads_of, amounts, strict=True)]
+        console.print()
+        for first, last in _fitting(heads, console.width):
+            console.print(table([title, *heads[first:last]], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
+        for line in lines:
+            if line.slope is not None and "slope" not in line.label:
+                console.print(f"  {line.label}: {line.slope_text()}")
+            if line.free is not None:
+                console.print(f"  {line.label}: within {swept.free:.0%} of {swept.floor} from {line.free:.2g} on")
+    _print_files(name, folder)
+
+
+def _amount(regret: float | None, ratio: bool) -> str:
+    return "" if regret is None else f"{regret:.2f}" if ratio else f"{regret:,.0f}"
+
+
+def _print_files(name: str, folder: Path) -> None:
+    stdout().print(f"\n{folder}/: {name}.pdf, .png, .svg; summary.csv, final.csv, manifest.json")
+
+
+def trials(numbers: Iterable[int]) -> str:
+    """`trial 3`, `trials 0-31, 40`."""
+    ends: list[list[int]] = []
+    for number in sorted(numbers):
+        if ends and number == ends[-1][1] + 1:
+            ends[-1][1] = number
+        else:
+            ends.append([number, number])
+    many = len(ends) > 1 or ends[0][0] != ends[0][1]
+    return f"trial{'s' if many else ''} " + ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in ends)
+
+
+def print_part(plan: "Plan", done: int, folder: Path) -> None:
+    """What a shard has, and what to do with it."""
+    i, n = plan.shard
+    console = stdout()
+    if plan.span:
+        part = f"{trials(plan.span)} of each curve, {done}/{len(plan.curves) * len(plan.span)} played"
+    else:
+        part = f"no trial, as there are but {plan.trials}"
+    console.print(f"{plan.name}, shard {i}/{n}: {part}")
+    console.print(f"\n{folder}/: chunks, experiment.yaml, manifest.json")
+    console.print(f"when all are there: privbandits merge {folder.parent}/{plan.name}-shard-*-of-{n}")
+
+
+def remark_lines(plan: "Plan") -> Iterator[str]:
+    """What algorithms have to say before they are played; of one label no more than the first remark."""
+    said: dict[str, str] = {}
+    for curve in plan.curves:
+        for remark in curve.algorithm.remarks(curve.setting):
+            said.setdefault(f"{curve.label}, {curve.panel}" if curve.panel else curve.label, remark)
+    for label, remark in said.items():
+        yield f"note: {label}: {remark}"
+
+
+def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:
+    """What nobody has played, and how to get it."""
+    for numbers, curves in lacking.items():
+        some = [f"{curve.label} against {curve.adversary.name}" for curve in curves]
+        for name in ["every curve"] if len(some) == len(plan.curves) else some:
+            yield f"missing: {name}, {trials(numbers)}"
+    if lacking:
+        yield "run those shards again and merge, or run the experiment itself: it plays what is missing"
+
+
+def _fitting(columns: list[str], width: int) -> Iterator[tuple[int, int]]:
+    """Runs of columns, each narrow enough to stand beside labels in one table."""
+    first, used = 0, 20
+    for i, column in enumerate(columns):
+        needed = 1 + max(9, *(len(word) for word in column.split()))
+        if used + needed > width and i > first:
+            yield first, i
+            first, used = i, 20
+        used += needed
+    yield first, len(columns)
+
+
+def print_forecast(facts: dict[str, Any]) -> None:
+    """What a run would play."""
+    console = stdout()
+    cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
+    console.print(table(["curve", "against", "done", "trials"], cells, text=2))
+    seconds = facts["seconds"]
+    estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
+    console.print(f"\nto play: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")
+
+
+def print_ledger(blocks: list[dict[str, Any]]) -> None:
+    """What brackets the truth, a line per algorithm; then each bound, and what a reader should know."""
+    console = stdout()
+    rows = [
+        [*(block[key] for key in ("algorithm", "mechanism")), *(_number(block[key]) for key in ("upper", "lower")), at]
+        for block in blocks
+        for at in [f"{block['delta']:.3g}"]
+    ]
+    console.print(table(["", "", "ε at most", "at least", "at δ"], rows, text=2))
+    for block in blocks:
+        print(f"\n{block['algorithm']}")
+        if block["bounds"]:
+            first = block["bounds"][0]
+            print(_filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
+        for bound in block["bounds"]:
+            sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
+            line = f"ε {sign} {_number(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
+            print(_filled(line, "  ", " " * 36))
+        nothing = [] if block["bounds"] else ["Nothing is promised of its privacy."]
+        for note in nothing + block["notes"]:
+            print(_filled(f"- {note}", "  ", "    "))
+
+
+def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
+    """The parameters that `tune` found, and the paper's."""
+    opponents = [key for key in ("oblivious", "switching_costs") if any(row[f"bound_{key}"] for row in rows)]
+    cells = [
+        [row["choice"], _number(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
+        + [_number(row[f"bound_{key}"]) for key in opponents]
+        for row in rows
+    ]
+    heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
+    stdout().print(table(["", "ε", "which is", "δ", *heads], cells))
+    least = "; certified is the least against switching costs" if "switching_costs" in opponents else ""
+    print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds its regret here")
+    for row in rows:
+        entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")
+        print("\n" + _filled(entry, "", "  ").replace("\xa0", " "))  # no line ends between a key and its value
+
+
+def _flow(parameters: dict[str, Any]) -> str:
+    """Parameters as they are written in a config."""
+    shown = {key: f"{{{_flow(value)}}}" if isinstance(value, dict) else value for key, value in parameters.items()}
+    return ", ".join(f"{key}: {value}" for key, value in shown.items() if value is not None)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}" if value < 1e4 else f"{value:,.0f}"
+
+
+def _filled(text: str, indent: str, further: str | None = None) -> str:
+    return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
+
+
+def print_audits(rows: list[dict[str, Any]]) -> None:
+    """Verdicts with what they rest on."""
+    cells = [
+        [row["algorithm"], row["verdict"], _number(row["epsilon_seen"]), _number(row["refutable"]), f"{row['cost']:,}"]
+        for row in rows
+    ]
+    stdout().print(table(["", "verdict", "ε seen", "refutable", "cost"], cells, text=2))
+    for row in rows:
+        print()
+        print(_filled(f"{row['algorithm']}: {row['verdict']}", ""))
+        print(_filled(f"claim: {row['claim']}", "  ", "    "))
+        print(_filled(f"found: {row['found']}", "  ", "    "))
+    print()
+    notes = (
+        "ε seen: a lower limit at 95 %, at the claim's δ. refutable: the least true ε, at that δ and on that game, for "
+        "which this budget would have refuted the claim; - where counting cannot. cost: observations used. "
+        "An audit can refute a claim; it cannot prove one."
+    )
+    print(_filled(notes, ""))

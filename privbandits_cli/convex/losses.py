@@ -1,0 +1,209 @@
+"""Loss sets of online linear optimisation: which losses l_t may come, and random laws on them.
+
+The sets of Agarwal & Singh 2017, section 2: the unit cube for experts, the Euclidean ball for the sphere, the l1 ball
+for the cube. Of each the norms that calibrate noise: the largest |l|_1 and |l|_2, and how far one loss vector may be
+from another that replaces it. The paper calibrates to the first; Definition 2.1 replaces, which needs the second.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.numerics.types import Floats
+
+SLACK = 1e-9  # of a norm, for rounding
+
+
+@dataclass(frozen=True)
+class LossSet:
+    """A symmetric or non-negative set of loss vectors of N = `dimension` coordinates."""
+
+    dimension: int
+
+    def norms(self) -> tuple[float, float]:
+        """The largest l1 and l2 norm of a loss vector."""
+        raise NotImplementedError
+
+    def changes(self) -> tuple[float, float]:
+        """The largest l1 and l2 distance of two loss vectors; of a symmetric set twice the norms."""
+        l1, l2 = self.norms()
+        return 2 * l1, 2 * l2
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Two losses as far apart as `changes` says, in both norms."""
+        raise NotImplementedError
+
+    def excess(self, losses: Floats) -> Floats:
+        """By how much each of `losses[rounds, N]` lies outside the set, `[rounds]`; at most 0 inside."""
+        raise NotImplementedError
+
+    def admits(self, losses: Floats) -> bool:
+        """Whether all of `losses[rounds, N]` lie in the set, but for rounding."""
+        return bool(self.excess(losses).max() <= SLACK)
+
+    def flaw(self, losses: Floats, rounds: range) -> str | None:
+        """Which of the losses of these rounds lies outside the set; None: none does."""
+        if self.admits(losses):
+            return None
+        over = np.nan_to_num(self.excess(losses), nan=np.inf)
+        worst = int(np.argmax(over))
+        said = f"lies outside {self} by {over[worst]:.3g}" if over[worst] < np.inf else "holds NaN or infinity"
+        return f"the loss of round {rounds[worst]} {said}"
+
+    def uniform(self, rng: Generator) -> Callable[[int], Floats]:
+        """A source of losses that are uniform on the set: each call draws `[n, N]`, going on from the last."""
+        raise NotImplementedError
+
+    def leaning(self, rng: Generator) -> Callable[[Floats], Floats]:
+        """A source of random losses of which the mean is that of `uniform` less `lean[rounds, N]`.
+
+        lean: non-negative and of sum at most 1 in each round (1/2 for experts).
+        """
+        raise NotImplementedError
+
+    def swinging(self, amplitude: Floats) -> Floats:
+        """Losses from one end of the set to the other, `[rounds, N]`, by amplitudes in [-1, 1]."""
+        losses = np.zeros((len(amplitude), self.dimension))
+        losses[:, 0] = amplitude
+        return losses
+
+
+@dataclass(frozen=True)
+class UnitCube(LossSet):
+    """[0, 1]^N, or [-1, 1]^N where losses are signed: of experts."""
+
+    signed: bool = False
+
+    def norms(self) -> tuple[float, float]:
+        return float(self.dimension), math.sqrt(self.dimension)
+
+    def changes(self) -> tuple[float, float]:
+        width = 2 if self.signed else 1
+        return float(width * self.dimension), width * math.sqrt(self.dimension)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        return np.full(self.dimension, -1.0 if self.signed else 0.0), np.ones(self.dimension)
+
+    def excess(self, losses: Floats) -> Floats:
+        over: Floats = np.maximum(losses.max(axis=1) - 1, (-1 if self.signed else 0) - losses.min(axis=1))
+        return over
+
+    def admits(self, losses: Floats) -> bool:
+        return bool(losses.max() <= 1 + SLACK and losses.min() >= (-1 if self.signed else 0) - SLACK)
+
+    def uniform(self, rng: Generator) -> Callable[[int], Floats]:
+        return lambda n: self._scaled(rng.random((n, self.dimension)))
+
+    def leaning(self, rng: Generator) -> Callable[[Floats], Floats]:
+        """Every loss at one end of its range: Bernoulli with mean 1/2 - lean, of signed ones -2 lean."""
+        return lambda lean: self._scaled((rng.random(lean.shape) < 0.5 - lean).astype(float))
+
+    def swinging(self, amplitude: Floats) -> Floats:
+        """Odd and even experts swing against each other."""
+        side = np.where(np.arange(self.dimension) % 2 == 0, 1.0, -1.0)
+        return self._scaled((1 + np.multiply.outer(amplitude, side)) / 2)
+
+    def __str__(self) -> str:
+        return f"[{-1 if self.signed else 0}, 1]^{self.dimension}"
+
+    def _scaled(self, unit: Floats) -> Floats:
+        return 2 * unit - 1 if self.signed else unit
+
+
+@dataclass(frozen=True)
+class Ball(LossSet):
+    """The Euclidean unit ball."""
+
+    def norms(self) -> tuple[float, float]:
+        return math.sqrt(self.dimension), 1.0
+
+    def ends(self) -> tuple[Floats, Floats]:
+        end = np.full(self.dimension, 1 / math.sqrt(self.dimension))
+        return -end, end
+
+    def excess(self, losses: Floats) -> Floats:
+        over: Floats = np.sqrt(np.einsum("ti,ti->t", losses, losses)) - 1
+        return over
+
+    def __str__(self) -> str:
+        return "the unit ball"
+
+    def uniform(self, rng: Generator) -> Callable[[int], Floats]:
+        lengths = rng.spawn(1)[0]
+
+        def draw(n: int) -> Floats:
+            directions = _unit(rng.standard_normal((n, self.dimension)))
+            drawn: Floats = directions * lengths.random((n, 1)) ** (1 / self.dimension)
+            return drawn
+
+        return draw
+
+    def leaning(self, rng: Generator) -> Callable[[Floats], Floats]:
+        """Unit vectors -lean plus a random direction across it."""
+
+        def draw(lean: Floats) -> Floats:
+            across = rng.standard_normal(lean.shape)
+            length = np.sqrt(np.einsum("ti,ti->t", lean, lean))[:, None]
+            along = np.divide(lean, length, out=np.zeros_like(lean), where=length > 0)
+            across -= np.einsum("ti,ti->t", across, along)[:, None] * along
+            drawn: Floats = np.sqrt(np.maximum(0, 1 - length**2)) * _unit(across) - lean
+            return drawn
+
+        return draw
+
+
+@dataclass(frozen=True)
+class CrossPolytope(LossSet):
+    """The l1 unit ball."""
+
+    def norms(self) -> tuple[float, float]:
+        return 1.0, 1.0
+
+    def ends(self) -> tuple[Floats, Floats]:
+        end = np.eye(self.dimension)[0]
+        return -end, end
+
+    def excess(self, losses: Floats) -> Floats:
+        over: Floats = np.abs(losses).sum(axis=1) - 1
+        return over
+
+    def __str__(self) -> str:
+        return "the l1 unit ball"
+
+    def uniform(self, rng: Generator) -> Callable[[int], Floats]:
+        """The first N of N + 1 exponentials over their sum are uniform on the simplex; each gets a random sign."""
+        signs = rng.spawn(1)[0]
+
+        def draw(n: int) -> Floats:
+            parts = rng.standard_exponential((n, self.dimension + 1))
+            sign = np.where(signs.random((n, self.dimension)) < 0.5, -1.0, 1.0)
+            drawn: Floats = sign * parts[:, :-1] / parts.sum(axis=1, keepdims=True)
+            return drawn
+
+        return draw
+
+    def leaning(self, rng: Generator) -> Callable[[Floats], Floats]:
+        """A signed axis: -e_i with probability lean_i, else any axis with any sign."""
+
+        def draw(lean: Floats) -> Floats:
+            n, dimension = lean.shape
+            u, v = rng.random((n, 2)).T
+            ends = np.cumsum(lean, axis=1)
+            aimed = u < ends[:, -1]
+            axis = np.where(aimed, (u[:, None] >= ends[:, :-1]).sum(axis=1), (2 * dimension * v).astype(np.int64) // 2)
+            sign = np.where(aimed | ((2 * dimension * v).astype(np.int64) % 2 == 0), -1.0, 1.0)
+            losses = np.zeros_like(lean)
+            losses[np.arange(n), axis] = sign
+            return losses
+
+        return draw
+
+
+def _unit(vectors: Floats) -> Floats:
+    """Each row at length 1; of one coordinate across which nothing is left, 0."""
+    length = np.sqrt(np.einsum("ti,ti->t", vectors, vectors))[:, None]
+    unit: Floats = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-12)
+    return unit

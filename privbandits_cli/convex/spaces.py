@@ -1,0 +1,132 @@
+"""Decision sets of online linear optimisation: where a learner plays, and the best fixed point in hindsight."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privbandits_cli.convex.losses import Ball, CrossPolytope, LossSet, UnitCube
+from privbandits_cli.numerics.types import Floats
+
+
+@dataclass(frozen=True)
+class Space:
+    """A compact convex set X of N = `dimension` coordinates."""
+
+    name: ClassVar[str]
+    dimension: int
+
+    def losses(self, signed: bool = False) -> LossSet:
+        """The losses that come here; `signed` asks for negative ones where the set has them by choice."""
+        raise NotImplementedError
+
+    def least(self, totals: Floats) -> Floats:
+        """min over x in X of <L, x> for each L of `totals[points, N]`, `[points]`."""
+        raise NotImplementedError
+
+    def excess(self, points: Floats) -> Floats:
+        """By how much each of `points[rounds, N]` lies outside the set, `[rounds]`; at most rounding inside."""
+        raise NotImplementedError
+
+    def flaw(self, point: Floats) -> str:
+        """What keeps a point `[N]` outside."""
+        raise NotImplementedError
+
+    def radius(self) -> float:
+        """|X|_2, the largest Euclidean norm of a point."""
+        raise NotImplementedError
+
+    def largest_loss(self) -> float:
+        """M, the largest |<l, x>| of a loss and a point."""
+        return 1.0
+
+    def faults(self) -> Iterator[str]:
+        """Why nobody can play here."""
+        yield from ()
+
+
+@dataclass(frozen=True)
+class Simplex(Space):
+    """Probability vectors: prediction with expert advice."""
+
+    name = "simplex"
+
+    def losses(self, signed: bool = False) -> LossSet:
+        return UnitCube(self.dimension, signed)
+
+    def least(self, totals: Floats) -> Floats:
+        least: Floats = totals.min(axis=1)
+        return least
+
+    def excess(self, points: Floats) -> Floats:
+        over: Floats = np.maximum(np.abs(points.sum(axis=1) - 1), -points.min(axis=1))
+        return over
+
+    def flaw(self, point: Floats) -> str:
+        least, total = point.min(), point.sum()
+        return f"a coordinate is {least:.6g}" if -least >= abs(total - 1) else f"it sums to {total:.6g}, not 1"
+
+    def __str__(self) -> str:
+        return "the simplex"
+
+    def radius(self) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Sphere(Space):
+    """The Euclidean unit ball, as the paper's `sphere` is."""
+
+    name = "sphere"
+
+    def losses(self, signed: bool = False) -> LossSet:
+        return Ball(self.dimension)
+
+    def least(self, totals: Floats) -> Floats:
+        least: Floats = -np.sqrt(np.einsum("ti,ti->t", totals, totals))
+        return least
+
+    def excess(self, points: Floats) -> Floats:
+        over: Floats = np.sqrt(np.einsum("ti,ti->t", points, points)) - 1
+        return over
+
+    def flaw(self, point: Floats) -> str:
+        return f"its norm is {np.linalg.norm(point):.6g}"
+
+    def __str__(self) -> str:
+        return "the unit ball"
+
+    def radius(self) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Cube(Space):
+    """[-1, 1]^N."""
+
+    name = "cube"
+
+    def losses(self, signed: bool = False) -> LossSet:
+        return CrossPolytope(self.dimension)
+
+    def least(self, totals: Floats) -> Floats:
+        least: Floats = -np.abs(totals).sum(axis=1)
+        return least
+
+    def excess(self, points: Floats) -> Floats:
+        over: Floats = np.abs(points).max(axis=1) - 1
+        return over
+
+    def flaw(self, point: Floats) -> str:
+        return f"a coordinate is {point[np.argmax(np.abs(point))]:.6g}"
+
+    def __str__(self) -> str:
+        return f"the cube [-1, 1]^{self.dimension}"
+
+    def radius(self) -> float:
+        return math.sqrt(self.dimension)
+
+
+SPACES: dict[str, type[Space]] = {space.name: space for space in (Simplex, Sphere, Cube)}

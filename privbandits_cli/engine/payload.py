@@ -1,0 +1,27 @@
+"""A chunk as it travels to another process: with the user's files that it needs, which nobody there may have."""
+
+import pickle
+
+from privbandits_cli.experiment.plan import Chunk
+from privbandits_cli.plugins import loader
+
+
+def sources(chunk: Chunk) -> list[loader.Source]:
+    """The user's files that a chunk needs, each once."""
+    players = (chunk.match.adversary, *chunk.match.algorithms)
+    names = dict.fromkeys(name for player in players for name in loader.modules(player))
+    return [loader.source_of(name) for name in names]
+
+
+def pack(chunk: Chunk) -> bytes:
+    """The chunk as bytes."""
+    return pickle.dumps((sources(chunk), pickle.dumps(chunk)))
+
+
+def unpack(parcel: bytes) -> Chunk:
+    """The inverse of `pack`, in any process that has this package."""
+    files, inner = pickle.loads(parcel)
+    for source in files:
+        loader.module(source)
+    chunk: Chunk = pickle.loads(inner)
+    return chunk

@@ -1,0 +1,106 @@
+"""pydantic's errors -> faults in the config's own words, at the config's own places."""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from privbandits_cli.experiment.document import Fault, Loc
+from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.players import Algorithm
+from privbandits_cli.plugins import registry
+
+# Keys of an entry that say how it is drawn, and are no parameters.
+COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's complaints that something is no list or mapping
+DRAWN: dict[registry.Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
+
+
+def translated(
+    error: ValidationError,
+    model: type[BaseModel],
+    data: Mapping[str, Any],
+    loc: Loc,
+    places: Mapping[str, Loc] | None = None,
+) -> Iterator[Fault]:
+    """One fault per wrong place of `data`, which stands at `loc`; `places` says where swept values stand.
+
+    A value that may be of several types draws a complaint from each. The complaints that point deepest into
+    it come from the type that it was meant to be; those at one place are joined by "or".
+    """
+    complaints: dict[str, dict[Loc, list[Any]]] = {}
+    for detail in error.errors(include_url=False):
+        inside = _in_document(detail["loc"], data, detail["type"] == "missing")
+        head = str(inside[0]) if inside else ""
+        complaints.setdefault(head, {}).setdefault(inside, []).append(detail)
+    for head, by_place in complaints.items():
+        deepest = max(len(inside) for inside in by_place)
+        alternatives = any(len(inside) == 1 for inside in by_place) and deepest > 1
+        for inside, details in by_place.items():
+            if not alternatives or len(inside) == deepest:
+                place = (places or {}).get(head, (*loc, head)) if head else loc
+                yield _fault(details, model, loc, (*place, *inside[1:]), inside)
+
+
+def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, inside: Loc) -> Fault:
+    kind = details[0]["type"]
+    if kind == "extra_forbidden":
+        unknown = str(inside[-1])
+        message = f"unknown key '{unknown}'" + suggestion(unknown, _known(model, inside[:-1]))
+        return Fault((*loc, *inside), message, at_key=True)
+    if kind == "missing":
+        return Fault(place[:-1], f"missing key '{inside[-1]}'")
+    nearer = [detail for detail in details if not isinstance(detail["input"], str) or detail["type"] not in COMPOUND]
+    wordings = dict.fromkeys(_wording(detail["msg"]) for detail in nearer or details)  # a word was meant as a name
+    got = repr(details[0]["input"])
+    return Fault(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got if len(got) < 60 else got[:57] + '...'}")
+
+
+def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
+    """pydantic's location without the names of union branches, which are no keys of the document."""
+    inside: list[str | int] = []
+    for step in where:
+        here = step in data if isinstance(data, dict) else isinstance(data, list) and step in range(len(data))
+        if here:
+            inside.append(step)
+            data = data[step]
+    return (*inside, where[-1]) if missing else tuple(inside)
+
+
+def _wording(message: str) -> str:
+    message = message.removeprefix("Input ").removeprefix("String ")
+    message = re.sub(r"a valid dictionary or instance of \w+", "a mapping", message)
+    return message.replace("should be a valid integer", "should be an integer").replace("a valid ", "a ")
+
+
+def _known(model: type[BaseModel], inside: Loc) -> list[str]:
+    """The keys known at a place inside a model."""
+    for step in inside:
+        field = model.model_fields.get(str(step))
+        parts = [field.annotation, *get_args(field.annotation)] if field else []
+        model = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), model)
+    kind: registry.Kind = "algorithms" if issubclass(model, Algorithm) else "adversaries"
+    return [*model.model_fields, *(DRAWN[kind] if issubclass(model, Parameters) else [])]
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """`, did you mean '...'? (known: ...)`."""
+    known = list(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    hint = f", did you mean '{close[0]}'?" if close else ""
+    return f"{hint} (known: {', '.join(known)})"
+
+
+def misfit(model: type[Parameters], key: str, nested: Parameters) -> str | None:
+    """Why an algorithm cannot stand in another's field, with those that can; None where it can."""
+    wanted = model.model_fields[key].annotation
+    if not isinstance(wanted, type) or isinstance(nested, wanted):
+        return None
+    fit = ", ".join(name for name, other in registry.every("algorithms") if issubclass(other, wanted))
+    return f"{nested.name} cannot be the {key} of {model.__module__.rpartition('.')[2]}; these can: {fit}"
+
+
+def dotted(loc: Loc) -> str:
+    """A place as it is written in an override: `algorithms[1].epsilon`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).lstrip(".")

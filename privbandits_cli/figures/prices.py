@@ -1,0 +1,69 @@
+"""What privacy costs: regrets as multiples of a floor, the regret without privacy, and from where on it is free."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from privbandits_cli.figures.line import Line
+from privbandits_cli.numerics.types import Floats
+
+DRAWS = 2000  # of a bootstrap
+
+
+def floor_of(line: Line, lines: Sequence[Line], floor: str) -> Floats | None:
+    """The floor's regret at each point of a line: of the algorithm of that name in the same game, `[points]`."""
+    for other in lines:
+        if other.algorithm == floor and other.game == line.game:
+            return np.interp(line.x, other.x, other.regret)
+    return None
+
+
+def as_multiples(lines: Sequence[Line], floor: str) -> list[Line]:
+    """The lines with their regrets, and bars, as multiples of the floor's; without the floor itself."""
+    out = []
+    for line in lines:
+        level = floor_of(line, lines, floor)
+        if line.algorithm != floor and level is not None:
+            scaled = {name: getattr(line, name) / level for name in ("regret", "below", "above")}
+            out.append(replace(line, **scaled, bound=None, rates=(), slope=None))
+    return out
+
+
+def free_from(line: Line, lines: Sequence[Line], floor: str, within: float) -> float | None:
+    """The least x from which on the regret stays below (1 + within) times the floor's; None: nowhere, or everywhere.
+
+    Between two points the logarithm of the ratio is linear in that of x. Where the regret is nowhere twice the floor's,
+    privacy costs next to nothing at any x, and what crosses the line is the trials' own spread: None.
+    """
+    level = floor_of(line, lines, floor)
+    if level is None or line.algorithm == floor or (line.x <= 0).any() or (level <= 0).any():
+        return None
+    return None if line.regret.max() < 2 * level.max() else crossing(line.x, line.regret / level / (1 + within))
+
+
+def crossing(x: Floats, ratio: Floats) -> float | None:
+    """The least x from which on the ratio stays at most 1, as `free_from` reads between points; None: it does not."""
+    over = np.log(np.maximum(ratio, 1e-300))
+    i = max(np.flatnonzero(over > 0), default=-1)
+    if i == len(over) - 1:
+        return None
+    if i < 0:
+        return float(x[0])
+    part = over[i] / (over[i] - over[i + 1])
+    return float(np.exp((1 - part) * np.log(x[i]) + part * np.log(x[i + 1])))
+
+
+def free_range(floor: Floats, regret: Floats, x: Floats, within: float) -> tuple[float, float]:
+    """A 95 % bootstrap interval of where privacy is free at the worst gap.
+
+    floor `[gap, trial]`, regret `[x, gap, trial]`; trials are drawn together for all, as they are of the same games.
+    Infinite where it is free nowhere.
+    """
+    n = floor.shape[-1]
+    rng = np.random.Generator(np.random.SFC64(0))
+    shares = rng.multinomial(n, np.full(n, 1 / n), DRAWS).T / n  # [trial, draw]
+    ratios = (regret @ shares).max(axis=1) / (floor @ shares).max(axis=0) / (1 + within)
+    found = [crossing(x, ratio) for ratio in ratios.T]
+    low, high = np.quantile([np.inf if value is None else value for value in found], (0.025, 0.975), method="nearest")
+    return float(low), float(high)

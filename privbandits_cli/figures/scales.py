@@ -1,0 +1,156 @@
+"""Axes: from values to places, where ticks stand, and where error bars do."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.figures.line import Line
+from privbandits_cli.numerics.types import Floats
+
+Kind = Literal["linear", "log", "asinh"]
+
+FLAT = 3.0  # regrets that differ by less than this factor are drawn from 0, as nearly the same
+NEAR = 0.08  # of an axis: upright numbers that are nearer than this would hide each other
+WIDE = 30.0  # values that reach so many times as far as usual need a logarithm
+
+
+@dataclass(frozen=True)
+class Scale:
+    """An axis from `low` to `high`; asinh is linear to about `width` on both sides of 0, logarithmic beyond."""
+
+    kind: Kind
+    low: float
+    high: float
+    width: float = 1.0
+
+    def __call__(self, values: Floats | float) -> Floats:
+        """Places on the axis, 0 at its low end and 1 at its high one; outside of it at its ends."""
+        at, low, high = (self._bent(np.asarray(part, float)) for part in (values, self.low, self.high))
+        return np.clip((at - low) / (high - low), 0, 1)
+
+    def _bent(self, values: Floats) -> Floats:
+        if self.kind == "log":
+            return np.log(np.maximum(values, 1e-300))
+        return np.arcsinh(values / self.width) if self.kind == "asinh" else values
+
+    def ticks(self) -> list[float]:
+        """Round values on the axis, few enough for their numbers to stand apart."""
+        if self.kind == "linear":
+            return _round_steps(self.low, self.high)
+        if self.kind == "asinh":
+            return self._apart()
+        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
+        step = max(1, math.ceil((last - first) / 6))
+        powers = [10.0**i for i in range(first, last + 1) if i % step == 0]
+        found = [x for x in powers if self.low <= x <= self.high]
+        if len(found) > 2 or (len(found) == 2 and self.high > 30 * self.low):
+            return found
+        between = [m * 10.0**i for i in range(first, last + 1) for m in (1, 2, 5)]
+        return [x for x in between if self.low <= x <= self.high] or _round_steps(self.low, self.high)
+
+    def _apart(self, least: float = 0.11) -> list[float]:
+        """0, powers of ten from the largest down, then their multiples, where they stand apart."""
+        most = max(-self.low, self.high)
+        powers = [10.0**i for i in range(math.floor(math.log10(most)), math.floor(math.log10(self.width)) - 1, -1)]
+        kept: list[float] = []
+        for x in (0.0, *(sign * m * power for m in (1, 2, 5) for power in powers for sign in (1, -1))):
+            if self.low <= x <= self.high and all(abs(self(x) - self(other)) >= least for other in kept):
+                kept.append(x)
+        return sorted(kept)
+
+
+def _round_steps(low: float, high: float, most: int = 6) -> list[float]:
+    """Multiples of 1, 2 or 5 times a power of ten."""
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
+    return [i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+
+
+def spanning(low: float, high: float, kind: Kind, width: float = 1.0, room: float = 0.03) -> Scale:
+    """The axis of a kind on which all from low to high stands, with some room at both ends."""
+    if low == high:
+        low, high = (low / 2, high * 2) if kind == "log" else (low - 1, high + 1)
+    if kind == "log":
+        more = (high / low) ** room
+        return Scale(kind, low / more, high * more)
+    if kind == "asinh":
+        ends = np.arcsinh(np.array([low, high]) / width)
+        low, high = (np.sinh(ends + np.array([-room, room]) * (ends[1] - ends[0])) * width).tolist()
+        return Scale(kind, low, high, width)
+    more = room * (high - low)
+    return Scale(kind, low - more, high + more)
+
+
+def fitting(values: Floats) -> Scale:
+    """An axis on which the bulk of the values and rare far ones are both seen."""
+    low, high = float(values.min()), float(values.max())
+    if low > 0:
+        return spanning(low, high, "log" if high > WIDE / 2 * low else "linear")
+    width = float(np.median(np.abs(values[values != 0]))) if values.any() else 1.0
+    return spanning(low, high, "asinh" if max(-low, high) > WIDE * width else "linear", width)
+
+
+def wants_logarithm(lines: Sequence[Line]) -> bool:
+    """Whether regrets may stand on a logarithmic axis, none being negative, and are so far apart that it shows more."""
+    regret = np.concatenate([line.regret for line in lines])
+    ends = all((line.regret >= 0).all() and line.regret[-1] > 0 for line in lines)
+    return ends and float(regret.max()) > FLAT * float(regret.min())
+
+
+def number_places(across: Sequence[float]) -> list[tuple[str, int]]:
+    """Side and level of upright numbers beside lines at these places of an axis, increasing, from 0 to 1.
+
+    Each stands to the left of its line; the last of those that are too near to the right of it, the others ever higher.
+    """
+    found: list[tuple[str, int]] = []
+    for i, place in enumerate(across):
+        after_near = i > 0 and place - across[i - 1] < NEAR
+        before_near = i + 1 < len(across) and across[i + 1] - place < NEAR
+        if after_near and not before_near:
+            found.append(("left", 0))
+        else:
+            found.append(("right", found[-1][1] + 1 if after_near else 0))
+    return found
+
+
+def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
+    """The axes of a panel of lines; a logarithmic one of regret only where regrets tell of it."""
+    x = np.concatenate([line.x for line in lines])
+    regret = np.concatenate([line.regret for line in lines])
+    drawn = np.concatenate([regret, *(line.regret + line.above for line in lines), *_theory(lines)])
+    if log and wants_logarithm(lines):
+        below = np.concatenate([line.regret - line.below for line in lines])
+        least = float(regret[regret > 0].min())
+        seen = below[below > least / 10]  # a bar that all but reaches 0 has no end here
+        low = min(least, float(seen.min()) if len(seen) else least)
+        y = spanning(low, float(drawn.max()), "log")
+    else:
+        low = min(0.0, float(min((line.regret - line.below).min() for line in lines)))
+        y = spanning(low, float(drawn.max()), "linear")
+    if log and x.max() > 0:
+        return spanning(float(x[x > 0].min()), float(x.max()), "log"), y
+    return spanning(0.0, float(x.max()), "linear", room=0.02), y
+
+
+def _theory(lines: Sequence[Line]) -> list[Floats]:
+    bounds = [line.bound for line in lines if line.bound is not None]
+    return bounds + [rate.regret for line in lines for rate in line.rates]
+
+
+def thousands(x: float) -> str:
+    """`20`, `5k`, `1.5M`."""
+    return f"{x / 1e6:g}M" if abs(x) >= 1e6 else f"{x / 1000:g}k" if abs(x) >= 1000 else f"{x:g}"
+
+
+def bar_positions(x: Floats, n: int, k: int, of: int, log: bool) -> NDArray[np.int64]:
+    """About `n` of the points, evenly on the axis, those of line `k` shifted so that bars do not hide."""
+    if len(x) <= n or n == 0:
+        return np.arange(len(x) if n else 0)
+    axis = np.log(x) if log else x
+    wanted = axis[0] + (axis[-1] - axis[0]) * (np.arange(n) + (k + 1) / (of + 1)) / n
+    return np.unique(np.abs(axis[:, None] - wanted).argmin(axis=0))

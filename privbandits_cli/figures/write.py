@@ -1,0 +1,62 @@
+"""A results folder -> a figure of any kind, from its CSVs alone."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from privbandits_cli.experiment.errors import suggestion
+
+REGRET, DISTRIBUTION, AGAINST, PAIRED = KINDS = ("regret", "distribution", "against", "paired")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is drawn, and how."""
+
+    name: str = REGRET
+    parameter: str = ""  # of against
+    pair: str = ""  # of paired: two names
+    log: bool = False
+    bounds: bool = False
+
+    @property
+    def suffix(self) -> str:
+        """What the names of its files end with."""
+        words = [self.name, self.parameter, *map(str.strip, self.pair.split(","))] if self.name != REGRET else []
+        words += ["log"] * self.log + ["bounds"] * self.bounds
+        return "".join(f"-{re.sub(r'[^A-Za-z0-9_.]+', '_', word)}" for word in words if word)
+
+
+def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> Kind:
+    """`distribution`, `against=epsilon`, ... with its options; raises ValueError where they do not go together."""
+    name, _, parameter = text.partition("=")
+    if name not in KINDS:
+        raise ValueError(f"unknown kind '{name}'{suggestion(name, KINDS)}")
+    if (name == AGAINST) != bool(parameter):
+        raise ValueError("against needs a parameter, as in against=epsilon; the other kinds take none")
+    if pair and name != PAIRED:
+        raise ValueError("--pair goes with --kind paired")
+    if (log or bounds) and name in (DISTRIBUTION, PAIRED):
+        raise ValueError(f"--log and --bounds do not go with --kind {name}, which chooses its axes itself")
+    if pair and not all(word.strip() for word in pair.rpartition(",")[::2]):
+        raise ValueError("--pair takes two names, as in --pair exp3_tau,exp3")
+    return Kind(name, parameter, pair, log, bounds)
+
+
+def write(folder: Path, wanted: Kind, formats: Sequence[str]) -> list[Path]:
+    """Draw and save; the paths. Raises FileNotFoundError or ValueError with what is wrong."""
+    from privbandits_cli.analysis import curves
+    from privbandits_cli.figures import distribution_plot, distributions, plot, table
+
+    if wanted.name in (REGRET, AGAINST):
+        drawn = plot.figure(table.read(folder, wanted.bounds, wanted.parameter), wanted.log)
+    else:
+        found = curves.read(folder)
+        samples = distributions.samples(folder, found)
+        if wanted.name == DISTRIBUTION:
+            drawn = distribution_plot.figure(distributions.distribution(found, samples))
+        else:
+            two = distributions.pair_of(found, wanted.pair) if wanted.pair else None
+            drawn = distribution_plot.figure(distributions.paired(found, samples, two))
+    return plot.save(drawn, folder, folder.resolve().name + wanted.suffix, formats)

@@ -1,0 +1,1 @@
+"""Compiled kernels, random streams, and the numbers that they draw."""

@@ -1,0 +1,181 @@
+"""How the plain functions of the algorithm files become one compiled loop, cached on disk.
+
+numba does not cache a loop that receives functions as arguments or through a closure, and it does not see
+edits in a callee's file. Globals, however, are no part of its cache key. So a loop is written once, as a
+plain function (the template) whose globals name the steps; `bind` makes a copy of it with the steps filled
+in and a qualified name that says which steps, which record type and which version of the sources it holds.
+One cached name then has one signature, so that two processes compiling at once write the same thing.
+"""
+
+import functools
+import hashlib
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Record = Any  # one element of a structured array, or numba's view of it
+Records = NDArray[Any]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ROOM = "privbandits_cli.plugins.loader."  # the modules of users' files
+SOURCES = ("numerics", "convex", "games", "adversaries", "algorithms", "mechanisms")
+
+
+def record(**fields: Any) -> Records:
+    """A structured array `[1]` of one record with these fields; arrays and records nest.
+
+    NumPy's scalars have attributes of their own (`base`, `data`, `real`, ...), which hide fields so named.
+    """
+    hidden = sorted(name for name in fields if hasattr(np.generic, name))
+    if hidden:
+        raise ValueError(f"NumPy hides the fields {hidden} of a record behind its own: rename them")
+    values = {name: np.asarray(value) for name, value in fields.items()}
+    objects = sorted(name for name, value in values.items() if value.dtype.hasobject or value.dtype.kind in "US")
+    if objects:
+        raise TypeError(f"the fields {objects} of a record hold what is no number: give numbers or arrays of them")
+    layout: list[Any] = []
+    for name, value in values.items():
+        if value.dtype.names is None:
+            layout.append((name, value.dtype, value.shape))
+        else:
+            layout.append((name, np.dtype((np.void, value.dtype))))  # the record itself, no array of one
+    out = np.zeros(1, np.dtype((np.record, np.dtype(layout, align=True))))
+    for name, value in values.items():
+        out[name] = value
+    return out
+
+
+def unbound(*_: Any) -> Any:
+    """Stands in a wrapper's file for a step of its base until `bind` fills it in."""
+    raise RuntimeError("a wrapper's step was called without its base")
+
+
+@functools.cache
+def source_hash() -> str:
+    """Hash of every source file that a kernel may contain."""
+    root = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for source in SOURCES:
+        for file in sorted((root / source).rglob("*.py")):
+            digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+_plain = ContextVar("plain", default=False)  # each thread has its own
+
+
+def plain() -> bool:
+    """Whether kernels are left uncompiled."""
+    return _plain.get()
+
+
+@contextmanager
+def uncompiled(wanted: bool = True) -> Iterator[None]:
+    """Kernels asked for in here, by this thread, are plain Python: the same numbers, some hundred times as slow."""
+    before = _plain.set(_plain.get() or wanted)
+    try:
+        yield
+    finally:
+        _plain.reset(before)
+
+
+def kept(make: Callable[P, T]) -> Callable[P, T]:
+    """`functools.cache` for what makes kernels: compiled and plain ones are kept apart."""
+    cached: Any = functools.cache(lambda _, *words, **named: make(*words, **named))
+
+    @functools.wraps(make)
+    def found(*words: P.args, **named: P.kwargs) -> T:
+        made: T = cached(plain(), *words, **named)
+        return made
+
+    return found
+
+
+def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = "") -> types.FunctionType:
+    """A copy of a plain function whose globals hold these names; plain functions it calls are compiled too."""
+    assert isinstance(function, types.FunctionType)
+    namespace = {**function.__globals__, **names}
+    for name in () if plain() else function.__code__.co_names:
+        if namespace.get(name) is function:
+            raise RecursionError(f"the function {name} calls itself, which a compiled step cannot do")
+        if isinstance(namespace.get(name), types.FunctionType):
+            namespace[name] = _called(namespace[name])
+    copy = types.FunctionType(function.__code__, namespace, function.__name__ + suffix)
+    copy.__module__ = function.__module__
+    copy.__qualname__ = function.__name__ + suffix
+    return copy
+
+
+def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+    """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
+    return _rebound(function, names) if plain() else _inlined(function, names)
+
+
+def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any) -> Callable[..., Any]:
+    import numba
+
+    options["boundscheck"] = function.__module__.startswith(ROOM)  # an IndexError, not another array's numbers
+    made: Callable[..., Any] = numba.njit(nogil=True, forceinline=True, **options)(_rebound(function, names))
+    return made
+
+
+def borrow(array: NDArray[Any]) -> NDArray[Any]:
+    """The same array, whose views a loop compiled with `borrower()` does not count: none may outlive it.
+
+    numba counts the references to every row that a loop takes, safe from other threads: that lasts longer than to
+    read ten numbers.
+    """
+    return array
+
+
+@kept
+def borrower() -> Any:
+    """`borrow` for compiled code: what has no owner is not counted."""
+    from numba.core import config
+    from numba.extending import intrinsic
+
+    if plain() or vars(config)["DISABLE_JIT"]:
+        return borrow
+
+    def ownerless(typing: Any, array: Any) -> tuple[Any, Callable[..., Any]]:
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            view = context.make_array(array)(context, builder, arguments[0])
+            view.meminfo = view.meminfo.type(None)
+            return view._getvalue()
+
+        return array(array), build
+
+    return intrinsic(ownerless)
+
+
+@functools.cache
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that steps call, compiled once for all of them, without what would let Python call it."""
+    return _inlined(function, {}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
+def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
+    """Compile a loop with its steps filled in; cached on disk under the key and the sources' hash."""
+    if plain():
+        return _rebound(template, names)
+    import numba
+
+    digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]
+    function = _rebound(template, names, f"__{digest}")
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}  # nobody calls it from C
+    made: Callable[..., Any]
+    try:
+        made = numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:  # numba: "no locator available", nowhere writable
+        warnings.warn(f"compiled kernels cannot be kept ({error}); set NUMBA_CACHE_DIR", stacklevel=2)
+        made = numba.njit(**options)(function)
+    return made

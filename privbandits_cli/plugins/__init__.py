@@ -1,0 +1,1 @@
+"""How algorithm and adversary files are found, the user's own ones included."""

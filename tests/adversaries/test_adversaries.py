@@ -1,0 +1,280 @@
+"""Contracts that every adversary keeps, and the law of each, with negative controls."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privbandits_cli.adversaries import stochastic
+from privbandits_cli.games.bandit import Setting, blocks
+from privbandits_cli.numerics.streams import stream
+from tests.conftest import foe, playing
+from tests.naive import bernoulli, gain_table, walk
+
+NAMES = playing("adversaries")
+
+
+def table(name, horizon=2000, n_arms=4, trial=0, seed=1, **parameters):
+    setting = Setting(horizon, n_arms)
+    return gain_table(foe(name, **parameters).tuned(setting), setting, seed, trial)
+
+
+# ------------------------------------------------------------------------------------------- contracts
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n_arms", [2, 3, 7])
+def test_gains_lie_in_the_unit_interval_where_that_is_said(name, n_arms):
+    gains = table(name, n_arms=n_arms)
+    assert gains.shape == (2000, n_arms)
+    assert np.isfinite(gains).all()
+    assert (gains.min() >= 0 and gains.max() <= 1) == foe(name).bounded
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("size", [1, 7, 64, 999, 2000])
+def test_gains_do_not_depend_on_where_blocks_end(name, size):
+    setting = Setting(2000, 4)
+    adversary = foe(name).tuned(setting)
+    rng = stream(1, "gains", adversary.identity(), trial=0)
+    parts = list(adversary.gains(setting, rng, blocks(2000, size)))
+    np.testing.assert_array_equal(np.concatenate(parts).astype(float), table(name))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "deterministic"])
+def test_trials_are_different_games(name):
+    games = {table(name, horizon=4000, trial=trial).tobytes() for trial in range(100)}
+    assert len(games) == 100
+
+
+# ------------------------------------------------------------------------------------------------ laws
+
+
+def test_deterministic_by_hand():
+    gains = table("deterministic", horizon=6)
+    assert gains[:, 0].tolist() == [0.38] * 6
+    assert gains[:, 1].tolist() == [0, 1, 0, 1, 0, 1]
+    assert gains[:, 2].tolist() == [0, 0, 1, 0, 0, 1]
+    assert gains[:, 3].tolist() == [0] * 6
+
+
+def test_deterministic_best_arm_earns_half_of_the_papers_horizon():
+    assert table("deterministic", horizon=2**18).sum(axis=0).max() == 131072
+
+
+def binomial_p(ones, n, p):
+    return stats.binomtest(int(ones), n, p).pvalue
+
+
+@pytest.mark.parametrize(("name", "best"), [("stochastic", 0.55), ("fully_oblivious", 0.55)])
+def test_bernoulli_adversaries_have_their_means(name, best):
+    n = 100_000
+    ones = table(name, horizon=n).sum(axis=0)
+    assert binomial_p(ones[0], n, best) > 1e-5
+    assert all(binomial_p(one, n, 0.5) > 1e-5 for one in ones[1:])
+    assert binomial_p(ones[0], n, best + 0.01) < 1e-5  # negative control
+
+
+@pytest.mark.parametrize("n_arms", [2, 4, 7])
+def test_bernoulli_rows_are_their_twin(n_arms):
+    means = np.array([0.55, 1.0, 0.0, 3.5 / 65536, 0.3, 0.5, 2 / 3])[:n_arms]
+    draw = stochastic.bernoulli(stream(3, "rows", trial=0), means)
+    found = np.concatenate([draw(1), draw(30_000), draw(10_000)])
+    assert found.tolist() == bernoulli(stream(3, "rows", trial=0), means.tolist(), 40_001)
+
+
+def test_bernoulli_is_exact_beyond_its_sixteen_bits():
+    """A mean of 0.7/65536: every 1 comes from a tie, and those alone have the right frequency."""
+    n = 2**22
+    draw = stochastic.bernoulli(stream(4, "rows", trial=0), np.full(4, 0.7 / 65536))
+    ones = sum(int(draw(2**16).sum()) for _ in range(n // 4 // 2**16))
+    assert binomial_p(ones, n, 0.7 / 65536) > 1e-5
+    assert binomial_p(n / 65536, n, 0.7 / 65536) < 1e-2  # negative control: every tie a 1
+    always, never = np.array([1.0, 1.0]), np.array([0.0, 0.0])
+    assert stochastic.bernoulli(stream(4, "rows", trial=0), always)(2**18).all()
+    assert not stochastic.bernoulli(stream(4, "rows", trial=0), never)(2**18).any()
+
+
+@pytest.mark.parametrize("name", ["stochastic", "fully_oblivious"])
+def test_bernoulli_adversaries_are_independent_over_rounds_and_arms(name):
+    n = 100_000
+    gains = table(name, horizon=n)
+    for a, b in ((gains[:-1, 0], gains[1:, 0]), (gains[:, 0], gains[:, 1]), (gains[:-1, 2], gains[1:, 3])):
+        assert abs(np.corrcoef(a, b)[0, 1]) < 5 / math.sqrt(n)
+    held = table("oblivious", horizon=n)[:, 0]
+    assert np.corrcoef(held[:-1], held[1:])[0, 1] > 0.9  # negative control: the oblivious adversary holds
+
+
+def test_fully_oblivious_draws_p_from_its_interval():
+    """With spread 0.25 the best arm's p is uniform on [0.5, 1]: its gains have mean 0.75."""
+    n = 100_000
+    ones = table("fully_oblivious", horizon=n, spread=0.25).sum(axis=0)
+    assert binomial_p(ones[0], n, 0.75) > 1e-5
+    assert binomial_p(ones[1], n, 0.5) > 1e-5
+
+
+def test_oblivious_changes_on_multiples_of_200_only():
+    gains = table("oblivious", horizon=100_000)
+    changed = np.flatnonzero((gains[1:] != gains[:-1]).any(axis=1)) + 2  # rounds counted from 1
+    assert (changed % 200 == 0).all()
+    assert len(changed) > 0.8 * (100_000 // 200)  # rows of four fair bits repeat with probability about 1/16
+    rows = gains[199::200]
+    assert binomial_p(rows[:, 0].sum(), len(rows), 0.55) > 1e-5
+    assert binomial_p(rows[:, 1].sum(), len(rows), 0.5) > 1e-5
+
+
+def increments(gains, gap):
+    """ξ_t recovered from the gains of an arm that is not the best: W_t = 1/2 - gain."""
+    best = gains.mean(axis=0).argmax()
+    w = np.concatenate([[0.0], 0.5 - gains[:, (best + 1) % gains.shape[1]]])
+    t = np.arange(1, len(w))
+    return w[1:] - w[t & (t - 1)], best
+
+
+def test_switching_costs_walks_over_its_parents():
+    n, setting = 2**14, Setting(2**14, 4)
+    tuned = foe("switching_costs").tuned(setting)
+    assert tuned.sigma == pytest.approx(1 / (9 * 14))
+    assert tuned.gap == pytest.approx(4 ** (1 / 3) * n ** (-1 / 3) / (9 * 14))
+    gains = table("switching_costs", horizon=n)
+    steps, best = increments(gains, tuned.gap)
+    assert stats.kstest(steps / tuned.sigma, "norm").pvalue > 1e-4
+    np.testing.assert_allclose(gains[:, best], gains[:, (best + 1) % 4] + tuned.gap, atol=1e-12)
+    np.testing.assert_array_equal(gains[:, (best + 1) % 4], gains[:, (best + 2) % 4])
+    w = np.concatenate([[0.0], 0.5 - gains[:, (best + 1) % 4]])
+    plain = np.diff(w)  # negative control: as a simple random walk the steps are far from N(0, σ²)
+    assert stats.kstest(plain / tuned.sigma, "norm").pvalue < 1e-10
+
+
+def test_switching_costs_constants_at_the_papers_horizon():
+    tuned = foe("switching_costs").tuned(Setting(2**18, 4))
+    assert tuned.sigma == pytest.approx(0.00617, abs=5e-6)
+    assert tuned.gap * 2**18 == pytest.approx(40.1, abs=0.05)
+    gains = table("switching_costs", horizon=2**18)
+    assert gains.min() > 0 and gains.max() < 1  # clipping never acts
+
+
+def test_the_walk_equals_its_definition():
+    from privbandits_cli.adversaries.switching_costs import compiled_walk
+
+    steps = 0.02 * np.random.default_rng(0).standard_normal(300)
+    wanted = [[0.5 - w + 0.0, 0.5 - w + 0.1] for w in walk(steps.tolist())]
+    for cuts in ([], [100], [1, 2, 3, 64, 65, 127, 130, 256], range(300)):
+        gains, nodes = np.empty((300, 2)), np.zeros(64)
+        for part in np.split(np.arange(300), cuts):
+            if len(part):
+                compiled_walk()(nodes, part[0] + 1, steps[part], np.array([0.0, 0.1]), gains[part[0] : part[-1] + 1])
+        assert gains.tolist() == wanted
+
+
+def test_the_best_arm_of_switching_costs_is_uniform():
+    counts = np.zeros(4)
+    for trial in range(400):
+        counts[table("switching_costs", horizon=64, trial=trial).sum(axis=0).argmax()] += 1
+    assert stats.chisquare(counts).pvalue > 1e-4
+    assert stats.chisquare([400, 0, 0, 0]).pvalue < 1e-10
+
+
+# ------------------------------------------------------------------------------------ means and moments
+
+HEAVY = {"pareto": "shape", "student_t": "df", "lognormal": None}
+
+
+def told(name, n_arms=5, **parameters):
+    """A tuned adversary and what it tells."""
+    adversary = foe(name, **parameters).tuned(Setting(1000, n_arms))
+    return adversary, adversary.told(Setting(1000, n_arms))
+
+
+def law(adversary, mean):
+    """An arm's law by SciPy, from the adversary's definition."""
+    if adversary.name == "pareto":
+        return stats.pareto(adversary.shape, scale=mean * (adversary.shape - 1) / adversary.shape)
+    if adversary.name == "student_t":
+        return stats.t(adversary.df, loc=mean, scale=adversary.scale)
+    return stats.lognorm(adversary.sigma, scale=mean * math.exp(-(adversary.sigma**2) / 2))
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_heavy_tailed_gains_follow_their_law(name):
+    """Of every arm; the law of another v, mean or spread is refused, which is the negative control."""
+    adversary, setting = told(name, v=0.5)
+    gains = gain_table(adversary, setting._replace(horizon=20_000), 3, 0)
+    for arm, mean in enumerate(adversary.mean_gains(setting)):
+        assert law(adversary, mean).mean() == pytest.approx(mean, rel=1e-9)
+        assert stats.kstest(gains[:, arm], law(adversary, mean).cdf).pvalue > 1e-4
+        assert stats.kstest(gains[:, arm], law(adversary, mean + 0.1).cdf).pvalue < 1e-6
+    other = {"pareto": {"v": 0.8}, "student_t": {"df": 8.0}, "lognormal": {"sigma": 0.9}}[name]
+    assert stats.kstest(gains[:, 0], law(told(name, **other)[0], 0.9).cdf).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("name", HEAVY)
+@pytest.mark.parametrize("v", [0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("above", [None, 0.25])
+def test_u_is_the_moment_of_the_law(name, v, above):
+    """Against ∫ (1 + v) x^(1+v) P(|X| > x) dy, x = e^y, for a tail of index 2 + v, or 1.25 + v.
+
+    Beyond the ends of y there is less than 1e-7 of it, and the steps err by less than 1e-6.
+    """
+    own = {HEAVY[name]: 1 + v + above} if above and HEAVY[name] else {}
+    adversary, setting = told(name, v=v, **own)
+    y = np.linspace(-180, 80 if above and HEAVY[name] else 30, 400_001)
+    best = law(adversary, 0.9)
+    found = np.trapezoid((1 + v) * np.exp((1 + v) * y) * (best.sf(np.exp(y)) + best.cdf(-np.exp(y))), y)
+    assert setting.v == v
+    assert found == pytest.approx(setting.u, rel=1e-5)
+    assert found != pytest.approx(told(name, v=v, means=[0.88] * 5, **own)[1].u, rel=1e-5)  # negative control
+
+
+@pytest.mark.parametrize("name", [*HEAVY, "bernoulli"])
+def test_the_arms_have_their_means(name):
+    """Sample means against the standard error; those of the arms' neighbours are outside."""
+    adversary, setting = told(name)
+    if name == "student_t":
+        adversary = adversary.model_copy(update={"df": 8.0})
+    gains = gain_table(adversary, setting._replace(horizon=200_000), 3, 0)
+    error = gains.std(axis=0) / math.sqrt(len(gains))
+    distance = np.abs(gains.mean(axis=0) - adversary.mean_gains(setting)) / error
+    assert (distance < 5).all()
+    assert (np.abs(gains.mean(axis=0) - adversary.mean_gains(setting)[::-1]) / error)[[0, 1, 3, 4]].min() > 5
+
+
+@pytest.mark.parametrize(
+    ("means", "wanted"),
+    [
+        ("linear", [0.9, 0.7, 0.5, 0.3, 0.1]),
+        ("convex", [0.9, 0.55, 0.3, 0.15, 0.1]),
+        ("concave", [0.9, 0.85, 0.7, 0.45, 0.1]),
+        ("zhou", [0.9, 0.45, 0.3, 0.225, 0.18]),
+        ("C1", [0.75, 0.7, 0.7, 0.7, 0.7]),
+        ("C2", [0.75, 0.625, 0.5, 0.375, 0.25]),
+        ("C3", [0.75, 0.53125, 0.375, 0.28125, 0.25]),
+        ("C4", [0.75, 0.71875, 0.625, 0.46875, 0.25]),
+        ([0.2, 0.4, 0.1, 0.3, 0.5], [0.2, 0.4, 0.1, 0.3, 0.5]),
+    ],
+)
+def test_the_presets_are_the_papers(means, wanted):
+    for name in (*HEAVY, "bernoulli"):
+        np.testing.assert_allclose(told(name, means=means)[0].mean_gains(Setting(1, 5)), wanted, rtol=1e-12)
+
+
+def test_a_gap_lies_below_the_best_arm():
+    np.testing.assert_allclose(told("pareto", gap=0.3)[0].mean_gains(Setting(1, 4)), [0.9, 0.6, 0.6, 0.6], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "words"),
+    [
+        ("pareto", {"v": 0.5, "shape": 1.5}, "take shape above it, or v below 0.5"),
+        ("student_t", {"v": 1.0, "df": 2.0}, "take df above it, or v below 1"),
+        ("pareto", {"means": [0.9, 0.0, 0.1, 0.2, 0.3]}, "take student_t"),
+        ("lognormal", {"means": [0.9, -1.0, 0.1, 0.2, 0.3]}, "take student_t"),
+        ("bernoulli", {"means": [0.9, 1.2, 0.1, 0.2, 0.3]}, "in [0, 1]"),
+        ("bernoulli", {"means": [0.9, 0.1]}, "set arms: 2"),
+        ("pareto", {"means": "convex", "gap": 0.1}, "give one of them"),
+    ],
+)
+def test_instances_that_are_none_say_what_would_work(name, own, words):
+    (found,) = foe(name, **own).faults(Setting(1000, 5))
+    assert words in found

@@ -1,0 +1,222 @@
+"""The adversary `replay`: a log becomes a game; every fault of a file is told with its place."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
+from typer.testing import CliRunner
+
+from privbandits_cli.adversaries import replay
+from privbandits_cli.cli import app
+from privbandits_cli.experiment.config import ConfigError, load
+from privbandits_cli.experiment.plan import make_plan
+from privbandits_cli.games.bandit import Setting, blocks, play
+from privbandits_cli.numerics.streams import stream
+from privbandits_cli.plugins.registry import find
+from tests.conftest import SMALL, match
+from tests.engine.test_engine import csvs, outputs
+
+ROWS = np.random.default_rng(5).random((300, 3)).round(4)
+CONFIG = SMALL.replace("horizon: 1000", "horizon: 300").replace("arms: 4", "arms: 3")
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path, monkeypatch):
+    """A working directory with a log of 300 rounds and three arms, in both formats."""
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("log.csv", ROWS, delimiter=",", fmt="%.4f")
+    np.save("log.npy", ROWS)
+    Path("small.yaml").write_text(CONFIG)
+
+
+def gains(horizon=300, size=300, trial=0, **parameters):
+    setting = Setting(horizon, 3)
+    adversary = replay.Parameters(**({"path": "log.csv"} | parameters))
+    assert not list(adversary.faults(setting))
+    ready = adversary.tuned(setting)
+    rng = stream(1, "gains", ready.identity(), trial=trial)
+    return np.concatenate(list(ready.gains(setting, rng, blocks(horizon, size))))
+
+
+@pytest.mark.parametrize("path", ["log.csv", "log.npy"])
+def test_rows_are_rounds_and_columns_arms(path):
+    np.testing.assert_array_equal(gains(path=path), ROWS)
+    np.testing.assert_array_equal(gains(path=path, horizon=100, size=30), ROWS[:100])
+
+
+@pytest.mark.parametrize("order", ["file", "shuffled"])
+@pytest.mark.parametrize("size", [1, 7, 299, 300, 1000])
+def test_gains_do_not_depend_on_where_blocks_end(order, size):
+    whole = gains(horizon=1000, size=1000, order=order, repeat=True)
+    np.testing.assert_array_equal(gains(horizon=1000, size=size, order=order, repeat=True), whole)
+
+
+def test_repeated_passes_are_whole_and_shuffled_ones_differ():
+    np.testing.assert_array_equal(gains(horizon=750, repeat=True), np.concatenate([ROWS, ROWS, ROWS[:150]]))
+    two = gains(horizon=600, repeat=True, order="shuffled")
+    for one in (two[:300], two[300:]):
+        assert sorted(map(tuple, one)) == sorted(map(tuple, ROWS)) and one.tolist() != ROWS.tolist()
+    assert two[:300].tolist() != two[300:].tolist()
+    assert gains(order="shuffled", trial=1).tolist() != gains(order="shuffled", trial=2).tolist()
+    assert gains(trial=1).tolist() == gains(trial=2).tolist()
+
+
+def test_values_are_scaled():
+    np.savetxt("stars.csv", 1 + 4 * ROWS, delimiter=",")
+    np.testing.assert_allclose(gains(path="stars.csv", scale=[1, 5]), ROWS, atol=1e-15)
+
+
+def test_a_header_line_whole_numbers_and_a_mark_of_the_byte_order_are_read():
+    np.savetxt(
+        "clicks.csv", ROWS < 0.3, delimiter=",", fmt="%d", header="red, green,blue", comments="\ufeff", encoding="utf-8"
+    )
+    np.testing.assert_array_equal(gains(path="clicks.csv"), ROWS < 0.3)
+    np.save("clicks.npy", ROWS < 0.3)
+    np.testing.assert_array_equal(gains(path="clicks.npy"), ROWS < 0.3)
+
+
+def test_regret_is_that_of_the_log():
+    """Uniform play: the best column's sum less what its own arms earned."""
+    uniform = find("algorithms", "uniform")()
+    game = match(replay.Parameters(path="log.csv"), [uniform], 300, n_arms=3)
+    u = stream(7, "uniform", uniform.identity(), game.adversary.identity(), trial=0).random(300)
+    earned = ROWS[np.arange(300), (3 * u).astype(int)].sum()
+    assert play(game, [0])[0, 0, 0] == pytest.approx(ROWS.sum(axis=0).max() - earned, abs=1e-9)
+
+
+# -------------------------------------------------------------------------------------------------- faults
+
+
+def spoiled(row, text, name="bad.csv", header=False):
+    lines = Path("log.csv").read_text().splitlines()
+    lines[row - 1] = text
+    Path(name).write_text("\n".join((["a,b,c"] if header else []) + lines) + "\n\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("0.1,nan,0.2", "bad.csv:17: column 2 is nan: every round needs a gain of every arm"),
+        ("0.1,0.2,1.5", "bad.csv:17: column 3 is 1.5, outside [0, 1]: `scale: [0, 1.5]"),
+        ("-2,0.2,0.5", "bad.csv:17: column 1 is -2, outside [0, 1]: `scale: [-2, 0.99"),
+        ("0.1,inf,0.5", "bad.csv:17: column 2 is inf: gains are finite"),
+        ("0.1,0.5", "bad.csv:17: 2 columns, where the first row has 3"),
+        ("0.1,0.5,0.2,0.3", "bad.csv:17: 4 columns, where the first row has 3"),
+        ("0.1,,0.5", "bad.csv:17: column 2 is '', no number"),
+        ("0.1,yes,0.5", "bad.csv:17: column 2 is 'yes', no number"),
+    ],
+)
+def test_a_wrong_value_is_told_with_its_row_and_column(text, told):
+    spoiled(17, text)
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
+    spoiled(17, text, header=True)  # a line of the file, whatever stands before the rows
+    with pytest.raises(ConfigError, match=re.escape(told.replace(":17", ":18"))):
+        load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
+
+
+def test_empty_lines_are_counted_in_a_csv_and_rows_in_an_array():
+    spoiled(17, "\n0.1,nan,0.2")
+    assert next(replay.Parameters(path="bad.csv").faults(Setting(300, 3))).startswith("bad.csv:18: column 2 is nan")
+    np.save("bad.npy", np.where(np.arange(300)[:, None] == 16, np.nan, ROWS))
+    assert next(replay.Parameters(path="bad.npy").faults(Setting(300, 3))).startswith(
+        "bad.npy: row 17, column 1 is nan"
+    )
+
+
+def test_a_first_row_that_is_half_numbers_is_no_header():
+    spoiled(1, "0.1,oops,0.5")
+    assert list(replay.Parameters(path="bad.csv").faults(Setting(10, 3))) == [
+        "bad.csv:1: column 2 is 'oops', no number"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; a path is taken from"),
+        ("path: log.txt", "log.txt: gains are read from .csv or .npy files"),
+        ("path: empty.csv", "empty.csv: there is no row of gains in it"),
+        ("path: names.csv", "names.csv: there is no row of gains in it"),
+        ("path: cube.npy", "cube.npy: an array of shape (2, 2, 2), float64: gains are numbers [rows, arms]"),
+        ("path: words.npy", "gains are numbers [rows, arms]"),
+        ("path: semi.csv", "semi.csv:2: column 1 is '0;1', no number: columns are separated by commas"),
+        ("path: torn.npy", "torn.npy: not an array of numbers"),
+        ("path: two.csv", "two.csv has 2 columns: set `arms: 2`"),
+        ("path: short.csv", "short.csv has 200 rows for 300 rounds: set `horizon: 200`, or `repeat: true`"),
+        ("path: log.csv, scale: [1, 1]", "scale is [low, high], low the smaller"),
+        ("path: log.csv, sha256: abc", "log.csv is not the file that was played"),
+        ("order: file", "missing key 'path'"),
+        ("path: log.csv, order: random", "order should be 'file' or 'shuffled'"),
+    ],
+)
+def test_a_file_that_is_no_game_is_refused(parameters, told):
+    Path("log.txt").write_text("0.5")
+    Path("empty.csv").write_text("\n")
+    Path("names.csv").write_text("a,b,c\n")
+    Path("semi.csv").write_text("a;b\n0;1\n1;0\n")
+    Path("torn.npy").write_bytes(b"\x93NUMPY torn")
+    np.save("cube.npy", np.zeros((2, 2, 2)))
+    np.save("words.npy", np.array([["a", "b", "c"]]))
+    np.savetxt("two.csv", ROWS[:, :2], delimiter=",")
+    np.savetxt("short.csv", ROWS[:200], delimiter=",")
+    with pytest.raises(ConfigError) as error:
+        load(Path("small.yaml"), [f"adversary={{name: replay, {parameters}}}"])
+    assert told in str(error.value)
+
+
+# ------------------------------------------------------------------------------------------------ identity
+
+
+def test_a_curve_is_its_content_wherever_the_file_lies():
+    def keys(path):
+        return {
+            c.key for c in make_plan(load(Path("small.yaml"), [f"adversary={{name: replay, path: {path}}}"])).curves
+        }
+
+    first = keys("log.csv")
+    Path("data").mkdir()
+    Path("data/copy.csv").write_bytes(Path("log.csv").read_bytes())
+    assert keys("data/copy.csv") == first
+    spoiled(17, "0.1,0.2,0.3", "data/copy.csv")
+    assert not keys("data/copy.csv") & first
+
+
+def workers_elsewhere(monkeypatch):
+    """The folder of this process's workers, which are started in another one than the log's."""
+    get_reusable_executor().shutdown(kill_workers=True)
+    Path("elsewhere").mkdir()
+    with monkeypatch.context() as there:
+        there.chdir("elsewhere")
+        return set(Parallel(n_jobs=2)(delayed(os.getcwd)() for _ in range(2)))
+
+
+def test_a_run_is_repeated_from_its_config_and_a_changed_log_is_refused(monkeypatch):
+    replayed = "adversary={name: replay, path: log.csv}"
+    _, _, first = outputs(Path("results/small"), Path("small.yaml"), replayed)
+    assert workers_elsewhere(monkeypatch) == {str(Path("elsewhere").absolute())}
+    _, _, again = outputs(Path("again"), Path("results/small/config.yaml"), jobs=2, engine="processes")
+    assert again == first
+    spoiled(17, "0.1,0.2,0.3", "log.csv")
+    with pytest.raises(ConfigError, match="is not the file that was played"):
+        load(Path("results/small/config.yaml"))
+    assert outputs(Path("results/small"), Path("small.yaml"), replayed)[2] != first  # played anew
+
+
+def test_a_log_that_changes_while_it_is_played_fails_its_trials():
+    (curve, *_) = make_plan(load(Path("small.yaml"), ["adversary={name: replay, path: log.csv}"])).curves
+    spoiled(17, "0.1,0.2,0.3", "log.csv")
+    with pytest.raises(ValueError, match=r"log.csv has changed"):
+        next(curve.adversary.gains(curve.setting, stream(1, "x", trial=0), blocks(300, 300)))
+
+
+def test_the_csv_and_the_npy_of_a_log_play_the_same_gains_and_experts_lose_them():
+    linear = "experiment: x\ngame: linear\nset: simplex\ndimension: 3\nhorizon: 300\ntrials: 4\nalgorithms: ftrl\n"
+    Path("linear.yaml").write_text(linear + "adversary: {name: replay, path: log.npy}\nsummary: {groups: 2}\n")
+    result = CliRunner().invoke(app, ["run", "linear.yaml", "-q"])
+    assert result.exit_code == 0, result.output
+    assert b"replay" in csvs(Path("results/x"))["summary.csv"]

@@ -1,0 +1,423 @@
+"""Contracts that every algorithm keeps, twins, hand-worked sequences, limit cases, the faults of other tools."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privbandits_cli.algorithms.exp3_tau import theorem_3_5
+from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
+from privbandits_cli.plugins import registry
+from tests.conftest import fit, foe, make, match, playing
+from tests.naive import regrets, tsallis_by_bisection
+
+ALGORITHMS = playing("algorithms")
+ADVERSARIES = playing("adversaries")
+AS_PRINTED = {"dp_robust_ucb": {"constants": 1.0}}
+MATCHES = [(name, other) for name in ALGORITHMS for other in ADVERSARIES if fit(make(name), foe(other))]
+SETTING = Setting(1000, 4)
+DRAWN = [name for name in ALGORITHMS if "uniform" in make(name).tuned(SETTING).draws()]
+
+
+def ready(name, setting=SETTING, **parameters):
+    """The steps of a tuned algorithm and its first state."""
+    algorithm = make(name, **parameters).tuned(setting)
+    return steps(composition(algorithm)), algorithm.state(setting)[0]
+
+
+def distribution(bound, state, n_arms=4):
+    out = np.full(n_arms, np.nan)
+    bound["probabilities"](state, out)
+    return out
+
+
+def history(bound, state, rounds, seed, n_arms=4):
+    """Play some rounds with random gains."""
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        draws = Draws(rng.random(), rng.laplace())
+        arm = bound["choose"](state, draws)
+        bound["update"](state, arm, rng.random(), draws)
+
+
+# ------------------------------------------------------------------------------------------- contracts
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("rounds", [0, 1, 7, 200])
+def test_probabilities_are_a_distribution(name, rounds):
+    bound, state = ready(name)
+    history(bound, state, rounds, seed=rounds)
+    p = distribution(bound, state)
+    assert (p >= 0).all()
+    assert p.sum() == pytest.approx(1, abs=1e-11)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_arms_are_drawn_with_the_stated_probabilities(name):
+    bound, state = ready(name)
+    history(bound, state, 200, seed=5)
+    p = distribution(bound, state)
+    rng = np.random.default_rng(11)
+    n = 20_000
+    counts = np.zeros(4)
+    for u in rng.random(n):
+        counts[bound["choose"](state.copy(), Draws(u, 0.0))] += 1
+    possible = p > 0
+    assert counts[~possible].sum() == 0
+    if possible.sum() > 1:
+        assert stats.chisquare(counts[possible], n * p[possible]).pvalue > 1e-6
+        # Negative control: the law of an inverse CDF that draws anew for every arm is far from p.
+        anew, left = np.empty(4), 1.0
+        for arm, cumulative in enumerate(np.cumsum(p)):
+            anew[arm], left = left * cumulative, left * (1 - cumulative)
+        anew /= anew.sum()
+        assert stats.chisquare(counts[possible], n * anew[possible]).pvalue < 1e-12
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_choose_and_probabilities_leave_the_law_of_the_next_arm_alone(name):
+    bound, state = ready(name)
+    history(bound, state, 50, seed=2)
+    before = distribution(bound, state)
+    np.testing.assert_array_equal(distribution(bound, state), before)
+    draws = Draws(0.5, 0.0)
+    first = bound["choose"](state, draws)
+    assert bound["choose"](state, draws) == first
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_renaming_the_arms_renames_the_probabilities(name):
+    """Catches dependence on the order of arms. An index is out: unplayed arms are played in order, by definition."""
+    order = np.array([2, 0, 3, 1])
+    bound, state = ready(name)
+    _, renamed = ready(name)
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        gain, noise = rng.random(), rng.laplace()
+        p, q = distribution(bound, state), distribution(bound, renamed)
+        np.testing.assert_allclose(q[order], p, atol=1e-12)
+        arm = force(bound, state, rng.permutation(4), noise)
+        assert force(bound, renamed, [order[arm]], noise) == order[arm]
+        bound["update"](state, arm, gain, Draws(0.0, noise))
+        bound["update"](renamed, order[arm], gain, Draws(0.0, noise))
+
+
+def force(bound, state, wanted, noise):
+    """Choose with a uniform number that leads to the first of the wanted arms that is not too improbable."""
+    p = distribution(bound, state)
+    arm = next(arm for arm in wanted if p[arm] > 1e-3)
+    u = p[:arm].sum() + p[arm] / 2
+    return bound["choose"](state, Draws(u, noise))
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_learns_a_gap_that_uniform_play_does_not(name):
+    """Uniform play loses 0.45 a round; a learner whose weights truncate would too."""
+    adversary = foe("stochastic", best=0.9, others=0.3)
+    horizon = 20_000
+    algorithm = make(name, **({"epsilon": 10.0} if name in ("dp_exp3_lap", "ldp_robust_ucb") else {}))
+    regret = play(match(adversary, [algorithm], horizon), range(4))[0, :, 0]
+    lost = 0.45 * horizon
+    if name == "uniform":
+        assert abs(regret.mean() - lost) < 5 * math.sqrt(horizon)  # sd of one trial is below √T
+    else:
+        assert regret.max() < lost / 2
+
+
+@pytest.mark.parametrize("base", ["exp3", "tsallis_inf"])
+def test_importance_weighted_estimates_are_unbiased(base):
+    """Σ_i p_i (estimate of arm j after playing i) = the gain of j, for every j: exact, no sampling."""
+    gains = np.array([0.1, 0.9, 0.4, 0.0])
+    bound, state = ready(base)
+    history(bound, state, 300, seed=8)
+    field = "gains" if base == "exp3" else "losses"
+    p = distribution(bound, state)
+    expected = np.zeros(4)
+    for arm in range(4):
+        fork = state.copy()
+        assert force(bound, fork, [arm], 0.0) == arm
+        before = fork[field].copy()
+        bound["update"](fork, arm, gains[arm], Draws(0.0, 0.0))
+        expected += p[arm] * (fork[field] - before)
+    wanted = gains * state.gamma / 4 if base == "exp3" else 1 - gains
+    np.testing.assert_allclose(expected, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_nothing_overflows_over_a_long_game(name):
+    """EXP3 without renormalised weights overflows at round 47,756 with γ = 0.1."""
+    own = {"exp3": {"gamma": 0.1}, "exp3_tau": {"tau": 2}}.get(name, {})
+    if name in ("dp_exp3_lap", "exp3_tau"):
+        own["base"] = make("exp3", gamma=0.1)
+    adversary = foe("stochastic", best=1.0, others=0.0)
+    game = match(adversary, [make(name, **own)], 2**18)
+    with np.errstate(all="raise"):
+        assert np.isfinite(play(game, [0])).all()
+
+
+def test_exp3_recovers_an_arm_that_was_far_behind():
+    """After 800 nats behind, a weight rescaled in place would be 0 for ever; an estimate is not."""
+    bound, state = ready("exp3", gamma=0.5)
+    for arm, enough in ((0, 800.0), (1, 1600.0)):
+        while state.gains[arm] < enough:
+            assert force(bound, state, [arm], 0.0) == arm
+            bound["update"](state, arm, 1.0, Draws(0.0, 0.0))
+    np.testing.assert_allclose(distribution(bound, state), [0.125, 0.625, 0.125, 0.125])
+
+
+# --------------------------------------------------------------------------------------------- twins
+
+
+@pytest.mark.parametrize(("name", "adversary"), MATCHES)
+def test_plays_as_its_twin(name, adversary):
+    """The same arms and the same regrets, bit for bit, as a plain program written from the paper."""
+    checkpoints = [1, 2, 499, 1500]
+    game = match(foe(adversary), [make(name)], 1500, checkpoints=checkpoints)
+    found = play(game, [0, 3], block=400)[0]
+    for row, trial in enumerate((0, 3)):
+        twin = regrets(game.adversary, game.algorithms[0], game.setting, checkpoints, game.seed, trial)
+        assert found[row].tolist() == twin
+
+
+@pytest.mark.parametrize("reading", [{"penalty_observed": False}, {"memory": 3}, {"memory": 0}])
+def test_plays_as_its_twin_under_other_penalties(reading):
+    game = match(foe("switching_costs", **reading), [make("exp3"), make("exp3_tau")], 800, checkpoints=[1, 5, 800])
+    for found, algorithm in zip(play(game, [2]), game.algorithms, strict=True):
+        twin = regrets(game.adversary, algorithm, game.setting, [1, 5, 800], game.seed, 2)
+        assert found[0].tolist() == twin
+
+
+NESTED = {
+    "blocks of noise": lambda: make("mini_batch", tau=3, base=make("dp_exp3_lap", epsilon=2.0)),
+    "noise on blocks": lambda: make("dp_lambda_lap", epsilon=2.0, base=make("mini_batch", tau=3, base=make("exp3"))),
+    "blocks of blocks": lambda: make("mini_batch", tau=2, base=make("mini_batch", tau=3, base=make("exp3"))),
+    "blocks of noise on blocks": lambda: make("mini_batch", tau=2, base=NESTED["noise on blocks"]()),
+}
+
+
+@pytest.mark.parametrize("nested", NESTED)
+def test_nested_wrappers_play_as_their_twins(nested):
+    """No step reads a number of another round: wherever blocks end, and whoever plays beside."""
+    game = match(foe("stochastic"), [make("dp_exp3_lap", epsilon=1.0), NESTED[nested]()], 1200, checkpoints=[7, 1200])
+    twin = regrets(game.adversary, game.algorithms[1], game.setting, [7, 1200], game.seed, 1)
+    for block in (64, 100, 5000):
+        assert play(game, [1, 2], block=block)[1, 0].tolist() == twin
+
+
+@pytest.mark.parametrize("n_arms", [4, 9])
+def test_exp3_plays_as_its_twin_after_weights_were_restarted(n_arms):
+    game = match(foe("stochastic", best=0.95, others=0.05), [make("exp3", gamma=0.5)], 9000, n_arms, checkpoints=[9000])
+    twin = regrets(game.adversary, game.algorithms[0], game.setting, [9000], game.seed, 0)
+    assert play(game, [0])[0, 0].tolist() == twin
+    bound, state = ready("exp3", Setting(9000, n_arms), gamma=0.5)
+    while state.offset == 0.0:
+        force(bound, state, [0], 0.0)
+        bound["update"](state, 0, 1.0, Draws(0.0, 0.0))
+    assert state.sums[1] == pytest.approx(state.weights.sum(), rel=1e-12)
+
+
+def test_exp3_by_hand():
+    """K = 2, γ = 0.5: three rounds worked on paper."""
+    bound, state = ready("exp3", Setting(10, 2), gamma=0.5)
+    assert bound["choose"](state, Draws(0.49, 0)) == 0  # p = (0.5, 0.5)
+    bound["update"](state, 0, 1.0, Draws(0, 0))  # G = (2, 0), γ/K G = (0.5, 0)
+    p0 = 0.5 * math.exp(0.5) / (math.exp(0.5) + 1) + 0.25  # 0.5612
+    np.testing.assert_allclose(distribution(bound, state, 2), [p0, 1 - p0], rtol=1e-14)
+    assert bound["choose"](state, Draws(0.57, 0)) == 1
+    bound["update"](state, 1, 0.5, Draws(0, 0))  # G_2 = 0.5 / p_1
+    second = 0.25 * 0.5 / (1 - p0)
+    q0 = 0.5 * math.exp(0.5) / (math.exp(0.5) + math.exp(second)) + 0.25
+    np.testing.assert_allclose(distribution(bound, state, 2)[0], q0, rtol=1e-14)
+
+
+@pytest.mark.parametrize("n_arms", [1, 8, 9, 17, 100, 1000])
+def test_exp3_goes_down_its_tree_to_every_arm(n_arms):
+    """As u runs through [0, 1) the arms take their shares of it, whatever lies above them in the tree."""
+    bound, state = ready("exp3", Setting(10**4, n_arms), gamma=0.3)
+    history(bound, state, 3000, seed=n_arms, n_arms=n_arms)
+    p, n = distribution(bound, state, n_arms), 100_000
+    counts = np.zeros(n_arms)
+    for i in range(n):
+        counts[bound["choose"](state, Draws((i + 0.5) / n, 0.0))] += 1
+    assert np.abs(counts - n * p).max() <= 2
+    assert bound["choose"](state, Draws(0.0, 0.0)) == 0
+    for u in (1 - 2**-53, 1.0):  # rounding may carry the threshold past the last arm
+        assert 0 <= bound["choose"](state, Draws(u, 0.0)) < n_arms
+    assert state.sums[1] == pytest.approx(state.weights.sum(), rel=1e-12)
+
+
+def test_exp3s_weights_do_not_drift():
+    """Most steps multiply a weight by the series of exp; after 200,000 it is still exp of its estimate."""
+    bound, state = ready("exp3", Setting(2**18, 4))
+    history(bound, state, 200_000, seed=1)
+    np.testing.assert_allclose(state.weights, np.exp(state.gains - state.offset), rtol=1e-11)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_tsallis_inf_solves_its_equation(seed):
+    rng = np.random.default_rng(seed)
+    losses, t = rng.exponential(10.0 ** rng.integers(-2, 6), size=4), int(10 ** rng.uniform(0, 8))
+    bound, state = ready("tsallis_inf")
+    state.losses[:], state.t = losses, t
+    by_bisection = tsallis_by_bisection(losses.tolist(), 2 / math.sqrt(t))
+    np.testing.assert_allclose(distribution(bound, state), by_bisection, rtol=1e-9)
+
+
+def test_dp_lambda_lap_accepts_scales_and_ignores_by_hand():
+    """ε = 2, b = 0.25: g' = g + noise/2 is fed as (g' + 0.25)/1.5 inside [-0.25, 1.25], else not at all."""
+    bound, state = ready("dp_exp3_lap", Setting(10, 2), epsilon=2.0, b=0.25, base=make("exp3", gamma=0.5))
+    for noise, fed in ((0.5, 0.75 / 1.5), (-1.0, 0.0 / 1.5), (2.0, 1.5 / 1.5 * 5 / 6), (2.1, None), (-1.6, None)):
+        gain = {0.5: 0.25, -1.0: 0.25, 2.0: 0.0, 2.1: 0.25, -1.6: 0.5}[noise]
+        fork = state.copy()
+        bound["choose"](fork, Draws(0.1, 0))
+        bound["update"](fork, 0, gain, Draws(0, noise))
+        assert fork.wrapped.gains[0] == pytest.approx(0 if fed is None else 0.25 * fed / 0.5, abs=1e-15)
+
+
+def test_mini_batch_feeds_means_of_full_blocks_by_hand():
+    bound, state = ready("mini_batch", Setting(10, 2), tau=3, base=make("exp3", gamma=0.5))
+    for t, gain in enumerate([1.0, 0.0, 0.5, 1.0, 1.0]):
+        assert bound["choose"](state, Draws(0.1 if t < 3 else 0.99, 0)) == (0 if t < 3 else 1)
+        bound["update"](state, state.arm, gain, Draws(0, 0))
+    assert state.wrapped.gains[0] == pytest.approx(0.25 * 0.5 / 0.5)  # the mean 1/2 at p = 1/2
+    assert state.wrapped.gains[1] == 0  # the second block is not full
+
+
+# -------------------------------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("adversary", [name for name in ADVERSARIES if foe(name).bounded])
+def test_no_noise_and_blocks_of_one_are_exp3_exactly(adversary, shared_streams):
+    game = match(
+        foe(adversary),
+        [make("exp3"), make("dp_exp3_lap", epsilon=math.inf), make("exp3_tau", tau=1), make("exp3_tau", tau=2)],
+        3000,
+        checkpoints=[10, 100, 3000],
+    )
+    exp3, noiseless, unbatched, batched = play(game, range(5))
+    np.testing.assert_array_equal(noiseless, exp3)
+    np.testing.assert_array_equal(unbatched, exp3)
+    assert not np.array_equal(batched, exp3)  # the comparison can fail
+
+
+# -------------------------------------------------------------------------------- tuning and promises
+
+
+def test_the_papers_tuning():
+    """Values in notes of the paper's own settings: K = 4, T = 2^18."""
+    setting = Setting(2**18, 4)
+    exp3, lap, tau = (make(name).tuned(setting) for name in ("exp3", "dp_exp3_lap", "exp3_tau"))
+    assert exp3.gamma == pytest.approx(0.00350865, rel=1e-5)
+    assert lap.epsilon == pytest.approx(243.292, abs=5e-4)
+    assert lap.b == pytest.approx(0.0513, abs=5e-5)
+    assert tau.tau == 19  # 18.902, rounded up
+    assert tau.base.gamma == pytest.approx(0.0153, abs=5e-5)
+    assert theorem_3_5(setting, 19, 2.0**-36) == pytest.approx(240.223, abs=5e-4)
+    assert theorem_3_5(setting, 18, 2.0**-36) == pytest.approx(274.523, abs=5e-4)
+    assert tau.guarantee(setting).delta == 2.0**-36
+
+
+def test_regret_bounds_of_the_theorems():
+    setting = Setting(2**18, 4)
+    horizon = np.array([2.0**18])
+    exp3, lap, tau = (make(name).tuned(setting) for name in ("exp3", "dp_exp3_lap", "exp3_tau"))
+    assert exp3.regret_bound(horizon, setting)[0] == pytest.approx(3161, abs=1)
+    assert lap.regret_bound(horizon, setting)[0] == pytest.approx(3485 + 20, abs=1)
+    cubed = 7 * 4 * math.log(4)
+    printed = math.sqrt(cubed * 2**18 * 19) + 2**18 / 19 + 19  # Theorem 3.4 with its 7 for 4(e-1) = 6.87
+    found = tau.regret_bound(horizon, setting, memory=1)[0]
+    assert found <= printed < found * 1.01
+    assert exp3.regret_bound(horizon, setting, memory=1) is None  # no theorem against switching costs
+    assert tau.regret_bound(horizon, setting, memory=19) is None  # m < τ
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0, 50.0])
+def test_corollary_3_3_corrected_reaches_epsilon_and_printed_does_not(epsilon):
+    """Golden: the printed τ gives 1.994 for ε = 1, δ = 1e-5, and 9.64 for ε = 5."""
+    setting = Setting(2**40, 4)  # so long that rounding τ up is no help
+    reached = {}
+    for rule in ("corollary_3.3", "corollary_3.3_printed"):
+        algorithm = make("exp3_tau", tau=rule, epsilon=epsilon, delta=1e-5).tuned(setting)
+        reached[rule] = theorem_3_5(setting, algorithm.tau, 1e-5)
+    assert reached["corollary_3.3"] <= epsilon
+    assert reached["corollary_3.3"] > 0.9 * epsilon or epsilon > 1
+    assert reached["corollary_3.3_printed"] > epsilon
+    golden = {1.0: 1.994, 5.0: 9.64}
+    if epsilon in golden:
+        assert reached["corollary_3.3_printed"] == pytest.approx(golden[epsilon], abs=5e-3)
+
+
+def test_the_guarantee_of_noise_is_its_epsilon_over_any_base():
+    for base in ("exp3", "tsallis_inf", "ucb1"):
+        assert make("dp_lambda_lap", epsilon=0.5, base=make(base)).tuned(SETTING).guarantee(SETTING).epsilon == 0.5
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_tuning_is_complete_and_stable(name):
+    algorithm = make(name).tuned(SETTING)
+    assert algorithm.tuned(SETTING) == algorithm
+    rebuilt = registry.rebuilt("algorithms", algorithm.described())
+    assert rebuilt == algorithm
+
+
+def bounded_regret(name):
+    """Whether a theorem bounds the regret of an algorithm as it is printed."""
+    algorithm = make(name, **AS_PRINTED.get(name, {})).tuned(SETTING)
+    return algorithm.regret_bound(np.array([10.0]), SETTING) is not None
+
+
+BOUNDED_REGRET = [name for name in ALGORITHMS if name != "uniform" and bounded_regret(name)]
+
+
+def test_theorems_that_bound_the_regret_are_known():
+    known = {"dp_exp3_lap", "dp_lambda_lap", "dp_robust_ucb", "exp3", "exp3_tau", "mini_batch", "tsallis_inf"}
+    assert known <= set(BOUNDED_REGRET) and not {"ucb1", "adap_ucb", "ldp_ucb"} & set(BOUNDED_REGRET)
+
+
+@pytest.mark.parametrize("name", BOUNDED_REGRET)
+def test_regret_stays_below_the_bound(name):
+    """Mean regret + 5 standard errors against the theorem, on oblivious adversaries."""
+    checkpoints = [100, 1000, 10_000]
+    algorithm = make(name, **AS_PRINTED.get(name, {}))
+    for adversary in ("deterministic", "stochastic") if algorithm.bounded else ("bernoulli", "pareto", "student_t"):
+        game = match(foe(adversary), [algorithm], 10_000, checkpoints=checkpoints)
+        x = play(game, range(24))[0]
+        bound = game.algorithms[0].regret_bound(np.array(checkpoints, float), game.setting)
+        assert (x.mean(0) + 5 * x.std(0, ddof=1) / math.sqrt(24) < bound).all()
+
+
+def test_layers_of_noise_must_not_share_their_draws():
+    twice = make("dp_lambda_lap", base=make("dp_exp3_lap", epsilon=1.0))
+    assert list(twice.faults(SETTING))
+
+
+def test_draws_are_declared():
+    """An algorithm whose draws are not declared would see NaN; those declared are used.
+
+    Within so many rounds as the first epoch of an elimination takes.
+    """
+    setting = Setting(8000, 4)
+    for name in ALGORITHMS:
+        algorithm = make(name).tuned(setting)
+        bound = steps(composition(algorithm))
+        seen = set()
+        for kind in ("uniform", "laplace"):
+            states = [algorithm.state(setting)[0] for _ in range(2)]
+            arms = []
+            for state, value in zip(states, (0.01, 0.99), strict=True):
+                for t in range(8000):
+                    draws = Draws(0.3, 0.0)._replace(**{kind: value})
+                    arm = bound["choose"](state, draws)
+                    arms.append(arm)
+                    bound["update"](state, arm, (t % 3) / 3, draws)
+            if arms[:8000] != arms[8000:] or states[0].tobytes() != states[1].tobytes():
+                seen.add(kind)
+        assert seen == set(algorithm.draws()), name
+
+
+def test_rounding_up_tau_never_weakens_the_guarantee():
+    found = [make("exp3_tau", tau=tau).tuned(Setting(2**18, 4)).guarantee(Setting(2**18, 4)) for tau in range(1, 40)]
+    assert all(a.epsilon > b.epsilon for a, b in pairwise(found))

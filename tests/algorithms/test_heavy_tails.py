@@ -1,0 +1,261 @@
+"""Heavy tails and the UCB family: what configs allow, rounds worked by hand, the law of what is reported."""
+
+import math
+
+import numpy as np
+import pytest
+import yaml
+from scipy import stats
+
+from privbandits_cli.actions import privacy
+from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
+from tests.conftest import foe, make, match
+from tests.experiment.test_config import faults, plan_of
+from tests.naive import ends
+
+HEAVY = """\
+experiment: heavy
+horizon: 1000
+arms: 5
+trials: 16
+adversary:
+  - {name: pareto, v: 0.5}
+  - {name: pareto, v: 0.9, label: light}
+  - {name: bernoulli, means: C2}
+algorithms:
+  - {name: dp_robust_ucb, epsilon: 1}
+  - {name: robust_ucb, u: 0.5x}
+  - uniform
+summary: {groups: 4}
+"""
+
+
+def ready(name, setting, **own):
+    algorithm = make(name, **own).tuned(setting)
+    return steps(composition(algorithm)), algorithm.state(setting)[0]
+
+
+def played(bound, state, gains, laplace=0.0):
+    """The arms of so many rounds; `gains(t, arm)`, and the same Laplace number in every round."""
+    arms = []
+    for t in range(1, 10_000):
+        draws = Draws(0.0, laplace)
+        arms.append(bound["choose"](state, draws))
+        gain = gains(t, arms[-1])
+        if gain is None:
+            return arms
+        bound["update"](state, arms[-1], gain, draws)
+
+
+# ---------------------------------------------------------------------------------------------- configs
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place", "words"),
+    [
+        ("v: 0.5}", "v: 1.5}", "6:23", "less than or equal to 1, got 1.5"),
+        ("v: 0.5}", "v: 0}", "6:23", "greater than 0, got 0"),
+        ("v: 0.5}", "v: 0.5, shape: 1.5}", "6:5", "take shape above it, or v below 0.5"),
+        ("v: 0.5}", "v: 0.5, means: [0.9, 0.1]}", "6:5", "set arms: 2"),
+        ("C2}", "C5}", "8:30", "'C4'"),
+        ("epsilon: 1}", "epsilon: 0}", "10:36", "greater than or equal to 0.000000001"),
+        ("epsilon: 1}", "epsilon: 1, u: 0}", "10:42", "greater than 0"),
+        ("epsilon: 1}", "epsilon: 1, u: -2}", "10:42", "greater than 0"),
+        ("epsilon: 1}", "epsilon: 1, v: 2}", "10:42", "less than or equal to 1"),
+        ("epsilon: 1}", "epsilon: 1, v: 0.9}", "10:5", "of v = 0.5: with v = 0.9 give u as a number"),
+        ("u: 0.5x}", "u: 0x}", "11:5", "such a multiple of the adversary's as 0.5x"),
+        ("u: 0.5x}", "u: half}", "11:5", "give a positive number"),
+        ("- uniform", "- exp3", "12:5", "exp3 needs gains in [0, 1], which pareto does not keep to"),
+        ("- uniform", "- {name: adap_ucb, epsilon: 1}", "12:5", "these need not: dp_robust_se, "),
+    ],
+)
+def test_bad_input_is_told_where_it_stands_with_what_would_work(tmp_path, old, new, place, words):
+    assert HEAVY.count(old) == 1
+    (found,) = faults(tmp_path, HEAVY.replace(old, new))
+    assert found.startswith(f"x.yaml:{place}: ") and words in found, found
+
+
+def test_an_algorithm_is_tuned_for_each_adversary(tmp_path):
+    plan = plan_of(tmp_path, HEAVY)
+    told = [curve.setting for curve in plan.curves[::3]]
+    exact = [float(foe("pareto", v=v).moments(Setting(1000, 5)).max()) for v in (0.5, 0.9)]
+    assert told == [Setting(1000, 5, 0.5, exact[0]), Setting(1000, 5, 0.9, exact[1]), Setting(1000, 5)]
+    robust = [curve.algorithm for curve in plan.curves[1::3]]
+    assert [(a.v, a.u) for a in robust] == [(0.5, exact[0] / 2), (0.9, exact[1] / 2), (1.0, 0.5)]
+    assert [curve.label for curve in plan.curves[:3]] == ["DP-Robust-UCB (ε = 1)", "Robust UCB", "Uniform"]
+    assert len({curve.key for curve in plan.curves}) == 9
+    assert all(plan.match([curve]).setting == curve.setting for curve in plan.curves)
+
+
+def test_its_resolved_config_runs_as_the_original(tmp_path):
+    plan = plan_of(tmp_path, HEAVY)
+    resolved = plan.experiment.resolved()
+    assert resolved["algorithms"][1]["u"] == "0.5x" and resolved["adversary"][0]["shape"] == 2.5
+    again = plan_of(tmp_path, yaml.safe_dump(resolved, sort_keys=False))
+    assert [curve.key for curve in again.curves] == [curve.key for curve in plan.curves]
+    alone = plan_of(tmp_path, HEAVY, "adversary={name: pareto, v: 0.5}")
+    assert alone.experiment.resolved()["algorithms"][1]["u"] == plan.curves[1].algorithm.u  # nothing to disagree about
+
+
+def test_the_ledger_has_each_tuning_once(tmp_path):
+    titles = [row["algorithm"] for row in privacy.ledger(plan_of(tmp_path, HEAVY).experiment)]
+    robust = ["DP-Robust-UCB", "Robust UCB"]
+    other = [f"{title} against {foe}" for foe in ("light", "Bernoulli") for title in robust]
+    assert titles == [*robust, "Uniform", *other]
+
+
+# ----------------------------------------------------------------------------------------- by hand
+
+
+def test_robust_ucb_cuts_and_widens_by_hand():
+    """v = 1, u = 4: B = √(4n / ln t²) = 1.70 in rounds 1 and 2, then 1.91 for n = 2 in round 3."""
+    bound, state = ready("robust_ucb", Setting(10, 2), v=1.0, u=4.0)
+    assert played(bound, state, lambda t, arm: [1.6, -1.8][arm] if t <= 2 else None) == [0, 1, 0]
+    assert state.means.tolist() == [1.6, 0.0]
+    wanted = [1.6 + 8 * math.sqrt(2 * math.log(3)), 8 * math.sqrt(2 * math.log(3))]
+    np.testing.assert_allclose(state.means + state.width * state.grown * state.rates, wanted, rtol=1e-12)
+    bound["update"](state, 0, 1.9, Draws(0, 0))
+    assert state.means[0] == 1.75
+    bound["update"](state, 0, 99.0, Draws(0, 0))
+    assert state.means[0] == pytest.approx(3.5 / 3)
+
+
+def test_dp_robust_ucb_by_hand():
+    """T = 1000, ε = 0.5, v = 0.5, u = 2: 10 levels; B_n = (n / ln^1.5 T)^(2/3) = n^(2/3) / ln T."""
+    log_t = math.log(1000)
+    bound, state = ready("dp_robust_ucb", Setting(1000, 2), epsilon=0.5, v=0.5, u=2.0, constants=1.0)
+    noise, first = 0.25, 1 / log_t
+    arms = played(bound, state, lambda t, arm: [first * 0.9, first * 1.1][arm] if t <= 2 else None, noise)
+    scale = 2 * 10 / 0.5
+    assert arms[:2] == [0, 1]
+    np.testing.assert_allclose(state.means, [first * (0.9 + scale * noise), first * scale * noise], rtol=1e-12)
+    bonus = 18 * 2 ** (2 / 3) * (math.log(2 * 3**4) * log_t**3.5 / 0.5) ** (1 / 3)  # n = 1 for both in round 3
+    assert state.width * state.grown * state.rates[0] == pytest.approx(bonus, rel=1e-12)
+    bound["update"](state, 0, 0.0, Draws(0, noise))  # node of level 1: the first node's noise is gone
+    second = 2 ** (2 / 3) / log_t
+    assert state.means[0] == pytest.approx((first * 0.9 + scale * second * noise) / 2, rel=1e-12)
+
+
+def test_ldp_robust_ucb_reports_by_hand():
+    """v = 1, u = 1, ε = 4, truncation 0.5: in round 1 B = √(4 √(1/(4 ln 2))) / 2 = 0.775, noise 0.387 a unit."""
+    bound, state = ready("ldp_robust_ucb", Setting(1000, 2), epsilon=4.0, truncation=0.5, constants=1.0)
+    b = 0.5 * math.sqrt(4 * math.sqrt(1 / (4 * math.log(2))))
+    for gain, kept in ((0.7, 0.7), (-0.7, -0.7), (0.8, 0.0), (1e300, 0.0)):
+        fork = state.copy()
+        bound["update"](fork, 0, gain, Draws(0, -1.5))
+        assert fork.sums[0] == pytest.approx(kept - 1.5 * b / 2, rel=1e-12)
+    bound["update"](state, 0, 0.7, Draws(0, 2.0))
+    assert state.means[0] == pytest.approx(0.7 + b, rel=1e-12)
+    bonus = 4 * math.sqrt(math.sqrt(4 * math.log(2) / 1) / 4)
+    assert state.width * state.grown * state.rates[0] == pytest.approx(bonus, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["ldp_ucb", "ldp_robust_ucb"])
+def test_local_learners_play_every_arm_4_ln_t_times_whatever_they_see(name):
+    bound, state = ready(name, Setting(10_000, 3))
+    arms = played(bound, state, lambda t, arm: float(arm == 0) if t < 5000 else None, laplace=-0.2)
+    for t in (100, 1000, 4999):
+        assert min(arms[:t].count(arm) for arm in range(3)) >= math.floor(4 * math.log(t + 1))
+    assert arms[:11] == [0] * 10 + [1]  # the first arm with too few: 4 ln 11 = 9.6, 4 ln 12 = 9.9
+    bound, state = ready("robust_ucb", Setting(10_000, 3), constants=0.01)  # negative control
+    assert played(bound, state, lambda t, arm: float(arm == 0) if t < 5000 else None)[:3] == [0, 1, 2]
+    assert state.plays.min() < 4 * math.log(5000)
+
+
+def test_adap_ucb_doubles_and_forgets():
+    """Arm 0 earns 1 - t/100, arm 1 nothing; ε so large that bonuses are small: 0, 1, then 0 for 1, 2, 4, 8 rounds."""
+    bound, state = ready("adap_ucb", Setting(1000, 2), epsilon=1e6)
+    arms = played(bound, state, lambda t, arm: (1 - t / 100 if arm == 0 else -9.0) if t <= 17 else None)
+    assert arms[:17] == [0, 1] + [0] * 15
+    assert state.plays.tolist() == [16, 1]
+    assert state.means.tolist() == pytest.approx([np.mean([1 - t / 100 for t in range(10, 18)]), -9.0])
+    noisy, private = ready("adap_ucb", Setting(1000, 2), epsilon=0.5)
+    assert played(noisy, private, lambda t, arm: 0.25 if t <= 1 else None, laplace=3.0) == [0, 1]
+    assert private.means[0] == pytest.approx(0.25 + 3.0 / 0.5)
+    assert (private.beta, private.roots[0], private.inverses[0]) == (3.1, 1.0, 1.0)
+
+
+def test_the_noise_of_the_hybrid_mechanism_costs_epsilon():
+    """Each prefix has its nodes' noise and no other; the rates 1/scale of a gain's nodes sum to ε at most."""
+    setting, n = Setting(64, 2), 64
+    algorithm = make("dp_ucb", epsilon=0.8).tuned(setting)
+    bound = steps(composition(algorithm))
+    found = np.empty((n, n))  # [node, prefix]
+    for node in range(n):
+        state = algorithm.state(setting)[0]
+        for k in range(n):
+            bound["update"](state, 0, 0.0, Draws(0.0, float(k == node)))
+            found[node, k] = state.means[0] * (k + 1)
+    for prefix in range(1, n + 1):
+        level = prefix.bit_length() - 1
+        wanted = np.zeros(n)
+        wanted[[2**k - 1 for k in range(level + 1)]] = 2 / 0.8
+        wanted[[2**level + end - 1 for end in ends(prefix - 2**level)]] = 2 * level / 0.8
+        np.testing.assert_allclose(found[:, prefix - 1], wanted, atol=1e-12)
+    spent = np.zeros(n + 1)
+    for node in range(1, n + 1):
+        level = node.bit_length() - 1
+        if node == 2**level:  # the block since the last power of two
+            spent[node // 2 + 1 : node + 1] += 0.8 / 2
+        else:
+            within = node - 2**level
+            spent[node - (within & -within) + 1 : node + 1] += 0.8 / (2 * level)
+    assert spent[1:].max() == pytest.approx(0.8, rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_reports_have_the_law_that_makes_them_private(epsilon):
+    rng, n, gain = np.random.default_rng(4), 20_000, 0.7
+    bound, state = ready("ldp_ucb", Setting(1000, 2), epsilon=epsilon)
+    seen = np.array([bound["released"](state, gain, Draws(0.0, x)) for x in rng.laplace(size=n)])
+    assert stats.kstest((seen - gain) * epsilon, "laplace").pvalue > 1e-4
+    assert stats.kstest((seen - gain) * epsilon * 0.9, "laplace").pvalue < 1e-4  # negative control
+    bound, state = ready("ldp_ucb", Setting(1000, 2), epsilon=epsilon, report="bernoulli")
+    values = {}
+    for given in (0.0, gain, 1.0):
+        seen = np.array([bound["released"](state, given, Draws(x, 0.0)) for x in rng.random(n)])
+        high, low = seen.max(), seen.min()
+        values[given] = (high, low)
+        ones = int((seen == high).sum())
+        assert set(seen) == {high, low}
+        wanted = (given * math.exp(epsilon) + 1 - given) / (1 + math.exp(epsilon))
+        assert stats.binomtest(ones, n, wanted).pvalue > 1e-4
+        assert wanted * high + (1 - wanted) * low == pytest.approx(given, abs=1e-12)  # right in the mean
+    assert len(set(values.values())) == 1  # a report's two values tell nothing of the gain
+
+
+def test_the_ledger_of_randomised_response_is_tight():
+    algorithm = make("ldp_ucb", epsilon=1.5, report="bernoulli").tuned(Setting(1000, 2))
+    upper, lower = algorithm.bounds(Setting(1000, 2), 0.0)
+    assert upper.epsilon == pytest.approx(1.5) and lower.epsilon == pytest.approx(1.5) and lower.lower
+    upper, lower = algorithm.bounds(Setting(1000, 2), 0.01, sensitivity=0.25)
+    assert upper.epsilon == pytest.approx(math.log(1 + 0.25 * (math.exp(1.5) - 1))) and lower.epsilon < upper.epsilon
+
+
+# ------------------------------------------------------------------------------------------- bounds
+
+
+def test_theorem_2_is_least_over_the_gap_that_parts_small_from_large():
+    """Against a search; and at its words: twice Lemma 2's bonus is a gap after A/K gap^-((1+v)/v) plays."""
+    setting = Setting(10**12, 5, 0.5, 0.9)
+    algorithm = make("dp_robust_ucb", epsilon=0.5, constants=1.0).tuned(setting)
+    t = 1e30
+    found = algorithm.regret_bound(np.array([t]), setting)[0]
+    log_t = math.log(10**12)
+    a = 5 * 36**3 * 0.9**2 * (math.log(2) + 4 * math.log(t)) * log_t**3.5 / 0.5
+    gaps = np.geomspace(1e-12, 1, 100_001)
+    late = 5 * (1 + math.pi**2 / 3) * 2 * 0.9 ** (2 / 3)
+    assert found == pytest.approx((t * gaps + a * gaps**-2).min() + late, rel=1e-6)
+    plays = a / 5 * 0.1**-3
+    width = 18 * 0.9 ** (2 / 3) * ((math.log(2) + 4 * math.log(t)) * log_t**3.5 / (plays * 0.5)) ** (1 / 3)
+    assert 2 * width == pytest.approx(0.1)
+    for own in ({"constants": 0.5}, {"epsilon": 1.5, "constants": 1.0}):
+        assert make("dp_robust_ucb", **own).tuned(setting).regret_bound(np.array([t]), setting) is None
+
+
+def test_a_learner_that_is_told_the_moment_learns_on_every_tail():
+    """Each trial loses less than half of what any does that plays uniformly."""
+    for adversary in (foe("pareto", v=0.9), foe("student_t", v=0.9), foe("lognormal", v=0.9)):
+        game = match(adversary, [make("robust_ucb"), make("uniform")], 50_000, n_arms=5)
+        robust, uniform = play(game, range(4))[:, :, 0]
+        assert 2 * robust.max() < uniform.min(), adversary.name

@@ -1,0 +1,150 @@
+"""Sweeps: several horizons, the worst of a parameter, slopes on logarithmic axes, panels beside each other."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from privbandits_cli.analysis import sweeps
+from privbandits_cli.engine.store import Store
+from privbandits_cli.experiment.config import ConfigError, load
+from privbandits_cli.experiment.plan import make_plan
+from privbandits_cli.figures import plot, table
+
+SWEPT = """\
+experiment: swept
+horizon: [256, 2^10, 4096]
+arms: 4
+trials: 12
+seed: 3
+checkpoints: 2
+adversary: {name: stochastic, best: [0.55, 0.65, 0.9]}
+algorithms:
+  - exp3
+  - {name: exp3_tau, panel: blocks}
+  - {name: dp_exp3_lap, epsilon: [1, 10]}
+  - uniform
+summary: {centre: mean, bars: sd}
+plot: {against: horizon, worst: best, log: true, slopes: true}
+"""
+
+
+@pytest.fixture
+def ran(tmp_path):
+    """Runs a config text into a folder; the plan, its store and the folder."""
+
+    def run(text, *overrides, name="out"):
+        path = tmp_path / "swept.yaml"
+        path.write_text(text)
+        plan, store = make_plan(load(path, list(overrides))), Store(tmp_path / name)
+        with store.locked():
+            store.open(plan)
+            run.write_outputs(plan, store, run.play(plan, store, 2, "threads", lambda played: True), {})
+        return plan, store, tmp_path / name
+
+    return run
+
+
+def rows(folder, name="summary.csv"):
+    with (folder / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_each_horizon_is_an_experiment_of_its_own(ran):
+    """Tuned and played as if it were the only one: the same keys, the same regrets."""
+    plan, store, _ = ran(SWEPT)
+    alone, own, _ = ran(SWEPT, "horizon=4096", "plot={}", name="alone")
+    assert {curve.key for curve in alone.curves} == {c.key for c in plan.curves if c.setting.horizon == 4096}
+    for curve in alone.curves:
+        np.testing.assert_array_equal(own.regrets(curve, 12)[1], store.regrets(curve, 12)[1])
+    assert plan.rounds == 15 * 12 * (256 + 1024 + 4096)
+    gammas = {c.setting.horizon: c.algorithm.gamma for c in plan.curves if c.algorithm.name == "exp3"}
+    assert gammas[256] > gammas[1024] > gammas[4096]
+
+
+def test_a_line_is_the_worst_of_each_horizon(ran):
+    _, _, folder = ran(SWEPT)
+    found = table.read(folder)
+    assert list(found.panels) == ["Stochastic", "Stochastic, blocks"]
+    labels = [line.label.partition(":")[0] for line in found.panels["Stochastic"]]
+    assert labels == ["EXP3", "DP-EXP3-Lap (ε = 1)", "DP-EXP3-Lap (ε = 10)", "Uniform"]
+    finals = [row for row in rows(folder) if row["round"] == row["horizon"]]
+    for line, (algorithm, epsilon) in zip(
+        found.panels["Stochastic"],
+        [("exp3", ""), ("dp_exp3_lap", "1"), ("dp_exp3_lap", "10"), ("uniform", "")],
+        strict=True,
+    ):
+        assert line.x.tolist() == [256, 1024, 4096]
+        for horizon, regret, worst in zip(line.x, line.regret, line.worst, strict=True):
+            means = {
+                float(row["best"]): float(row["mean"])
+                for row in finals
+                if (row["algorithm"], row["epsilon"], float(row["horizon"])) == (algorithm, epsilon, horizon)
+            }
+            assert len(means) == 3 and regret == max(means.values()) == means[worst]
+    assert found.panels["Stochastic"][3].worst == (0.9, 0.9, 0.9)  # uniform play loses most where the gap is largest
+    uniform = found.panels["Stochastic"][3].slope
+    assert abs(uniform[0] - 1) < 4 * uniform[1]  # the control: linear regret
+    assert found.panels["Stochastic"][3].slope_text()[:9] in ("slope 1.0", "slope 0.9")
+    drawn = plot.figure(found)
+    assert [axis.get_xscale() for axis in drawn.axes[:2]] == ["log", "log"]
+
+
+def test_a_resolved_sweep_plays_the_same(ran, tmp_path):
+    """config.yaml spreads the sweeps out, and keeps the horizons."""
+    plan, _, folder = ran(SWEPT)
+    assert len(table.read(folder).panels) == 2
+    again = make_plan(load(folder / "config.yaml"))
+    assert {curve.key for curve in again.curves} == {curve.key for curve in plan.curves}
+    assert {curve.panel for curve in again.curves} == {"", "blocks"}
+    simple = "plot={against: best}", "horizon=256", "algorithms=[exp3, uniform]"
+    _, _, folder = ran(SWEPT, *simple, name="simple")
+    _, _, second = ran((folder / "config.yaml").read_text(), name="second")
+    found = [table.read(f).panels["Stochastic"] for f in (folder, second)]
+    assert [line.regret.tolist() for line in found[0]] == [line.regret.tolist() for line in found[1]]
+    assert [line.x.tolist() for line in found[1]] == [[0.55, 0.65, 0.9]] * 2
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("plot={against: gamma}", "no parameter 'gamma' is swept"),
+        ("plot={against: horizon, worst: gap}", "no parameter 'gap' is swept; these are: best, epsilon, horizon"),
+        ("plot={slopes: true}", "slopes are fitted over `against`"),
+    ],
+)
+def test_what_is_not_swept_cannot_be_drawn_against(ran, change, told):
+    with pytest.raises(ConfigError, match=told):
+        ran(SWEPT, change)
+
+
+def test_faults_of_horizons(ran):
+    with pytest.raises(ConfigError, match="greater than or equal to 1"):
+        ran(SWEPT, "horizon=[256, 0]")
+    with pytest.raises(ConfigError, match="at least 1 item"):
+        ran(SWEPT, "horizon=[]")
+    with pytest.raises(ConfigError, match="beyond the horizon 256"):
+        ran(SWEPT, "checkpoints=[300]")
+    with pytest.raises(ConfigError, match="a panel is text"):
+        ran(SWEPT, "algorithms[0]={name: exp3, panel: 3}")
+    with pytest.raises(ConfigError, match="unknown key 'panel'"):
+        ran(SWEPT, "adversary={name: stochastic, panel: x}")
+
+
+def test_slopes_are_least_squares_with_honest_errors():
+    x = np.array([1e2, 1e3, 1e4, 1e5])
+    mean = 3 * x**0.7
+    assert sweeps.slope(x, mean, 0.01 * mean)[0] == pytest.approx(0.7, abs=1e-12)
+    rng = np.random.default_rng(0)
+    error = np.array([0.02, 0.01, 0.05, 0.03]) * mean
+    fits = [sweeps.slope(x, mean + error * rng.standard_normal(4), error) for _ in range(4000)]
+    slopes, errors = np.array(fits).T
+    assert np.std(slopes) == pytest.approx(np.mean(errors), rel=0.05)  # sd of an sd of 4000: 1.1 %
+    assert np.polyfit(np.log(x), np.log(mean + error), 1)[0] == pytest.approx(sweeps.slope(x, mean + error, error)[0])
+
+
+def test_notes_are_taken_from_labels():
+    assert sweeps.without("Pareto (v = 0.5, gap = 0.1)", {"gap"}) == "Pareto (v = 0.5)"
+    assert sweeps.without("Pareto (gap = 0.1)", {"gap"}) == "Pareto"
+    assert sweeps.without("Pareto (gap = 0.1)", {"v"}) == "Pareto (gap = 0.1)"
+    assert sweeps.without("Pareto", {"gap"}) == "Pareto"

@@ -1,0 +1,194 @@
+"""The auditor: catches every mutant, accuses nobody else more often than it may, and knows what it cannot see."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privbandits_cli.audit import evidence
+from privbandits_cli.audit.auditor import audit
+from privbandits_cli.audit.mutants import CORRECT, MUTANTS
+from privbandits_cli.games.bandit import Setting
+from tests.conftest import make
+
+SETTING = Setting(2**18, 4)
+OTHERS = {name for name, subject in CORRECT.items() if subject.setting.space or subject.setting.contexts}
+BANDITS = [name for name in CORRECT if name not in OTHERS]  # those: test_audit_linear.py, test_audit_contextual.py
+
+
+@pytest.mark.parametrize(
+    "mutant", [m for m in MUTANTS if m.subject in BANDITS], ids=lambda mutant: f"{mutant.subject}, {mutant.name}"
+)
+def test_every_mutant_is_caught(mutant):
+    assert mutant.audited(0.001, 2**18, seed=0).verdict == "VIOLATION"
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [m for m in MUTANTS if m.subject == "dp_exp3_lap"],
+    ids=lambda mutant: f"{mutant.subject}, {mutant.name}",
+)
+def test_counts_catch_the_noise_mutants_too(mutant):
+    assert mutant.audited(0.001, 2**18, seed=0, test="counts").verdict == "VIOLATION"
+
+
+@pytest.mark.parametrize("test", ["bets", "counts"])
+@pytest.mark.parametrize("name", BANDITS)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_correct_algorithm_is_flagged(name, seed, test):
+    found = CORRECT[name].audited(0.001, 2**18, seed, test)
+    assert found.verdict == "CONSISTENT" and found.refutable is not None
+
+
+def test_reports_are_watched_through_the_ends_of_epochs():
+    """c so small that an epoch of LDP-Robust-SE ends within the budget: each report is judged by its own epoch's B."""
+    algorithm = make("ldp_robust_se", epsilon=1.0, constants=0.042, epochs=2, v=1.0, u=1.0).tuned(SETTING)
+    first = 4 * int(algorithm.state(SETTING)[0].cycles)
+    audits = [audit(algorithm, SETTING, budget=2**13, seed=seed) for seed in range(3)]
+    assert all(found.verdict == "CONSISTENT" for found in audits)
+    assert first < 2**12 < max(found.cost for found in audits)  # where more than one arm is left after it
+
+
+def test_what_no_gain_moves_is_no_evidence():
+    """One arm left: nothing is kept of its gains, and nothing can be said of their noise."""
+    algorithm = make("dp_robust_se", epsilon=1.0).tuned(SETTING)
+    state = algorithm.state(SETTING)
+    state["left"] = 1
+    assert audit(algorithm, SETTING, budget=2**12, state=state).verdict == "NOT AUDITABLE"
+
+
+@pytest.mark.parametrize(("epsilon", "known"), [(0.5, 0.493), (1.0, 0.991), (2.0, 1.987)])
+def test_one_run_with_every_round_a_canary_sees_nearly_all(epsilon, known):
+    """The expected lower limit at 95 %; a run's own lies within five standard errors of the guesses."""
+    found = audit(make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING), SETTING)
+    guesses = 2**18 * (1 / 2 + math.exp(-epsilon) / 2)
+    right = 1 / (1 + math.exp(-epsilon))
+    error = math.sqrt(right * (1 - right) / guesses) / (right * (1 - right))
+    assert found.epsilon_seen == pytest.approx(known, abs=5 * error)
+    assert found.epsilon_seen <= epsilon
+
+
+def test_a_claim_too_large_to_count_is_left_to_the_noise():
+    """ε = 243: no count reaches it, but noise of a scale that is off by a twentieth is told."""
+    found = audit(make("dp_exp3_lap").tuned(SETTING), SETTING)
+    assert found.verdict == "CONSISTENT" and found.refutable is None
+    assert evidence.refutable(10**6, 0.5, 243.0, 0.0, 0.001) is None
+
+
+def test_what_promises_nothing_is_not_auditable():
+    for name in ("ucb1", "tsallis_inf", "uniform"):
+        found = audit(make(name).tuned(SETTING), SETTING)
+        assert found.verdict == "NOT AUDITABLE" and found.found
+
+
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [
+        ("exp3", {"gamma": 1.0}),
+        ("exp3_tau", {"tau": 100_000}),
+        ("dp_exp3_lap", {"epsilon": math.inf}),
+        ("mini_batch", {"tau": 3, "base": make("exp3_tau", tau=3)}),
+    ],
+)
+def test_games_without_a_canary_are_not_auditable(name, own):
+    assert audit(make(name, **own).tuned(SETTING), SETTING, budget=2**14).verdict == "NOT AUDITABLE"
+
+
+@pytest.mark.parametrize("epsilon", [400.0, 1000.0])
+def test_huge_claims_do_not_overflow(epsilon):
+    assert audit(make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING), SETTING, budget=2**14).verdict == "CONSISTENT"
+
+
+# ------------------------------------------------------------------------------------------- evidence
+
+
+def laplace_hits(rng, n, epsilon):
+    """The event x > 1 of g + Lap(1/ε), g = 1 and g = 0: exactly at the boundary of ε."""
+    return (1 + rng.laplace(size=n) / epsilon) > 1, (rng.laplace(size=n) / epsilon) > 1
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_bets_at_the_boundary_win_at_most_alpha_often(epsilon):
+    """600 correct releases exactly at their claim, α = 0.05: at most the 1e-6 quantile of Bin(600, 0.05)."""
+    rng = np.random.default_rng(1)
+    won = sum(evidence.bet(*laplace_hits(rng, 2000, epsilon), epsilon, 0.0, 0.05) is not None for _ in range(600))
+    assert won <= stats.binom.ppf(1 - 1e-6, 600, 0.05)
+    caught = sum(
+        evidence.bet(*laplace_hits(rng, 2000, 2 * epsilon + 1), epsilon, 0.0, 0.05) is not None for _ in range(50)
+    )
+    assert caught == 50  # and they do win where the claim is false
+
+
+def test_bets_with_delta_at_the_boundary():
+    """Two coins with P = 0.5 and (0.5 - δ)/e^ε: the claim (ε, δ) holds with equality."""
+    rng, epsilon, delta = np.random.default_rng(2), 0.7, 0.1
+    q = (0.5 - delta) / math.exp(epsilon)
+    won = 0
+    for _ in range(600):
+        won += evidence.bet(rng.random(2000) < 0.5, rng.random(2000) < q, epsilon, delta, 0.05) is not None
+    assert won <= stats.binom.ppf(1 - 1e-6, 600, 0.05)
+
+
+def test_limits_from_counts_are_wrong_at_most_alpha_often():
+    rng, epsilon = np.random.default_rng(3), 1.0
+    wrong = 0
+    for _ in range(600):
+        wrong += evidence.epsilon_from_counts(*laplace_hits(rng, 500, epsilon), 0.0, 0.05) > epsilon
+    assert wrong <= stats.binom.ppf(1 - 1e-6, 600, 0.05)
+
+
+def test_limits_from_guesses_are_wrong_at_most_alpha_often():
+    rng, epsilon = np.random.default_rng(4), 1.0
+    p = 1 / (1 + math.exp(-epsilon))
+    wrong = sum(evidence.epsilon_from_guesses(int(rng.binomial(400, p)), 400, 0.05) > epsilon for _ in range(600))
+    assert 0 < wrong <= stats.binom.ppf(1 - 1e-6, 600, 0.05)
+
+
+def test_conformance_is_a_p_value_and_sees_five_percent():
+    rng = np.random.default_rng(5)
+    p = np.array([evidence.conformance(rng.laplace(size=1000), 1.0) for _ in range(400)])
+    assert (p < 0.05).sum() <= stats.binom.ppf(1 - 1e-6, 400, 0.05)
+    assert evidence.conformance(0.95 * rng.laplace(size=20_000), 1.0) < 1e-3
+    for wrong in (rng.uniform(-2, 2, 20_000), np.abs(rng.laplace(size=20_000)), np.sign(rng.normal(size=20_000))):
+        assert evidence.conformance(wrong, 1.0) < 1e-6  # the right mean size, another law
+    assert evidence.conformance(np.repeat(rng.laplace(size=10_000), 2), 1.0) < 1e-6  # each for two rounds
+    assert evidence.conformance(np.zeros(10), 0.0) == 1.0 and evidence.conformance(np.ones(10), 0.0) == 0.0
+
+
+def test_binomial_conformance_is_a_p_value():
+    rng = np.random.default_rng(6)
+    p = np.array([evidence.binomial_conformance(int(rng.binomial(5000, 0.3)), 5000, 0.3) for _ in range(400)])
+    assert (p < 0.05).sum() <= stats.binom.ppf(1 - 1e-6, 400, 0.05)
+    assert evidence.binomial_conformance(1700, 5000, 0.3) < 1e-6
+
+
+@pytest.mark.parametrize(("n", "known"), [(1000, 5.60), (10_000, 7.90)])
+def test_a_count_cannot_certify_more_than_ln_n_over_3_7(n, known):
+    everything, nothing = np.ones(n, bool), np.zeros(n, bool)
+    assert evidence.epsilon_from_counts(everything, nothing, 0.0, 0.05) == pytest.approx(known, abs=0.02)
+
+
+def test_refutable_says_what_a_bet_then_does():
+    """At the ε that is called refutable most bets win; halfway between it and the claim few do."""
+    rng, n, claim = np.random.default_rng(7), 4000, 1.0
+    least = evidence.refutable(n, 0.5, claim, 0.0, 0.01)
+    assert least is not None and claim < least < 2
+
+    def share(true):
+        wins = 0
+        for _ in range(60):
+            x, y = rng.random(n) < 0.5, rng.random(n) < 0.5 * math.exp(-true)
+            wins += evidence.bet(x, y, claim, 0.0, 0.01) is not None
+        return wins / 60
+
+    assert share(least * 1.05) > 0.4
+    assert share((least + claim) / 2) < 0.4
+
+
+def test_events_are_found_in_either_direction():
+    rng = np.random.default_rng(8)
+    low, high = rng.normal(size=2000), rng.normal(size=2000) + 3
+    for x, y in ((low, high), (high, low)):
+        hits = evidence.best_event(x, y, 0.5, 0.0).hits(x, y)
+        assert hits[0].mean() > 3 * hits[1].mean()

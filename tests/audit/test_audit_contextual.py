@@ -1,0 +1,104 @@
+"""The auditor of the game `contextual`: the numbers it makes of noise, what it catches, and whom it leaves alone."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privbandits_cli.audit import grams
+from privbandits_cli.audit.auditor import audit, watched
+from privbandits_cli.audit.mutants import CORRECT, MUTANTS
+from privbandits_cli.games.contextual import Contexts, Setting
+from tests.conftest import make
+from tests.naive_contextual import bartlett, symmetric_gaussian
+
+CONTEXTUAL = [name for name, subject in CORRECT.items() if subject.setting.contexts]
+SETTING = Setting(5e7, 25, contexts=Contexts(5))
+
+
+def tuned(setting, **own):
+    return make("dp_linucb", **({"epsilon": 1.0, "delta": 0.1} | own)).tuned(setting)
+
+
+def test_the_nodes_of_the_canary_by_hand():
+    """Five rounds, m = 4: at t = 0 four nodes; t = 1: (1), 2: (2, 1), 3: (1), 4: (3, 2, 1). Those of 2^j come last."""
+    assert grams.held(5, 4) == [4, 6, 10]
+    assert len(grams.held(17, 6)) == 5
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_the_canaries_have_full_norm_and_nearly_orthogonal_rows(d):
+    known = Contexts(d, norm=2.0, reward=1.5)
+    rows = grams.canaries(known)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx([known.row_norm()] * 2)
+    assert np.linalg.norm(rows[:, :-1], axis=1) == pytest.approx([2.0, 2.0])
+
+
+def test_wishart_noise_becomes_its_factor():
+    rng = np.random.default_rng(1)
+    factor = np.tril(rng.standard_normal((4, 4)), -1) + np.diag([9.0, 8.0, 7.0, 0.0])
+    made, last = grams.factors((2.0 * factor @ factor.T)[None, :3], 2.0)
+    np.testing.assert_allclose(made[0], factor[:3, :3], atol=1e-12)
+    np.testing.assert_allclose(last[0], factor[3, :3], atol=1e-12)
+    assert grams.factors(-np.ones((1, 2, 3)), 1.0) is None
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "wishart"])
+def test_noise_of_the_twins_conforms_and_a_twentieth_less_does_not(noise):
+    rng, algorithm, setting = np.random.default_rng(2), tuned(SETTING, noise=noise, calibration="exact"), SETTING
+    square, k = setting.known().row_norm() ** 2, algorithm.rows(setting)
+
+    def node():
+        if noise == "gaussian":
+            return symmetric_gaussian(5, algorithm.sigma(setting), rng)[:5]
+        return bartlett(5, square, k, rng)[:5]
+
+    nodes = np.array([node() for _ in range(2000)])
+    assert grams.conformance(nodes, algorithm, setting) > 1e-3
+    assert grams.conformance(0.95 * nodes, algorithm, setting) < 1e-6
+
+
+def test_the_score_is_the_likelihood_ratio_of_the_whole_wishart_density():
+    """Where the corner is integrated out: ratios of the density of V and u, from SciPy's Wishart and normal laws."""
+    setting, rng = Setting(5e7, 25, contexts=Contexts(2)), np.random.default_rng(3)
+    algorithm = tuned(setting, noise="wishart", calibration="exact")
+    square, k = setting.known().row_norm() ** 2, algorithm.rows(setting)
+    nodes = np.array([bartlett(2, square, k, rng)[:2] for _ in range(3)])
+    by_hand = [
+        stats.wishart(k, square * np.eye(2)).logpdf(x[:, :2])
+        + stats.multivariate_normal(np.zeros(2), square * x[:, :2]).logpdf(x[:, 2])
+        for x in nodes
+    ]
+    found = grams.log_density(nodes, algorithm, setting)
+    np.testing.assert_allclose(np.diff(found), np.diff(by_hand), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("name", CONTEXTUAL)
+def test_no_correct_algorithm_is_flagged(name, seed):
+    for test in ("bets", "counts"):
+        found = CORRECT[name].audited(0.001, 2**15, seed, test)
+        assert found.verdict == "CONSISTENT", found.found
+
+
+@pytest.mark.slow  # each is a kernel of its own
+@pytest.mark.parametrize(
+    "mutant",
+    [mutant for mutant in MUTANTS if mutant.subject in CONTEXTUAL],
+    ids=lambda mutant: f"{mutant.subject}, {mutant.name}",
+)
+def test_every_mutant_is_caught(mutant):
+    """With an eighth of the budget."""
+    assert mutant.audited(0.001, 2**15, 0).verdict == "VIOLATION"
+
+
+def test_so_few_rows_that_a_short_tree_proves_nothing_are_watched_in_a_long_one():
+    algorithm = tuned(SETTING, noise="wishart", calibration="exact")
+    assert watched(algorithm, SETTING).horizon == 5e7
+    assert watched(tuned(SETTING), SETTING).horizon == grams.ROUNDS
+    found = audit(algorithm, SETTING, budget=2**12)
+    assert found.verdict == "CONSISTENT" and "k = " in found.claim
+
+
+def test_what_promises_nothing_is_not_auditable():
+    for algorithm in (make("linucb"), make("plain_dp_linucb", epsilon=0.5, base=make("linucb"))):
+        assert audit(algorithm.tuned(SETTING), SETTING, budget=2**10).verdict == "NOT AUDITABLE"

@@ -1,0 +1,387 @@
+"""The commands as a user meets them: output, exit codes, nothing half-written."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from privbandits_cli.actions import privacy
+from privbandits_cli.cli import app
+from privbandits_cli.plugins import registry
+from tests.conftest import ROOT, SMALL, make, playing
+from tests.experiment.test_config import PLANTED
+
+runner = CliRunner()
+
+
+def call(*words):
+    return runner.invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def ran(small, tmp_path):
+    """A finished small run; its results folder."""
+    assert call("run", small, "--results", tmp_path / "results", "-q").exit_code == 0
+    return tmp_path / "results" / "small"
+
+
+def test_run_leaves_everything(small, tmp_path):
+    result = call("run", small, "--results", tmp_path / "results")
+    assert result.exit_code == 0
+    assert "Regret after 1,000 rounds (median of means of 16 trials)" in result.stdout
+    assert "EXP3-τ" in result.stdout and "Switching costs" in result.stdout
+    left = {path.name for path in (tmp_path / "results" / "small").iterdir()}
+    assert left >= {"summary.csv", "final.csv", "manifest.json", "config.yaml", "small.pdf", "small.png", "small.svg"}
+    made = json.loads((tmp_path / "results" / "small" / "manifest.json").read_text())
+    assert made["complete"] is True and made["schema"] == 1
+    assert set(made) >= {"command", "config", "config_sha256", "git", "versions", "machine", "seed", "engine", "jobs"}
+    assert set(made["sha256"]) == {"summary.csv", "final.csv", "chunks"}
+
+
+def test_results_fit_80_columns(small, tmp_path):
+    result = call("run", small, "--results", tmp_path, "algorithms[1].label=A label that is rather long for a table")
+    assert max(map(len, result.stdout.splitlines()[:-2])) <= 80
+
+
+def test_of_a_swept_adversary_the_worst_is_shown_where_the_figure_draws_it(small, tmp_path):
+    """Five adversaries are one column: of each algorithm the largest of its five regrets."""
+    words = ["run", small, "--results", tmp_path, "adversary={name: stochastic, best: [0.55, 0.6, 0.7, 0.8, 0.9]}"]
+    result = call(*words, "plot={worst: best}")
+    assert "at the worst best" in result.stdout and "best = " not in result.stdout
+    finals = json.loads(call(*words, "plot={worst: best}", "--json").stdout)["final"]
+    worst = max(row["regret"] for row in finals if row["algorithm"] == "exp3")
+    (shown,) = [line.split()[-1] for line in result.stdout.splitlines() if line.startswith("EXP3 ")]
+    assert shown == f"{worst:,.0f}"
+
+
+def test_json_is_all_of_stdout(small, tmp_path):
+    result = call("run", small, "--results", tmp_path, "--json")
+    made = json.loads(result.stdout)
+    assert len(made["final"]) == 6 and made["final"][0]["trials"] == 16
+    assert all((tmp_path / "small" / name).exists() for name in made["files"])
+
+
+def test_dry_run_plays_and_writes_nothing(small, tmp_path):
+    result = call("run", small, "--results", tmp_path / "r", "--dry-run", "--json")
+    made = json.loads(result.stdout)
+    assert made["rounds"] == 6 * 16 * 1000 and made["curves"][0]["done"] == 0 and made["seconds"] is None
+    assert not (tmp_path / "r").exists()
+    call("run", small, "--results", tmp_path / "r", "-q")
+    made = json.loads(call("run", small, "--results", tmp_path / "r", "--dry-run", "--json", "trials=20").stdout)
+    assert made["rounds"] == 6 * 4 * 1000 and made["curves"][0]["done"] == 16 and made["seconds"] > 0
+    assert "to play: " in call("run", small, "--results", tmp_path / "r", "--dry-run").stdout
+
+
+def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text(PLANTED)
+    result = call("run", path, "--results", tmp_path / "r")
+    assert result.exit_code == 2 and result.stdout == ""
+    assert result.stderr.count("bad.yaml:") == 7
+    assert "7 faults; nothing was run or written" in result.stderr
+    assert os.listdir(tmp_path) == ["bad.yaml"]
+    assert len(json.loads(call("run", path, "--json").stdout)["faults"]) == 7
+
+
+def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch):
+    from privbandits_cli.games import bandit
+
+    real = bandit._sources
+
+    def sources(seat, seed, trials):
+        if json.loads(seat.names[0])["name"] == "exp3" and 3 in trials:
+            raise ZeroDivisionError("on purpose")
+        return real(seat, seed, trials)
+
+    monkeypatch.setattr(bandit, "_sources", sources)
+    result = call("run", small, "--results", tmp_path)
+    assert result.exit_code == 1
+    assert "2 trials failed" in result.stderr
+    assert "EXP3 against switching_costs, trial 3: ZeroDivisionError: on purpose" in result.stderr
+    first = call("run", small, "--results", tmp_path / "fast", "--fail-fast", "-j", "1")
+    assert first.exit_code == 1
+    assert call("run", small, "--results", tmp_path / "none", "algorithms=[exp3]", "trials=4").exit_code == 1
+    monkeypatch.undo()
+    assert call("run", small, "--results", tmp_path).exit_code == 0
+
+
+def test_progress_goes_to_stderr_and_quiet_is_quiet(small, tmp_path):
+    loud = call("run", small, "--results", tmp_path / "a")
+    assert "96/96 trials" in loud.stderr and "rounds/s" in loud.stderr and "trials," not in loud.stdout
+    silent = call("run", small, "--results", tmp_path / "b", "--quiet")
+    assert silent.stdout == "" and silent.stderr == ""
+
+
+def test_an_occupied_folder_is_refused(small, tmp_path):
+    from privbandits_cli.engine.store import Store
+
+    with Store(tmp_path / "small").locked():
+        result = call("run", small, "--results", tmp_path)
+    assert result.exit_code == 2 and f"process {os.getpid()} is running" in result.stderr
+
+
+def test_plot_redraws_from_the_csv_alone(ran, tmp_path):
+    bare = tmp_path / "bare" / "small"
+    bare.mkdir(parents=True)
+    (bare / "summary.csv").write_bytes((ran / "summary.csv").read_bytes())
+    result = call("plot", bare, "--format", "png")
+    assert result.exit_code == 0 and (bare / "small.png").stat().st_size > 10_000
+    assert [path.name for path in bare.iterdir() if path.suffix == ".pdf"] == []
+    assert call("plot", tmp_path / "bare", "--bounds", "--log", "--format", "svg").exit_code == 0
+    assert (bare / "small-log-bounds.svg").exists()
+
+
+def test_plot_of_a_finished_run_gives_the_same_bytes(ran):
+    before = {kind: (ran / f"small.{kind}").read_bytes() for kind in ("pdf", "png", "svg")}
+    assert call("plot", ran).exit_code == 0
+    assert {kind: (ran / f"small.{kind}").read_bytes() for kind in before} == before
+
+
+def test_plot_says_what_is_wrong(tmp_path, ran):
+    result = call("plot", tmp_path / "nothing")
+    assert result.exit_code == 2 and "no summary.csv" in result.stderr
+    assert "unknown format 'gif'" in call("plot", ran, "--format", "gif").stderr
+    (ran / "summary.csv").write_text("a,b\n1,2\n")
+    assert call("plot", ran).exit_code == 2
+
+
+@pytest.mark.parametrize("kind", ["algorithms", "adversaries"])
+def test_list(kind):
+    text = call("list", kind).stdout
+    assert all(name in text for name in registry.names(kind))
+    listed = json.loads(call("list", kind, "--json").stdout)
+    assert [entry["name"] for entry in listed] == list(registry.names(kind))
+    games = {entry["name"]: entry["game"] for entry in listed}
+    some = {"algorithms": {"exp3": "bandit", "ftrl": "linear", "linucb": "contextual"}}.get(kind, {"gap": "linear"})
+    assert some.items() <= games.items()
+    assert all(re.search(rf"^{name} +{game} ", text, re.MULTILINE) for name, game in games.items())
+    assert all(entry["line"] and not entry["line"].startswith("(no") for entry in listed)
+    assert all(parameter["description"] for entry in listed for parameter in entry["parameters"])
+
+
+def test_list_experiments(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert "configs/fig1.yaml" in call("list", "experiments").stdout
+
+
+@pytest.mark.parametrize("name", registry.names("algorithms") + registry.names("adversaries"))
+def test_show(name):
+    text = call("show", name).stdout
+    assert text.strip() and max(map(len, text.splitlines())) <= 80
+    told = json.loads(call("show", name, "--json").stdout)
+    assert told["name"] == name and f"\nGame: {told['game']}\n" in text
+
+
+def test_show_tells_the_papers_numbers():
+    text = call("show", "dp_exp3_lap").stdout
+    assert "epsilon = 243.292, proved\n  Theorem 3.2" in text and "at most 3,505" in text
+    text = call("show", "exp3_tau").stdout
+    assert "= 19" in text and "epsilon = 1.50393" in text and "Lemma B: one draw's variance (Rényi)" in text
+
+
+def test_what_is_no_config_or_has_no_set_is_told():
+    told = call("privacy", "exp3_tau").stderr
+    assert "exp3_tau is an algorithm, and this wants a config: try `privbandits show exp3_tau`" in " ".join(
+        told.split()
+    )
+    for words in (["tune", "exp3_tau", "--epsilon", "1"], ["show", "linucb"]):
+        refused = call(*words, "--set", "sphere")
+        assert refused.exit_code == 2 and "on no decision set: leave --set out" in refused.stderr
+
+
+def test_show_of_an_unknown_name():
+    result = call("show", "exp33")
+    assert result.exit_code == 2 and "did you mean 'exp3'?" in result.stderr
+
+
+def test_validate(small, tmp_path):
+    assert call("validate", small, *sorted((ROOT / "configs").glob("*.yaml"))).exit_code == 0
+    bad = tmp_path / "bad.yaml"
+    bad.write_text(SMALL + "nonsense: 1\n")
+    result = call("validate", small, bad)
+    assert result.exit_code == 2 and "unknown key 'nonsense'" in result.stderr and "small.yaml: ok" in result.stdout
+    assert json.loads(call("validate", small, bad, "--json").stdout)[str(small)] == []
+
+
+def test_usage_errors_exit_2():
+    assert call("run").exit_code == 2
+    assert call("frobnicate").exit_code == 2
+    assert call("list", "nonsense").exit_code == 2
+
+
+def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
+    words = ["run", small, "--results", tmp_path, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"]
+    refused = call(*words, "--jobs", "2")
+    assert refused.exit_code == 2 and "leave it out" in refused.stderr
+
+
+def test_names_are_completed():
+    from privbandits_cli.cli.app import complete_name
+
+    assert complete_name("exp3") == ["exp3", "exp3_tau"]
+
+
+def test_the_command_as_a_process():
+    command = [sys.executable, "-X", "importtime", "-m", "privbandits_cli", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "privbandits run configs/fig1.yaml" in done.stdout and "Exit codes" in done.stdout
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "typer" in loaded and not loaded & {"numpy", "numba", "matplotlib", "scipy", "pydantic", "rich.markdown"}
+    version = subprocess.run(
+        [*command[:1], "-m", "privbandits_cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert version.stdout.startswith("privbandits ")
+
+
+def test_labels_are_text_and_no_markup(small, tmp_path):
+    label = r"[/foo] [red]x $\\bad{$"
+    small.write_text(SMALL.replace("- exp3\n", f"- {{name: exp3, label: '{label}'}}\n"))
+    result = call("run", small, "--results", tmp_path)
+    assert result.exit_code == 0 and "[/foo]" in result.stdout and "[red]x" in result.stdout
+    assert (tmp_path / "small" / "manifest.json").exists()
+
+
+def test_every_number_is_shown_however_many_panels(small, tmp_path):
+    panels = ", ".join(f"{{name: stochastic, best: 0.{i}}}" for i in range(51, 60))
+    result = call("run", small, "--results", tmp_path, f"adversary=[{panels}]", "--json")
+    finals = {f"{row['regret']:,.0f}" for row in json.loads(result.stdout)["final"]}
+    text = call("run", small, "--results", tmp_path, f"adversary=[{panels}]").stdout
+    assert all(number in text for number in finals) and "Stochastic (best" in text
+    assert max(map(len, text.splitlines()[:-2])) <= 80
+
+
+def test_plot_goes_on_after_a_damaged_folder(ran, tmp_path):
+    other = ran.parent / "another"
+    other.mkdir()
+    (other / "summary.csv").write_bytes((ran / "summary.csv").read_bytes())
+    (other / "config.yaml").write_text("")
+    (ran / "small.png").unlink()
+    result = call("plot", ran.parent, "--format", "png")
+    assert result.exit_code == 2 and "no config" in result.stderr and (ran / "small.png").exists()
+
+
+def test_foreign_files_among_the_chunks_do_no_harm(small, ran):
+    (ran / "chunks" / "foo.npz").write_text("junk")
+    assert call("run", small, "--results", ran.parent, "-q").exit_code == 0
+
+
+def test_dry_run_of_fresh_counts_everything(small, ran):
+    made = json.loads(call("run", small, "--results", ran.parent, "--dry-run", "--fresh", "--json").stdout)
+    assert made["rounds"] == 6 * 16 * 1000
+
+
+def test_privacy(tmp_path):
+    text = call("privacy", ROOT / "configs" / "fig1.yaml").stdout
+    assert max(map(len, text.splitlines())) <= 80
+    lines = {line.split()[0]: line.split()[-3:] for line in text.splitlines()[1:4]}
+    assert lines["DP-EXP3-Lap"] == ["243.3", "243.3", "1.46e-11"] and lines["EXP3-τ"] == ["1.504", "1.066", "1.46e-11"]
+    assert "scale 0.00411" in text and "no protection" in text
+    odd = call(
+        "privacy", ROOT / "configs" / "fig1.yaml", "algorithms[1].epsilon=.inf", "--delta", "1e-320", "--json"
+    ).stdout
+    assert "Infinity" not in odd and json.loads(odd)[1]["upper"] == "inf"
+    blocks = json.loads(call("privacy", ROOT / "configs" / "fig1.yaml", "--delta", "1e-5", "--json").stdout)
+    assert [block["delta"] for block in blocks] == [1e-5] * 3
+    assert all(bound["source"] and bound["status"] for block in blocks for bound in block["bounds"])
+    assert call("privacy", ROOT / "configs" / "fig1.yaml", "--delta", "2").exit_code == 2
+
+
+def test_privacy_is_told_at_the_delta_that_an_algorithm_is_set_for(tmp_path):
+    path = tmp_path / "some.yaml"
+    entries = [
+        {"name": "exp3_tau", "tau": "certified", "delta": 1e-6, "epsilon": 1},
+        {"name": "dp_exp3_lap", "epsilon": 0.5},
+        {"name": "dp_exp3_lap", "epsilon": 2.0},
+    ]
+    keys = {"experiment": "some", "horizon": 1024, "arms": 3, "trials": 24, "seed": 1, "adversary": "deterministic"}
+    path.write_text(yaml.safe_dump(keys | {"checkpoints": 2, "algorithms": entries}))
+    tau, *others = json.loads(call("privacy", path, "--json").stdout)
+    assert tau["delta"] == 1e-6 and 0.5 < tau["upper"] <= 1
+    assert [other["delta"] for other in others] == [2**-20, 2**-20]
+    assert [other["algorithm"] for other in others] == ["DP-EXP3-Lap (epsilon = 0.5)", "DP-EXP3-Lap (epsilon = 2)"]
+    asked = json.loads(call("privacy", path, "--delta", "1e-3", "--json").stdout)
+    assert [block["delta"] for block in asked] == [1e-3] * 3
+
+
+def test_tables_name_what_is_missing(tmp_path):
+    result = call("tables", tmp_path)
+    assert result.exit_code == 2 and "price_scaling" in result.stderr and "make figures" in result.stderr
+
+
+def test_tune():
+    rows = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)
+    assert [row["choice"] for row in rows] == ["certified", "shortest", "paper"]
+    assert [row["parameters"]["tau"] for row in rows] == [30, 20, 203] and all(row["epsilon"] <= 1 for row in rows)
+    assert "certified: {name: dp_exp3_lap, epsilon: 1.0" in call("tune", "dp_exp3_lap", "--epsilon", "1").stdout
+    assert "--base" in call("tune", "mini_batch", "--epsilon", "1").stderr
+    assert call("tune", "dp_lambda_lap", "--epsilon", "1", "--base", "tsallis_inf").exit_code == 0
+    assert "unknown base" in call("tune", "mini_batch", "--epsilon", "1", "--base", "nope").stderr
+    for words in (["exp3", "--epsilon", "1"], ["nonsense", "--epsilon", "1"], ["exp3_tau", "--epsilon", "0"]):
+        assert call("tune", *words).exit_code == 2
+    uniform = json.loads(call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000", "--json").stdout)
+    assert uniform[0]["epsilon"] == 0 and uniform[0]["parameters"]["base"]["gamma"] == 1  # which anybody may see
+    assert "nothing is proved" in call("tune", "mini_batch", "--epsilon", "1", "--base", "tsallis_inf").stderr
+    for words in (["dp_reduction", "--base", "ftrl"], ["dp_ucb", "--base", "exp3"], ["exp3_tau", "--horizon", "2^x"]):
+        refused = call("tune", *words, "--epsilon", "1")
+        assert (refused.exit_code == 2 and words[2] in refused.stderr) or "no base" in refused.stderr
+
+
+@pytest.mark.parametrize("name", [name for name in playing("algorithms", "linear") if make(name).private])
+def test_tuning_of_linear_games_is_what_it_says_it_is(name):
+    text = call("tune", name, "--epsilon", "1", "--horizon", "2^16").stdout
+    assert max(map(len, text.splitlines())) <= 80 and "switching" not in text
+    status = "paper" if name == "shrinking_dartboard" else "proved"
+    assert text.splitlines()[1].split()[2] == status and call("tune", name, "--epsilon", "1").stdout != text
+
+
+def test_contextual_algorithms_are_shown_and_tuned_in_a_dimension():
+    """Bounds grow with d; without --dimension d is K."""
+    words = ("--arms", "25", "--horizon", "50000000")
+    shown = [json.loads(call("show", "dp_linucb", "--json", *words, "--dimension", d).stdout) for d in ("5", "9")]
+    assert [facts["dimension"] for facts in shown] == [5, 9] and shown[0]["bound"] == shown[1]["bound"]
+    assert shown[0]["bound, oblivious"] < shown[1]["bound, oblivious"]
+    assert "K = 25, d = 5," in call("show", "dp_linucb", *words, "--dimension", "5").stdout
+    tuned = [call("tune", "dp_linucb", "--epsilon", "1", *words, *more).stdout for more in ((), ("--dimension", "25"))]
+    assert tuned[0] == tuned[1] != call("tune", "dp_linucb", "--epsilon", "1", *words, "--dimension", "5").stdout
+    assert ", d = " not in call("show", "exp3_tau").stdout
+
+
+@pytest.mark.parametrize("name", [name for name, model in registry.every("algorithms") if model.private])
+def test_what_tune_certifies_costs_no_more_than_asked(name):
+    base = {"dp_lambda_lap": "exp3", "dp_reduction": "exp3"}.get(name)
+    for row in privacy.tune(name, base, 0.5, 1e-6, 2**16, 4):
+        if row["choice"] == "certified":
+            assert 0 < row["epsilon"] <= 0.5 * (1 + 1e-9) and row["status"] in ("proved", "exact")
+
+
+def test_audit(small, monkeypatch):
+    result = call("audit", small, "--budget", "65536")
+    assert (
+        result.exit_code == 0
+        and result.stdout.count("CONSISTENT") >= 3
+        and "cannot prove" in " ".join(result.stdout.split())
+    )
+    assert call("audit").exit_code == 2 and call("audit", small, "--mutants").exit_code == 2
+    assert call("audit", small, "--alpha", "0").exit_code == 2
+    from privbandits_cli.actions import audit
+
+    row = {
+        "verdict": "VIOLATION",
+        "algorithm": "x",
+        "claim": "c",
+        "found": "f",
+        "cost": 1,
+        "epsilon_seen": 2.0,
+        "refutable": None,
+    }
+    monkeypatch.setattr(audit, "audit_experiment", lambda *_: [row])
+    assert call("audit", small).exit_code == 4
+    monkeypatch.setattr(audit, "audit_mutants", lambda *_: [row | {"verdict": "missed"}])
+    assert call("audit", "--mutants").exit_code == 1
+    monkeypatch.setattr(audit, "audit_mutants", lambda *_: [row | {"verdict": "caught"}])
+    assert call("audit", "--mutants").exit_code == 0

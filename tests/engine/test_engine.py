@@ -1,0 +1,469 @@
+"""Running: the same bytes whatever the jobs, engine, order or interruption; resume; failures; damage."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from privbandits_cli.actions import run
+from privbandits_cli.analysis import summary
+from privbandits_cli.engine.store import Busy, Store, code_here, write_atomically
+from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.plan import make_plan
+from privbandits_cli.numerics.jit import source_hash
+from tests.conftest import SMALL
+
+JOBS = [(2, "threads"), (5, "threads"), (2, "processes"), pytest.param(2, "dask", marks=pytest.mark.slow)]
+
+
+def outputs(folder, config, *overrides, jobs=1, engine="threads", watch=lambda played: True):
+    """Run an experiment into a folder; the plan, its store and the two CSVs."""
+    plan = make_plan(load(config, list(overrides)))
+    store = Store(folder)
+    with store.locked():
+        store.open(plan)
+        failures = run.play(plan, store, jobs, engine, watch)
+        run.write_outputs(plan, store, failures, {"engine": engine, "jobs": jobs})
+    return plan, store, csvs(folder)
+
+
+def csvs(folder):
+    return {name: (folder / name).read_bytes() for name in ("summary.csv", "final.csv")}
+
+
+def manifest(folder):
+    return json.loads((folder / "manifest.json").read_text())
+
+
+@pytest.fixture(autouse=True)
+def one_format(monkeypatch):
+    """Here a figure is drawn in one format: which does not matter, and all three take half a second."""
+    monkeypatch.setattr(run, "FIGURES", ("svg",))
+
+
+@pytest.fixture
+def whole(small, tmp_path):
+    """The CSVs of an unbroken run on one job."""
+    return outputs(tmp_path / "whole", small)[2]
+
+
+# ------------------------------------------------------------------------------------- the same bytes
+
+
+@pytest.mark.parametrize(("jobs", "engine"), JOBS)
+def test_jobs_and_engines_change_no_byte(small, tmp_path, whole, jobs, engine):
+    found = outputs(tmp_path / "other", small, jobs=jobs, engine=engine)[2]
+    assert found == whole
+    assert manifest(tmp_path / "other")["sha256"] == manifest(tmp_path / "whole")["sha256"]
+
+
+def test_the_order_of_algorithms_changes_no_row(small, tmp_path, whole):
+    lines = SMALL.splitlines(keepends=True)
+    start = lines.index("algorithms:\n") + 1
+    small.write_text("".join(lines[:start] + lines[start : start + 3][::-1] + lines[start + 3 :]))
+    found = outputs(tmp_path / "other", small)[2]
+    for name, content in whole.items():
+        assert content != found[name] and sorted(content.splitlines()) == sorted(found[name].splitlines())
+
+
+def test_one_algorithm_alone_has_the_same_rows(small, tmp_path, whole):
+    found = outputs(tmp_path / "other", small, "algorithms=[exp3_tau]", "adversary=switching_costs")[2]
+    rows = set(whole["summary.csv"].splitlines())
+    assert all(row in rows for row in found["summary.csv"].splitlines())
+
+
+def test_another_seed_changes_the_numbers(small, tmp_path, whole):
+    assert outputs(tmp_path / "other", small, "seed=4")[2] != whole
+
+
+# --------------------------------------------------------------------------------------------- resume
+
+
+def test_stopped_after_each_chunk_and_resumed(small, tmp_path, whole):
+    folder, runs, seen = tmp_path / "broken", 0, []
+    while runs == 0 or not manifest(folder)["complete"]:
+        _, _, found = outputs(folder, small, jobs=2, watch=lambda played: seen.append(played.chunk) or False)
+        runs += 1
+    assert found == whole and runs > 2
+    played = [(key, trial) for chunk in seen for key in chunk.keys for trial in chunk.trials]
+    assert len(played) == len(set(played)) == 6 * 16  # no trial twice
+
+
+def test_a_partial_result_says_so(small, tmp_path):
+    outputs(tmp_path / "part", small, jobs=2, watch=lambda played: False)
+    made = manifest(tmp_path / "part")
+    assert made["complete"] is False and made["trials"]["missing"] > 0
+    assert made["trials"]["done"] + made["trials"]["missing"] == made["trials"]["wanted"] == 96
+
+
+def test_more_trials_and_algorithms_play_only_what_is_missing(small, tmp_path):
+    folder, seen = tmp_path / "grow", []
+    outputs(folder, small, "trials=8")
+
+    def watch(played):
+        seen.extend((key, trial) for key in played.chunk.keys for trial in played.chunk.trials)
+        return True
+
+    _, _, grown = outputs(folder, small, watch=watch)
+    assert sorted({trial for _, trial in seen}) == list(range(8, 16)) and len(seen) == 6 * 8
+    seen.clear()
+    plan, _, _ = outputs(folder, small, "algorithms=[exp3, uniform]", watch=watch)
+    assert {plan.by_key[key].algorithm.name for key, _ in seen} == {"uniform"}
+    seen.clear()
+    assert outputs(folder, small, watch=watch)[2] == grown and not seen
+    assert grown == outputs(tmp_path / "direct", small)[2]
+
+
+def test_fewer_trials_use_only_the_first(small, tmp_path):
+    outputs(tmp_path / "all", small)
+    assert outputs(tmp_path / "all", small, "trials=8")[2] == outputs(tmp_path / "few", small, "trials=8")[2]
+
+
+@pytest.mark.parametrize("harm", ["cut", "flip", "flip start", "flip end", "empty", "swapped"])
+def test_a_damaged_chunk_is_noticed_and_played_again(small, tmp_path, whole, harm):
+    folder = tmp_path / "hurt"
+    outputs(folder, small)
+    victim = sorted((folder / "chunks").glob("*.npz"))[1]
+    content = victim.read_bytes()
+    flip = bytearray(content)
+    flip[{"flip start": 11, "flip end": -1}.get(harm, len(content) // 2)] ^= 1  # 11: zip's time, which it checks not
+    half = content[: len(content) // 2]
+    victim.write_bytes({"cut": half, "empty": b"", "swapped": half[::-1] + content[len(half) :]}.get(harm, flip))
+    _, store, found = outputs(folder, small)
+    assert store.unreadable == [victim] and found == whole
+
+
+def test_leftovers_of_a_crash_are_swept(small, tmp_path):
+    outputs(tmp_path / "x", small)
+    leftover = tmp_path / "x" / "chunks" / ".half.npz.abc.tmp"
+    leftover.write_bytes(b"half")
+    outputs(tmp_path / "x", small)
+    assert not leftover.exists()
+
+
+def test_fresh_forgets(small, tmp_path):
+    plan, _, _ = outputs(tmp_path / "x", small)
+    store = Store(tmp_path / "x")
+    store.open(plan, fresh=True)
+    assert all(len(store.done(curve)) == 0 for curve in plan.curves)
+    assert not list((tmp_path / "x" / "chunks").glob("*.npz"))
+
+
+def test_a_folder_belongs_to_one_process(tmp_path):
+    with Store(tmp_path).locked(), pytest.raises(Busy, match=str(os.getpid())), Store(tmp_path).locked():
+        pass
+    with Store(tmp_path).locked():
+        pass
+
+
+def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path, monkeypatch):
+    path = tmp_path / "x"
+    write_atomically(path, b"old")
+    monkeypatch.setattr(os, "fsync", lambda handle: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == ["x"]
+
+
+# ------------------------------------------------------------------------------------------- failures
+
+
+@pytest.fixture
+def breaks(monkeypatch):
+    """EXP3 raises in trials 3 and 11 against the stochastic adversary."""
+    from privbandits_cli.games import bandit
+
+    real = bandit._sources
+
+    def sources(seat, seed, trials):
+        algorithm, adversary = (json.loads(name)["name"] for name in seat.names)
+        if algorithm == "exp3" and adversary == "stochastic" and {3, 11} & set(trials):
+            raise ZeroDivisionError("on purpose")
+        return real(seat, seed, trials)
+
+    monkeypatch.setattr(bandit, "_sources", sources)
+
+
+def test_a_chunk_that_kills_its_process_fails_alone(small, monkeypatch):
+    from privbandits_cli.engine import runner
+    from privbandits_cli.engine.payload import unpack
+    from privbandits_cli.engine.play import play_chunk
+
+    def poisoned(parcel):
+        chunk = unpack(parcel)
+        if 7 in chunk.trials and chunk.match.adversary.name == "stochastic":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return play_chunk(chunk)
+
+    monkeypatch.setattr(runner, "_play_in_worker", poisoned)
+    chunks = list(make_plan(load(small)).chunks(lambda curve: np.empty(0, np.int64), 2))
+    played = list(runner.run(chunks, "processes", 2))
+    assert len(played) == len(chunks) > 4
+    (bad,) = [one for one in played if one.failures]
+    assert 7 in bad.chunk.trials and bad.chunk.match.adversary.name == "stochastic" and not bad.regrets
+
+
+def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
+    _, _, found = outputs(tmp_path / "bad", small)
+    made = manifest(tmp_path / "bad")
+    assert sorted((f["adversary"], f["label"], f["trial"]) for f in made["failures"]) == [
+        ("stochastic", "EXP3", 3),
+        ("stochastic", "EXP3", 11),
+    ]
+    assert made["failures"][0]["error"] == "ZeroDivisionError: on purpose"
+    assert not made["complete"] and made["trials"]["failed"] == 2
+    lost = [row for row in whole["final.csv"].splitlines() if row not in found["final.csv"].splitlines()]
+    assert len(lost) == 2
+    counts = {row.split(b",")[-9] for row in found["summary.csv"].splitlines() if b"stochastic,exp3," in row}
+    assert counts == {b"14"}
+
+
+def test_failed_trials_are_played_by_the_next_run(small, tmp_path, whole, monkeypatch, breaks):
+    outputs(tmp_path / "bad", small)
+    monkeypatch.undo()
+    assert outputs(tmp_path / "bad", small)[2] == whole
+
+
+def test_a_worker_process_that_dies_is_survived(small, tmp_path, whole):
+    """A worker is killed in the middle; its chunks are offered again."""
+    killed = []
+
+    def watch(played):
+        if not killed:
+            children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+            workers = [pid for pid in children if b"LokyProcess" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+            os.kill(int(workers[0]), signal.SIGKILL)
+            killed.append(workers[0])
+        return True
+
+    found = outputs(tmp_path / "killed", small, jobs=2, engine="processes", watch=watch)[2]
+    assert killed and found == whole
+
+
+# ------------------------------------------------------------------------------------------- summary
+
+
+def test_the_summary_is_that_of_its_twin(small, tmp_path):
+    import csv
+
+    from tests import naive
+
+    outputs(tmp_path / "x", small)
+    rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
+    finals = list(csv.DictReader((tmp_path / "x" / "final.csv").open(encoding="utf-8")))
+    assert len(rows) == 6 * 8 and len(finals) == 6 * 16
+    assert tuple(rows[0]) == summary.SUMMARY and tuple(finals[0]) == summary.FINAL
+    assert [row["curve"] for row in rows[::8]] == [curve.key for curve in make_plan(load(small, [])).curves]
+    for row in rows:
+        if row["round"] == "1000":
+            mine = [final for final in finals if final["curve"] == row["curve"]]
+            assert {(final["label"], final["adversary"]) for final in mine} == {(row["label"], row["adversary"])}
+            x = [float(final["regret"]) for final in mine]
+            centre = naive.median_of_means(x, 4)
+            assert float(row["regret"]) == pytest.approx(centre)
+            assert float(row["mean"]) == pytest.approx(np.mean(x))
+            for name, q in (("q05", 5), ("q50", 50), ("q95", 95)):
+                assert float(row[name]) == pytest.approx(np.percentile(x, q))
+            assert float(row["sd"]) == pytest.approx(np.std(x, ddof=1))
+            assert float(row["gmd_above"]) == pytest.approx(naive.gini_mean_difference([v for v in x if v > centre]))
+            assert float(row["gmd_below"]) == pytest.approx(naive.gini_mean_difference([v for v in x if v < centre]))
+            assert set(json.loads(row["parameters"])) == {"adversary", "algorithm"}
+            assert "gamma" in str(json.loads(row["parameters"])["algorithm"])
+    assert manifest(tmp_path / "x")["accuracy"]["confidence"] == pytest.approx(1 - np.exp(-4 / 4.5))
+
+
+def test_swept_parameters_are_the_last_columns(small, tmp_path):
+    import csv
+
+    outputs(tmp_path / "x", small, "algorithms[1].epsilon=[1, 2]", "summary={groups: 4, bars: bootstrap}")
+    rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
+    assert tuple(rows[0]) == (*summary.SUMMARY, *summary.BOOTSTRAP, "epsilon")
+    assert {(row["algorithm"], row["epsilon"]) for row in rows} == {
+        ("exp3", ""),
+        ("exp3_tau", ""),
+        ("dp_exp3_lap", "1"),
+        ("dp_exp3_lap", "2"),
+    }
+    assert all(float(row["boot_low"]) <= float(row["mean"]) <= float(row["boot_high"]) for row in rows)
+
+
+# ------------------------------------------------------------------------------------ real interruptions
+
+LONG = SMALL.replace("horizon: 1000", "horizon: 150000").replace("trials: 16", "trials: 200")
+
+
+def launch(config, results, *options, **environment):
+    command = [sys.executable, "-m", "privbandits_cli", "run", str(config), "--results", str(results), "--jobs", "2"]
+    environment = {**os.environ, **environment}
+    return subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("delay", [0.05, 0.3, 0.6, 1.0, 1.5])
+@pytest.mark.parametrize(("kill", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_at_any_moment_ends_the_run_with_its_code(tmp_path, kill, code, delay):
+    """Also while modules are imported and kernels compiled, where an exception would be swallowed."""
+    config = tmp_path / "long.yaml"
+    config.write_text(LONG.replace("trials: 200", "trials: 2000"))
+    process = launch(config, tmp_path / "results", "algorithms=[exp3]", NUMBA_CACHE_DIR=str(tmp_path / "numba"))
+    while not (tmp_path / "results" / "small" / "lock").exists() and process.poll() is None:
+        time.sleep(0.005)  # from here on signals are the run's
+    time.sleep(delay)
+    process.send_signal(kill)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == code, stderr
+    assert "the same command goes on from there" in stderr and "Traceback" not in stderr
+
+
+def test_worker_processes_do_not_outlive_a_kill(tmp_path):
+    config = tmp_path / "long.yaml"
+    config.write_text(LONG.replace("trials: 200", "trials: 2000"))
+    process = launch(config, tmp_path / "results", "--engine", "processes")
+    chunks = tmp_path / "results" / "small" / "chunks"
+    while len(list(chunks.glob("*.npz"))) < 1 and process.poll() is None:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate(timeout=30)  # the pipes close when the last worker is gone
+
+
+def test_a_run_that_plays_nothing_keeps_its_record(small, tmp_path):
+    outputs(tmp_path / "x", small, jobs=2)
+    before = manifest(tmp_path / "x")
+    plan = make_plan(load(small))
+    store = Store(tmp_path / "x")
+    store.open(plan)
+    run.write_outputs(plan, store, [], None)
+    after = manifest(tmp_path / "x")
+    assert {key: after[key] for key in ("engine", "jobs", "ended")} == {
+        key: before[key] for key in ("engine", "jobs", "ended")
+    }
+
+
+def test_chunks_of_other_code_are_told(small, tmp_path, monkeypatch):
+    from privbandits_cli.engine import store as module
+
+    monkeypatch.setattr(module, "source_hash", lambda: "old")
+    outputs(tmp_path / "x", small)
+    monkeypatch.undo()
+    plan, store, _ = outputs(tmp_path / "x", small, "trials=20")
+    assert set(store.other_code) == {curve.key for curve in plan.curves}
+    assert manifest(tmp_path / "x")["other_source_hashes"] == [f"old with {module.libraries()}"]
+
+
+def test_chunks_of_another_numpy_are_told(small, tmp_path, monkeypatch):
+    from privbandits_cli.engine import store as module
+
+    monkeypatch.setattr(module, "libraries", lambda: "NumPy 1.0, numba 0.1")
+    outputs(tmp_path / "x", small)
+    monkeypatch.undo()
+    plan, store, _ = outputs(tmp_path / "x", small)
+    assert set(store.other_code) == {curve.key for curve in plan.curves}
+    assert manifest(tmp_path / "x")["other_source_hashes"] == [f"{source_hash()} with NumPy 1.0, numba 0.1"]
+
+
+def test_a_torn_journal_stops_nothing(small, tmp_path, whole):
+    outputs(tmp_path / "x", small, "trials=8")
+    journal = tmp_path / "x" / "journal.jsonl"
+    journal.write_bytes(journal.read_bytes()[:-9])  # as a full disk leaves it; the next line is joined to it
+    assert outputs(tmp_path / "x", small)[2] == whole
+    store = Store(tmp_path / "x")
+    assert store.pace() > 0
+
+
+def test_two_runs_at_once_in_one_folder(tmp_path):
+    config = tmp_path / "long.yaml"
+    config.write_text(LONG.replace("trials: 200", "trials: 2000"))
+    first = launch(config, tmp_path / "results")
+    while not list((tmp_path / "results").rglob("*.npz")) and first.poll() is None:
+        time.sleep(0.01)
+    second = launch(config, tmp_path / "results")
+    try:
+        _, err = second.communicate(timeout=30)
+        assert second.returncode == 2 and f"process {first.pid} is running in" in err
+    finally:
+        first.kill()
+        first.communicate(timeout=30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kilobytes", [40, 120, 260])
+def test_a_full_disk_is_told_and_survived(small, tmp_path, whole, kilobytes):
+    """Among the chunks, at the CSVs and at the figure."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        process = launch(small, disk)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 2 and "No space left on device" in err, err
+        assert "trials are kept; the same command goes on from there" in err and "Traceback" not in err
+        assert not list(disk.rglob(".*.tmp*"))
+        subprocess.run(["mount", "-o", "remount,size=50m", disk], check=True)
+        again = launch(small, disk)
+        assert again.communicate(timeout=60) and again.returncode == 0
+        assert csvs(disk / "small") == whole and manifest(disk / "small")["complete"]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+MEASURE = """
+import os, subprocess, sys
+_, status, used = os.wait4(subprocess.Popen(sys.argv[1:]).pid, 0)
+print(os.waitstatus_to_exitcode(status), used.ru_maxrss, used.ru_utime + used.ru_stime)
+"""  # started from a small process: a child's peak begins at its parent's
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_trials(tmp_path):
+    """Resume, summary and figure of five curves: seconds of work, and a fraction of a gigabyte."""
+    config = tmp_path / "small.yaml"
+    config.write_text(
+        SMALL.replace("trials: 16", "trials: 100000")
+        .replace("[stochastic, switching_costs]", "stochastic")
+        .replace("  - exp3_tau\n", "  - exp3_tau\n  - tsallis_inf\n  - uniform\n")
+        .replace("checkpoints: 8", "checkpoints: 32")
+    )
+    plan, store, rng = make_plan(load(config)), Store(tmp_path / "small"), np.random.default_rng(1)
+    sizes = [len(chunk.trials) for chunk in plan.chunks(store.done, 2)]
+    assert sum(sizes) == 100_000 and len(sizes) < 100
+    with store.locked():
+        for curve in plan.curves:
+            for trials in np.split(np.arange(100_000), np.cumsum(sizes)[:-1]):
+                store.keep(curve, trials, rng.normal(size=(len(trials), 32)), code_here())
+    command = [sys.executable, "-m", "privbandits_cli", "run", config, "--results", tmp_path, "-q"]
+    measured = subprocess.run([sys.executable, "-c", MEASURE, *command], capture_output=True, text=True, timeout=120)
+    code, kilobytes, seconds = map(float, measured.stdout.split())
+    assert code == 0 and manifest(tmp_path / "small")["complete"]
+    assert kilobytes < 500_000 and seconds < 10  # of the processor
+    assert len((tmp_path / "small" / "final.csv").read_bytes().splitlines()) == 500_001
+
+
+def test_many_long_trials_are_not_many_files():
+    from tests.conftest import ROOT
+
+    plan = make_plan(load(ROOT / "configs" / "fig1.yaml", ["trials=100000", "summary.groups=20"]))
+    chunks = list(plan.chunks(lambda curve: np.empty(0, np.int64), 8))
+    assert len(chunks) < 1200 and sum(len(chunk.trials) for chunk in chunks) == 5 * 100_000
+
+
+def test_dask_that_is_not_installed_is_told(small, tmp_path):
+    (tmp_path / "distributed.py").write_text("raise ModuleNotFoundError('no', name='distributed')")
+    process = launch(small, tmp_path / "r", "--engine", "dask", PYTHONPATH=str(tmp_path))
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2 and "pip install '.[dask]'" in err and "Traceback" not in err
+
+
+def test_a_scheduler_is_for_dask(small, tmp_path):
+    process = launch(small, tmp_path / "r", "--scheduler", "tcp://127.0.0.1:1")
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2 and "add --engine dask" in err and not (tmp_path / "r").exists()

@@ -1,0 +1,239 @@
+"""Strips and scales: distributions, paired differences and axes against tables made by hand; what is drawn."""
+
+import csv
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from privbandits_cli.analysis import curves
+from privbandits_cli.analysis.summary import FINAL, SUMMARY
+from privbandits_cli.figures import distribution_plot, distributions, scales, table, write
+from tests.cli.test_cli import call
+from tests.figures.test_plot import ran
+
+
+@dataclass
+class Played:
+    """A curve for tables made by hand: its algorithm's and its adversary's parameters, a regret a trial."""
+
+    algorithm: str
+    regrets: list
+    adversary: dict
+    own: dict
+    first: int = 0  # trial
+
+
+def folder_of(folder, played, swept=(), **config):
+    """A results folder whose curves end with these regrets."""
+    folder.mkdir(exist_ok=True)
+    with (folder / "summary.csv").open("w") as summary, (folder / "final.csv").open("w") as final:
+        rows, finals = csv.writer(summary), csv.writer(final)
+        rows.writerow([*SUMMARY, *swept])
+        finals.writerow([*FINAL, *swept])
+        for i, curve in enumerate(played):
+            parameters = json.dumps({"adversary": curve.adversary, "algorithm": curve.own})
+            notes = ", ".join(f"{name} = {value}" for name, value in (curve.own | curve.adversary).items())
+            shared = ["x", i, "gap", curve.algorithm, curve.algorithm.upper() + f" ({notes})" * bool(notes)]
+            values = [(curve.own | curve.adversary).get(name, "") for name in swept]
+            mean = np.mean(curve.regrets)
+            rows.writerow(
+                [*shared, parameters, 100, len(curve.regrets), mean, 0, 0, mean, 1, mean, mean, mean, *values]
+            )
+            for trial, regret in enumerate(curve.regrets, curve.first):
+                finals.writerow([*shared, trial, regret, *values])
+    (folder / "config.yaml").write_text(json.dumps({"experiment": "x"} | config))
+    found = curves.read(folder)
+    return found, distributions.samples(folder, found)
+
+
+def strips_of(figure):
+    """(title, at): the strip."""
+    return {(strip.title, strip.at): strip for members in figure.panels.values() for strip in members}
+
+
+def test_the_distribution_is_final_csv(tmp_path):
+    found = folder_of(tmp_path, [Played("exp3", [3, 1, 2, 5], {}, {}), Played("ucb1", [4, 4, 9, 4], {}, {})])
+    drawn = strips_of(distributions.distribution(*found))
+    assert drawn["EXP3", ""].values.tolist() == [3, 1, 2, 5]
+    assert drawn["EXP3", ""].box() == pytest.approx((1.15, 1.75, 2.5, 3.5, 4.7))
+    assert drawn["UCB1", ""].interval is None
+
+
+def test_pairs_are_of_the_same_trial_of_the_same_game(tmp_path):
+    """Trials are matched by number, games by all that is told of them; the first algorithm of a game is the base."""
+    near, far = {"gap": 0.1}, {"gap": 0.5}
+    found = folder_of(
+        tmp_path,
+        [
+            Played("exp3", [1, 2, 3], near, {}),
+            Played("exp3", [10, 20, 30], far, {}),
+            Played("ucb1", [5, 5, 5], near, {}, first=1),
+            Played("ucb1", [0, 0, 0], far, {}),
+        ],
+        swept=("gap",),
+    )
+    drawn = strips_of(distributions.paired(*found))
+    assert drawn["UCB1 (gap = 0.1) − EXP3 (gap = 0.1)", ""].values.tolist() == [5 - 2, 5 - 3]
+    assert drawn["UCB1 (gap = 0.5) − EXP3 (gap = 0.5)", ""].values.tolist() == [-10, -20, -30]
+    assert len(drawn) == 2
+
+
+def test_a_pair_by_name_or_label_agrees_in_what_both_sweep(tmp_path):
+    sweep = [{"epsilon": 1}, {"epsilon": 2}]
+    played = [Played(name, [k + i] * 2, {}, own) for i, name in enumerate(("a", "b")) for k, own in enumerate(sweep)]
+    found = folder_of(tmp_path, [*played, Played("c", [7, 7], {}, {})], swept=("epsilon",))
+    by_name = strips_of(distributions.paired(*found, pair=("b", "a")))
+    assert {title for title, _ in by_name} == {"B (epsilon = 1) − A (epsilon = 1)", "B (epsilon = 2) − A (epsilon = 2)"}
+    by_label = strips_of(distributions.paired(*found, pair=("A (epsilon = 2)", "c")))
+    assert {title: strip.values.tolist() for (title, _), strip in by_label.items()} == {"A (epsilon = 2) − C": [-6, -6]}
+    with pytest.raises(distributions.Unpaired, match="no algorithm or curve 'd'"):
+        distributions.paired(*found, pair=("a", "d"))
+    with pytest.raises(distributions.Unpaired, match="meet in no game"):
+        distributions.paired(*found, pair=("c", "c"))
+
+
+def test_a_worst_case_is_compared_in_its_own_game(tmp_path):
+    """Each curve stands at the gap of its largest mean; what it is compared with met that gap, not its own worst."""
+    gaps = [{"gap": 0.1}, {"gap": 0.5}]
+    played = [Played("exp3", [mean, mean], gap, {}) for mean, gap in zip((5, 1), gaps, strict=True)]
+    played += [Played("ucb1", [mean, mean], gap, {"epsilon": 1}) for mean, gap in zip((2, 9), gaps, strict=True)]
+    plot = {"against": "epsilon", "worst": "gap"}
+    found = folder_of(tmp_path, played, swept=("gap", "epsilon"), plot=plot)
+    paired = distributions.paired(*found)
+    assert [strip.values.tolist() for strip in strips_of(paired).values()] == [[9 - 1, 9 - 1]]
+    assert "at the gap of its largest mean regret" in paired.note
+    assert strips_of(distributions.distribution(*found))["UCB1", "ε = 1"].values.tolist() == [9, 9]
+
+
+def test_the_interval_of_a_difference_holds_its_mean(tmp_path):
+    rng = np.random.default_rng(5)
+    base, more = rng.normal(0, 50, 400), rng.normal(3, 1, 400)
+    found = folder_of(tmp_path, [Played("a", base.tolist(), {}, {}), Played("b", (base + more).tolist(), {}, {})])
+    strip = next(iter(strips_of(distributions.paired(*found)).values()))
+    low, high = strip.interval
+    assert low < strip.mean < high
+    assert high - low == pytest.approx(2 * 1.96 * strip.values.std(ddof=1) / 20, rel=0.1)  # of the mean's error
+
+
+def test_rare_far_trials_are_always_drawn(tmp_path):
+    values = np.append(np.random.default_rng(1).normal(100, 5, 5000), [90_000.0, -3.0])
+    strip = distributions.Strip("a", "A", "A", "", values)
+    shown, beside = strip.points()
+    assert len(shown) == distributions.MOST and 90_000.0 in shown and -3.0 in shown
+    assert np.abs(beside).max() <= 0.5
+    few = distributions.Strip("a", "A", "A", "", values[:50])
+    assert sorted(few.points()[0]) == sorted(values[:50])
+
+
+def test_an_axis_shows_the_bulk_and_what_is_far():
+    bulk = np.linspace(90, 110, 50)
+    assert scales.fitting(bulk).kind == "linear"
+    assert scales.fitting(np.append(bulk, 1e5)).kind == "log"
+    far = scales.fitting(np.append(bulk, [-5.0, 1e5]))
+    assert far.kind == "asinh"
+    places = far(np.array([-5.0, 90.0, 110.0, 1e5]))
+    assert (np.diff(places) > 0.01).all() and places[0] > 0 and places[-1] < 1
+    assert scales.fitting(np.zeros(3)).kind == "linear" and scales.fitting(np.full(3, 7.0)).kind == "linear"
+
+
+@pytest.mark.parametrize(
+    ("scale", "wanted"),
+    [
+        (scales.Scale("linear", -1, 10), [0, 2, 4, 6, 8, 10]),
+        (scales.Scale("linear", 0.0, 0.07), [0, 0.02, 0.04, 0.06]),
+        (scales.Scale("log", 0.5, 20_000), [1, 10, 100, 1000, 10_000]),
+        (scales.Scale("log", 30, 300), [50, 100, 200]),
+        (scales.Scale("log", 410, 420), [410, 412, 414, 416, 418, 420]),
+        (scales.Scale("log", 1e-3, 1e9), [1e-2, 1, 1e2, 1e4, 1e6, 1e8]),
+        (scales.Scale("asinh", -200, 20_000, 100), [-100, 0, 100, 1000, 10_000]),
+    ],
+)
+def test_ticks_are_round_and_few(scale, wanted):
+    assert scale.ticks() == pytest.approx(wanted)
+
+
+def test_figures_draw_the_strips(finished):
+    found = curves.read(finished)
+    samples = distributions.samples(finished, found)
+    for figure in (distributions.distribution(found, samples), distributions.paired(found, samples)):
+        drawn = distribution_plot.figure(figure)
+        for axis, members in zip(drawn.axes, figure.panels.values(), strict=False):
+            dots = [line for line in axis.lines if line.get_marker() == "."]
+            for line, strip in zip(dots, members, strict=True):
+                assert sorted(line.get_xdata()) == sorted(strip.values)
+                left, right = axis.get_xlim()
+                assert left <= strip.values.min() and strip.values.max() <= right
+            diamonds = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "D"]
+            assert diamonds == ([strip.mean for strip in members] if figure.paired else [])
+
+
+def test_an_incomplete_distribution_is_marked(finished):
+    config = (finished / "config.yaml").read_text()
+    (finished / "config.yaml").write_text(config.replace("trials: 16", "trials: 17"))
+    found = curves.read(finished)
+    drawn = distribution_plot.figure(distributions.distribution(found, distributions.samples(finished, found)))
+    assert any(text.get_text() == "PARTIAL 16/17" for text in drawn.texts)
+
+
+def test_against_a_parameter_that_the_config_does_not_name(tmp_path, small):
+    folder = ran(tmp_path, small, "algorithms=[exp3, {name: dp_exp3_lap, epsilon: [1, 10, 100]}]")
+    exp3, private = table.read(folder, against="epsilon").panels["Stochastic"]
+    assert private.x.tolist() == [1, 10, 100] and exp3.regret[0] == exp3.regret[1]
+    last = [row for row in csv.DictReader((folder / "summary.csv").open()) if row["round"] == "1000"]
+    wanted = [float(row["regret"]) for row in last if row["epsilon"] and row["adversary"] == "stochastic"]
+    assert private.regret.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--kind", "distributon"], "did you mean 'distribution'?"),
+        (["--kind", "against"], "against needs a parameter"),
+        (["--kind", "paired=3"], "the other kinds take none"),
+        (["--pair", "a,b"], "--pair goes with --kind paired"),
+        (["--kind", "paired", "--pair", "exp3"], "--pair takes two names"),
+        (["--kind", "paired", "--pair", "exp3,exp4"], "no algorithm or curve 'exp4'"),
+        (["--kind", "distribution", "--log"], "chooses its axes itself"),
+        (["--kind", "against=gamma_"], "no curve has a parameter 'gamma_'"),
+        (["--kind", "against=b"], "takes one value alone"),
+        (["--format", "gif"], "unknown format 'gif'"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(finished, words, complaint):
+    before = sorted(path.name for path in finished.iterdir())
+    result = call("plot", finished, *words)
+    assert result.exit_code == 2 and complaint in result.stderr and result.stdout == ""
+    assert sorted(path.name for path in finished.iterdir()) == before
+
+
+def test_the_files_are_named_after_what_they_show(finished):
+    names = {
+        "out-distribution.png": ["--kind", "distribution"],
+        "out-paired.png": ["--kind", "paired"],
+        "out-paired-exp3_tau-exp3.png": ["--kind", "paired", "--pair", "exp3_tau,exp3"],
+    }
+    for name, words in names.items():
+        assert call("plot", finished, "--format", "png", *words).exit_code == 0
+        assert (finished / name).stat().st_size > 5000
+    assert write.kind("against=base.gamma", log=True).suffix == "-against-base.gamma-log"
+    assert write.kind("paired", pair="A (ε = 2), b/c").suffix == "-paired-A_2_-b_c"
+
+
+def test_a_pair_of_labels_with_commas_is_cut_where_both_are_known(tmp_path):
+    played = [Played("a, b", [1, 2], {}, {}), Played("c", [5, 5], {}, {}), Played("d", [7, 7], {}, {"x": 1})]
+    found, _ = folder_of(tmp_path, played)
+    assert distributions.pair_of(found, "A, B,c") == ("A, B", "c") and distributions.pair_of(found, "c , a, b") == (
+        "c",
+        "a, b",
+    )
+    assert distributions.pair_of(found, "D,C") == ("D", "C")  # without the notes: (x = 1)
+    assert distributions.pair_of(found, "c,e, f") == ("c", "e, f")  # one is not known: `paired` says so
+
+
+def test_final_regrets_of_another_run_are_refused(finished):
+    text = (finished / "final.csv").read_text()
+    (finished / "final.csv").write_text(text.replace(",EXP3,", ",EXP4,"))
+    with pytest.raises(ValueError, match="of different runs"):
+        distributions.samples(finished, curves.read(finished))

@@ -1,0 +1,163 @@
+"""The game's loop: regret by definition, switches, and numbers that depend on nothing but identity."""
+
+import numpy as np
+import pytest
+
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, play
+from privbandits_cli.numerics.jit import bind, compile_step, record
+from tests.conftest import fit, foe, make, match, playing
+from tests.naive import gain_table
+
+
+def everyone(adversary):
+    """Every algorithm that may meet this adversary."""
+    return [algorithm for name in playing("algorithms") if fit(algorithm := make(name), adversary)]
+
+
+def follow(state, rng):
+    """A learner that plays a script."""
+    state.t += 1
+    return state.script[state.t - 1]
+
+
+def remember(state, arm, gain, rng):
+    """Keeps what it was shown."""
+    state.seen[state.t - 1] = gain
+
+
+def scripted(script, gains, memory, observed, worth=()):
+    """What a scripted learner earns after each round, and the gains that it is shown."""
+    n = len(script)
+    steps = {"choose": compile_step(follow), "update": compile_step(remember)}
+    loop = bind(bandit.play_block, "scripted", str(n), **steps)
+    states = record(t=0, script=np.array(script), seen=np.zeros(n))
+    players = record(arm=-1, held=memory, gain=0.0)
+    marks = np.arange(1, n + 1)
+    earned = np.empty((1, n))
+    zeros = np.zeros((1, n))
+    gains = np.asarray(gains, float)[None]
+    loop(gains, marks, earned, players, states, zeros, zeros, np.array(worth, float), memory, observed)
+    return earned[0].tolist(), states[0].seen.tolist()
+
+
+GAINS = [[0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25]]
+SCRIPT = [0, 0, 1, 1, 1, 0]
+
+
+def test_an_oblivious_adversary_pays_every_round():
+    earned, seen = scripted(SCRIPT, GAINS, 0, True)
+    assert seen == [0.5, 0.5, 0.25, 0.25, 0.25, 0.5]
+    assert earned == np.cumsum(seen).tolist()
+
+
+def test_a_switch_earns_0_and_the_learner_sees_it():
+    earned, seen = scripted(SCRIPT, GAINS, 1, True)
+    assert seen == [0.5, 0.5, 0.0, 0.25, 0.25, 0.0]  # the first arm is no switch
+    assert earned == np.cumsum(seen).tolist()
+
+
+def test_a_switch_earns_0_unseen():
+    earned, seen = scripted(SCRIPT, GAINS, 1, False)
+    assert seen == [0.5, 0.5, 0.25, 0.25, 0.25, 0.5]
+    assert earned == np.cumsum([0.5, 0.5, 0.0, 0.25, 0.25, 0.0]).tolist()
+
+
+def test_memory_two_withholds_two_rounds():
+    earned, _ = scripted(SCRIPT, GAINS, 2, True)
+    assert earned == np.cumsum([0.5, 0.5, 0.0, 0.0, 0.25, 0.0]).tolist()
+
+
+def test_means_that_are_told_are_what_an_arm_earns_and_not_what_is_seen():
+    earned, seen = scripted(SCRIPT, GAINS, 0, True, worth=[-2.0, 0.0])
+    assert seen == [0.5, 0.5, 0.25, 0.25, 0.25, 0.5]
+    assert earned == np.cumsum([-2.0, -2.0, 0.0, 0.0, 0.0, -2.0]).tolist()
+
+
+def test_pseudo_regret_is_that_of_the_means_and_of_the_arms_played():
+    """Uniform play against means 0.9, 0.5, 0.1: no luck of the gains is in it, and the gains would say otherwise."""
+    means = [0.5, 0.9, 0.1]
+    game = match(foe("bernoulli", means=means), [make("uniform")], 50, n_arms=3, checkpoints=[1, 2, 50])
+    u = bandit.stream(7, "uniform", game.algorithms[0].identity(), game.adversary.identity(), trial=0).random(50)
+    lost = np.cumsum([0.9 - means[int(3 * x)] for x in u])
+    np.testing.assert_allclose(play(game, [0])[0, 0], lost[[0, 1, 49]], atol=1e-12)
+    gains = gain_table(game.adversary, game.setting, 7, 0)
+    own = np.cumsum([row[int(3 * x)] for row, x in zip(gains, u, strict=True)])
+    assert abs((gains.cumsum(axis=0).max(axis=1) - own)[49] - lost[49]) > 0.01  # negative control
+
+
+def test_regret_is_against_the_best_arm_up_to_each_checkpoint():
+    """Uniform play on the deterministic adversary: its regret from the table and its own arms."""
+    game = match(foe("deterministic"), [make("uniform")], 12, checkpoints=[1, 2, 3, 12])
+    u = bandit.stream(7, "uniform", game.algorithms[0].identity(), game.adversary.identity(), trial=0).random(12)
+    gains = np.array([[0.38, t % 2 == 0, t % 3 == 0, 0] for t in range(1, 13)])
+    own = np.cumsum([gains[t, int(4 * u[t])] for t in range(12)])
+    best = gains.cumsum(axis=0).max(axis=1)
+    np.testing.assert_allclose(play(game, [0])[0, 0], (best - own)[[0, 1, 2, 11]], atol=1e-12)
+
+
+@pytest.mark.parametrize("adversary", playing("adversaries"))
+def test_blocks_lanes_company_and_order_change_no_number(adversary):
+    game = match(foe(adversary), everyone(foe(adversary)), 700, checkpoints=[1, 7, 350, 700])
+    whole = play(game, range(6))
+    np.testing.assert_array_equal(play(game, range(6), block=97), whole)
+    np.testing.assert_array_equal(play(game, range(6), lanes=1), whole)
+    np.testing.assert_array_equal(play(game, [4, 2]), whole[:, [4, 2]])
+    reversed_ = play(game._replace(algorithms=game.algorithms[::-1]), range(6))
+    np.testing.assert_array_equal(reversed_[::-1], whole)
+    for i, algorithm in enumerate(game.algorithms):
+        np.testing.assert_array_equal(play(game._replace(algorithms=[algorithm]), range(6))[0], whole[i])
+
+
+def test_checkpoints_change_no_number():
+    fine = play(match(foe("stochastic"), [make("exp3")], 500, checkpoints=range(1, 501)), [0])
+    coarse = play(match(foe("stochastic"), [make("exp3")], 500, checkpoints=[10, 500]), [0])
+    np.testing.assert_array_equal(fine[:, :, [9, 499]], coarse)
+
+
+def test_all_algorithms_of_a_trial_meet_the_same_game(monkeypatch):
+    """The gains' stream is named after the adversary alone."""
+    names = []
+    real = bandit.stream
+    monkeypatch.setattr(
+        bandit, "stream", lambda seed, *n, trial: names.append((*n, trial)) or real(seed, *n, trial=trial)
+    )
+    play(match(foe("stochastic"), everyone(foe("stochastic")), 50), [0, 1])
+    gains = [name for name in names if name[0] == "gains"]
+    assert gains == [("gains", foe("stochastic").identity(), 0), ("gains", foe("stochastic").identity(), 1)]
+    learners = [name for name in names if name[0] != "gains"]
+    assert len(set(learners)) == len(learners)
+
+
+class FourMeans(bandit.Adversary):
+    """Bernoulli arms of means 0.3, 0.4, 0.5, 0.6."""
+
+    def gains(self, setting, rng, blocks):
+        for rounds in blocks:
+            yield rng.random((len(rounds), 4)) < np.array([0.3, 0.4, 0.5, 0.6])
+
+
+def test_exp3_agrees_with_independent_programs():
+    """On these arms at T = 2^18 other correct EXP3s lose 1754.5 +- 4.2 (720 trials, sd of a trial 112.7)."""
+    game = match(FourMeans(), [make("exp3"), make("exp3", gamma=0.05)], 2**18)
+    found, wrong = play(game, range(40))[:, :, 0].mean(axis=1)
+    tolerance = 5 * np.hypot(112.7 / np.sqrt(40), 4.2)
+    assert found == pytest.approx(1754.5, abs=tolerance)
+    assert wrong != pytest.approx(1754.5, abs=tolerance)  # negative control: another γ is told apart
+
+
+def test_draws_carry_every_stream():
+    assert set(Draws._fields) < set(bandit.SOURCES)
+
+
+@pytest.mark.parametrize("n_arms", [1, 3, 4, 70])
+def test_zeros_and_ones_are_counted_as_they_are_summed(n_arms):
+    """Rows side by side, with marks and blocks that end anywhere: the same as round by round."""
+    gains = np.random.default_rng(5).random((2, 150, n_arms)) < 0.5
+    sums, counts = np.zeros((2, n_arms)), np.zeros((2, bandit.ROWS, n_arms), np.int64)
+    for block, marks in ((gains[:, :67], [1, 16, 40, 40, 67]), (gains[:, 67:], [15, 33, 83])):
+        summed, counted = np.zeros((2, 2, len(marks)))
+        bandit.oracle(False)(block.astype(float), np.array(marks), sums, summed)
+        bandit.oracle(True)(block.copy(), np.array(marks), counts, counted)
+        assert (counted == summed).all()
+    assert (summed[:, -1] == gains.sum(axis=1).max(axis=1)).all()

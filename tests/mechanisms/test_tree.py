@@ -1,0 +1,110 @@
+"""The adaptive tree: which noise is in which prefix, what that costs, and how large it is."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privbandits_cli.games.bandit import Draws, Setting, composition, steps
+from privbandits_cli.mechanisms import tree
+from privbandits_cli.numerics.jit import compile_step
+from tests.conftest import make
+from tests.naive import Tree, ends
+
+close_node = compile_step(tree.close_node)
+
+
+def prefixes(fresh, horizon):
+    """The noise of each prefix, `[items]`, from that of each item's node."""
+    noise = np.zeros(tree.depth(horizon) + 1)
+    out = [close_node(noise, n, x) for n, x in enumerate(fresh, start=1)]
+    assert noise[-1] == 0
+    return np.array(out)
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 7, 8, 64, 100])
+def test_prefixes_are_those_of_algorithm_2_line_by_line(horizon):
+    rng = np.random.default_rng(horizon)
+    items, fresh = rng.normal(size=horizon), rng.laplace(size=horizon)
+    other = Tree()
+    wanted = [other.insert(item, noise) for item, noise in zip(items, fresh, strict=True)]
+    np.testing.assert_allclose(items.cumsum() + prefixes(fresh, horizon), wanted, atol=1e-12)
+
+
+def shares(horizon):
+    """`[prefix, node]`: how much of each node's noise is in each prefix, by noises that are 1 for one node."""
+    return np.array([prefixes(row, horizon) for row in np.eye(horizon)]).T
+
+
+def test_each_prefix_has_its_nodes_noise_once_and_no_other():
+    """So its variance is the exact sum of theirs, and prefixes with nodes in common have these in common."""
+    found, horizon = shares(64), 64
+    for n in range(1, horizon + 1):
+        assert np.flatnonzero(found[n - 1]).tolist() == sorted(end - 1 for end in ends(n))
+    assert set(np.unique(found)) == {0, 1}
+    assert [int(found[n - 1].sum()) for n in (1, 3, 7, 8, 63, 64)] == [1, 2, 3, 1, 6, 1]
+
+
+def node_sizes(horizon):
+    """Node n sums the items from n - 2^j + 1 to n, j its trailing zeros."""
+    return [n & -n for n in range(1, horizon + 1)]
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 4, 31, 32, 33, 200])
+def test_an_item_is_in_as_many_nodes_as_there_are_levels_at_most(horizon):
+    sizes = node_sizes(horizon)
+    nodes = [sum(n - sizes[n - 1] < item <= n for n in range(1, horizon + 1)) for item in range(1, horizon + 1)]
+    assert max(nodes) == nodes[0] == tree.depth(horizon)
+    assert [tree.trailing_zeros(n) for n in (1, 2, 12, 2**40)] == [0, 1, 2, 40]
+
+
+@pytest.mark.parametrize("horizon", [2, 1000, 1024, 2**14])
+@pytest.mark.parametrize("levels", ["exact", "printed"])
+def test_the_epsilon_of_a_tree_is_the_sum_over_an_items_nodes(horizon, levels):
+    """Noise 2 B_n levels/ε at node n, B_n growing: an item in [-B_i, B_i] costs Σ 2 B_i / scale over its nodes.
+
+    At bounds that do not grow that is the ε which is promised; where they grow, less.
+    """
+    algorithm = make("dp_robust_ucb", epsilon=0.7, levels=levels).tuned(Setting(horizon, 2))
+    setting = Setting(horizon, 2)
+    state, sizes = algorithm.state(setting)[0], node_sizes(horizon)
+
+    def cost(item, bound):
+        nodes = [n for n in range(1, horizon + 1) if n - sizes[n - 1] < item <= n]
+        return sum(2 * bound(item) / (state.scale * bound(n)) for n in nodes)
+
+    promised = algorithm.guarantee(setting).epsilon
+    assert cost(1, lambda n: 1.0) == pytest.approx(promised, rel=1e-12)
+    assert promised == pytest.approx(0.7 * (1 if levels == "exact" else tree.depth(horizon) / math.log(horizon)))
+    grown = [cost(item, lambda n: n**0.5) for item in (1, 2, horizon // 2 + 1)]
+    assert max(grown) <= promised and (horizon == 2 or grown[0] < promised)
+
+
+def test_errors_of_prefixes_follow_their_law():
+    """Gains 0 into DP-Robust-UCB, so n times the mean is noise alone; the variance is Σ 2 scale² over the nodes.
+
+    The sd of a sample variance of sums of Laplace numbers is at most √(5/samples) of it: 5 of these are allowed.
+    """
+    setting, samples = Setting(1000, 2), 4000
+    algorithm = make("dp_robust_ucb", epsilon=0.5).tuned(setting)
+    bound = steps(composition(algorithm))
+    rng = np.random.default_rng(5)
+    found = np.empty((samples, 64))
+    for row in found:
+        state = algorithm.state(setting)[0]
+        for n in range(64):
+            bound["update"](state, 0, 0.0, Draws(0.0, rng.laplace()))
+            row[n] = state.means[0] * (n + 1)
+    bounds = np.sqrt(0.5 * np.arange(1, 65) / math.log(1000) ** 1.5)  # B_n at v = 1, u = 1
+    scale = 2 * bounds * 10 / 0.5  # of 10 levels
+    wanted = shares(64) @ (2 * scale**2)
+    tolerance = 5 * math.sqrt(5 / samples)
+    np.testing.assert_allclose(found.var(axis=0), wanted, rtol=tolerance)
+    assert (
+        abs(found.var(axis=0) / (wanted / 10**2 * math.log(1000) ** 2) - 1).min() > tolerance
+    )  # control: log for levels
+    assert abs(found[:, 62].var() / (2 * scale[62] ** 2) - 1) > tolerance  # control: one fresh noise for the prefix
+    together = np.cov(found[:, 61], found[:, 62])[0, 1]  # control: noise redrawn for each query has nothing in common
+    assert together > 0.5 * wanted[61]
+    assert stats.kstest(found[:, 0] / scale[0], "laplace").pvalue > 1e-4

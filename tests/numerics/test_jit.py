@@ -1,0 +1,108 @@
+"""Kernels: cached across processes, compiled equals plain Python, edits are seen."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numba
+import numpy as np
+import pytest
+
+from privbandits_cli.numerics.jit import bind, borrow, borrower, record, unbound
+from tests.conftest import ROOT
+
+PROGRAM = """
+import json, sys
+sys.path.insert(0, "tests")
+from tests.conftest import foe, make, match
+from privbandits_cli.games.bandit import play
+found = []
+for adversary in ("stochastic", "switching_costs"):
+    algorithms = [make(n) for n in ("exp3", "dp_exp3_lap", "exp3_tau")]
+    found.append(play(match(foe(adversary), algorithms, 300), range(3)).tolist())
+print(json.dumps(found))
+"""
+
+
+def process(cache, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout), {path.name: path.stat().st_mtime_ns for path in cache.rglob("*.nb?")}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two processes one after the other with one cache, and one without numba."""
+    cache = tmp_path_factory.mktemp("cache")
+    first, second = process(cache), process(cache)
+    return first, second, process(tmp_path_factory.mktemp("plain"), NUMBA_DISABLE_JIT="1")
+
+
+def test_a_second_process_compiles_nothing(runs):
+    (_, first), (_, second), _ = runs
+    assert first and first == second
+    data = [name for name in first if name.endswith(".nbc")]
+    assert len(data) == len(first) - len(data)  # one data file per index: one signature per cached name
+
+
+def test_compiled_equals_plain_python_bit_for_bit(runs):
+    assert runs[0][0] == runs[1][0] == runs[2][0]
+
+
+def test_the_cached_name_holds_the_sources(monkeypatch):
+    from privbandits_cli.games import bandit
+    from privbandits_cli.numerics import jit
+
+    one = jit.bind(bandit.best_arm_block, "x").__qualname__
+    assert one == jit.bind(bandit.best_arm_block, "x").__qualname__
+    assert one != jit.bind(bandit.best_arm_block, "y").__qualname__
+    monkeypatch.setattr(jit, "source_hash", lambda: "edited")
+    assert one != jit.bind(bandit.best_arm_block, "x").__qualname__
+
+
+def test_records_nest_and_refuse_names_that_numpy_hides():
+    outer = record(a=1, inner=record(x=np.arange(3.0), n=2))
+    assert outer.shape == (1,) and outer[0].inner.x.tolist() == [0, 1, 2] and outer[0].inner.n == 2
+    outer[0].inner.x[1] = 9
+    assert outer[0].inner.x[1] == 9
+    with pytest.raises(ValueError, match="base"):
+        record(base=1.0)
+
+
+def test_an_unbound_step_says_so():
+    with pytest.raises(RuntimeError, match="without its base"):
+        unbound(None)
+
+
+def first_numbers(rows, out):
+    rows = borrow(rows)
+    for i in range(len(rows)):
+        out[i] = head(rows[i])
+
+
+def head(row):
+    if row[0] < 0:
+        raise ValueError("a way out of the loop, which keeps numba from seeing that its counts cancel")
+    return row[0]
+
+
+def test_rows_of_a_borrowed_array_are_read_and_not_counted(monkeypatch, tmp_path):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # of a kernel that was kept there is no code to read
+    counted, borrowed = bind(first_numbers, "counted"), bind(first_numbers, "borrowed", borrow=borrower())
+    rows, found = np.arange(12.0).reshape(4, 3), np.zeros((2, 4))
+    counts = []
+    for loop, out in zip((counted, borrowed), found, strict=True):
+        loop(rows, out)
+        assert sys.getrefcount(rows) == 2
+        (code,) = loop.inspect_llvm().values()
+        counts.append(code.count("call void @NRT_incref"))
+    assert found.tolist() == [[0, 3, 6, 9]] * 2
+    assert counts[1] < counts[0]

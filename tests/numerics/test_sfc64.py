@@ -1,0 +1,70 @@
+"""NumPy's numbers without its Generator."""
+
+import numpy as np
+import pytest
+from numpy.random import SFC64, Generator
+
+from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.numerics.jit import bind, record, uncompiled
+from privbandits_cli.numerics.sfc64 import fill_exponential, fill_normal, source, uniform
+
+
+def draw_normal(normals, uniforms, rooms):
+    """Both kinds, in turn."""
+    for t in range(len(normals)):
+        fill_normal(rooms[0], normals[t])
+        uniforms[t] = uniform(rooms[0].words)
+
+
+def draw_exponential(numbers, uniforms, rooms):
+    """Both kinds, in turn."""
+    for t in range(len(numbers)):
+        fill_exponential(rooms[0], numbers[t])
+        uniforms[t] = uniform(rooms[0].words)
+
+
+def test_the_numbers_are_numpys_bit_for_bit():
+    """Among them numbers beyond the ziggurat's end, at 3.654, which are drawn in another way."""
+    n, rng = 20000, Generator(SFC64(7))
+    normals, uniforms = np.empty((n, 5, 20)), np.empty(n)
+    bind(draw_normal, "test_numbers", "normal")(normals, uniforms, record(**source(rng)))
+    assert (abs(normals) > 3.66).sum() > 100
+    for t in range(n):
+        assert np.array_equal(normals[t], rng.standard_normal((5, 20)))
+        assert uniforms[t] == rng.random()
+
+
+def test_so_are_exponential_numbers():
+    """Beyond the ziggurat's end, at 7.697, lie 1 in 2,200."""
+    n, rng = 20000, Generator(SFC64(7))
+    numbers, uniforms = np.empty((n, 100)), np.empty(n)
+    bind(draw_exponential, "test_numbers", "exponential")(numbers, uniforms, record(**source(rng, "exponential")))
+    assert (numbers > 7.7).sum() > 700
+    for t in range(n):
+        assert np.array_equal(numbers[t], rng.standard_exponential(100))
+        assert uniforms[t] == rng.random()
+
+
+def numpys(kind, rng, n):
+    """The numbers of a kind by NumPy alone."""
+    if kind == "laplace":
+        words = rng.spawn(1)[0].bit_generator.random_raw(-(-n // 64)).astype("<u8")
+        signs = np.unpackbits(words.view(np.uint8), bitorder="little")[:n]
+        return (1.0 - 2.0 * signs) * rng.standard_exponential(n)
+    return {"uniform": rng.random, "normal": rng.standard_normal}[kind](n)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_source_goes_on_where_it_stopped_compiled_or_not(kind):
+    found = []
+    for plain in (False, True):
+        with uncompiled(plain):
+            fill = SOURCES[kind](Generator(SFC64(3)))
+            cuts = [1, 0, 62, 1, 64, 65, 128, 179]
+            parts = [np.empty(n) for n in cuts]
+            for part in parts:
+                fill(part)
+            found.append(np.concatenate(parts))
+    expected = numpys(kind, Generator(SFC64(3)), 500)
+    assert np.array_equal(found[0], expected) and np.array_equal(found[1], expected)
+    assert not np.array_equal(found[0], numpys(kind, Generator(SFC64(4)), 500))

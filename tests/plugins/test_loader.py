@@ -1,0 +1,654 @@
+"""A user's own files: found, played on every engine, seen when edited, and told their faults at their lines."""
+
+import json
+import os
+import pickle
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from privbandits_cli import api
+from privbandits_cli.cli import app, failures
+from privbandits_cli.engine.payload import pack, unpack
+from privbandits_cli.engine.play import Failure
+from privbandits_cli.experiment.config import ConfigError, load
+from privbandits_cli.experiment.plan import make_plan
+from privbandits_cli.figures import table
+from privbandits_cli.games.bandit import play
+from privbandits_cli.games.guards import Fault
+from privbandits_cli.games.protocols import GAMES
+from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.plugins import lint, loader, registry
+from tests.conftest import ROOT, SMALL, foe, make, match
+from tests.engine.test_engine import csvs, manifest, outputs
+
+CLI = ROOT / "privbandits_cli" / "cli"
+ALGORITHM = (CLI / "algorithm_bandit.txt").read_text().replace("@NAME@", "mine").replace("@TITLE@", "Mine")
+ADVERSARY = (CLI / "adversary_bandit.txt").read_text().replace("@NAME@", "game").replace("@TITLE@", "Game")
+ARGMAX = "return int(np.argmax(state.means))"
+PLAYS = "    state.plays[arm] += 1.0\n"
+OWN = ("include=[mine.py, game.py]", "algorithms=[exp3, mine]", "adversary=game", "horizon=200")
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path, monkeypatch):
+    """A working directory with an algorithm and an adversary of one's own, and a small experiment."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(ALGORITHM)
+    Path("game.py").write_text(ADVERSARY)
+    Path("small.yaml").write_text(SMALL)
+    yield tmp_path
+    registry.include_all([])
+
+
+def call(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def edited(old, new, name="mine.py"):
+    """The file with one thing in it changed."""
+    text = Path(name).read_text()
+    assert text.count(old) == 1
+    Path(name).write_text(text.replace(old, new))
+
+
+def faults(*words, config="small.yaml"):
+    result = call("run", config, "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic", *words)
+    assert result.exit_code == 2 and not Path("results/small/summary.csv").exists(), result.output
+    return result.stderr
+
+
+def line_of(text, name="mine.py"):
+    return 1 + Path(name).read_text()[: Path(name).read_text().index(text)].count("\n")
+
+
+# ----------------------------------------------------------------------------------------- found and played
+
+
+def test_an_own_algorithm_learns_and_an_own_adversary_has_its_law():
+    registry.include(Path("mine.py"))
+    model = registry.find("algorithms", "mine")
+    assert model().name == "mine" and model().title == "Mine" and "mine" in registry.names("algorithms")
+    game = match(foe("stochastic", best=0.9, others=0.3), [model(), make("uniform")], 4000)
+    mine, blind = play(game, range(4))[:, :, 0].mean(axis=1)
+    assert mine < 0.2 * blind
+    registry.include(Path("game.py"))
+    gains = next(registry.find("adversaries", "game")(gap=0.3).gains(match(foe("stochastic"), [], 40_000).setting,
+                 np.random.default_rng(1), [range(1, 20_001)]))  # fmt: skip
+    assert np.abs(gains.mean(axis=0) - [0.8, 0.5, 0.5, 0.5]).max() < 5 * 0.5 / np.sqrt(20_000)
+
+
+@pytest.mark.parametrize("engine", ["processes", pytest.param("dask", marks=pytest.mark.slow)])
+def test_every_engine_plays_own_files_to_the_same_bytes(engine):
+    _, _, here = outputs(Path("here"), Path("small.yaml"), *OWN)
+    _, _, there = outputs(Path("there"), Path("small.yaml"), *OWN, jobs=2, engine=engine)
+    assert here == there and b"mine" in here["summary.csv"]
+
+
+def test_compiled_equals_plain_python_bit_for_bit():
+    registry.include(Path("mine.py"))
+    registry.include(Path("game.py"))
+    mine, game = registry.find("algorithms", "mine"), registry.find("adversaries", "game")
+    wrapped = make("mini_batch", base=mine())
+    played = match(game(), [mine(), wrapped], 600, checkpoints=[10, 600])
+    with uncompiled():
+        plain = play(played, range(2))
+    np.testing.assert_array_equal(play(played, range(2)), plain)
+
+
+def test_own_files_change_no_other_number():
+    small = Path("small.yaml"), "adversary=stochastic"
+    _, _, without = outputs(Path("without"), *small)
+    _, _, beside = outputs(Path("beside"), *small, "include=mine.py", "algorithms+=mine")
+    rows = set(beside["summary.csv"].splitlines())
+    assert all(row in rows for row in without["summary.csv"].splitlines())
+
+
+def test_an_edit_plays_its_trials_anew_and_no_others():
+    seen = []
+
+    def watch(played):
+        seen.extend(played.chunk.match.algorithms[0].name for _ in played.chunk.keys)
+        return True
+
+    def run():
+        seen.clear()
+        return outputs(
+            Path("x"),
+            Path("small.yaml"),
+            "include=mine.py",
+            "algorithms=[exp3, mine]",
+            "adversary=stochastic",
+            watch=watch,
+        )[2]
+
+    first = run()
+    assert set(seen) == {"exp3", "mine"} or set(seen) == {"exp3"}
+    assert run() == first and not seen
+    edited("return int(rng.uniform / state.explore * len(state.means))", "return 0")
+    second = run()
+    assert set(seen) == {"mine"} and second != first
+    assert manifest(Path("x"))["included"][0]["name"] == "mine"
+    assert Path("x/included/mine.py").read_text() == Path("mine.py").read_text()
+
+
+def test_a_chunk_travels_to_a_process_that_has_never_seen_the_file():
+    plan = make_plan(load(Path("small.yaml"), ["algorithms=[mine]", "trials=4"], include=[Path("mine.py")]))
+    chunk = next(plan.chunks(lambda curve: np.empty(0, np.int64), 1))
+    Path("parcel").write_bytes(pack(chunk))
+    Path("mine.py").unlink()
+    program = (
+        "import sys; from privbandits_cli.engine.parcel import unpack; from privbandits_cli.engine.play import *\n"
+    )
+    program += "print(play_chunk(unpack(open('parcel', 'rb').read())).regrets.popitem()[1][1][:, -1].tolist())"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120)
+    here = play(unpack(pack(chunk)).match, chunk.trials)[0, :, -1]
+    assert done.returncode == 0 and json.loads(done.stdout) == here.tolist(), done.stderr
+    with pytest.raises(ModuleNotFoundError):  # without its source it does not travel
+        program = "import pickle; pickle.load(open('bare', 'rb'))"
+        Path("bare").write_bytes(pickle.dumps(chunk))
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+        raise ModuleNotFoundError if "ModuleNotFoundError" in done.stderr else AssertionError(done.stderr)
+
+
+def test_a_result_is_redrawn_and_repeated_from_the_copies():
+    edited(
+        "    def state",
+        "    def regret_bound(self, rounds, setting, memory=0):\n        return rounds\n\n    def state",
+    )
+    words = ("--include", "mine.py", "algorithms=mine", "adversary=stochastic")
+    assert call("run", "small.yaml", "-q", *words).exit_code == 0
+    before = csvs(Path("results/small"))
+    Path("mine.py").unlink()
+    registry.include_all([])
+    lines = {line.label: line for line in table.read(Path("results/small"), bounds=True).panels["Stochastic"]}
+    assert lines["Mine"].bound.tolist() == lines["Mine"].x.tolist()
+    assert call("plot", "results/small", "--bounds").exit_code == 0
+    assert call("run", "results/small/config.yaml", "-q", "--results", "again").exit_code == 0
+    assert csvs(Path("again/small")) == before
+
+
+def test_shards_with_own_files_merge_and_those_of_other_versions_do_not():
+    words = ("-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic")
+    assert call("run", "small.yaml", *words, "--shard", "1/2").exit_code == 0
+    assert call("run", "small.yaml", *words, "--shard", "2/2").exit_code == 0
+    shards = sorted(Path("results").glob("small-shard-*"))
+    Path("mine.py").unlink()
+    assert call("merge", *shards, "-q").exit_code == 0 and manifest(Path("results/small"))["complete"]
+    (shards[1] / "included/mine.py").write_text(ALGORITHM + "\n# edited\n")
+    result = call("merge", *shards, "-q", "--results", "other")
+    assert result.exit_code == 2 and "the included files" in result.stderr
+
+
+def test_commands_take_own_files():
+    assert "Mine: the best mean" in call("show", "mine", "--include", "mine.py").stdout
+    assert "mine " in call("list", "algorithms", "--include", "mine.py").stdout
+    assert "mine " not in call("list", "algorithms").stdout
+    assert call("validate", "small.yaml", "--include", "mine.py").exit_code == 0
+    assert "Mine" in call("privacy", "small.yaml", "algorithms+=mine", "--include", "mine.py").stdout
+    assert "--include mine.py" in call("slurm", "small.yaml", "algorithms+=mine", "--include", "mine.py").stdout
+    assert "no parameter that sets" in call("tune", "mine", "--epsilon", "1", "--include", "mine.py").stderr
+    audited = call("audit", "small.yaml", "algorithms=mine", "--include", "mine.py", "--budget", "1024")
+    assert "NOT AUDITABLE" in audited.stdout
+
+
+def test_key_plus_value_adds():
+    def lines(*overrides):
+        found = load(Path("small.yaml"), list(overrides))
+        return [v.parameters.name for v in found.algorithms], [v.parameters.name for v in found.adversaries]
+
+    assert lines("algorithms+=ucb1")[0] == ["exp3", "dp_exp3_lap", "exp3_tau", "ucb1"]
+    assert lines("algorithms=exp3", "algorithms+=[ucb1, {name: uniform}]")[0] == ["exp3", "ucb1", "uniform"]
+    assert lines("adversary+=oblivious")[1] == ["stochastic", "switching_costs", "oblivious"]
+    with pytest.raises(ConfigError, match=r"override 'algorithms\+=ucb2': unknown algorithm 'ucb2', did you mean"):
+        lines("algorithms+=ucb2")
+
+
+# -------------------------------------------------------------------------------------------------- faults
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("def choose(state", "def choose(state state", "SyntaxError: invalid syntax"),
+        ("import numpy as np", "import numpy as np\nimport no_such_helpers", "An included file stands alone"),
+        ("class Parameters", "x = undefined\n\n\nclass Parameters", "NameError: name 'undefined' is not defined"),
+        ("def update", "def updat", "the file needs a function `update` beside its class"),
+        ("arm: int, ", "", "`update` should take (state, arm, gain, rng)"),
+        (ARGMAX, "return 4", "choose returned arm 4 in round"),
+        (ARGMAX, "return -1", "choose returned arm -1 in round"),
+        (ARGMAX, "return state.means.max()", "a float64: make it an int"),
+        (PLAYS, "    state.plays[arm] += 0.0\n", "update left NaN in state.means"),
+        (PLAYS, PLAYS + "    found = {1: [], 'a': 2}\n", "cannot be compiled"),
+        (PLAYS, PLAYS + "    {0: 0.0}['x'] = 3\n", "compiled: there is no setitem(DictType[int64,float64], str, int)"),
+        (PLAYS, PLAYS + "    print(f'{gain:.2f}')\n", "run it with --python, or drop it\n    print(f'{gain:.2f}')"),
+        (PLAYS, PLAYS + "    told(gain)\n\n\ndef told(gain):\n    print(gain)\n", "drop it\n    print(gain)"),
+        (ARGMAX, "for arm in range(4):\n        return arm", "without `return`: return an arm on every way\n    for"),
+        (ARGMAX, "return 0 if rng.uniform < 2 else arms()\n\n\ndef arms():\n    return 'no'", "compiled: "),
+        (
+            ARGMAX,
+            "return nothing()\n\n\ndef nothing():\n    pass",
+            "mine.py: the game cannot go on with what it gave: Ty",
+        ),
+        (ARGMAX, "return None", "choose returns no arm here: return an int\n    return None"),
+        ("rng.uniform < state", "np.random.rand() < state", "np.random.rand in a step draws anew in every run"),
+        ("import numpy as np", "import numpy as np\nfrom random import random as draw", None),
+        ("def state(self, setting", "def state(self, horizon, setting", "`state` should take (self, setting)\n    def"),
+        (PLAYS, PLAYS + "    state.nothing += 1\n", "no attribute 'nothing'"),
+        ("plays=np.zeros(setting.n_arms)", "plays=[None]", "the fields ['plays'] of a record hold what is no number"),
+        (
+            "    def state",
+            "    def tuned(self, setting):\n        return self.no\n\n    def state",
+            "no attribute 'no'",
+        ),
+        ("class Parameters(bandit.Algorithm)", "class Parameters(bandit.Setting)", "no class Parameters(bandit."),
+        ("class Parameters(", "class Settings(", "no class Parameters(bandit."),
+    ],
+)
+def test_a_fault_is_told_at_its_line_before_anything_is_played(old, new, told):
+    edited(old, new)
+    if told is None:
+        edited("rng.uniform < state", "draw() < state")
+        told = "draw in a step draws anew in every run: draw from `rng`, for example rng.uniform\n    if draw() <"
+    said = faults()
+    assert told in said and "mine.py" in said and "Traceback" not in said and len(said.splitlines()) <= 5
+
+
+@pytest.mark.parametrize(
+    ("game", "old", "new", "told"),
+    [
+        ("linear", "x: Floats, ", "", "`choose` should take (state, x, rng)"),
+        ("contextual", "arms: Floats, ", "", "`choose` should take (state, arms, rng)"),
+        ("contextual", "x: Floats, ", "", "`update` should take (state, x, reward, rng)"),
+        (
+            "linear",
+            "losses: Floats, rng",
+            "x: Floats, loss: float, rng",
+            '(state, losses, rng); with `feedback = "bandit"` in the class (state, x, loss, rng)',
+        ),
+        (
+            "linear",
+            "    display",
+            '    feedback = "bandit"\n    display',
+            "`update` should take (state, x, loss, rng)\n",
+        ),
+        ("linear", "x /=", "x += rng.normal[1]\n    x /=", "rng.normal is empty: `draws(self, setting, rounds)`"),
+        ("linear", "x /=", "x += np.random.rand()\n    x /=", "example rng.uniform[0], as many as the method `draws`"),
+        ("contextual", "if rng.random()", "if np.random.rand()", "draw from `rng`, for example rng.random()\n"),
+        (
+            "contextual",
+            "int(rng.integers(0, ",
+            "int(rng.integers(",
+            "compiled: there is no rng.integers(int64)\n    return int",
+        ),
+        ("contextual", "int(rng.integers(0, ", "int(rng.choice(", "'choice' of rng\n    return int(rng.choice("),
+    ],
+)
+def test_a_fault_in_a_file_of_another_game_is_told_in_its_words(game, old, new, told):
+    assert call("new", "algorithm", "theirs.py", "--game", game).exit_code == 0
+    edited(old, new, "theirs.py")
+    words = {"linear": ["smoke_linear", "adversary=alternating"], "contextual": ["linucb_time", "horizon=9"]}[game]
+    result = call("run", *words, "--include", "theirs.py", "algorithms=theirs")
+    assert result.exit_code == 2 and told in result.stderr and "theirs.py:" in result.stderr, result.output
+    assert ("numba knows rng.random()" in result.stderr) == ("compiled" in told or "choice" in told)
+
+
+def test_random_numbers_that_draws_asks_for_are_taken():
+    assert call("new", "algorithm", "theirs.py", "--game", "linear").exit_code == 0
+    edited("x /=", "x *= np.exp(rng.normal[1])\n    x /=", "theirs.py")
+    draws = '    def draws(self, setting, rounds):\n        return {"normal": np.full(len(rounds), 2)}\n\n    def state'
+    edited("    def state", draws, "theirs.py")
+    result = call(
+        "run", "smoke_linear", "adversary=alternating", "horizon=60", "--include", "theirs.py", "algorithms=theirs"
+    )
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        ("", "rng.laplace is no number: `draws(self)` returns"),  # not silently a release without noise
+        ('{"uniform": 1}', "rng.laplace is no number: `draws(self)` returns"),
+        ('{"laplace": 1}', "rng.uniform is no number: `draws(self)` returns"),
+        ('{"uniform": 1, "laplace": 0}', "draws asks for laplace every 0 rounds: an int from 1 up, 1 for every round"),
+        ('{"uniform": 1, "laplace": 1.5}', "draws asks for laplace every 1.5 rounds: an int from 1 up"),
+        (
+            'dict(uniform=1, laplace=1, normal=1) or "laplace" "uniform"',
+            "draws asks for 'normal': there are uniform, l",
+        ),
+        ('["uniform", "laplace"]', 'draws returned a list: return a dict, as {"uniform": numbers}'),
+    ],
+)
+def test_random_numbers_that_nobody_draws_are_told(returned, told):
+    edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
+    method = f"    def draws(self):\n        return {returned}\n\n" if returned else ""
+    edited("    def state", method + "    def state")
+    assert told in faults() and "mine.py:" in faults()
+
+
+def test_helpers_draw_no_unasked_numbers_either():
+    edited("state.means[arm] += ", "state.means[arm] += noise(rng) + ")
+    with Path("mine.py").open("a") as file:
+        file.write("\n\ndef noise(rng):\n    return rng.laplace\n")
+    assert "rng.laplace is no number" in faults()
+    edited("def noise(rng):\n    return rng.laplace", "def noise(numbers):\n    return numbers.laplace")
+    assert "update left NaN in state.means" in faults()  # what no text tells
+
+
+def test_laplace_noise_that_draws_asks_for_is_drawn():
+    edited("state.means[arm] += ", "assert rng.laplace != 0.0\n    state.means[arm] += ")
+    draws = '    def draws(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
+    edited("    def state", draws)
+    result = call("run", "small.yaml", "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic")
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "while True:\n        for _ in range(3):\n            break\n        return 0",
+        "if rng.uniform < 0.5:\n        return 0\n    else:\n        raise ValueError",
+        "random = state.means\n    return int(np.argmax(random))",
+        "rng = np.random.default_rng(5) if False else rng\n    return 0",
+    ],
+)
+def test_steps_that_return_on_every_way_are_taken(body):
+    edited(ARGMAX, body)
+    found = list(lint.faults(Path("mine.py").read_text(), "bandit", ""))
+    assert len(found) == ("default_rng" in body)
+
+
+def test_on_a_terminal_faults_keep_to_its_width(monkeypatch):
+    edited("import numpy as np", "import numpy as np\nimport no_such_helpers as " + "long_" * 12)
+    assert max(map(len, faults().splitlines())) > 60
+    monkeypatch.setenv("COLUMNS", "60")
+    said = faults().splitlines()
+    assert max(map(len, said)) <= 60 and any(line.startswith("    import no_such_h") for line in said), said
+
+
+def test_a_long_list_of_failed_trials_is_cut():
+    plan = make_plan(load(Path("small.yaml"), ["algorithms=exp3", "adversary=stochastic"]))
+    failed = [Failure(plan.curves[0].key, trial, f"x.py:3: arm 4 in round {trial}", "") for trial in range(0, 400, 2)]
+    (said,) = failures.lines(plan, failed)
+    assert said.endswith("stochastic, trials 0, 2, 4, 6, 8, 10, 12, 14, 16, ..., 200 trials: x.py:3: arm 4 in round 0")
+    other = Failure(plan.curves[0].key, 1, "x.py:4: arm 4 in round 7", "")
+    assert len(list(failures.lines(plan, [*failed, other]))) == 2  # of another line
+
+
+def test_the_line_of_a_fault_is_the_users():
+    edited(PLAYS, PLAYS + "    raise ValueError('here')\n")
+    assert f"mine.py:{line_of('raise ValueError')}: ValueError: here\n    raise ValueError('here')\n" in faults()
+
+
+@pytest.mark.parametrize(
+    ("harm", "told", "at"),
+    [
+        ("raise ValueError('late')", "ValueError: late", "raise ValueError"),
+        ("state.means[0] = 1.0 / (gain - gain)", "ZeroDivisionError: division by zero", "state.means[0] ="),
+        ("state.means[0] = np.inf - np.inf * gain", "state.means is not a number (NaN)", "state.means[0] ="),
+        ("state.means[:] = 0.0\n        state.explore = 9e9", "choose returned arm", "def choose"),
+    ],
+)
+def test_a_late_fault_is_told_at_its_line_too(harm, told, at):
+    """It comes when one arm has been played 400 times: after the rehearsal, in compiled code, in some trials."""
+    edited(PLAYS, PLAYS + f"    if state.plays.max() > 400:\n        {harm}\n")
+    if "explore" in harm:
+        edited(
+            "return int(rng.uniform / state.explore",
+            "return 9 if state.explore > 1 else int(rng.uniform / state.explore",
+        )
+    words = ("algorithms=[exp3, mine]", "--include", "mine.py", "adversary=stochastic")
+    result = call("run", "small.yaml", "-q", *words)
+    assert result.exit_code == 1 and f"mine.py:{line_of(at)}: {told}" in result.stderr, result.stderr
+    assert result.stderr.count("failed: Mine") == 2 and f"\n    {at}" in result.stderr  # at once, and at the end
+    assert b"exp3" in csvs(Path("results/small"))["final.csv"]  # the others are played
+
+
+def test_built_in_games_are_not_guarded_and_own_ones_are(monkeypatch):
+    from privbandits_cli.games import bandit
+
+    bound = {}
+    monkeypatch.setattr(bandit, "bind", lambda template, *key, **names: bound.setdefault(key[0], names["GUARDED"]))
+    registry.include(Path("mine.py"))
+    mine = registry.find("algorithms", "mine")
+    for modules in (("privbandits_cli.algorithms.exp3",), (mine.__module__,)):
+        bandit.loop.__wrapped__(modules, "layout", True)
+    assert bound == {"privbandits_cli.algorithms.exp3": False, mine.__module__: True}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("+= self.gap", "+= 2 + self.gap", "the gain of round 1, arm 0 is"),
+        (".astype(float)", ".astype(float) * np.nan", "the gain of round 1, arm 0 is nan"),
+        (".astype(float)", ".astype(float)[:, :3]", "a block of shape"),
+        ("for rounds in blocks:", "for rounds in list(blocks)[:0]:", "gains yielded no block for rounds from 1 on"),
+        ("yield (rng", "yield self.nothing, (rng", "no attribute 'nothing'"),
+        ("setting: Setting, rng: Generator, ", "setting, ", "`gains` should take (self, setting, rng, blocks)"),
+        ("            yield (", "            _ = (", "`gains` has no `yield`: yield a table for each of `blocks`"),
+        ("(rng.random(", "(np.random.random(", "np.random.random draws anew in every run"),
+        ("(rng.random(", "(np.random.default_rng().random(", "np.random.default_rng draws anew in every run"),
+        ("    def gains", "    def gain", "an adversary of the game bandit needs a method `gains`"),
+    ],
+)
+def test_a_fault_of_an_adversary_is_told_at_its_line(old, new, told):
+    if "+= 2" in new:
+        edited("(rng.random(means.shape) < means).astype(float)", "means", "game.py")
+    edited(old, new, "game.py")
+    result = call("run", "small.yaml", "-q", "--include", "game.py", "adversary=game")
+    assert result.exit_code == 2 and told in result.stderr and "game.py:" in result.stderr, result.output
+    assert "Traceback" not in result.stderr
+
+
+def test_python_runs_it_uncompiled_with_its_own_traceback():
+    edited(
+        PLAYS, PLAYS + "    print('seen', {'arm': arm})\n    if state.plays.sum() == 3:\n        raise KeyError('x')\n"
+    )
+    words = ("--include", "mine.py", "algorithms=mine", "adversary=stochastic", "--python")
+    result = call("run", "small.yaml", *words)
+    assert result.exit_code == 2 and result.stdout.count("seen {'arm':") >= 3
+    assert "Traceback" in result.stderr and 'File "mine.py", line' in result.stderr and "KeyError: 'x'" in result.stderr
+    assert call("run", "small.yaml", *words, "--engine", "processes").exit_code == 2
+
+
+def test_python_gives_the_same_numbers():
+    words = ("--include", "mine.py", "algorithms=[mine, exp3]", "adversary=switching_costs", "horizon=60", "-q")
+    assert call("run", "small.yaml", *words).exit_code == 0
+    assert call("run", "small.yaml", *words, "--python", "--results", "plain").exit_code == 0
+    assert csvs(Path("results/small")) == csvs(Path("plain/small"))
+
+
+@pytest.mark.parametrize("name", ["exp3.py", "my-bandit.py", "mine.txt", "nowhere.py"])
+def test_a_file_that_cannot_be_included(name, desk):
+    if name != "nowhere.py":
+        Path(name).write_text(ALGORITHM)
+    with pytest.raises(ConfigError, match=r"another 'exp3'|a file is named|cannot be read"):
+        load(Path("small.yaml"), include=[Path(name)])
+
+
+def test_two_files_of_one_name_are_refused_and_one_given_twice_is_not():
+    Path("sub").mkdir()
+    Path("sub/mine.py").write_text(ALGORITHM)
+    with pytest.raises(ConfigError, match="another file of that name"):
+        load(Path("small.yaml"), include=[Path("mine.py"), Path("sub/mine.py")])
+    twice = [Path("mine.py"), Path("sub/../mine.py")]
+    assert load(Path("small.yaml"), ["algorithms=mine"], include=twice).algorithms[0].parameters.name == "mine"
+    assert load(Path("small.yaml"), ["include=mine.py"], include=[Path("mine.py")]).keys.include == ["mine.py"]
+
+
+def test_where_a_path_is_taken_from_is_told(desk):
+    for path, told in (
+        ("mine2.py", "directory; a path is taken from the working directory"),
+        (desk / "x.py", "directory"),
+    ):
+        assert call("list", "algorithms", "--include", path).stderr.rstrip().endswith(f"No such file or {told}")
+
+
+def test_a_private_algorithm_without_bounds_is_not_tuned():
+    """One that proves nothing; with `bounds` it is."""
+    private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
+    edited("explore: float", private)
+    refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
+    assert refused.exit_code == 2 and refused.stderr == "mine promises nothing that is proved: give it `bounds`\n"
+    bounds = (
+        "    def bounds(self, setting, delta, sensitivity=1.0):\n"
+        "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
+    )
+    edited("    def state", bounds)
+    edited("import numpy as np", "import numpy as np\nfrom privbandits_cli.accounting.guarantee import Guarantee")
+    tuned = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
+    assert tuned.exit_code == 0 and "epsilon: 1" in tuned.stdout, tuned.output
+
+
+def test_validate_keeps_the_faults_of_own_files_to_the_terminal(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    edited(ARGMAX, "return 4")
+    Path("own.yaml").write_text(SMALL.replace("algorithms:", "include: mine.py\nalgorithms:\n  - mine"))
+    said = call("validate", "own.yaml").stderr.splitlines()
+    assert "mine.py:27: choose returned arm 4" in said[0] and max(map(len, said)) <= 60, said
+
+
+def test_a_fault_in_guards_is_pickled():
+    assert str(pickle.loads(pickle.dumps(Fault("said", play)))) == "said"
+
+
+def test_a_record_of_no_numbers_is_refused_and_a_recursive_step_too():
+    edited(PLAYS, PLAYS + "    again(3)\n")
+    Path("mine.py").write_text(
+        Path("mine.py").read_text() + "\n\ndef again(n):\n    return 0 if n == 0 else again(n - 1)\n"
+    )
+    assert "the function again calls itself" in faults()
+
+
+# ------------------------------------------------------------------------------------ packages, new, shipped
+
+
+@pytest.fixture
+def package(desk, monkeypatch):
+    """An installed package with an algorithm, an adversary and a helper of theirs."""
+    site = desk / "site"
+    (site / "my_package").mkdir(parents=True)
+    (site / "my_package" / "__init__.py").write_text("")
+    (site / "my_package" / "help.py").write_text("EXPLORE = 0.05\n")
+    text = ALGORITHM.replace(
+        "import numpy as np", "import numpy as np\nfrom my_package.help import EXPLORE\nfrom . import help"
+    )
+    (site / "my_package" / "mine.py").write_text(text.replace("Field(0.05,", "Field(EXPLORE,"))
+    (site / "my_package" / "game.py").write_text(ADVERSARY)
+    info = site / "my_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1.0\n")
+    entries = (
+        "[privbandits.algorithms]\n{} = my_package.mine\n[privbandits.adversaries]\ntheir_game = my_package.game\n"
+    )
+    (info / "entry_points.txt").write_text(entries.format("their_bandit"))
+    monkeypatch.syspath_prepend(site)
+    caches = (registry._installed, registry._of_package)
+    for cache in caches:
+        cache.cache_clear()
+    yield site, entries
+    for cache in caches:
+        cache.cache_clear()
+    for name in [name for name in sys.modules if name.startswith("my_package")]:
+        del sys.modules[name]
+
+
+def test_an_installed_package_brings_algorithms_and_adversaries(package):
+    names = "algorithms=their_bandit", "adversary=their_game"
+    _, _, here = outputs(Path("here"), Path("small.yaml"), *names)
+    assert b"their_bandit" in here["summary.csv"] and b"their_game" in here["summary.csv"]
+    first = registry.find("algorithms", "their_bandit").__module__
+    (package[0] / "my_package" / "help.py").write_text("EXPLORE = 0.06\n")
+    registry._of_package.cache_clear()
+    assert registry.find("algorithms", "their_bandit").__module__ != first  # an edit of a helper is seen
+
+
+def test_a_package_may_not_take_a_name_and_its_faults_are_told(package):
+    (site, entries) = package
+    (site / "my_package-1.0.dist-info" / "entry_points.txt").write_text(entries.format("exp3"))
+    registry._installed.cache_clear()
+    result = call("list", "algorithms")
+    assert result.exit_code == 2 and "package my-package: there is another 'exp3'" in result.stderr
+    (site / "my_package-1.0.dist-info" / "entry_points.txt").write_text(entries.format("other").replace(".mine", ".no"))
+    registry._installed.cache_clear()
+    assert "no module my_package.no" in call("show", "other").stderr
+
+
+SMALLER = {  # of what `new` prints: as much as is played in a second
+    "bandit": ["horizon=200", "trials=24"],
+    "linear": ["horizon=60"],
+    "contextual": ["horizon=40", "planned_horizon=40", "checkpoints=2"],
+}
+FOES = {"bandit": "stochastic", "linear": "{name: gap, gap: 0.4}", "contextual": "sphere_arms"}
+
+
+@pytest.mark.parametrize("game", ["bandit", "linear", "contextual"])
+@pytest.mark.parametrize("kind", ["algorithm", "adversary"])
+def test_new_writes_a_short_file_that_runs_at_once(kind, game, desk):
+    result = call("new", kind, "fresh_one.py", "--game", game)
+    text = Path("fresh_one.py").read_text()
+    assert result.exit_code == 0 and text.count("\n") < 40 and max(map(len, text.splitlines())) <= 120
+    words = [*shlex.split(result.stdout.splitlines()[-1])[1:], *SMALLER[game]]
+    played = call(*words, *([f"adversary={FOES[game]}"] if kind == "algorithm" else []))
+    assert played.exit_code == 0 and "Fresh one" in played.stdout, played.output
+    assert f"\nGame: {game}\n" in call("show", "fresh_one", "--include", "fresh_one.py").stdout
+    before = text + "# mine\n"
+    Path("fresh_one.py").write_text(before)
+    assert call("new", kind, "fresh_one.py").exit_code == 2 and Path("fresh_one.py").read_text() == before
+    assert call("new", kind, "exp3.py").exit_code == 2 and not Path("exp3.py").exists()
+    assert call("new", kind, "no-name.py").exit_code == 2 and call("new", kind, "none/x.py").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("game", "keys", "clear", "blind"),
+    [
+        ("linear", ["set=simplex", "dimension=9"], "gap: 0.5", "eta: 1e-9"),
+        ("contextual", ["dimension=3", "arms=4"], "size: 1", "explore: 1"),
+    ],
+)
+def test_what_new_writes_plays_the_same_compiled_or_not_and_learns(game, keys, clear, blind):
+    """Bit for bit, wherever a block ends; and loses less than itself where it learns nothing."""
+    for kind in ("algorithm", "adversary"):
+        assert call("new", kind, f"{kind}_{game}.py", "--game", game).exit_code == 0
+    Path("bare.yaml").write_text("experiment: bare\nseed: 1\nhorizon: 400\ntrials: 24\ncheckpoints: 3\n")
+    who = [f"adversary={{name: adversary_{game}, {clear}}}"]
+    who += [f"algorithms=[algorithm_{game}, {{name: algorithm_{game}, {blind}}}]"]
+    files = [Path(f"algorithm_{game}.py"), Path(f"adversary_{game}.py")]
+    plan = make_plan(load(Path("bare.yaml"), [f"game={game}", *keys, *who], include=files))
+    played = plan.match(plan.curves)
+    regrets = GAMES[game].play(played, range(2))
+    for compiled, block in ((True, 7), (False, 64)):
+        with uncompiled(not compiled):
+            np.testing.assert_array_equal(GAMES[game].play(played, range(2), block=block), regrets)
+    mine, unlearnt = regrets[:, :, -1].mean(axis=1)
+    assert mine < 0.6 * unlearnt
+
+
+def test_a_shipped_config_is_found_by_its_name_and_a_local_file_wins():
+    assert load(Path("fig1")).keys.trials == 720 and load(Path("fig1.yaml")).keys.experiment == "fig1"
+    Path("fig1.yaml").write_text(SMALL)
+    Path("fig1").mkdir()  # a folder of that name is no config
+    assert load(Path("fig1")).keys.experiment == "small"
+    assert "fig1 " in call("list", "experiments").stdout
+    with pytest.raises(ConfigError, match=r"no_such: cannot be read: No such file or directory; shipped are: .*fig1"):
+        load(Path("no_such"))
+
+
+def test_the_library_takes_a_name_or_a_path_where_it_takes_an_experiment():
+    assert [row["algorithm"] for row in api.guarantee("small.yaml")] == ["EXP3", "DP-EXP3-Lap", "EXP3-τ"]
+    with pytest.raises(ConfigError, match="no_such: cannot be read"):
+        api.run("no_such")
+
+
+def test_included_names_say_who_they_are():
+    registry.include(Path("mine.py"))
+    wrapped = make("mini_batch", base=registry.find("algorithms", "mine")())
+    (name,) = loader.modules(wrapped)
+    assert loader.is_included(name) and loader.source_of(name).path == "mine.py"
+    assert loader.modules(make("exp3")) == ()
