@@ -59,9 +59,9 @@ def run(
         raise EngineError(f"no engine '{engine}': threads, processes or dask")
     plan, jobs = make_plan(_loaded(experiment)), jobs or runner.cores()
     store = Store(Path(results) / plan.folder)
-    faults = rehearsal.faults(plan)
-    if faults:
-        raise RunError("\n".join(faults))
+    errors = rehearsal.errors(plan)
+    if errors:
+        raise RunError("\n".join(errors))
     with store.locked():
         store.open(plan, fresh)
         before = store.count(plan.curves, plan.span)

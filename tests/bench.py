@@ -93,7 +93,7 @@ class Tails(bandit.Adversary):
 
     bounded = False
 
-    def told(self, setting):
+    def revealed(self, setting):
         return setting._replace(v=0.5, u=1.0)
 
     def mean_gains(self, setting):
@@ -173,7 +173,7 @@ def contextual_game(group, adversary, algorithms, less, dimension=5, arms=25):
     rounds = 2**14 if dimension == 5 else 2**6
     setting = contextual.Setting(rounds, 5 if adversary.name == "basis_arms" else arms, contexts=Contexts(dimension))
     ready = adversary.tuned(setting)
-    told = ready.told(setting)
+    told = ready.revealed(setting)
     played = Match(ready, [algorithm.tuned(told) for algorithm in algorithms], told, np.array([rounds]), 1)
     return group, lambda: contextual.play(played, [0]), rounds, less
 
@@ -200,7 +200,7 @@ def linear_candidates():
 def home(algorithm):
     """The first decision set where it can play."""
     spaces = (linear.Simplex(10), linear.Sphere(10), linear.Cube(10))
-    return next(space for space in spaces if not list(algorithm.faults(linear.Setting(ROUNDS, 10, space=space))))
+    return next(space for space in spaces if not list(algorithm.errors(linear.Setting(ROUNDS, 10, space=space))))
 
 
 def linear_game(group, adversary, algorithms, space):
@@ -208,7 +208,7 @@ def linear_game(group, adversary, algorithms, space):
     rounds = 2**15 if space.dimension <= 10 else 2**10
     setting = linear.Setting(rounds, space.dimension, space=space)
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
-    played = Match(adversary.tuned(setting), tuned, adversary.told(setting), np.array([rounds]), 1)
+    played = Match(adversary.tuned(setting), tuned, adversary.revealed(setting), np.array([rounds]), 1)
     alone = space.name if space.dimension <= 10 else f"{space.dimension} experts"
     less = f"(no algorithm), {alone}" if algorithms else None
     return group, lambda: linear.play(played, [0]), rounds, less

@@ -65,7 +65,7 @@ def fit(algorithm, adversary):
 def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):
     """A match of tuned players; checkpoints default to the horizon."""
     adversary = adversary.tuned(Setting(horizon, n_arms))
-    setting = adversary.told(Setting(horizon, n_arms))
+    setting = adversary.revealed(Setting(horizon, n_arms))
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
     return Match(adversary, tuned, setting, rounds, seed)

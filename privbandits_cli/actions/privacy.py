@@ -32,18 +32,18 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, 
     tunings: set[tuple[int, str]] = set()
     titles: set[str] = set()
     stages = len(experiment.settings)
-    for i, meeting in enumerate(experiment.meetings):
-        over = swept(experiment.keys, meeting.setting)
-        notes = _notes(meeting.algorithms)
-        for variant, note in zip(meeting.algorithms, notes, strict=True):
+    for i, matchup in enumerate(experiment.matchups):
+        over = swept(experiment.keys, matchup.setting)
+        notes = _notes(matchup.algorithms)
+        for variant, note in zip(matchup.algorithms, notes, strict=True):
             algorithm = variant.parameters
             assert isinstance(algorithm, Algorithm)
             if (i % stages, algorithm.identity()) not in tunings:  # equal parameters may cost more on another set
                 tunings.add((i % stages, algorithm.identity()))
                 title = _title(variant) + (f" ({note})" if note else "")
-                title = noted(title, meeting.setting, over)
-                told = meeting.adversary.named() or meeting.adversary.parameters.title
-                yield title + (f" against {told}" if title in titles else ""), algorithm, meeting.setting
+                title = noted(title, matchup.setting, over)
+                told = matchup.adversary.named() or matchup.adversary.parameters.title
+                yield title + (f" against {told}" if title in titles else ""), algorithm, matchup.setting
                 titles.add(title)
 
 
@@ -136,10 +136,10 @@ def tune(
     rows = []
     setting = example(next(iter(found.values())), horizon, size, space, dimension)
     for choice, parameters in found.items():
-        faults = list(parameters.faults(setting))
-        if faults and choice == "certified":
-            raise ValueError(faults[0])
-        if not faults:
+        errors = list(parameters.errors(setting))
+        if errors and choice == "certified":
+            raise ValueError(errors[0])
+        if not errors:
             rows.append({"choice": choice} | _evaluated(parameters.tuned(setting), setting, delta))
             if choice == "certified" and rows[-1]["epsilon"] is None:
                 raise ValueError(f"{name} promises nothing that is proved: give it `bounds`")

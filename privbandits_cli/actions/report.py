@@ -55,7 +55,7 @@ def _privacy(path: Path) -> tuple[list[dict[str, Any]], str]:
     try:
         return ledger(load(path)), ""
     except ConfigError as error:
-        return [], f"Unknown: this version of privbandits cannot read the config: {error.faults[0]}"
+        return [], f"Unknown: this version of privbandits cannot read the config: {error.errors[0]}"
 
 
 def _manifest(path: Path) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def _experiment(path: Path, name: str) -> dict[str, Any]:
     try:
         keys = load(path).keys
     except ConfigError as error:
-        return {"name": name, "game": "", "line": f"faulty: {error.faults[0].splitlines()[0]}"}
+        return {"name": name, "game": "", "line": f"faulty: {error.errors[0].splitlines()[0]}"}
     return {
         "name": name,
         "game": keys.game,
@@ -100,7 +100,7 @@ def facts(name: str, horizon: int, size: int, space: str | None = None, dimensio
     out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, setting.n_arms, setting.space.name if setting.space else None
     out["dimension"] = setting.contexts.dimension if setting.contexts else None
-    fit = not list(parameters.faults(setting))  # what plays a file is shown without one
+    fit = not list(parameters.errors(setting))  # what plays a file is shown without one
     ready = parameters.tuned(setting) if fit else parameters
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
     if isinstance(ready, Algorithm):
@@ -123,7 +123,7 @@ def _shown(
         parameters = model(**{name: EXAMPLE[name]() for name in given})
         assert isinstance(parameters, Adversary | Algorithm)
         setting = example(parameters, horizon, size, space, dimension)
-        unfit = list(parameters.faults(setting))
+        unfit = list(parameters.errors(setting))
         if not unfit:
             return parameters, setting, given
         if isinstance(parameters, Adversary):

@@ -37,7 +37,7 @@ class Parameters(contextual.Adversary):
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
         yield from repeated(np.eye(setting.n_arms), self.theta(setting), blocks)
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         d, k, law = setting.known().dimension, setting.n_arms, REWARDS[self.rewards]
         if d != k:
             yield f"the standard basis of dimension {d} has {d} arms, not {k}: set arms: {d}"

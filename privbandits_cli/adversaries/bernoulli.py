@@ -24,7 +24,7 @@ class Parameters(Stationary):
         for rounds in blocks:
             yield rng.random((len(rounds), 1)) < means
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from super().faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
         if isinstance(self.means, list) and not all(0 <= mean <= 1 for mean in self.means):
             yield "a Bernoulli gain is 0 or 1, so its mean lies in [0, 1]; other means fit student_t"

@@ -31,7 +31,7 @@ class Parameters(gap.Parameters):
             lean[:, 0], lean[:, 1] = self.gap * np.cos(angle) ** 2, self.gap * np.sin(angle) ** 2
             yield draw(lean)
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from super().faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
         if setting.n_arms < 2:
             yield "there is nothing to drift to: set a dimension of at least 2"

@@ -62,7 +62,7 @@ class Parameters(contextual.Adversary):
         vectors, theta = self.drawn(setting, rng)
         yield from repeated(vectors, theta, blocks)
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         d, (norms, theta_norm) = setting.known().dimension, self._norms()
         if (self.vectors is None) != (self.theta is None):
             yield "vectors and theta belong together: give both, or neither to have them drawn"
@@ -74,13 +74,13 @@ class Parameters(contextual.Adversary):
                 found = ", ".join(map(str, sorted({*lengths})))
                 yield f"vectors and theta need d = {d} numbers each, they have {found}"
             else:
-                yield from self._mean_faults(np.array(self.vectors) @ np.array(self.theta))
+                yield from self._mean_errors(np.array(self.vectors) @ np.array(self.theta))
         if self.norm is not None and norms.max() > self.norm * (1 + SLACK):
             yield f"arm {norms.argmax() + 1} has norm {norms.max():.6g}, above the declared bound norm = {self.norm:g}"
         if self.theta_norm is not None and theta_norm > self.theta_norm * (1 + SLACK):
             yield f"θ has norm {theta_norm:.6g}, above the declared bound theta_norm = {self.theta_norm:g}"
 
-    def _mean_faults(self, means: Floats) -> Iterator[str]:
+    def _mean_errors(self, means: Floats) -> Iterator[str]:
         law = REWARDS[self.rewards]
         if means.min() < law.lowest_mean - SLACK or means.max() > law.largest + SLACK:
             found, allowed = f"[{means.min():.4g}, {means.max():.4g}]", f"[{law.lowest_mean:g}, {law.largest:g}]"

@@ -29,6 +29,6 @@ class Parameters(linear.Adversary):
             lean[:, 0] = self.gap
             yield draw(lean)
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(setting.space, Simplex) and self.gap > 0.5:
             yield f"gap = {self.gap:g}: the mean loss 1/2 - gap of an expert would be negative; take at most 0.5"

@@ -32,7 +32,7 @@ class Parameters(HeavyTailed):
         moments: Floats = self.mean_gains(setting) ** (1 + self.v) * np.exp(self.sigma**2 * self.v * (1 + self.v) / 2)
         return moments
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from super().faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
         if isinstance(self.means, list) and min(self.means, default=1.0) <= 0:
             yield "lognormal gains are positive, so their means must be: for others take student_t"

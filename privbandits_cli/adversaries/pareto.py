@@ -41,8 +41,8 @@ class Parameters(HeavyTailed):
         order = 1 + self.v
         return self._shape() * scale**order / (self._shape() - order)
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from super().faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
         yield from self._too_heavy("shape", self.shape)
         if isinstance(self.means, list) and min(self.means, default=1.0) <= 0:
             yield "Pareto gains are positive, so their means must be: for others take student_t"

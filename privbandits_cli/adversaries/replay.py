@@ -77,7 +77,7 @@ class Parameters(bandit.Adversary):
         low, high = self.scale
         return (gains - low) / (high - low)
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if self.scale is not None and not self.scale[0] < self.scale[1]:
             yield f"scale is [low, high], low the smaller, got {self.scale}"
             return

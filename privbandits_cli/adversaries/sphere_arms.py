@@ -52,7 +52,7 @@ class Parameters(contextual.Adversary):
                 kernel(arms[:n], means[:n], room, -self.best, self.best - self.gap, self.best)
             yield arms[:n], means[:n]
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if setting.known().dimension < 2:
             yield "on a line there are two directions, of means 1 and -1 only: take a dimension of at least 2"
         if self.gap >= 2 * self.best:

@@ -51,6 +51,6 @@ class Parameters(HeavyTailed):
         near = integrate.quad(both_sides, 0, kink + 10, points=[kink], limit=200)[0]
         return float(near + integrate.quad(both_sides, kink + 10, np.inf, limit=200)[0])
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from super().faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
         yield from self._too_heavy("df", self.df)

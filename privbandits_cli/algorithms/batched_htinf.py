@@ -53,8 +53,8 @@ class Parameters(bandit.Algorithm):
     def draws(self) -> dict[str, int]:
         return self.blocks().draws()
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from self.blocks().faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from self.blocks().errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The noise's on the means, which one round changes by at most 1/τ."""

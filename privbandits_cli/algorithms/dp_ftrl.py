@@ -74,8 +74,8 @@ class Aggregating(linear.Algorithm):
         missing = levels - np.bitwise_count(rounds - 1).astype(np.int64)
         return {"uniform": topped * missing, "normal": topped, "laplace": node}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Of ⌈log2 T⌉ nodes with a loss that is replaced; a single round releases no loss at all.
@@ -146,8 +146,8 @@ class Parameters(Aggregating):
             return losses.norms()[0] * log2(setting.horizon) / self.epsilon
         return levels * losses.changes()[0] / self.epsilon
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from super().faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
         if (self.epsilon is None) == (self.blur is None):
             yield "give epsilon, or in its place blur"
         if not self.gaussian() and self.delta is not None:

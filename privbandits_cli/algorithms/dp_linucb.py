@@ -183,7 +183,7 @@ class Parameters(contextual.Algorithm):
     def tap(self) -> Tap:
         return "gram"
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if math.isinf(setting.known().reward):
             yield "its noise hides rewards up to a bound, and these have none: choose a bounded law of `rewards`"
             return
@@ -191,7 +191,7 @@ class Parameters(contextual.Algorithm):
             yield "rho stands in place of the shift: leave one of them out"
         if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
             yield "wishart_unshifted has no shift: with one it is `noise: wishart`"
-        elif not list(super().faults(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
+        elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
             yield "so few rows of Wishart noise need not keep V positive definite: take `noise: wishart`"
 
     def caveats(self, setting: Setting) -> list[str]:

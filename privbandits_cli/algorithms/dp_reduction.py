@@ -44,10 +44,10 @@ class NoisyGains(bandit.Algorithm):
     def draws(self) -> dict[str, int]:
         return self.base.draws() | {"laplace": 1}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if "laplace" in self.base.draws():
             yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
-        yield from self.base.faults(setting)
+        yield from self.base.errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """By the theorem, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""

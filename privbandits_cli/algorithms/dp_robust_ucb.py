@@ -54,10 +54,10 @@ class Parameters(Robust):
     def draws(self) -> dict[str, int]:
         return {"laplace": 1}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:
             yield "one round leaves no log T to divide by: take a horizon of at least 2"
-        yield from super().faults(setting)
+        yield from super().errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Theorem 1 with the levels that there are; truncation bounds what one gain may do, whatever its size."""

@@ -71,8 +71,8 @@ class Parameters(linear.Algorithm):
         numbers = setting.n_arms if self.noise == "vector" else 1
         return self.base.draws(setting, rounds) | {"laplace": np.full_like(rounds, numbers)}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.errors(setting)
 
     def remarks(self, setting: Setting) -> list[str]:
         return self.base.remarks(setting)

@@ -90,7 +90,7 @@ class Parameters(bandit.Algorithm):
     def draws(self) -> dict[str, int]:
         return {"laplace": 1}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:
             yield "one round leaves no log T to multiply with: take a horizon of at least 2"
 

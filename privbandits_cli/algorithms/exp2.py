@@ -37,7 +37,7 @@ class Parameters(bandit.Algorithm):
             raise PydanticCustomError("mu", "should sum to 1, not to {total}", {"total": f"{sum(mu):g}"})
         return mu
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if self.mu is not None and len(self.mu) != setting.n_arms:
             yield f"mu has {len(self.mu)} probabilities for {setting.n_arms} arms: list one for each, or leave it out"
 

@@ -56,7 +56,7 @@ class Parameters(linear.Algorithm):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         return {"normal": np.where(rounds == 1, setting.n_arms, 0)}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex | Sphere | Cube):
             yield "it would need a linear programme in every round: scrible plays there (feedback: bandit)"
 

@@ -59,7 +59,7 @@ class Parameters(linear.Algorithm):
         kind = ENTROPIC if self.regulariser == "entropic" else euclidean
         return record(kind=kind, eta=self.eta, losses=np.zeros(setting.n_arms))
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex | Sphere | Cube):
             yield "it would need to project on a polytope in every round: scrible plays there (feedback: bandit)"
         elif self.regulariser == "entropic" and not isinstance(setting.space, Simplex):

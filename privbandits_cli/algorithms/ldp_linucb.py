@@ -95,7 +95,7 @@ class Parameters(contextual.Algorithm):
     def tap(self) -> Tap:
         return "row"
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         known = setting.known()
         if max(known.norm, known.reward) > 1 + SLACK:
             yield f"it takes arms of norm and rewards of size at most 1, here L = {known.norm:g}, B = {known.reward:g}"

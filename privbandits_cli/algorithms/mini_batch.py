@@ -93,7 +93,7 @@ class Parameters(bandit.Algorithm):
             by_loss = sorted(lengths, key=lambda tau: self._loses(tau, setting)) if switching else lengths
             best = next((tau for tau in by_loss if self._costs(tau, setting) <= self.epsilon), None)
             if best is None:
-                return self._with(int(setting.horizon) + 1, setting)  # none is private enough; `faults` says so
+                return self._with(int(setting.horizon) + 1, setting)  # none is private enough; `errors` says so
             if len(lengths) == lengths[-1] - lengths[0] + 1:
                 return self._with(best, setting)
             i = lengths.index(best)
@@ -116,7 +116,7 @@ class Parameters(bandit.Algorithm):
         assert isinstance(self.tau, int), "tune the parameters first"
         return {kind: self.tau * period for kind, period in self.base.draws().items()}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if self.tau in ASKS_EPSILON and self.epsilon is None:
             yield f"tau: {self.tau} needs an epsilon"
             return
@@ -128,7 +128,7 @@ class Parameters(bandit.Algorithm):
         elif isinstance(tau, int) and tau > setting.horizon:
             yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
         else:
-            yield from self.base.faults(setting._replace(horizon=setting.horizon / int(tau)))
+            yield from self.base.errors(setting._replace(horizon=setting.horizon / int(tau)))
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The base's, which sees T/τ averages that one round changes by at most 1/τ."""

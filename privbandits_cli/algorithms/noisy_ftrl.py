@@ -52,8 +52,8 @@ class Parameters(linear.Algorithm):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         return {"laplace": np.full_like(rounds, setting.n_arms)}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Of one noisy vector."""

@@ -69,8 +69,8 @@ class Parameters(contextual.Algorithm):
     def tap(self) -> Tap:
         return "answer"
 
-    def faults(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.faults(setting)
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.errors(setting)
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

@@ -44,7 +44,7 @@ class Parameters(linear.Algorithm):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         return {"uniform": np.ones_like(rounds)}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(setting.decisions(), Simplex):
             yield (
                 "a simplex has no inside, so it has no barrier: take exp2 or exp3 in the game `bandit`, or a set "

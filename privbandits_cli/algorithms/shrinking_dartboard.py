@@ -57,7 +57,7 @@ class Parameters(linear.Algorithm):
         """Whether to keep the expert, and who comes next."""
         return {"uniform": np.full_like(rounds, 2)}
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex):
             yield "it draws experts: set `set: simplex`"
         elif setting.signed:

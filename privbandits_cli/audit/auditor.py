@@ -67,7 +67,7 @@ def watched(algorithm: Algorithm, setting: Setting) -> Setting:
         known = setting.contexts
         setting = setting._replace(contexts=known._replace(dimension=min(DIMENSIONS, known.dimension)))
         short = setting._replace(horizon=max(2, min(grams.ROUNDS, setting.horizon)))
-        if algorithm.tap() == "gram" and not list(algorithm.faults(short)) and algorithm.tuned(short).guarantee(short):
+        if algorithm.tap() == "gram" and not list(algorithm.errors(short)) and algorithm.tuned(short).guarantee(short):
             return short  # else, of so few rows that nothing is proved of a short tree, the first rounds of a long one
     if isinstance(setting.space, Simplex | Sphere | Cube):
         n = min(COORDINATES, setting.n_arms)

@@ -88,11 +88,11 @@ def _options(
 
 
 def refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
-    """Print a config's faults; raise what is returned."""
+    """Print a config's errors; raise what is returned."""
     if as_json:
-        print(dumps({"faults": error.faults}))
-    n = len(error.faults)
-    return fail(*error.faults, f"{n} fault{'s' if n > 1 else ''}; nothing was run or written")
+        print(dumps({"errors": error.errors}))
+    n = len(error.errors)
+    return fail(*error.errors, f"{n} error{'s' if n > 1 else ''}; nothing was run or written")
 
 
 def rounds(given: str) -> int:

@@ -44,15 +44,15 @@ def plot(
         wanted = write.kind(kind, pair, log, bounds)
     except ValueError as error:
         raise fail(str(error)) from error
-    faults = []
+    errors = []
     for folder in _folders(path):
         try:
             for written in write.write(folder, wanted, [word.strip() for word in formats.split(",")]):
                 print(written)
         except (ValueError, KeyError, TypeError, OSError) as error:
-            faults.append(f"{folder}: {error}")
-    if faults:
-        raise fail(*faults)
+            errors.append(f"{folder}: {error}")
+    if errors:
+        raise fail(*errors)
 
 
 def _folders(path: Path) -> list[Path]:
@@ -93,17 +93,17 @@ def report(
 
     folders = _folders(path)
     every = folders != [path]
-    reports, faults = [], []
+    reports, errors = [], []
     for folder in folders:
         try:
             reports.append(gather(folder, claims_on(folder, config)))
             print(write(folder, reports[-1], every)[0])
         except (ConfigError, ValueError, KeyError, TypeError, OSError) as error:
-            faults.append(f"{folder}: {error}")
+            errors.append(f"{folder}: {error}")
     if every and reports:
         print(write_index(path, reports))
     bare = unknown(Path(), [str(folder) for folder in folders], config)
     if bare:
         print(f"no config, so no claims: {', '.join(bare)}", file=sys.stderr)
-    if faults:
-        raise fail(*faults)
+    if errors:
+        raise fail(*errors)

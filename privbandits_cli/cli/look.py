@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import USAGE, Horizon, SpaceName, app, complete_name, dumps, fail, fitted
-from privbandits_cli.cli.own import Include, include_files, own_faults
+from privbandits_cli.cli.own import Include, include_files, own_errors
 
 
 class Kind(StrEnum):
@@ -31,7 +31,7 @@ def list_(
     from privbandits_cli.cli import terminal
 
     include_files(include)
-    with own_faults():
+    with own_errors():
         found = catalogue(kind.value)
     if as_json:
         print(dumps(found))
@@ -67,7 +67,7 @@ def show(
 
     include_files(include)
     try:
-        with own_faults():
+        with own_errors():
             facts = show.facts(name, horizon, arms, None if space is None else space.value, dimension)
     except (KeyError, ValueError) as error:
         raise fail(str(error.args[0])) from error
@@ -107,27 +107,27 @@ def validate(
     from privbandits_cli.experiment.config import ConfigError, load
     from privbandits_cli.experiment.plan import make_plan
 
-    faults: dict[str, list[str]] = {}
+    errors: dict[str, list[str]] = {}
     for config in configs:
         try:
-            with own_faults():
+            with own_errors():
                 experiment = load(config, include=include or ())
                 load(config, smoke=True, include=include or ())
-                faults[str(config)] = []
+                errors[str(config)] = []
                 if experiment.keys.include:
                     from privbandits_cli.engine import rehearsal
 
-                    faults[str(config)] = rehearsal.faults(make_plan(experiment))
+                    errors[str(config)] = rehearsal.errors(make_plan(experiment))
         except ConfigError as error:
-            faults[str(config)] = error.faults
+            errors[str(config)] = error.errors
     if as_json:
-        print(dumps(faults))
-    for config_name, found in faults.items():
+        print(dumps(errors))
+    for config_name, found in errors.items():
         if found:
             print(*map(fitted, found), sep="\n", file=sys.stderr)
         elif not as_json:
             print(f"{config_name}: ok")
-    if any(faults.values()):
+    if any(errors.values()):
         raise typer.Exit(USAGE)
 
 

@@ -1,4 +1,4 @@
-"""What the commands share about files of the user's own: the option, their faults, their debugging."""
+"""What the commands share about files of the user's own: the option, their errors, their debugging."""
 
 import sys
 from collections.abc import Iterator
@@ -23,29 +23,29 @@ Include = Annotated[
 def load_config(
     config: Path, overrides: list[str], smoke: bool, as_json: bool, include: list[Path] | None = None
 ) -> "Experiment":
-    """Read a config or leave with its faults."""
+    """Read a config or leave with its errors."""
     from privbandits_cli.experiment.config import ConfigError, load
 
     try:
-        with own_faults():
+        with own_errors():
             return load(config, overrides, smoke, include or ())
     except ConfigError as error:
         raise refuse(error, as_json) from error
 
 
 def include_files(files: list[Path] | None) -> None:
-    """Make users' files known, or leave with their faults."""
+    """Make users' files known, or leave with their errors."""
     from privbandits_cli.plugins import registry
 
-    faults = registry.include_all([file.as_posix() for file in files or ()])
-    if faults:
-        raise fail(*(message for _, message in faults))
+    errors = registry.include_all([file.as_posix() for file in files or ()])
+    if errors:
+        raise fail(*(message for _, message in errors))
 
 
 @contextmanager
-def own_faults() -> Iterator[None]:
+def own_errors() -> Iterator[None]:
     """Leave with the line of a user's file that raised, not with a traceback through ours."""
-    from privbandits_cli.games.guards import Fault
+    from privbandits_cli.games.guards import PluginError
     from privbandits_cli.plugins import loader
 
     try:
@@ -53,22 +53,22 @@ def own_faults() -> Iterator[None]:
     except loader.IncludeError as error:
         raise fail(str(error)) from error
     except Exception as error:
-        told = loader.told(error) if isinstance(error, Fault) else loader.fault_of(error)
+        told = loader.told(error) if isinstance(error, PluginError) else loader.fault_of(error)
         if told is None:
             raise
         raise fail(told) from error
 
 
 def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -> None:
-    """Leave with the faults of users' files that are still to play, before anything is played."""
+    """Leave with the errors of users' files that are still to play, before anything is played."""
     if not plan.own_files or (store and store.count(plan.curves, plan.span) == len(plan.curves) * len(plan.span)):
         return
     from privbandits_cli.engine import rehearsal
 
-    faults = [] if python else rehearsal.faults(plan)
-    if faults:
-        n = len(faults)
-        raise fail(*faults, f"{n} fault{'s' if n > 1 else ''}; nothing was run or written")
+    errors = [] if python else rehearsal.errors(plan)
+    if errors:
+        n = len(errors)
+        raise fail(*errors, f"{n} error{'s' if n > 1 else ''}; nothing was run or written")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import FAILED, OK, VIOLATED, Horizon, SpaceName, app, complete_name, dumps, fail
-from privbandits_cli.cli.own import Include, include_files, load_config, own_faults
+from privbandits_cli.cli.own import Include, include_files, load_config, own_errors
 
 
 class Test(StrEnum):
@@ -34,7 +34,7 @@ def privacy(
 
     check_level("--delta", delta)
     experiment = load_config(config, overrides or [], False, as_json, include)
-    with own_faults():
+    with own_errors():
         blocks = ledger(experiment, delta)
     print(dumps(blocks)) if as_json else terminal.print_ledger(blocks)
 
@@ -66,7 +66,7 @@ def tune(
     check_level("--delta", delta)
     include_files(include)
     try:
-        with own_faults():
+        with own_errors():
             chosen = None if space is None else space.value
             rows = privacy.tune(algorithm, base, epsilon, delta, horizon, arms, chosen, dimension)
     except ValidationError as error:
@@ -114,7 +114,7 @@ def audit(
                 advance(1, row["cost"])
     else:
         experiment = load_config(config, overrides or [], False, as_json, include)
-        with own_faults():
+        with own_errors():
             rows = audit.audit_experiment(experiment, alpha, budget, seed, test.value)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     if mutants:

@@ -15,7 +15,7 @@ import typer
 
 from privbandits_cli.cli import failures
 from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail, fitted
-from privbandits_cli.cli.own import Include, debugged, load_config, own_faults, rehearse
+from privbandits_cli.cli.own import Include, debugged, load_config, own_errors, rehearse
 
 if TYPE_CHECKING:
     from privbandits_cli.engine.play import Failure, Played
@@ -135,7 +135,7 @@ def run(
     place = engine.value if scheduler is None else _address(scheduler)
     with Stop() as stop:
         experiment = load_config(config, overrides or [], smoke, as_json, include)
-        with own_faults():
+        with own_errors():
             plan = make_plan(experiment, _part(shard))
         store = Store(results / plan.folder)
         jobs = 1 if python else jobs or runner.cores()

@@ -82,7 +82,7 @@ class Polytope(Space):
         below = length * _least(slope / length, inside.rows) if length > 0 else 0.0
         return float(cost @ inside.centre) + below
 
-    def faults(self) -> Iterator[str]:
+    def errors(self) -> Iterator[str]:
         try:
             _ = self.rounded
         except ValueError as error:

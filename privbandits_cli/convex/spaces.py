@@ -42,7 +42,7 @@ class Space:
         """M, the largest |<l, x>| of a loss and a point."""
         return 1.0
 
-    def faults(self) -> Iterator[str]:
+    def errors(self) -> Iterator[str]:
         """Why nobody can play here."""
         yield from ()
 

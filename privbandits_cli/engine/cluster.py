@@ -166,7 +166,7 @@ def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
                 raise EngineLost(f"all workers were lost, and none came in {PATIENCE:.0f} s") from None
 
 
-def play_there(parcel: bytes, wanted: dict[str, str]) -> Played | str:
+def play_there(payload: bytes, wanted: dict[str, str]) -> Played | str:
     """On a worker: play a chunk, or say why this worker must not.
 
     Nothing is raised: the client waits for ever for an error whose traceback it cannot read.
@@ -175,7 +175,7 @@ def play_there(parcel: bytes, wanted: dict[str, str]) -> Played | str:
     try:
         if identity() != wanted:
             return _difference(worker, identity(), wanted)
-        chunk = unpack(parcel)
+        chunk = unpack(payload)
         with _compiling:  # once for all threads of the worker
             warm([chunk])
         return play_chunk(chunk)

@@ -18,9 +18,9 @@ def pack(chunk: Chunk) -> bytes:
     return pickle.dumps((sources(chunk), pickle.dumps(chunk)))
 
 
-def unpack(parcel: bytes) -> Chunk:
+def unpack(payload: bytes) -> Chunk:
     """The inverse of `pack`, in any process that has this package."""
-    files, inner = pickle.loads(parcel)
+    files, inner = pickle.loads(payload)
     for source in files:
         loader.module(source)
     chunk: Chunk = pickle.loads(inner)

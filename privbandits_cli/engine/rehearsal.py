@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privbandits_cli.experiment.plan import Curve, Plan
-from privbandits_cli.games.guards import Fault, NotANumber
+from privbandits_cli.games.guards import NotANumber, PluginError
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.games.protocols import GAMES
@@ -27,7 +27,7 @@ REPLAYED = 2**18  # of a trial that failed, at most: some seconds
 _places: dict[tuple[str, type[Exception]], tuple[str, int] | None] = {}  # where a curve's trials were found to fail
 
 
-def faults(plan: Plan, compiled: bool = True) -> list[str]:
+def errors(plan: Plan, compiled: bool = True) -> list[str]:
     """What is wrong with the users' files of a plan, each fault once; without `compiled`, as plain Python shows it."""
     found: dict[str, None] = {}
     for curve in _own(plan.curves):
@@ -75,18 +75,18 @@ def _fault(match: Match, compiled: bool) -> str | None:
 
 
 def _check(regrets: Floats, others: Floats, match: Match) -> None:
-    """Raise Fault for regrets that are no numbers, or other ones in blocks of another size."""
+    """Raise PluginError for regrets that are no numbers, or other ones in blocks of another size."""
     algorithm, adversary = match.algorithms[0], match.adversary
     table: Any = getattr(type(adversary), loader.TABLE[adversary.game])
     own = loader.modules(algorithm)
     if not np.isfinite(regrets).all():
         said = f"{algorithm.name} against {adversary.name}: the regret is no finite number"
-        raise Fault(said, import_module(own[0]).choose if own else table)
+        raise PluginError(said, import_module(own[0]).choose if own else table)
     if not np.array_equal(regrets, others):
         hint = "draw in the order of the rounds, each kind from its own of `rng.spawn(n)`"
         if not loader.modules(adversary):
             table, hint = getattr(type(algorithm), "draws", None), "let them depend on the round alone"
-        raise Fault(f"the numbers of `{table.__name__}` depend on where a block of rounds ends: {hint}", table)
+        raise PluginError(f"the numbers of `{table.__name__}` depend on where a block of rounds ends: {hint}", table)
 
 
 def told(error: Exception, match: Match, key: str, trial: int) -> str:
@@ -112,7 +112,9 @@ def _told(error: Exception, place: tuple[str, int] | None, match: Match) -> str:
 
 def _place(error: Exception, match: Match, trial: int) -> tuple[str, int] | None:
     """The line of a user's file where a trial fails in plain Python."""
-    if (isinstance(error, Fault) and not isinstance(error, NotANumber)) or type(error).__module__.startswith("numba."):
+    if (isinstance(error, PluginError) and not isinstance(error, NotANumber)) or type(error).__module__.startswith(
+        "numba."
+    ):
         return None  # it says itself where
     if loader.place_of(error):
         return loader.place_of(error)

@@ -84,9 +84,9 @@ def _parallel(chunks: list[Chunk], engine: Engine, jobs: int) -> Iterator[Played
         yield from parallel(delayed(_play_in_worker)(pack(chunk)) for chunk in chunks)
 
 
-def _play_in_worker(parcel: bytes) -> Played:
+def _play_in_worker(payload: bytes) -> Played:
     _follow_parent()
-    return play_chunk(unpack(parcel))
+    return play_chunk(unpack(payload))
 
 
 @cache

@@ -1,1 +1,1 @@
-"""What an experiment is: the YAML, its faults, and the plan of curves that it asks for."""
+"""What an experiment is: the YAML, its errors, and the plan of curves that it asks for."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from privbandits_cli.experiment.document import Fault
+from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import suggestion
-from privbandits_cli.experiment.expressions import Condition, FaultyClaim, Place, Selection, Statement, parse
+from privbandits_cli.experiment.expressions import ClaimError, Condition, Place, Selection, Statement, parse
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, flat
@@ -27,9 +27,9 @@ def claims(
     adversaries: Sequence[Variant],
     algorithms: Sequence[Variant],
     rounds: Sequence[int],
-    faults: list[Fault],
+    errors: list[Error],
 ) -> tuple[Claim, ...]:
-    """The claims of a config as statements; those that cannot be read or checked are faults.
+    """The claims of a config as statements; those that cannot be read or checked are errors.
 
     rounds: those at which regret is recorded, whatever the horizon.
     """
@@ -38,8 +38,8 @@ def claims(
         try:
             statement = parse(said.claim)
             _check(statement, keys, adversaries, algorithms, rounds)
-        except FaultyClaim as error:
-            faults.append(Fault(("claims", i, "claim"), str(error), offset=error.at))
+        except ClaimError as error:
+            errors.append(Error(("claims", i, "claim"), str(error), offset=error.at))
         else:
             out.append(Claim(said.claim, said.source, said.note, statement))
     return tuple(out)
@@ -56,24 +56,24 @@ def _check(
     for name, at in place.panels:
         known = dict.fromkeys(title for variant in adversaries for title in titles(variant))
         if name not in known:
-            raise FaultyClaim(f"no panel '{name}' here" + suggestion(name, known), at)
+            raise ClaimError(f"no panel '{name}' here" + suggestion(name, known), at)
     if place.round is not None and place.round[0] not in rounds:
         wanted, at = place.round
         near = ", ".join(map(str, sorted(sorted(rounds, key=lambda known: abs(known - wanted))[:3])))
-        raise FaultyClaim(f"regret is not recorded after {wanted} rounds, but after {near}", at)
+        raise ClaimError(f"regret is not recorded after {wanted} rounds, but after {near}", at)
     _check_place(place, keys, [*adversaries, *algorithms])
     for side in statement.sides():
         assert side.curve is not None
         _check_curve(side.curve, algorithms)
         if side.kind == "slope" and place.round is not None:
-            raise FaultyClaim("a slope is fitted over the rounds, or over what is drawn against", place.round[1])
+            raise ClaimError("a slope is fitted over the rounds, or over what is drawn against", place.round[1])
 
 
 def _check_place(place: Place, keys: Keys, players: Sequence[Variant]) -> None:
     swept = dict.fromkeys(name for variant in players for name in variant.swept)
     swept |= dict.fromkeys(key for key in ("horizon", "set", "dimension") if isinstance(getattr(keys, key), list))
     if place.worst is not None and place.worst[0] not in swept:
-        raise FaultyClaim(
+        raise ClaimError(
             f"no parameter '{place.worst[0]}' is swept" + suggestion(place.worst[0], swept), place.worst[1]
         )
     for condition in place.where:
@@ -92,11 +92,11 @@ def _values(name: str, keys: Keys, players: Iterable[Variant]) -> Iterator[Any]:
 
 def _check_condition(condition: Condition, values: Sequence[Any], known: Iterable[str]) -> None:
     if not values:
-        raise FaultyClaim(f"no parameter '{condition.name}' here" + suggestion(condition.name, known), condition.at)
+        raise ClaimError(f"no parameter '{condition.name}' here" + suggestion(condition.name, known), condition.at)
     if not any(condition.admits(value) for value in values):
         shown = ", ".join(dict.fromkeys(str(value) for value in values))
         words = f"{condition.name} {condition.relation} {condition.value}"
-        raise FaultyClaim(f"nobody plays with {words}; there are: {shown}", condition.at)
+        raise ClaimError(f"nobody plays with {words}; there are: {shown}", condition.at)
 
 
 def _check_curve(curve: Selection, algorithms: Sequence[Variant]) -> None:
@@ -104,7 +104,7 @@ def _check_curve(curve: Selection, algorithms: Sequence[Variant]) -> None:
     if not named:
         known = dict.fromkeys(name for variant in algorithms for name in _names(variant, curve.labelled))
         what = "label" if curve.labelled else "algorithm"
-        raise FaultyClaim(f"no {what} '{curve.name}' plays here" + suggestion(curve.name, known), curve.at)
+        raise ClaimError(f"no {what} '{curve.name}' plays here" + suggestion(curve.name, known), curve.at)
     for condition in curve.where:
         described = [described_of(variant) for variant in named]
         values = [each[condition.name] for each in described if each.get(condition.name) is not None]
@@ -113,9 +113,9 @@ def _check_curve(curve: Selection, algorithms: Sequence[Variant]) -> None:
     entries = {variant.loc for variant in meant}
     if len(entries) > 1:
         hint = "by its 'label' or by parameters in [ ]"
-        raise FaultyClaim(f"'{curve.name}' stands here {len(entries)} times: say which, {hint}", curve.at)
+        raise ClaimError(f"'{curve.name}' stands here {len(entries)} times: say which, {hint}", curve.at)
     if not entries:
-        raise FaultyClaim(f"no '{curve.name}' has all of these parameters", curve.at)
+        raise ClaimError(f"no '{curve.name}' has all of these parameters", curve.at)
 
 
 def described_of(variant: Variant) -> dict[str, Any]:

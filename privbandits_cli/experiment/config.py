@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from privbandits_cli.experiment import settings, shipped
 from privbandits_cli.experiment.claims import Claim, claims
-from privbandits_cli.experiment.document import Document, Fault, Loc, override, parse
+from privbandits_cli.experiment.document import Document, Error, Loc, override, parse
 from privbandits_cli.experiment.errors import translated
 from privbandits_cli.experiment.keys import Grid, Keys
-from privbandits_cli.experiment.matchups import Meeting, meetings
+from privbandits_cli.experiment.matchups import Matchup, matchups
 from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Setting
 from privbandits_cli.plugins import registry
@@ -29,7 +29,7 @@ class Experiment:
     keys: Keys
     adversaries: tuple[Variant, ...]  # as given
     algorithms: tuple[Variant, ...]  # as given
-    meetings: tuple[Meeting, ...]  # for each adversary one in each setting
+    matchups: tuple[Matchup, ...]  # for each adversary one in each setting
     given: dict[str, Any]  # as the config says it, with overrides and --smoke applied
     claims: tuple[Claim, ...] = ()  # what papers say of it; none of what is played
 
@@ -52,10 +52,10 @@ class Experiment:
 
         n = len(self.settings)
         adversaries = [
-            entry(given, (meeting.adversary for meeting in self.meetings[i * n : (i + 1) * n]))
+            entry(given, (matchup.adversary for matchup in self.matchups[i * n : (i + 1) * n]))
             for i, given in enumerate(self.adversaries)
         ]
-        lineups = zip(*(meeting.algorithms for meeting in self.meetings), strict=True)
+        lineups = zip(*(matchup.algorithms for matchup in self.matchups), strict=True)
         algorithms = [entry(given, tuned) for given, tuned in zip(self.algorithms, lineups, strict=True)]
         unsaid = {"smoke", "claims", *settings.foreign(self.keys), *([] if self.keys.include else ["include"])}
         return self.keys.model_dump(exclude=unsaid, exclude_none=True) | {
@@ -65,11 +65,11 @@ class Experiment:
 
 
 class ConfigError(Exception):
-    """A config that cannot be run; `faults` are ready to print."""
+    """A config that cannot be run; `errors` are ready to print."""
 
-    def __init__(self, faults: list[str]) -> None:
-        super().__init__("\n".join(faults))
-        self.faults = faults
+    def __init__(self, errors: list[str]) -> None:
+        super().__init__("\n".join(errors))
+        self.errors = errors
 
 
 def load(
@@ -106,8 +106,8 @@ def load(
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
         _include(document, path.parent, include)
         experiment = _check(document)
-    if document.faults or experiment is None:
-        ordered = sorted(dict.fromkeys(document.faults), key=document.place)
+    if document.errors or experiment is None:
+        ordered = sorted(dict.fromkeys(document.errors), key=document.place)
         raise ConfigError([document.render(fault) for fault in ordered])
     return experiment
 
@@ -121,9 +121,9 @@ def _include(document: Document, folder: Path, further: Sequence[Path]) -> None:
         document.data["include"] = names
     copies = [folder / KEPT / Path(name).name for name in names]
     files = [copy.as_posix() if copy.exists() else name for name, copy in zip(names, copies, strict=True)]
-    faults = registry.include_all(files)
-    if faults:
-        raise ConfigError([message for _, message in faults])
+    errors = registry.include_all(files)
+    if errors:
+        raise ConfigError([message for _, message in errors])
 
 
 def _shrink(document: Document) -> None:
@@ -142,76 +142,76 @@ def _shrink(document: Document) -> None:
 
 
 def _check(document: Document) -> Experiment | None:
-    """The experiment, or None with the document's faults filled in."""
-    data, faults = document.data, document.faults
-    keys, wrong = _valid_part(data, faults)
+    """The experiment, or None with the document's errors filled in."""
+    data, errors = document.data, document.errors
+    keys, wrong = _valid_part(data, errors)
     found: dict[str, list[Variant]] = {"adversary": [], "algorithms": []}
     kinds: dict[str, registry.Kind] = {"adversary": "adversaries", "algorithms": "algorithms"}
     for key, kind in kinds.items():
         entries = data.get(key)
         if key in data and entries in (None, []):
-            faults.append(Fault((key,), f"name at least one of: {', '.join(registry.names(kind))}"))
+            errors.append(Error((key,), f"name at least one of: {', '.join(registry.names(kind))}"))
         single = not isinstance(entries, list)
         for i, entry in enumerate([entries] if single else entries):
             if entry is not None or not single:
                 loc: Loc = (key,) if single else (key, i)
-                found[key] += variants(kind, entry, loc, faults)
-    faults.extend(_disagreements(keys, wrong))
+                found[key] += variants(kind, entry, loc, errors)
+    errors.extend(_disagreements(keys, wrong))
     if not wrong:
-        faults.extend(_undrawable(keys, [*found["adversary"], *found["algorithms"]]))
+        errors.extend(_undrawable(keys, [*found["adversary"], *found["algorithms"]]))
     if wrong & {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}:
         return None
-    unplayable = list(settings.faults(keys))
+    unplayable = list(settings.errors(keys))
     if unplayable:
-        faults.extend(unplayable)
+        errors.extend(unplayable)
         return None
-    met = meetings(keys, found["adversary"], found["algorithms"], faults)
-    said = () if wrong or faults else _claims(keys, found["adversary"], met, faults)
-    if wrong or faults:
+    met = matchups(keys, found["adversary"], found["algorithms"], errors)
+    said = () if wrong or errors else _claims(keys, found["adversary"], met, errors)
+    if wrong or errors:
         return None
     given = {key: value for key, value in data.items() if key != "claims"}
     return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, given, said)
 
 
-def _claims(keys: Keys, adversaries: list[Variant], met: Iterable[Meeting], faults: list[Fault]) -> tuple[Claim, ...]:
+def _claims(keys: Keys, adversaries: list[Variant], met: Iterable[Matchup], errors: list[Error]) -> tuple[Claim, ...]:
     """The claims, checked against the tuned algorithms and against the rounds that every horizon records."""
     if not keys.claims:
         return ()
-    lineups = {id(meeting.algorithms): meeting.algorithms for meeting in met}
-    recorded = [set(checkpoints(keys, settings.played(keys, meeting.setting)).tolist()) for meeting in met]
+    lineups = {id(matchup.algorithms): matchup.algorithms for matchup in met}
+    recorded = [set(checkpoints(keys, settings.played(keys, matchup.setting)).tolist()) for matchup in met]
     return claims(
-        keys, adversaries, [v for lineup in lineups.values() for v in lineup], sorted(set.union(*recorded)), faults
+        keys, adversaries, [v for lineup in lineups.values() for v in lineup], sorted(set.union(*recorded)), errors
     )
 
 
-def _valid_part(data: dict[str, Any], faults: list[Fault]) -> tuple[Keys, set[str]]:
+def _valid_part(data: dict[str, Any], errors: list[Error]) -> tuple[Keys, set[str]]:
     """The keys, those at fault replaced by a stand-in so that the others can still be checked."""
     try:
         return Keys.model_validate(data), set()
     except ValidationError as error:
-        faults.extend(translated(error, Keys, data, ()))
+        errors.extend(translated(error, Keys, data, ()))
         wrong = {str(detail["loc"][0]) for detail in error.errors()}
     stand_in = {"experiment": "x", "horizon": 2**50, "trials": 24, "adversary": None, "algorithms": None}
     return Keys.model_validate(stand_in | {k: v for k, v in data.items() if k not in wrong}), wrong
 
 
-def _disagreements(keys: Keys, wrong: set[str]) -> Iterator[Fault]:
-    """Faults between keys that are each right by themselves."""
+def _disagreements(keys: Keys, wrong: set[str]) -> Iterator[Error]:
+    """Errors between keys that are each right by themselves."""
     groups, trials = keys.summary.groups, keys.trials
     grouped = keys.summary.centre == "median_of_means" and not wrong & {"trials", "summary"}
     if grouped and trials % groups:
         nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
         told = f"take {nearest}, or `summary: {{centre: mean}}`"
-        yield Fault(("trials",), f"{trials} trials are no multiple of {groups} groups (summary.groups); {told}")
+        yield Error(("trials",), f"{trials} trials are no multiple of {groups} groups (summary.groups); {told}")
     if isinstance(keys.checkpoints, list) and not wrong & {"horizon", "checkpoints"}:
         shortest = min(settings.listed(keys.horizon))
         for i, round_ in enumerate(keys.checkpoints):
             if round_ > shortest:
-                yield Fault(("checkpoints", i), f"round {round_} lies beyond the horizon {shortest}")
+                yield Error(("checkpoints", i), f"round {round_} lies beyond the horizon {shortest}")
 
 
-def _undrawable(keys: Keys, players: list[Variant]) -> Iterator[Fault]:
-    """Faults of a figure against what is not swept."""
+def _undrawable(keys: Keys, players: list[Variant]) -> Iterator[Error]:
+    """Errors of a figure against what is not swept."""
     swept = {name: None for variant in players for name in variant.swept}
     spread = {name for variant in players for name in variant.parameters.described() if not swept}  # by `resolved`
     swept |= dict.fromkeys(key for key in ("horizon", "set", "dimension") if isinstance(getattr(keys, key), list))
@@ -219,14 +219,14 @@ def _undrawable(keys: Keys, players: list[Variant]) -> Iterator[Fault]:
         name = getattr(keys.plot, key)
         if name and name.removeprefix("adversary.") not in swept.keys() | spread:
             known = f"these are: {', '.join(swept)}" if swept else "give it a list of values"
-            yield Fault(("plot", key), f"no parameter '{name}' is swept; {known}")
+            yield Error(("plot", key), f"no parameter '{name}' is swept; {known}")
     floor = keys.plot.price.floor if keys.plot.price else None
     if floor and floor not in {variant.parameters.name for variant in players}:
-        yield Fault(("plot", "price", "floor"), f"no algorithm '{floor}' plays here: name one of this experiment")
+        yield Error(("plot", "price", "floor"), f"no algorithm '{floor}' plays here: name one of this experiment")
     if floor and not keys.plot.against:
-        yield Fault(("plot", "price"), "what privacy costs is drawn against a swept parameter: name it in `against`")
+        yield Error(("plot", "price"), "what privacy costs is drawn against a swept parameter: name it in `against`")
     if keys.plot.slopes and not keys.plot.against:
-        yield Fault(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
+        yield Error(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 
 
 def checkpoints(keys: Keys, horizon: int) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ Loc = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
-class Fault:
+class Error:
     """Something wrong at a place of the document."""
 
     loc: Loc
@@ -33,9 +33,9 @@ class Document:
     values: dict[Loc, tuple[int, int]] = field(default_factory=dict)
     keys: dict[Loc, tuple[int, int]] = field(default_factory=dict)
     overrides: dict[Loc, str] = field(default_factory=dict)  # the KEY=VALUE that set a place
-    faults: list[Fault] = field(default_factory=list)
+    errors: list[Error] = field(default_factory=list)
 
-    def place(self, fault: Fault) -> tuple[int, int]:
+    def place(self, fault: Error) -> tuple[int, int]:
         """Line and column of a fault, counted from 0: its own, or those of what it stands in."""
         places = self.keys if fault.at_key else self.values
         for cut in range(len(fault.loc), -1, -1):
@@ -44,7 +44,7 @@ class Document:
                 return line, column + self._inside(fault, line, column)
         return 0, 0
 
-    def _inside(self, fault: Fault, line: int, column: int) -> int:
+    def _inside(self, fault: Error, line: int, column: int) -> int:
         """How many columns after the start of a value its fault stands; 0 where it does not stand on that line."""
         if fault.offset is None:
             return 0
@@ -52,7 +52,7 @@ class Document:
         offset = fault.offset + start.startswith(("'", '"'))
         return offset if offset <= len(start) else 0
 
-    def render(self, fault: Fault) -> str:
+    def render(self, fault: Error) -> str:
         """`file:line:col: message`, the line and a caret; or the override that is at fault."""
         for loc, text in self.overrides.items():
             if fault.loc[: len(loc)] == loc or (fault.loc and loc[: len(fault.loc)] == fault.loc):
@@ -110,8 +110,8 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
             key = str(key_node.value)
             if key in out:
                 first = document.keys[(*loc, key)][0] + 1
-                document.faults.append(
-                    Fault((*loc, key, "\0again"), f"duplicate key '{key}', first on line {first}", True)
+                document.errors.append(
+                    Error((*loc, key, "\0again"), f"duplicate key '{key}', first on line {first}", True)
                 )
                 document.keys[(*loc, key, "\0again")] = (key_node.start_mark.line, key_node.start_mark.column)
                 continue
@@ -128,7 +128,7 @@ def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
         try:
             return number(text)
         except ValueError as error:
-            document.faults.append(Fault(loc, str(error)))
+            document.errors.append(Error(loc, str(error)))
             return 0
     return {"bool": text.lower() == "true", "null": None}.get(kind, text)
 
@@ -141,18 +141,18 @@ def parse(text: str, path: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         document.values[()] = (mark.line, mark.column) if mark else (0, 0)
-        document.faults.append(Fault((), f"not YAML: {error.problem or error}"))
+        document.errors.append(Error((), f"not YAML: {error.problem or error}"))
         return document
     except yaml.YAMLError as error:
-        document.faults.append(Fault((), f"not YAML: {error}"))
+        document.errors.append(Error((), f"not YAML: {error}"))
         return document
     try:
         document.data = {} if node is None else _plain(node, (), document)
     except RecursionError:
-        document.faults.append(Fault((), "an anchor refers to itself"))
+        document.errors.append(Error((), "an anchor refers to itself"))
         return document
     if not isinstance(document.data, dict):
-        document.faults.append(Fault((), "an experiment is a mapping of keys to values"))
+        document.errors.append(Error((), "an experiment is a mapping of keys to values"))
     return document
 
 
@@ -167,7 +167,7 @@ def override(document: Document, text: str) -> None:
     loc: Loc = tuple(name or int(index) for name, index in _STEP.findall(key))
     if not equals or not loc or re.sub(r"\.", "", _STEP.sub("", key)):
         document.overrides[("\0", text)] = text
-        document.faults.append(Fault(("\0", text), "write it as KEY=VALUE, for example algorithms[1].epsilon=0.5"))
+        document.errors.append(Error(("\0", text), "write it as KEY=VALUE, for example algorithms[1].epsilon=0.5"))
         return
     parsed = yaml_value(value_text)
     if not more:
@@ -182,7 +182,7 @@ def override(document: Document, text: str) -> None:
             known = f"has {len(holder)} entries, counted from 0" if isinstance(holder, list) else "is no list"
             where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc[:depth]).lstrip(".")
             problem = "takes an index, for example [0]" if isinstance(step, str) else known
-            document.faults.append(Fault(loc, f"'{where}' {problem}"))
+            document.errors.append(Error(loc, f"'{where}' {problem}"))
             return
         if depth == len(loc) - 1:
             holder[step] = _extended(document, loc, holder, text, parsed) if more else parsed
@@ -203,7 +203,7 @@ def _extended(document: Document, loc: Loc, holder: Any, text: str, parsed: Any)
 def yaml_value(text: str) -> Any:
     """One value as it would be read from a YAML file."""
     inner = parse(f"value: {text}", "override")
-    return text if inner.faults else inner.data.get("value")
+    return text if inner.errors else inner.data.get("value")
 
 
 def _assign(data: Any, loc: Loc, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""pydantic's errors -> faults in the config's own words, at the config's own places."""
+"""pydantic's errors -> errors in the config's own words, at the config's own places."""
 
 import difflib
 import re
@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from privbandits_cli.experiment.document import Fault, Loc
+from privbandits_cli.experiment.document import Error, Loc
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins import registry
@@ -23,7 +23,7 @@ def translated(
     data: Mapping[str, Any],
     loc: Loc,
     places: Mapping[str, Loc] | None = None,
-) -> Iterator[Fault]:
+) -> Iterator[Error]:
     """One fault per wrong place of `data`, which stands at `loc`; `places` says where swept values stand.
 
     A value that may be of several types draws a complaint from each. The complaints that point deepest into
@@ -43,18 +43,18 @@ def translated(
                 yield _fault(details, model, loc, (*place, *inside[1:]), inside)
 
 
-def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, inside: Loc) -> Fault:
+def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, inside: Loc) -> Error:
     kind = details[0]["type"]
     if kind == "extra_forbidden":
         unknown = str(inside[-1])
         message = f"unknown key '{unknown}'" + suggestion(unknown, _known(model, inside[:-1]))
-        return Fault((*loc, *inside), message, at_key=True)
+        return Error((*loc, *inside), message, at_key=True)
     if kind == "missing":
-        return Fault(place[:-1], f"missing key '{inside[-1]}'")
+        return Error(place[:-1], f"missing key '{inside[-1]}'")
     nearer = [detail for detail in details if not isinstance(detail["input"], str) or detail["type"] not in COMPOUND]
     wordings = dict.fromkeys(_wording(detail["msg"]) for detail in nearer or details)  # a word was meant as a name
     got = repr(details[0]["input"])
-    return Fault(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got if len(got) < 60 else got[:57] + '...'}")
+    return Error(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got if len(got) < 60 else got[:57] + '...'}")
 
 
 def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:

@@ -27,7 +27,7 @@ MIRRORED: dict[str, Relation] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 QUANTITIES: dict[str, Kind] = {"final": "regret", "slope": "slope", "bound": "bound", "epsilon": "epsilon"}
 
 
-class FaultyClaim(ValueError):
+class ClaimError(ValueError):
     """A claim that cannot be read; `at` counts its characters from 0."""
 
     def __init__(self, message: str, at: int) -> None:
@@ -114,7 +114,7 @@ def _tokens(text: str) -> list[_Token]:
         match = _TOKEN.match(text, at)
         if match is None:
             what = "this quote is not closed" if text[at] == "'" else f"'{text[at]}' has no meaning in a claim"
-            raise FaultyClaim(what, at)
+            raise ClaimError(what, at)
         if match.lastgroup != "space":
             found.append(_Token(str(match.lastgroup), match[0], at))
         at = match.end()
@@ -122,7 +122,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def parse(text: str) -> Statement:
-    """Read a claim; raises FaultyClaim where it is none."""
+    """Read a claim; raises ClaimError where it is none."""
     tokens = _tokens(text)
     reader = _Reader(tokens)
     place = reader.place() if any(token.text == ":" for token in tokens) else Place()
@@ -130,7 +130,7 @@ def parse(text: str) -> Statement:
     reader.expect("the end")
     own = [side.panel for side in statement.sides() if side.panel]
     if own and place.panels:
-        raise FaultyClaim("the panel is named twice: once is enough", own[0][1])
+        raise ClaimError("the panel is named twice: once is enough", own[0][1])
     return replace(statement, place=replace(place, panels=tuple(dict.fromkeys(own)) or place.panels))
 
 
@@ -162,21 +162,21 @@ class _Reader:
         token = self.next
         if not self.accept(*texts):
             wanted = " or ".join(text if text == "the end" else f"'{text}'" for text in texts)
-            raise FaultyClaim(f"expected {wanted} here, found {token.text}", token.at)
+            raise ClaimError(f"expected {wanted} here, found {token.text}", token.at)
         return token
 
     def number(self, what: str) -> float:
         """A number; `what` says of what."""
         token = self.take()
         if token.kind != "number":
-            raise FaultyClaim(f"expected {what} here, found {token.text}", token.at)
+            raise ClaimError(f"expected {what} here, found {token.text}", token.at)
         return float(number(token.text))
 
     def word(self, what: str) -> tuple[str, int]:
         """A name, or a text in quotes, and where it stands."""
         token = self.take()
         if token.kind not in ("name", "text"):
-            raise FaultyClaim(f"expected {what} here, found {token.text}", token.at)
+            raise ClaimError(f"expected {what} here, found {token.text}", token.at)
         text = token.text[1:-1].replace("''", "'") if token.kind == "text" else token.text
         return text, token.at
 
@@ -186,7 +186,7 @@ class _Reader:
         while not self.accept(":"):
             head = self.expect("at", "in", ":")
             if head.text in seen:
-                raise FaultyClaim(f"a second '{head.text}': join them with a comma", head.at)
+                raise ClaimError(f"a second '{head.text}': join them with a comma", head.at)
             seen.add(head.text)
             if head.text == "in":
                 panels = [self.word("a panel")]
@@ -224,7 +224,7 @@ class _Reader:
         at = self.next.at
         factor, left = self.side()
         if left.kind in ("number", "bound"):
-            raise FaultyClaim("a curve's regret, slope or epsilon comes first; numbers and bounds stand right", at)
+            raise ClaimError("a curve's regret, slope or epsilon comes first; numbers and bounds stand right", at)
         sign = self.expect("<", "<=", ">", ">=", "within", "in")
         at = self.next.at
         limits: list[tuple[float, Relation]]
@@ -242,7 +242,7 @@ class _Reader:
             limits = [(scale, MIRRORED[MIRRORED[sign.text]])]
         fitting = {"number", left.kind} | ({"bound"} if left.kind == "regret" else set())
         if right.kind not in fitting:
-            raise FaultyClaim(f"a {left.kind} cannot be compared with a {right.kind}", at)
+            raise ClaimError(f"a {left.kind} cannot be compared with a {right.kind}", at)
         return Statement(left, right, tuple((limit / factor, relation) for limit, relation in limits))
 
     def range(self) -> list[tuple[float, Relation]]:
@@ -260,7 +260,7 @@ class _Reader:
             at = self.next.at
             factor = self.number("a number")
             if factor <= 0:
-                raise FaultyClaim("a factor is positive", at)
+                raise ClaimError("a factor is positive", at)
             if not self.accept("x"):
                 return factor, Side("number")
         kind = (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from privbandits_cli.experiment.document import Fault, Loc
+from privbandits_cli.experiment.document import Error, Loc
 from privbandits_cli.experiment.errors import dotted
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.settings import listed, settings
@@ -14,7 +14,7 @@ from privbandits_cli.plugins import registry
 
 
 @dataclass(frozen=True)
-class Meeting:
+class Matchup:
     """An adversary at a horizon, and the algorithms, tuned for what it tells."""
 
     adversary: Variant
@@ -22,20 +22,20 @@ class Meeting:
     setting: Setting  # what the algorithms may know
 
 
-def meetings(
-    keys: Keys, adversaries: Sequence[Variant], algorithms: Sequence[Variant], faults: list[Fault]
-) -> tuple[Meeting, ...]:
-    """For each adversary a meeting in each setting; who cannot play, or comes twice, is a fault."""
+def matchups(
+    keys: Keys, adversaries: Sequence[Variant], algorithms: Sequence[Variant], errors: list[Error]
+) -> tuple[Matchup, ...]:
+    """For each adversary a matchup in each setting; who cannot play, or comes twice, is a fault."""
     strangers = [*_strangers(keys, adversaries), *_strangers(keys, algorithms)]
-    faults.extend(strangers)
+    errors.extend(strangers)
     if strangers:
         return ()
-    stages = [_stage(adversaries, algorithms, setting, faults) for setting in settings(keys)]
-    return () if faults else tuple(meeting for adversary in zip(*stages, strict=True) for meeting in adversary)
+    stages = [_stage(adversaries, algorithms, setting, errors) for setting in settings(keys)]
+    return () if errors else tuple(matchup for adversary in zip(*stages, strict=True) for matchup in adversary)
 
 
-def _strangers(keys: Keys, variants: Sequence[Variant]) -> Iterator[Fault]:
-    """Faults of those who do not play this game; a bandit's table of gains is one of experts' losses, too."""
+def _strangers(keys: Keys, variants: Sequence[Variant]) -> Iterator[Error]:
+    """Errors of those who do not play this game; a bandit's table of gains is one of experts' losses, too."""
     for variant in variants:
         player = variant.parameters
         kind: registry.Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
@@ -45,55 +45,55 @@ def _strangers(keys: Keys, variants: Sequence[Variant]) -> Iterator[Fault]:
             why = f"{player.name} plays the game {player.game}, not {keys.game}"
             if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":
                 why = f"{player.name} has gains of arms, which are losses on the simplex alone, if they lie in [0, 1]"
-            yield Fault(variant.loc, f"{why}; these play here: {fit}")
+            yield Error(variant.loc, f"{why}; these play here: {fit}")
         elif isinstance(player, linear.Algorithm) and player.feedback != keys.feedback:
             sees = {"full": "the whole loss vector", "bandit": "the loss of its own point alone"}[player.feedback]
-            yield Fault(variant.loc, f"{player.name} sees {sees}: set `feedback: {player.feedback}`")
+            yield Error(variant.loc, f"{player.name} sees {sees}: set `feedback: {player.feedback}`")
 
 
 def _stage(
-    adversaries: Sequence[Variant], algorithms: Sequence[Variant], setting: Setting, faults: list[Fault]
-) -> list[Meeting]:
-    """The meetings of one horizon."""
-    tuned = list(_tuned(adversaries, setting, faults))
+    adversaries: Sequence[Variant], algorithms: Sequence[Variant], setting: Setting, errors: list[Error]
+) -> list[Matchup]:
+    """The matchups of one horizon."""
+    tuned = list(_tuned(adversaries, setting, errors))
     told = []
     for variant in tuned:
         assert isinstance(variant.parameters, Adversary)
-        told.append(variant.parameters.told(setting))
+        told.append(variant.parameters.revealed(setting))
         if not variant.parameters.bounded:
-            faults.extend(_out_of_bounds(variant.parameters, algorithms))
+            errors.extend(_out_of_bounds(variant.parameters, algorithms))
     # If every adversary is at fault, the algorithms are still checked.
-    lineups = {known: tuple(_tuned(algorithms, known, faults)) for known in dict.fromkeys(told or [setting])}
-    return [Meeting(variant, lineups[known], known) for variant, known in zip(tuned, told, strict=True)]
+    lineups = {known: tuple(_tuned(algorithms, known, errors)) for known in dict.fromkeys(told or [setting])}
+    return [Matchup(variant, lineups[known], known) for variant, known in zip(tuned, told, strict=True)]
 
 
-def _tuned(variants: Sequence[Variant], setting: Setting, faults: list[Fault]) -> Iterator[Variant]:
-    """The variants with every parameter set; those that cannot play or that come twice are faults."""
+def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -> Iterator[Variant]:
+    """The variants with every parameter set; those that cannot play or that come twice are errors."""
     first: dict[str, Loc] = {}
     for variant in variants:
         parameters = variant.parameters
         assert isinstance(parameters, Adversary | Algorithm)
         try:
-            unfit = list(parameters.faults(setting))
+            unfit = list(parameters.errors(setting))
             ready = parameters.tuned(setting) if not unfit else parameters
         except (ArithmeticError, ValueError) as error:
             size = "K" if setting.space is None else "N"
             unfit = [f"cannot be tuned for T = {setting.horizon}, {size} = {setting.n_arms}: {error}"]
-        faults.extend(Fault(variant.loc, message) for message in unfit)
+        errors.extend(Error(variant.loc, message) for message in unfit)
         if unfit:
             continue
         if ready.identity() in first:
-            faults.append(Fault(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
+            errors.append(Error(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
         first.setdefault(ready.identity(), variant.loc)
         yield replace(variant, parameters=ready)
 
 
-def _out_of_bounds(adversary: Adversary, algorithms: Sequence[Variant]) -> Iterator[Fault]:
-    """Faults of algorithms that need gains in [0, 1], which this adversary does not give."""
+def _out_of_bounds(adversary: Adversary, algorithms: Sequence[Variant]) -> Iterator[Error]:
+    """Errors of algorithms that need gains in [0, 1], which this adversary does not give."""
     for variant in algorithms:
         assert isinstance(variant.parameters, Algorithm)
         if variant.parameters.bounded:
             models = [pair for pair in registry.every("algorithms") if pair[1].game == "bandit"]
             fit = ", ".join(name for name, model in models if issubclass(model, Algorithm) and not model.bounded)
             message = f"{variant.parameters.name} needs gains in [0, 1], which {adversary.name} does not keep to"
-            yield Fault(variant.loc, f"{message}; these need not: {fit}")
+            yield Error(variant.loc, f"{message}; these need not: {fit}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment, checkpoints
-from privbandits_cli.experiment.matchups import Meeting
+from privbandits_cli.experiment.matchups import Matchup
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.match import Match
@@ -172,25 +172,25 @@ def _game(curve: Curve) -> tuple[str, Setting]:
 def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     """Every algorithm against every adversary, in the config's order; shard (i, n): the i-th of n parts."""
     stages = len(experiment.settings)
-    adversaries = [meeting.adversary for meeting in experiment.meetings[::stages]]
+    adversaries = [matchup.adversary for matchup in experiment.matchups[::stages]]
     titles = distinct([_adversary_title(variant) for variant in adversaries], adversaries)
     curves: list[Curve] = []
-    for i, meeting in enumerate(experiment.meetings):
-        lineup = meeting.algorithms
-        labels = _labels(lineup, meeting.setting)
-        swept = settings.swept(experiment.keys, meeting.setting)
+    for i, matchup in enumerate(experiment.matchups):
+        lineup = matchup.algorithms
+        labels = _labels(lineup, matchup.setting)
+        swept = settings.swept(experiment.keys, matchup.setting)
         over = {key: value for key, value in swept.items() if key != "horizon"}  # horizons share a panel
-        title = settings.noted(titles[i // stages], meeting.setting, over)
+        title = settings.noted(titles[i // stages], matchup.setting, over)
         curves.extend(
-            _curve(experiment, meeting, title, variant, label) for variant, label in zip(lineup, labels, strict=True)
+            _curve(experiment, matchup, title, variant, label) for variant, label in zip(lineup, labels, strict=True)
         )
     return Plan(experiment, tuple(curves), shard)
 
 
-def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Variant, label: str) -> Curve:
-    adversary, algorithm = meeting.adversary.parameters, variant.parameters
+def _curve(experiment: Experiment, matchup: Matchup, title: str, variant: Variant, label: str) -> Curve:
+    adversary, algorithm = matchup.adversary.parameters, variant.parameters
     assert isinstance(adversary, Adversary) and isinstance(algorithm, Algorithm)
-    keys, setting = experiment.keys, meeting.setting
+    keys, setting = experiment.keys, matchup.setting
     horizon = settings.played(keys, setting)
     rounds = checkpoints(keys, horizon)
     computed = {
@@ -218,7 +218,7 @@ def _curve(experiment: Experiment, meeting: Meeting, title: str, variant: Varian
         adversary_label="" if title == adversary.title else title,
         label=label,
         panel=variant.panel,
-        swept=settings.swept(keys, setting) | _columns(meeting.adversary.swept, variant.swept),
+        swept=settings.swept(keys, setting) | _columns(matchup.adversary.swept, variant.swept),
         key=digest[:16],
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.convex.spaces import SPACES, Space
-from privbandits_cli.experiment.document import Fault
+from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.keys import Inequalities, Keys
 from privbandits_cli.games.players import Adversary, Algorithm, Contexts, Setting
 
@@ -64,7 +64,7 @@ def example(
         return Setting(horizon, size)
     n = dimension or size
     found = [Setting(horizon, n, space=SPACES[name](n)) for name in ([space] if space else SPACES)]
-    return next((setting for setting in found if not list(player.faults(setting))), found[0])
+    return next((setting for setting in found if not list(player.errors(setting))), found[0])
 
 
 def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
@@ -105,48 +105,48 @@ def foreign(keys: Keys) -> list[str]:
     return [*FOREIGN[keys.game], *derived]
 
 
-def faults(keys: Keys) -> Iterator[Fault]:
+def errors(keys: Keys) -> Iterator[Error]:
     """Keys that do not belong to the game, and decision sets in which nobody can play."""
     given = keys.model_fields_set
     for key in FOREIGN[keys.game]:
         if key in given:
-            yield Fault((key,), f"the game {keys.game} has no '{key}': {INSTEAD[keys.game]}", at_key=True)
+            yield Error((key,), f"the game {keys.game} has no '{key}': {INSTEAD[keys.game]}", at_key=True)
     if keys.game == "linear":
-        yield from _set_faults(keys)
+        yield from _set_errors(keys)
     elif keys.game == "contextual":
-        yield from _context_faults(keys)
+        yield from _context_errors(keys)
     elif not isinstance(keys.arms, int):
-        yield Fault(("arms",), f"'{keys.arms}' is for the game contextual: give a number")
+        yield Error(("arms",), f"'{keys.arms}' is for the game contextual: give a number")
 
 
-def _context_faults(keys: Keys) -> Iterator[Fault]:
+def _context_errors(keys: Keys) -> Iterator[Error]:
     if "dimension" not in keys.model_fields_set:
-        yield Fault((), "missing key 'dimension': d, the coordinates of an arm")
+        yield Error((), "missing key 'dimension': d, the coordinates of an arm")
     elif any(_n_arms(keys, d) < 2 for d in listed(keys.dimension)):
-        yield Fault(("arms",), "d^2 is one arm where d = 1: give a number")
+        yield Error(("arms",), "d^2 is one arm where d = 1: give a number")
     if keys.planned_horizon is not None and isinstance(keys.horizon, list):
-        yield Fault(("horizon",), "with a planned_horizon give one horizon, up to which it is played")
+        yield Error(("horizon",), "with a planned_horizon give one horizon, up to which it is played")
     elif keys.planned_horizon is not None and keys.planned_horizon < listed(keys.horizon)[0]:
-        yield Fault(("planned_horizon",), f"it ends before the horizon {keys.horizon}: plan at least as many rounds")
+        yield Error(("planned_horizon",), f"it ends before the horizon {keys.horizon}: plan at least as many rounds")
 
 
-def _set_faults(keys: Keys) -> Iterator[Fault]:
+def _set_errors(keys: Keys) -> Iterator[Error]:
     given = keys.model_fields_set
     if not isinstance(keys.set, Inequalities):
         if "set" not in given:
-            yield Fault((), f"missing key 'set': {', '.join(SPACES)}, or {{a: rows, b: numbers}}")
+            yield Error((), f"missing key 'set': {', '.join(SPACES)}, or {{a: rows, b: numbers}}")
         if "dimension" not in given:
-            yield Fault((), "missing key 'dimension': N, the number of experts or coordinates")
+            yield Error((), "missing key 'dimension': N, the number of experts or coordinates")
         elif "simplex" in listed(keys.set) and 1 in listed(keys.dimension):
-            yield Fault(("dimension",), "a single expert leaves nothing to choose: take at least 2")
+            yield Error(("dimension",), "a single expert leaves nothing to choose: take at least 2")
         return
     a, b = keys.set.a, keys.set.b
     if "dimension" in given:
-        yield Fault(("dimension",), "a polytope's dimension is that of the rows of a: leave it out", at_key=True)
+        yield Error(("dimension",), "a polytope's dimension is that of the rows of a: leave it out", at_key=True)
     ragged = [i for i, row in enumerate(a) if len(row) != len(a[0]) or not row]
     if ragged:
-        yield Fault(("set", "a", ragged[0]), f"row {ragged[0] + 1} has {len(a[ragged[0]])} numbers, row 1 {len(a[0])}")
+        yield Error(("set", "a", ragged[0]), f"row {ragged[0] + 1} has {len(a[ragged[0]])} numbers, row 1 {len(a[0])}")
     elif len(a) != len(b):
-        yield Fault(("set", "b"), f"{len(b)} numbers for {len(a)} rows of a: each row needs its own")
+        yield Error(("set", "b"), f"{len(b)} numbers for {len(a)} rows of a: each row needs its own")
     else:
-        yield from (Fault(("set",), message) for space in spaces(keys) for message in space.faults())
+        yield from (Error(("set",), message) for space in spaces(keys) for message in space.errors())

@@ -8,7 +8,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from privbandits_cli.experiment.document import Fault, Loc
+from privbandits_cli.experiment.document import Error, Loc
 from privbandits_cli.experiment.errors import DRAWN, misfit, suggestion, translated
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
@@ -31,12 +31,12 @@ class Variant:
         return f"{self.label or self.parameters.title} ({notes})" if notes else self.label
 
 
-def variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> list[Variant]:
+def variants(kind: registry.Kind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:
     """An entry of a config with its sweeps spread out: one variant per combination of listed values."""
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        faults.append(Fault(loc, "write a name, or {name: ..., parameter: ...}"))
+        errors.append(Error(loc, "write a name, or {name: ..., parameter: ...}"))
         return []
     name = entry["name"]
     try:
@@ -44,14 +44,14 @@ def variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> 
     except KeyError:
         what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
         message = f"unknown {what} '{name}'" + suggestion(name, registry.names(kind))
-        faults.append(Fault((*loc, "name"), message))
+        errors.append(Error((*loc, "name"), message))
         return []
     drawn = {key: entry.get(key, "") for key in DRAWN[kind]}
     for key, text in drawn.items():
         if not isinstance(text, str):
-            faults.append(Fault((*loc, key), f"a {key} is text, got {text!r}"))
+            errors.append(Error((*loc, key), f"a {key} is text, got {text!r}"))
     values = {key: value for key, value in entry.items() if key not in ("name", *drawn)}
-    choices = [_choices(model, key, value, (*loc, key), faults) for key, value in values.items()]
+    choices = [_choices(model, key, value, (*loc, key), errors) for key, value in values.items()]
     out = []
     for combination in itertools.product(*choices):
         chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
@@ -60,7 +60,7 @@ def variants(kind: registry.Kind, entry: Any, loc: Loc, faults: list[Fault]) -> 
             out.append(Variant(model.model_validate(chosen), loc=loc, swept=swept, **drawn))
         except ValidationError as error:
             places = {key: choice.loc for key, choice in zip(values, combination, strict=True)}
-            faults.extend(translated(error, model, chosen, loc, places))
+            errors.extend(translated(error, model, chosen, loc, places))
     return out
 
 
@@ -81,20 +81,20 @@ class _Choice:
     loc: Loc
 
 
-def _choices(model: type[Parameters], key: str, value: Any, loc: Loc, faults: list[Fault]) -> list[_Choice]:
+def _choices(model: type[Parameters], key: str, value: Any, loc: Loc, errors: list[Error]) -> list[_Choice]:
     """The values that a parameter takes: one, or each of a list; a nested algorithm's variants."""
     field = model.model_fields.get(key)
     annotation = field.annotation if field else None
     if field and isinstance(field.default, Parameters) and isinstance(value, dict) and "name" not in value:
         value = {"name": field.default.name} | value  # only one base fits: it need not be named
     if isinstance(annotation, type) and issubclass(annotation, Algorithm):
-        found = [] if isinstance(value, list) else variants("algorithms", value, loc, faults)
+        found = [] if isinstance(value, list) else variants("algorithms", value, loc, errors)
         if isinstance(value, list):
             for i, item in enumerate(value):
-                found += variants("algorithms", item, (*loc, i), faults)
+                found += variants("algorithms", item, (*loc, i), errors)
         many = isinstance(value, list)
         unfit = [(v, message) for v in found if (message := misfit(model, key, v.parameters))]
-        faults.extend(Fault(v.loc, message) for v, message in unfit)
+        errors.extend(Error(v.loc, message) for v, message in unfit)
         found = [v for v in found if not any(v is other for other, _ in unfit)]
         return [
             _Choice(
@@ -106,7 +106,7 @@ def _choices(model: type[Parameters], key: str, value: Any, loc: Loc, faults: li
         ]
     if isinstance(value, list) and field and not _takes_list(annotation):
         if not value:
-            faults.append(Fault(loc, "an empty list sweeps nothing"))
+            errors.append(Error(loc, "an empty list sweeps nothing"))
         return [_Choice(item, {key: item}, (*loc, i)) for i, item in enumerate(value)]
     return [_Choice(value, {}, loc)]
 

@@ -235,7 +235,7 @@ def _theory(row: Row, rounds: Floats, game: Game) -> tuple[Floats | None, tuple[
     swept: dict[str, Any] = {"dimension": int(row["dimension"])} if row.get("dimension") else {}
     swept |= {"set": row["set"]} if row.get("set") else {}
     keys = Keys.model_validate(UNNAMED | game | swept | {"horizon": max(1, int(rounds[-1]))})
-    setting = opponent.told(settings(keys)[0])
+    setting = opponent.revealed(settings(keys)[0])
     if not isinstance(opponent, arms.Adversary):
         return algorithm.regret_bound(rounds, setting), ()
     bound = algorithm.regret_bound(rounds, setting, memory=opponent.reaction()[0])

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, players
-from privbandits_cli.games.guards import Fault, WrongArm
+from privbandits_cli.games.guards import PluginError, WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts, Setting, Tap
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
@@ -88,12 +88,12 @@ class Adversary(players.Adversary):
         """(L, S): what the norms of the arms and of θ do not exceed."""
         return 1.0, 1.0
 
-    def told(self, setting: Setting) -> Setting:
+    def revealed(self, setting: Setting) -> Setting:
         law, bounds = self.law(), self.bounds(setting)
         if law not in tuple(REWARDS):
-            raise Fault(f"law returned {law!r}: return one of {', '.join(REWARDS)}", type(self).law)
+            raise PluginError(f"law returned {law!r}: return one of {', '.join(REWARDS)}", type(self).law)
         if not (isinstance(bounds, tuple) and len(bounds) == 2 and all(0 < bound < math.inf for bound in bounds)):
-            raise Fault(f"bounds returned {bounds!r}: return (L, S), two positive numbers", type(self).bounds)
+            raise PluginError(f"bounds returned {bounds!r}: return (L, S), two positive numbers", type(self).bounds)
         rewards, (norm, theta_norm) = REWARDS[law], bounds
         known = setting.known()._replace(norm=norm, theta_norm=theta_norm, sigma=rewards.sigma, reward=rewards.largest)
         return setting._replace(contexts=known)

@@ -26,7 +26,7 @@ READ_ONLY = "what a step is shown is read-only: copy it, and write into the copy
 REAL = np.bool_, np.integer, np.floating
 
 
-class Fault(Exception):
+class PluginError(Exception):
     """A user's step or table that breaks the game's rules; `function` is whose line it is told at."""
 
     def __init__(self, message: str, function: Callable[..., Any] | None = None) -> None:
@@ -37,7 +37,7 @@ class Fault(Exception):
         return type(self), (str(self),)
 
 
-class NotANumber(Fault):
+class NotANumber(PluginError):
     """A state or a point that holds NaN."""
 
 
@@ -59,11 +59,11 @@ def is_own(player: Any) -> bool:
 
 
 def first_state(algorithm: Any, setting: Setting) -> Records:
-    """The state of an algorithm before the first round; Fault where a user's is no record."""
+    """The state of an algorithm before the first round; PluginError where a user's is no record."""
     state: Records = algorithm.state(setting)
     if is_own(algorithm) and not (isinstance(state, np.ndarray) and state.shape == (1,) and state.dtype.names):
         said = f"state returned {_kind(state)}: return a `record(...)`, as made by privbandits_cli.numerics.jit"
-        raise Fault(said, type(algorithm).state)
+        raise PluginError(said, type(algorithm).state)
     return state
 
 
@@ -75,7 +75,7 @@ def draws_of(algorithm: Any, setting: Setting, rounds: Ints, kinds: tuple[str, .
     for kind, counts in _asked(algorithm, asked, kinds):
         if np.shape(counts) != rounds.shape or np.asarray(counts).dtype.kind not in "iu" or np.min(counts) < 0:
             said = f"draws asks for {_kind(counts)} of {kind}: an int >= 0 for each of `rounds`, [rounds]"
-            raise Fault(said, type(algorithm).draws)
+            raise PluginError(said, type(algorithm).draws)
     return {kind: np.asarray(counts) for kind, counts in asked.items()}
 
 
@@ -85,18 +85,18 @@ def periods_of(algorithm: Any, kinds: tuple[str, ...]) -> dict[str, int]:
     for kind, period in _asked(algorithm, asked, kinds) if is_own(algorithm) else ():
         if not isinstance(period, int) or period < 1:
             said = f"draws asks for {kind} every {_kind(period)} rounds: an int from 1 up, 1 for every round"
-            raise Fault(said, type(algorithm).draws)
+            raise PluginError(said, type(algorithm).draws)
     return asked
 
 
 def _asked(algorithm: Any, asked: Any, kinds: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """What a user's `draws` returned, kind by kind; Fault for another thing, or a kind that there is not."""
+    """What a user's `draws` returned, kind by kind; PluginError for another thing, or a kind that there is not."""
     draws = type(algorithm).draws
     if not isinstance(asked, dict):
-        raise Fault(f'draws returned {_kind(asked)}: return a dict, as {{"{kinds[0]}": numbers}}', draws)
+        raise PluginError(f'draws returned {_kind(asked)}: return a dict, as {{"{kinds[0]}": numbers}}', draws)
     for kind, numbers in asked.items():
         if kind not in kinds:
-            raise Fault(f"draws asks for {kind!r}: there are {', '.join(kinds)}", draws)
+            raise PluginError(f"draws asks for {kind!r}: there are {', '.join(kinds)}", draws)
         yield kind, numbers
 
 
@@ -112,7 +112,7 @@ def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
 def play_block(
     kernel: Callable[..., None], table: tuple[Any, ...], modules: tuple[str, ...], rounds: range, states: Records
 ) -> None:
-    """Play a block; with a user's file, Fault for an arm that there is not, or a NaN."""
+    """Play a block; with a user's file, PluginError for an arm that there is not, or a NaN."""
     if not guarded(modules):
         return kernel(*table)
     own = _own(modules)
@@ -121,7 +121,7 @@ def play_block(
     except WrongArm as error:
         arm, n_arms, t = error.args
         said = f"choose returned arm {arm} in round {rounds[t]}; the arms are 0 to {n_arms - 1}"
-        raise Fault(said, own.choose) from None
+        raise PluginError(said, own.choose) from None
     check_states(states, rounds[-1], own.update)
 
 
@@ -141,13 +141,13 @@ def missing_numbers(state: Any, prefix: str = "state") -> Iterator[str]:
 
 
 def check_states(states: Records, last: int, update: Callable[..., Any]) -> None:
-    """Raise Fault where a state holds NaN after the round `last`."""
+    """Raise PluginError where a state holds NaN after the round `last`."""
     for name in missing_numbers(states):
         raise NotANumber(f"{name} is not a number (NaN) by round {last}", update)
 
 
 def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str, ...]) -> None:
-    """Raise Fault where one of the `points[rounds, N]` that a user's file chose lies outside the set."""
+    """Raise PluginError where one of the `points[rounds, N]` that a user's file chose lies outside the set."""
     if not guarded(modules):
         return
     wrong = ~(space.excess(points) <= OUTSIDE * space.radius())
@@ -156,7 +156,7 @@ def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str
         if np.isnan(points[t]).any():
             raise NotANumber(f"choose gave a point with NaN in round {rounds[t]}", choose)
         said = f"choose gave a point outside {space} in round {rounds[t]}: {space.flaw(points[t])}"
-        raise Fault(said if points[t].any() else f"{said}; fill x in place: `x[:] = ...`", choose)
+        raise PluginError(said if points[t].any() else f"{said}; fill x in place: `x[:] = ...`", choose)
 
 
 def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
@@ -181,12 +181,12 @@ def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -
 
 def _check_arm(choose: Callable[..., Any], _: Any, __: Any, found: Any) -> None:
     if found is not None and (isinstance(found, bool) or not isinstance(found, int | np.integer)):
-        raise Fault(f"choose returned {found!r}, a {type(found).__name__}: make it an int", choose)
+        raise PluginError(f"choose returned {found!r}, a {type(found).__name__}: make it an int", choose)
 
 
 def _check_point(choose: Callable[..., Any], _: Any, seen: Any, found: Any) -> None:
     if found is not None:
-        raise Fault(f"choose returned {_kind(found)}: fill x in place, `x[:] = ...`, and return nothing", choose)
+        raise PluginError(f"choose returned {_kind(found)}: fill x in place, `x[:] = ...`, and return nothing", choose)
     if np.isnan(seen[0]).any():
         raise NotANumber("choose left NaN in x", choose)
 
@@ -215,7 +215,7 @@ def _kind(thing: Any) -> str:
 
 
 def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int) -> NDArray[Any]:
-    """The next block of gains; of a user's adversary, Fault where it is none, or holds what is no gain."""
+    """The next block of gains; of a user's adversary, PluginError where it is none, or holds what is no gain."""
     if not is_own(adversary):
         return next(table)
     gains = type(adversary).gains
@@ -227,12 +227,12 @@ def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int)
         t, arm = np.argwhere(wrong)[0]
         said = f"the gain of round {rounds[t]}, arm {arm} is {found[t, arm]:g}"
         hint = f"{said}: outside [0, 1]; rescale it, or say `bounded = False` in the class"
-        raise Fault(hint if adversary.bounded else said, gains)
+        raise PluginError(hint if adversary.bounded else said, gains)
     return found
 
 
 def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: LossSet) -> Floats:
-    """The next block of losses; of a user's adversary, Fault where it is none, or holds what is no loss of this set."""
+    """The next block of losses; of a user's adversary, PluginError where it is none or holds no loss of this set."""
     if not is_own(adversary):
         return next(table)
     losses = type(adversary).losses
@@ -240,14 +240,14 @@ def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: Lo
     found = np.asarray(_block(_next(table, rounds, losses), shape, REAL, losses), np.float64)
     said = allowed.flaw(found, rounds)
     if said is not None:
-        raise Fault(f"{said}: rescale the losses", losses)
+        raise PluginError(f"{said}: rescale the losses", losses)
     return found
 
 
 def next_arms(
     table: Iterator[Any], adversary: Any, rounds: range, n_arms: int, known: Contexts, lowest: float
 ) -> tuple[Floats, Floats]:
-    """The next arms and means; of a user's adversary, Fault where they are none, or exceed what it says of itself.
+    """The next arms and means; of a user's adversary, PluginError where they are none or exceed its own bounds.
 
     lowest: of a mean, as the law of its rewards has it.
     """
@@ -257,7 +257,7 @@ def next_arms(
     method, n = type(adversary).arms, len(rounds)
     found = _next(table, rounds, method)
     if not isinstance(found, tuple | list) or len(found) != 2:
-        raise Fault(f"arms yielded {_kind(found)}: yield two arrays, the arms and their means", method)
+        raise PluginError(f"arms yielded {_kind(found)}: yield two arrays, the arms and their means", method)
     kinds = np.bool_, np.integer, np.float64  # a float32 of norm 1 may have another as a float64
     arms = _block(found[0], {"rounds": n, "d": known.dimension, "k": n_arms}, kinds, method)
     arms = np.ascontiguousarray(arms, np.float64)
@@ -272,27 +272,27 @@ def next_arms(
     ):
         if wrong.any():
             t, arm = np.argwhere(wrong)[0]
-            raise Fault(f"the {word} of round {rounds[t]}, arm {arm} is {values[t, arm]:.10g}: {limit}", method)
+            raise PluginError(f"the {word} of round {rounds[t]}, arm {arm} is {values[t, arm]:.10g}: {limit}", method)
     return arms, means
 
 
 def _next(table: Iterator[Any], rounds: range, method: Callable[..., Any]) -> Any:
-    """What a table yields for these rounds; Fault where it has ended."""
+    """What a table yields for these rounds; PluginError where it has ended."""
     try:
         return next(table)
     except StopIteration:
         said = f"{method.__name__} yielded no block for rounds from {rounds.start} on: one for each of `blocks`"
-        raise Fault(said, method) from None
+        raise PluginError(said, method) from None
 
 
 def _block(found: Any, shape: dict[str, int], kinds: tuple[type, ...], method: Callable[..., Any]) -> NDArray[Any]:
-    """A table's block as an array; Fault if it has another shape, or numbers of another kind."""
+    """A table's block as an array; PluginError if it has another shape, or numbers of another kind."""
     array, (words, sizes) = np.asarray(found), zip(*shape.items(), strict=True)
     if array.shape != sizes:
-        raise Fault(
+        raise PluginError(
             f"{method.__name__} yielded a block of shape {array.shape}, not {sizes}: {', '.join(words)}", method
         )
     if not any(np.issubdtype(array.dtype, kind) for kind in kinds):
         make = "bool" if kinds == (np.bool_,) else "float64"
-        raise Fault(f"{method.__name__} yielded {array.dtype} numbers: make them {make}", method)
+        raise PluginError(f"{method.__name__} yielded {array.dtype} numbers: make them {make}", method)
     return array

@@ -62,7 +62,7 @@ class Stationary(Adversary):
             return np.array([HIGHEST] + [HIGHEST - self.gap] * (setting.n_arms - 1))
         return np.array(self.means) if isinstance(self.means, list) else preset(self.means or "linear", setting.n_arms)
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if self.gap is not None and self.means is not None:
             yield "gap stands in place of means: give one of them"
         elif isinstance(self.means, list) and len(self.means) != setting.n_arms:
@@ -88,7 +88,7 @@ class HeavyTailed(Stationary):
         """E|gain|^(1+v) of the arms, `[arms]`."""
         raise NotImplementedError
 
-    def told(self, setting: Setting) -> Setting:
+    def revealed(self, setting: Setting) -> Setting:
         return setting._replace(v=self.v, u=float(self.moments(setting).max()))
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
@@ -126,7 +126,7 @@ class Robust(Algorithm):
         assert self.v is not None and isinstance(self.u, float), "tune the parameters first"
         return self.v, self.u
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(self.u, str) and self._factor() <= 0:
             yield f"u = {self.u}: give a positive number, or such a multiple of the adversary's as 0.5x"
         if self.v is not None and setting.v not in (None, self.v) and not isinstance(self.u, float):

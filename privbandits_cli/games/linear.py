@@ -73,7 +73,7 @@ class Adversary(players.Adversary):
         """
         raise NotImplementedError
 
-    def told(self, setting: Setting) -> Setting:
+    def revealed(self, setting: Setting) -> Setting:
         return setting._replace(signed=self.signed)
 
 

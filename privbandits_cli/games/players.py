@@ -67,7 +67,7 @@ class Adversary(Parameters):
 
     bounded: ClassVar[bool] = True  # every gain lies in [0, 1], every loss in the loss set
 
-    def told(self, setting: Setting) -> Setting:
+    def revealed(self, setting: Setting) -> Setting:
         """What an algorithm may know of the game when it meets this adversary, tuned."""
         return setting
 
@@ -75,7 +75,7 @@ class Adversary(Parameters):
         """The same with every parameter that was left out set as the paper says."""
         return self
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         """Why this adversary cannot play in this setting."""
         yield from ()
 
@@ -150,6 +150,6 @@ class Algorithm(Parameters):
         """
         return None
 
-    def faults(self, setting: Setting) -> Iterator[str]:
+    def errors(self, setting: Setting) -> Iterator[str]:
         """Why this algorithm cannot play in this setting."""
         yield from ()

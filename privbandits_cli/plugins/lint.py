@@ -22,7 +22,7 @@ UNASKED = {  # and what a number that it does not ask for is
 }
 
 
-def faults(text: str, game: str, table: str) -> Iterator[Place]:
+def errors(text: str, game: str, table: str) -> Iterator[Place]:
     """Where the source of a file of this game breaks the rules.
 
     table: the method of an adversary that yields the rounds, else empty.

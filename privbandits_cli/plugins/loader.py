@@ -133,7 +133,7 @@ def _check(source: Source, made: ModuleType) -> None:
         raise IncludeError(f"{source.path}: its class Parameters must be its own, of bandit, linear or contextual")
     table, base = TABLE[model.game], game.Adversary if issubclass(model, players.Adversary) else game.Algorithm
     _check_methods(source, model, base)
-    for line, message in lint.faults(source.text, model.game, table * (base is game.Adversary)):
+    for line, message in lint.errors(source.text, model.game, table * (base is game.Adversary)):
         raise IncludeError(placed(source.path, line, message))
     if issubclass(model, players.Adversary):
         if getattr(model, table) is getattr(game.Adversary, table):
@@ -239,7 +239,7 @@ def inner_trace(error: BaseException) -> list[str]:
 
 def told(error: BaseException) -> str:
     """What a person should know of an exception that a user's file is behind."""
-    if isinstance(error, guards.Fault) and error.function is not None:
+    if isinstance(error, guards.PluginError) and error.function is not None:
         code = error.function.__code__
         return placed(code.co_filename, code.co_firstlineno, str(error))
     if type(error).__module__.startswith("numba."):

@@ -59,21 +59,21 @@ def include(path: Path) -> Source:
 
 
 def include_all(paths: Sequence[str]) -> list[tuple[int, str]]:
-    """Include these files and no others; the faults, each with the place of its file in the list."""
+    """Include these files and no others; the errors, each with the place of its file in the list."""
     for own in _own.values():
         own.clear()
-    faults: list[tuple[int, str]] = []
+    errors: list[tuple[int, str]] = []
     known: dict[str, Path] = {}
     for i, path in enumerate(map(Path, paths)):
         place = path.resolve()
         if known.setdefault(path.stem, place) != place:
-            faults.append((i, f"{path}: another file of that name is included: rename it"))
+            errors.append((i, f"{path}: another file of that name is included: rename it"))
             continue
         try:
             include(path)
         except IncludeError as error:
-            faults.append((i, str(error)))
-    return faults
+            errors.append((i, str(error)))
+    return errors
 
 
 def find(kind: Kind, name: str) -> type[Parameters]:

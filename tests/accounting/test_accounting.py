@@ -455,5 +455,5 @@ def test_blocks_that_no_length_makes_private_are_refused():
         (make("dp_exp3_lap", epsilon=1.0), "no block length"),
         (make("tsallis_inf"), "nothing is proved"),
     ):
-        (fault,) = make("mini_batch", tau="shortest", epsilon=1e-6, base=base).faults(setting)
+        (fault,) = make("mini_batch", tau="shortest", epsilon=1e-6, base=base).errors(setting)
         assert told in fault

@@ -184,7 +184,7 @@ HEAVY = {"pareto": "shape", "student_t": "df", "lognormal": None}
 def told(name, n_arms=5, **parameters):
     """A tuned adversary and what it tells."""
     adversary = foe(name, **parameters).tuned(Setting(1000, n_arms))
-    return adversary, adversary.told(Setting(1000, n_arms))
+    return adversary, adversary.revealed(Setting(1000, n_arms))
 
 
 def law(adversary, mean):
@@ -276,5 +276,5 @@ def test_a_gap_lies_below_the_best_arm():
     ],
 )
 def test_instances_that_are_none_say_what_would_work(name, own, words):
-    (found,) = foe(name, **own).faults(Setting(1000, 5))
+    (found,) = foe(name, **own).errors(Setting(1000, 5))
     assert words in found

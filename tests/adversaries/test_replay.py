@@ -36,7 +36,7 @@ def desk(tmp_path, monkeypatch):
 def gains(horizon=300, size=300, trial=0, **parameters):
     setting = Setting(horizon, 3)
     adversary = replay.Parameters(**({"path": "log.csv"} | parameters))
-    assert not list(adversary.faults(setting))
+    assert not list(adversary.errors(setting))
     ready = adversary.tuned(setting)
     rng = stream(1, "gains", ready.identity(), trial=trial)
     return np.concatenate(list(ready.gains(setting, rng, blocks(horizon, size))))
@@ -88,7 +88,7 @@ def test_regret_is_that_of_the_log():
     assert play(game, [0])[0, 0, 0] == pytest.approx(ROWS.sum(axis=0).max() - earned, abs=1e-9)
 
 
-# -------------------------------------------------------------------------------------------------- faults
+# -------------------------------------------------------------------------------------------------- errors
 
 
 def spoiled(row, text, name="bad.csv", header=False):
@@ -121,16 +121,16 @@ def test_a_wrong_value_is_told_with_its_row_and_column(text, told):
 
 def test_empty_lines_are_counted_in_a_csv_and_rows_in_an_array():
     spoiled(17, "\n0.1,nan,0.2")
-    assert next(replay.Parameters(path="bad.csv").faults(Setting(300, 3))).startswith("bad.csv:18: column 2 is nan")
+    assert next(replay.Parameters(path="bad.csv").errors(Setting(300, 3))).startswith("bad.csv:18: column 2 is nan")
     np.save("bad.npy", np.where(np.arange(300)[:, None] == 16, np.nan, ROWS))
-    assert next(replay.Parameters(path="bad.npy").faults(Setting(300, 3))).startswith(
+    assert next(replay.Parameters(path="bad.npy").errors(Setting(300, 3))).startswith(
         "bad.npy: row 17, column 1 is nan"
     )
 
 
 def test_a_first_row_that_is_half_numbers_is_no_header():
     spoiled(1, "0.1,oops,0.5")
-    assert list(replay.Parameters(path="bad.csv").faults(Setting(10, 3))) == [
+    assert list(replay.Parameters(path="bad.csv").errors(Setting(10, 3))) == [
         "bad.csv:1: column 2 is 'oops', no number"
     ]
 

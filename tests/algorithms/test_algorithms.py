@@ -1,4 +1,4 @@
-"""Contracts that every algorithm keeps, twins, hand-worked sequences, limit cases, the faults of other tools."""
+"""Contracts that every algorithm keeps, twins, hand-worked sequences, limit cases, the errors of other tools."""
 
 import math
 from itertools import pairwise
@@ -391,7 +391,7 @@ def test_regret_stays_below_the_bound(name):
 
 def test_layers_of_noise_must_not_share_their_draws():
     twice = make("dp_lambda_lap", base=make("dp_exp3_lap", epsilon=1.0))
-    assert list(twice.faults(SETTING))
+    assert list(twice.errors(SETTING))
 
 
 def test_draws_are_declared():

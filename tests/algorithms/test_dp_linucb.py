@@ -427,5 +427,5 @@ def test_an_epsilon_that_no_account_reaches_is_told():
 
 def test_ragged_vectors_are_told_by_their_lengths():
     arms = foe("fixed_arms", vectors=[[1.0, 0.0], [0.5]], theta=[1.0, 0.0])
-    (fault,) = arms.faults(Setting(1000.0, 2, contexts=Contexts(2)))
+    (fault,) = arms.errors(Setting(1000.0, 2, contexts=Contexts(2)))
     assert fault == "vectors and theta need d = 2 numbers each, they have 1, 2"

@@ -365,7 +365,7 @@ def test_the_printed_sigma_is_fifteen_times_too_large():
     assert printed / exact / math.sqrt(math.log(16e6)) == pytest.approx(3.86, abs=0.01)
 
 
-# ---------------------------------------------------------------------------------------------- faults
+# ---------------------------------------------------------------------------------------------- errors
 
 
 SQUARE = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1)), (1, 1, 1, 1))
@@ -387,9 +387,9 @@ SQUARE = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1)), (1, 1, 1, 1))
     ],
 )
 def test_what_cannot_be_played_is_said(name, space, parameters, told):
-    faults = list(make(name, **parameters).faults(setting(space)))
-    assert len(faults) == 1 and told in faults[0]
-    assert not list(make(name).faults(setting(Cube(2))))
+    errors = list(make(name, **parameters).errors(setting(space)))
+    assert len(errors) == 1 and told in errors[0]
+    assert not list(make(name).errors(setting(Cube(2))))
 
 
 # ---------------------------------------------------------------------------------------------- regret

@@ -10,7 +10,7 @@ from scipy import stats
 from privbandits_cli.actions import privacy
 from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
 from tests.conftest import foe, make, match
-from tests.experiment.test_config import faults, plan_of
+from tests.experiment.test_config import errors, plan_of
 from tests.naive import ends
 
 HEAVY = """\
@@ -71,7 +71,7 @@ def played(bound, state, gains, laplace=0.0):
 )
 def test_bad_input_is_told_where_it_stands_with_what_would_work(tmp_path, old, new, place, words):
     assert HEAVY.count(old) == 1
-    (found,) = faults(tmp_path, HEAVY.replace(old, new))
+    (found,) = errors(tmp_path, HEAVY.replace(old, new))
     assert found.startswith(f"x.yaml:{place}: ") and words in found, found
 
 

@@ -249,7 +249,7 @@ def test_wrappers_compose(nested):
 
 def test_layers_of_noise_must_not_share_their_draws():
     for base in (make("dp_exp2", epsilon=1.0), make("batched_htinf", epsilon=1.0)):
-        assert "one layer of noise" in next(make("dp_reduction", epsilon=1.0, base=base).faults(PAPER))
+        assert "one layer of noise" in next(make("dp_reduction", epsilon=1.0, base=base).errors(PAPER))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
@@ -367,7 +367,7 @@ def test_batches_and_their_noise(epsilon, tau):
 
 
 def test_a_batch_longer_than_the_game_is_a_fault():
-    assert "does not fit" in next(make("batched_htinf", epsilon=0.001).faults(Setting(500, 4)))
+    assert "does not fit" in next(make("batched_htinf", epsilon=0.001).errors(Setting(500, 4)))
 
 
 def test_batched_htinf_feeds_noisy_means_by_hand():

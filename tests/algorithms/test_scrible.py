@@ -271,7 +271,7 @@ def test_newtons_decrement_is_small_in_every_round_however_thin_the_polytope(thi
     ],
 )
 def test_a_polytope_in_which_nobody_can_play_says_why(a, b, said):
-    (message,) = inequalities(a, b).faults()
+    (message,) = inequalities(a, b).errors()
     assert said in message
 
 
@@ -279,7 +279,7 @@ def test_needless_rows_change_nothing():
     """Rows of zeros, and what points the same way as a tighter row, count neither in nu nor in the play."""
     plain = inequalities([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1])
     longer = inequalities([[1, 0], [2, 0], [-1, 0], [0, 0], [0, 3], [0, 1], [0, -1]], [5, 2, 1, 0, 3, 7, 1])
-    assert not list(longer.faults())
+    assert not list(longer.errors())
     assert parameter(longer) == parameter(plain) == 4
     assert longer.largest_loss() == pytest.approx(1, abs=1e-12)
     game, other = (match(space, make("scrible"), 50) for space in (plain, longer))
@@ -298,11 +298,11 @@ def test_the_best_fixed_point_of_a_polytope(thickness):
 
 
 def test_who_cannot_play():
-    (message,) = make("scrible").faults(setting(Simplex(3)))
+    (message,) = make("scrible").errors(setting(Simplex(3)))
     assert "exp2" in message
-    (message,) = make("dp_scrible", epsilon=1.0, base=make("scrible", eta=1.0, constant=1.0)).faults(setting(Sphere(3)))
+    (message,) = make("dp_scrible", epsilon=1.0, base=make("scrible", eta=1.0, constant=1.0)).errors(setting(Sphere(3)))
     assert "not both" in message
-    assert not list(make("scrible").faults(setting(Sphere(3))))
+    assert not list(make("scrible").errors(setting(Sphere(3))))
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3])

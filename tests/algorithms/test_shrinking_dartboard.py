@@ -119,8 +119,8 @@ def test_regret_stays_below_its_bound():
 
 def test_what_cannot_be_played_is_said():
     player = make("shrinking_dartboard")
-    (fault,) = player.faults(Setting(100, 2, space=Cube(2)))
+    (fault,) = player.errors(Setting(100, 2, space=Cube(2)))
     assert "it draws experts" in fault
-    (fault,) = player.faults(setting(2, 100, signed=True))
+    (fault,) = player.errors(setting(2, 100, signed=True))
     assert "losses in [0, 1]" in fault
-    assert not list(player.faults(setting(2, 100)))
+    assert not list(player.errors(setting(2, 100)))

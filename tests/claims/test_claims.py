@@ -16,7 +16,7 @@ from privbandits_cli.analysis.measured import planned
 from privbandits_cli.claims.verdicts import verdicts
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import ConfigError, load
-from privbandits_cli.experiment.expressions import Condition, FaultyClaim, Side, parse
+from privbandits_cli.experiment.expressions import ClaimError, Condition, Side, parse
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.report import blocks
 from tests.conftest import ROOT
@@ -162,7 +162,7 @@ def test_quotes_are_doubled_and_panels_may_stand_in_a_slope():
     ],
 )
 def test_a_faulty_claim_is_told_with_its_place(text, at, message):
-    with pytest.raises(FaultyClaim, match=message.replace("$", r"\$")) as caught:
+    with pytest.raises(ClaimError, match=message.replace("$", r"\$")) as caught:
         parse(text)
     assert caught.value.at == at
 
@@ -186,7 +186,7 @@ def test_a_claim_that_does_not_fit_is_a_located_fault(tmp_path, claim, caret, me
     path.write_text(CONFIG + f'claims:\n  - claim: "{claim}"\n    source: x\n  - {{claim: exp3 <, source: x}}\n')
     with pytest.raises(ConfigError) as caught:
         load(path)
-    first, second = caught.value.faults
+    first, second = caught.value.errors
     line, column = f'  - claim: "{claim}"', len('  - claim: "') + claim.index(caret)
     head, shown, pointer = first.splitlines()
     assert head.startswith(f"{path}:15:{column + 1}: ") and message in head

@@ -83,9 +83,9 @@ def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
     result = call("run", path, "--results", tmp_path / "r")
     assert result.exit_code == 2 and result.stdout == ""
     assert result.stderr.count("bad.yaml:") == 7
-    assert "7 faults; nothing was run or written" in result.stderr
+    assert "7 errors; nothing was run or written" in result.stderr
     assert os.listdir(tmp_path) == ["bad.yaml"]
-    assert len(json.loads(call("run", path, "--json").stdout)["faults"]) == 7
+    assert len(json.loads(call("run", path, "--json").stdout)["errors"]) == 7
 
 
 def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch):

@@ -195,8 +195,8 @@ def test_a_chunk_that_kills_its_process_fails_alone(small, monkeypatch):
     from privbandits_cli.engine.payload import unpack
     from privbandits_cli.engine.play import play_chunk
 
-    def poisoned(parcel):
-        chunk = unpack(parcel)
+    def poisoned(payload):
+        chunk = unpack(payload)
         if 7 in chunk.trials and chunk.match.adversary.name == "stochastic":
             os.kill(os.getpid(), signal.SIGKILL)
         return play_chunk(chunk)

@@ -31,12 +31,12 @@ algorithms:
 """
 
 
-def faults(tmp_path, text, *overrides, smoke=False):
+def errors(tmp_path, text, *overrides, smoke=False):
     path = tmp_path / "x.yaml"
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
         load(path, list(overrides), smoke)
-    return [fault.replace(f"{tmp_path}/", "") for fault in caught.value.faults]
+    return [fault.replace(f"{tmp_path}/", "") for fault in caught.value.errors]
 
 
 def plan_of(tmp_path, text, *overrides):
@@ -54,7 +54,7 @@ def test_shipped_configs_are_valid(path, smoke):
 
 
 def test_seven_planted_faults_are_found_at_their_places(tmp_path):
-    found = faults(tmp_path, PLANTED)
+    found = errors(tmp_path, PLANTED)
     assert [fault.splitlines()[0].split(" (known")[0] for fault in found] == [
         "x.yaml:3:1: unknown key 'horizn', did you mean 'horizon'?",
         "x.yaml:4:9: 100 trials are no multiple of 24 groups (summary.groups);"
@@ -106,16 +106,16 @@ def test_each_fault_is_told_where_it_stands(tmp_path, change, place, words):
     text = "\n".join(lines) + "\n"
     if key not in original:
         text = text.replace(change, "#\n#\n#\n#\n" + change)
-    (found,) = [fault for fault in faults(tmp_path, text) if words in fault]
+    (found,) = [fault for fault in errors(tmp_path, text) if words in fault]
     assert found.startswith(f"x.yaml:{place}: "), found
 
 
 def test_text_that_is_no_yaml_or_no_mapping(tmp_path):
-    (found,) = faults(tmp_path, "a: [1, 2\nb: 3\n")
+    (found,) = errors(tmp_path, "a: [1, 2\nb: 3\n")
     assert found.startswith("x.yaml:2:2: not YAML")
-    (found,) = faults(tmp_path, "- 1\n- 2\n")
+    (found,) = errors(tmp_path, "- 1\n- 2\n")
     assert "a mapping of keys" in found
-    assert any("missing key 'horizon'" in fault for fault in faults(tmp_path, ""))
+    assert any("missing key 'horizon'" in fault for fault in errors(tmp_path, ""))
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
@@ -164,7 +164,7 @@ def test_overrides_reach_into_lists(tmp_path):
 
 
 def test_wrong_overrides_name_themselves(tmp_path):
-    found = faults(
+    found = errors(
         tmp_path, SMALL, "trials=15", "algorithms[9].epsilon=1", "horizon", "algorithms[1].epsilon=-1", "adversary.x=1"
     )
     for override in ("trials=15", "algorithms[9].epsilon=1", "horizon", "algorithms[1].epsilon=-1", "adversary.x=1"):
@@ -259,7 +259,7 @@ def test_smoke_has_a_folder_of_its_own(tmp_path):
     small = load(path, smoke=True)
     assert (small.keys.experiment, small.keys.horizon, small.keys.trials) == ("small-smoke", 100, 8)
     assert Path(path).read_text().startswith("experiment: small\n")
-    assert any(":13:" in fault for fault in faults(tmp_path, SMALL + "smoke: {horizon: 0}\n", smoke=True))
+    assert any(":13:" in fault for fault in errors(tmp_path, SMALL + "smoke: {horizon: 0}\n", smoke=True))
 
 
 def test_equal_labels_are_told_apart_by_what_differs(tmp_path):
@@ -296,7 +296,7 @@ def test_odd_values_are_faults_not_tracebacks(tmp_path, line, words):
     kept = [
         old for old in SMALL.splitlines() if not old.startswith((f"{key}:", "  -" if key == "algorithms" else "\0"))
     ]
-    assert any(words in fault for fault in faults(tmp_path, "\n".join([*kept, line]) + "\n"))
+    assert any(words in fault for fault in errors(tmp_path, "\n".join([*kept, line]) + "\n"))
 
 
 def test_a_single_round_is_a_game(tmp_path):

@@ -1,4 +1,4 @@
-"""The contextual game: twins, contracts, laws of its adversaries, the sums of the learners, faults of configs."""
+"""The contextual game: twins, contracts, laws of its adversaries, the sums of the learners, errors of configs."""
 
 import math
 
@@ -47,17 +47,17 @@ LEARNERS = {
 def match(adversary, algorithms, horizon, k=6, d=3, planned=None, checkpoints=None, seed=5):
     """A match of tuned players who can play it."""
     setting = Setting(planned or horizon, k, contexts=Contexts(d))
-    assert not list(adversary.faults(setting))
+    assert not list(adversary.errors(setting))
     adversary = adversary.tuned(setting)
-    setting = adversary.told(setting)
-    assert not [fault for algorithm in algorithms for fault in algorithm.faults(setting)]
+    setting = adversary.revealed(setting)
+    assert not [fault for algorithm in algorithms for fault in algorithm.errors(setting)]
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     return Match(adversary, tuned, setting, np.array(checkpoints or [horizon], np.int64), seed)
 
 
 def drawn(adversary, rounds, k, d, blocks=None, seed=1):
     """Arms `[rounds, d, k]` and means `[rounds, k]`."""
-    setting = adversary.told(Setting(rounds, k, contexts=Contexts(d)))
+    setting = adversary.revealed(Setting(rounds, k, contexts=Contexts(d)))
     ranges = blocks or [range(1, rounds + 1)]
     parts = [(x.copy(), m.copy()) for x, m in adversary.arms(setting, Generator(SFC64(seed)), ranges)]
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
@@ -299,7 +299,7 @@ def test_nothing_drifts_in_a_million_rounds():
     assert state.logdet == pytest.approx(np.linalg.slogdet(v)[1], abs=1e-9)
 
 
-# ----------------------------------------------------------------------------------------------------- faults
+# ----------------------------------------------------------------------------------------------------- errors
 
 
 CONFIG = """\
@@ -368,7 +368,7 @@ def test_faults_are_located_and_explained(tmp_path, monkeypatch, old, new, said)
     path.write_text(CONFIG.replace(old, new))
     with pytest.raises(ConfigError) as caught:
         load(path.relative_to(tmp_path))
-    assert said in "\n".join(caught.value.faults)
+    assert said in "\n".join(caught.value.errors)
 
 
 def test_a_config_is_planned_with_the_horizon_that_is_planned(tmp_path):

@@ -1,4 +1,4 @@
-"""The game `linear`: loss sets and decision sets, the adversaries, regret counted by hand, configs and their faults."""
+"""The game `linear`: loss sets and decision sets, the adversaries, regret counted by hand, configs and their errors."""
 
 import numpy as np
 import pytest
@@ -26,14 +26,14 @@ def setting(space, horizon=1000):
 
 
 def game(adversary, space, horizon=1000, algorithms=None, checkpoints=None, seed=5):
-    told = adversary.tuned(setting(space, horizon)).told(setting(space, horizon))
+    told = adversary.tuned(setting(space, horizon)).revealed(setting(space, horizon))
     tuned = [algorithm.tuned(told) for algorithm in algorithms or [make("ftrl")]]
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
     return Match(adversary.tuned(told), tuned, told, rounds, seed)
 
 
 def played(adversary, space, horizon, size, trial=0):
-    told = adversary.told(setting(space, horizon))
+    told = adversary.revealed(setting(space, horizon))
     found = adversary.losses(told, stream(5, "gains", adversary.identity(), trial=trial), blocks(horizon, size))
     return np.concatenate(list(found)), told
 
@@ -86,9 +86,9 @@ def test_norms_and_changes_are_those_of_the_extreme_losses(space, signed):
     ],
 )
 def test_a_polytope_that_is_none_says_so(polytope, told):
-    (fault,) = polytope.faults()
+    (fault,) = polytope.errors()
     assert told in fault
-    assert not list(BOX.faults())
+    assert not list(BOX.errors())
 
 
 # ------------------------------------------------------------------------------------------ adversaries
@@ -157,7 +157,7 @@ def test_regret_is_counted_on_the_losses():
 @pytest.mark.parametrize("name", playing("algorithms", "linear"))
 def test_blocks_change_no_number(name):
     algorithm = make(name)
-    spaces = [space for space in (Simplex(3), Sphere(3)) if not list(algorithm.faults(setting(space)))]
+    spaces = [space for space in (Simplex(3), Sphere(3)) if not list(algorithm.errors(setting(space)))]
     assert spaces
     for space in spaces:
         told = game(foe("gap"), space, 300, [algorithm], checkpoints=[1, 100, 300])
@@ -170,7 +170,7 @@ def test_blocks_change_no_number(name):
 def test_a_bandits_gains_are_losses_of_experts():
     against = foe("deterministic")
     found = linear.play(game(against, Simplex(4), 500), trials=[0])[0, 0, 0]
-    told = against.told(Setting(500, 4))
+    told = against.revealed(Setting(500, 4))
     gains = np.concatenate(
         list(against.gains(told, stream(5, "gains", against.identity(), trial=0), blocks(500, 500)))
     ).astype(float)

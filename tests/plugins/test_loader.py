@@ -1,4 +1,4 @@
-"""A user's own files: found, played on every engine, seen when edited, and told their faults at their lines."""
+"""A user's own files: found, played on every engine, seen when edited, and told their errors at their lines."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import table
 from privbandits_cli.games.bandit import play
-from privbandits_cli.games.guards import Fault
+from privbandits_cli.games.guards import PluginError
 from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import lint, loader, registry
@@ -57,7 +57,7 @@ def edited(old, new, name="mine.py"):
     Path(name).write_text(text.replace(old, new))
 
 
-def faults(*words, config="small.yaml"):
+def errors(*words, config="small.yaml"):
     result = call("run", config, "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic", *words)
     assert result.exit_code == 2 and not Path("results/small/summary.csv").exists(), result.output
     return result.stderr
@@ -140,12 +140,12 @@ def test_an_edit_plays_its_trials_anew_and_no_others():
 def test_a_chunk_travels_to_a_process_that_has_never_seen_the_file():
     plan = make_plan(load(Path("small.yaml"), ["algorithms=[mine]", "trials=4"], include=[Path("mine.py")]))
     chunk = next(plan.chunks(lambda curve: np.empty(0, np.int64), 1))
-    Path("parcel").write_bytes(pack(chunk))
+    Path("payload").write_bytes(pack(chunk))
     Path("mine.py").unlink()
     program = (
-        "import sys; from privbandits_cli.engine.parcel import unpack; from privbandits_cli.engine.play import *\n"
+        "import sys; from privbandits_cli.engine.payload import unpack; from privbandits_cli.engine.play import *\n"
     )
-    program += "print(play_chunk(unpack(open('parcel', 'rb').read())).regrets.popitem()[1][1][:, -1].tolist())"
+    program += "print(play_chunk(unpack(open('payload', 'rb').read())).regrets.popitem()[1][1][:, -1].tolist())"
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=120)
     here = play(unpack(pack(chunk)).match, chunk.trials)[0, :, -1]
@@ -210,7 +210,7 @@ def test_key_plus_value_adds():
         lines("algorithms+=ucb2")
 
 
-# -------------------------------------------------------------------------------------------------- faults
+# -------------------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_fault_is_told_at_its_line_before_anything_is_played(old, new, told):
     if told is None:
         edited("rng.uniform < state", "draw() < state")
         told = "draw in a step draws anew in every run: draw from `rng`, for example rng.uniform\n    if draw() <"
-    said = faults()
+    said = errors()
     assert told in said and "mine.py" in said and "Traceback" not in said and len(said.splitlines()) <= 5
 
 
@@ -329,16 +329,16 @@ def test_random_numbers_that_nobody_draws_are_told(returned, told):
     edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
     method = f"    def draws(self):\n        return {returned}\n\n" if returned else ""
     edited("    def state", method + "    def state")
-    assert told in faults() and "mine.py:" in faults()
+    assert told in errors() and "mine.py:" in errors()
 
 
 def test_helpers_draw_no_unasked_numbers_either():
     edited("state.means[arm] += ", "state.means[arm] += noise(rng) + ")
     with Path("mine.py").open("a") as file:
         file.write("\n\ndef noise(rng):\n    return rng.laplace\n")
-    assert "rng.laplace is no number" in faults()
+    assert "rng.laplace is no number" in errors()
     edited("def noise(rng):\n    return rng.laplace", "def noise(numbers):\n    return numbers.laplace")
-    assert "update left NaN in state.means" in faults()  # what no text tells
+    assert "update left NaN in state.means" in errors()  # what no text tells
 
 
 def test_laplace_noise_that_draws_asks_for_is_drawn():
@@ -360,15 +360,15 @@ def test_laplace_noise_that_draws_asks_for_is_drawn():
 )
 def test_steps_that_return_on_every_way_are_taken(body):
     edited(ARGMAX, body)
-    found = list(lint.faults(Path("mine.py").read_text(), "bandit", ""))
+    found = list(lint.errors(Path("mine.py").read_text(), "bandit", ""))
     assert len(found) == ("default_rng" in body)
 
 
 def test_on_a_terminal_faults_keep_to_its_width(monkeypatch):
     edited("import numpy as np", "import numpy as np\nimport no_such_helpers as " + "long_" * 12)
-    assert max(map(len, faults().splitlines())) > 60
+    assert max(map(len, errors().splitlines())) > 60
     monkeypatch.setenv("COLUMNS", "60")
-    said = faults().splitlines()
+    said = errors().splitlines()
     assert max(map(len, said)) <= 60 and any(line.startswith("    import no_such_h") for line in said), said
 
 
@@ -383,7 +383,7 @@ def test_a_long_list_of_failed_trials_is_cut():
 
 def test_the_line_of_a_fault_is_the_users():
     edited(PLAYS, PLAYS + "    raise ValueError('here')\n")
-    assert f"mine.py:{line_of('raise ValueError')}: ValueError: here\n    raise ValueError('here')\n" in faults()
+    assert f"mine.py:{line_of('raise ValueError')}: ValueError: here\n    raise ValueError('here')\n" in errors()
 
 
 @pytest.mark.parametrize(
@@ -515,7 +515,7 @@ def test_validate_keeps_the_faults_of_own_files_to_the_terminal(monkeypatch):
 
 
 def test_a_fault_in_guards_is_pickled():
-    assert str(pickle.loads(pickle.dumps(Fault("said", play)))) == "said"
+    assert str(pickle.loads(pickle.dumps(PluginError("said", play)))) == "said"
 
 
 def test_a_record_of_no_numbers_is_refused_and_a_recursive_step_too():
@@ -523,7 +523,7 @@ def test_a_record_of_no_numbers_is_refused_and_a_recursive_step_too():
     Path("mine.py").write_text(
         Path("mine.py").read_text() + "\n\ndef again(n):\n    return 0 if n == 0 else again(n - 1)\n"
     )
-    assert "the function again calls itself" in faults()
+    assert "the function again calls itself" in errors()
 
 
 # ------------------------------------------------------------------------------------ packages, new, shipped

@@ -1,4 +1,4 @@
-"""Users' own files of the games `linear` and `contextual`: played alike everywhere, faults told at their lines."""
+"""Users' own files of the games `linear` and `contextual`: played alike everywhere, errors told at their lines."""
 
 import warnings
 from pathlib import Path
@@ -15,7 +15,7 @@ from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games import contextual, guards, linear
-from privbandits_cli.games.guards import Fault, NotANumber
+from privbandits_cli.games.guards import NotANumber, PluginError
 from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import registry
@@ -28,7 +28,7 @@ HEAD = '''\
 import numpy as np
 
 from privbandits_cli.games import {game}
-from privbandits_cli.jit import record
+from privbandits_cli.numerics.jit import record
 
 
 class Parameters({game}.{kind}):
@@ -163,9 +163,9 @@ def planned(name, *overrides):
     return make_plan(load(Path(f"{config}.yaml"), [role, *overrides], include=[Path(f"{name}.py")]))
 
 
-def faults(name, *overrides, compiled=False):
+def errors(name, *overrides, compiled=False):
     try:
-        return "\n".join(rehearsal.faults(planned(name, *overrides), compiled))
+        return "\n".join(rehearsal.errors(planned(name, *overrides), compiled))
     except ConfigError as error:
         return str(error)
 
@@ -197,15 +197,15 @@ def test_own_files_play_compiled_plain_and_in_processes_to_the_same_bytes(config
 
 @pytest.mark.parametrize("name", PLAYED)
 def test_a_right_file_is_at_no_fault_in_a_rehearsal(name):
-    assert faults(name) == ""
+    assert errors(name) == ""
 
 
 def test_a_bandits_own_adversary_plays_experts_and_is_checked():
     text = HEAD.format(game="bandit", kind="Adversary") + LOSSES.replace("losses", "gains")
     Path("my_losses.py").write_text(text)
-    assert faults("my_losses") == ""
+    assert errors("my_losses") == ""
     edited("my_losses", "astype(float)", "astype(float) * 3")
-    assert "the gain of round 1, arm " in (said := faults("my_losses")) and "is 3: outside [0, 1]" in said
+    assert "the gain of round 1, arm " in (said := errors("my_losses")) and "is 3: outside [0, 1]" in said
 
 
 # ------------------------------------------------------------------------------------------ steps at fault
@@ -237,7 +237,7 @@ STEPS = [
 @pytest.mark.parametrize(("name", "old", "new", "told"), STEPS)
 def test_a_fault_of_a_step_is_told_at_its_line(name, old, new, told):
     edited(name, old, new)
-    said = faults(name)
+    said = errors(name)
     assert told in said and said.startswith(f"{name}.py:"), said
 
 
@@ -260,16 +260,16 @@ LATE = {  # after the rehearsal, in compiled code
 def test_a_late_fault_is_found_in_compiled_code(name):
     after, harm, told = LATE[name]
     edited(name, after, after + harm)
-    assert faults(name) == ""
+    assert errors(name) == ""
     match = match_of(name)
-    with pytest.raises((Fault, IndexError), match=told) as caught:
+    with pytest.raises((PluginError, IndexError), match=told) as caught:
         GAMES[match.game].play(match, [0])
     assert f"{name}.py:" in rehearsal.told(caught.value, match, name, 0)
 
 
 def test_an_arm_that_there_is_not_is_found_in_compiled_code():
     edited("slope", "    if rng", "    if state.rounds == 100:\n        return arms.shape[1]\n    if rng")
-    with pytest.raises(Fault, match="choose returned arm 4 in round 101; the arms are 0 to 3"):
+    with pytest.raises(PluginError, match="choose returned arm 4 in round 101; the arms are 0 to 3"):
         contextual.play(match_of("slope"), [0])
 
 
@@ -278,13 +278,13 @@ def test_a_write_into_what_others_see_is_not_compiled():
         "weights", "state.sums += losses", "state.sums += losses\n    if state.rounds > 1000:\n        losses[:] = 0.0"
     )
     told = f"weights.py:{line_of('weights', 'losses[:] = 0.0')}: cannot be compiled: {guards.READ_ONLY}"
-    assert told in faults("weights", compiled=True)
+    assert told in errors("weights", compiled=True)
 
 
 @pytest.mark.parametrize("harm", ["state.sums = state.sums + losses", "losses += 1.0"])
 def test_what_the_compiler_chokes_on_without_a_word_has_its_line(harm):
     edited("weights", "state.sums += losses", f"if state.rounds > 1000:\n        {harm}")
-    said = faults("weights", compiled=True)
+    said = errors("weights", compiled=True)
     assert said.startswith(f"weights.py:{line_of('weights', harm)}: cannot be compiled") and "in place" in said, said
 
 
@@ -321,7 +321,7 @@ def test_a_fault_of_a_method_is_told_at_its_line(name, old, new, told):
         edited(
             name, "rng.normal / np.sqrt((rng.normal**2).sum())", "rng.normal[:3] / np.sqrt((rng.normal[:3]**2).sum())"
         )
-    said = faults(name)
+    said = errors(name)
     assert told in said and said.startswith(f"{name}.py:"), said
 
 
@@ -351,7 +351,7 @@ def test_a_fault_of_a_method_is_told_at_its_line(name, old, new, told):
 )  # fmt: skip
 def test_a_fault_of_a_table_is_told_at_its_line(name, old, new, told):
     edited(name, old, new)
-    said = faults(name)
+    said = errors(name)
     table = "    def losses" if name == "my_losses" else "    def arms"
     assert told in said and said.startswith(f"{name}.py:{line_of(name, table)}: "), said
 
@@ -370,7 +370,7 @@ def test_a_fault_of_a_table_is_told_at_its_line(name, old, new, told):
         (
             "my_arms",
             "    def law",
-            "    def told(self, setting):\n        return {}['x']\n\n    def law",
+            "    def revealed(self, setting):\n        return {}['x']\n\n    def law",
             "my_arms.py:13: KeyError",
         ),
         ("point", '"bandit"', '"bandits"', 'feedback = \'bandits\': make it "full" or "bandit"'),
@@ -437,7 +437,7 @@ def test_how_far_a_point_lies_outside(space, inside, outside, by, flaw):
     assert space.flaw(np.array(outside)) == flaw
     modules = (type(match_of("weights").algorithms[0]).__module__,)
     guards.check_points(np.array([inside]), space, range(1, 2), modules)
-    with pytest.raises(Fault, match=r"outside the .* in round 2"):
+    with pytest.raises(PluginError, match=r"outside the .* in round 2"):
         guards.check_points(np.array([inside, outside]), space, range(1, 3), modules)
     with pytest.raises(NotANumber, match="NaN in round 1"):
         guards.check_points(np.array([[np.nan, 0.0]]), space, range(1, 2), modules)

@@ -27,10 +27,10 @@ QUIET = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
 )  # fmt: skip
 LISTEN = """<script>
-window.faults = [];
-addEventListener("error", (event) => faults.push(String(event.message)));
-document.addEventListener("securitypolicyviolation", (event) => faults.push(event.violatedDirective));
-for (const name of ["error", "warn"]) console[name] = (...words) => faults.push(words.join(" "));
+window.errors = [];
+addEventListener("error", (event) => errors.push(String(event.message)));
+document.addEventListener("securitypolicyviolation", (event) => errors.push(event.violatedDirective));
+for (const name of ["error", "warn"]) console[name] = (...words) => errors.push(words.join(" "));
 </script>"""
 PLAY = """<script>
 const seen = {};
@@ -73,8 +73,8 @@ try {
   const told = all("[data-told]");
   seen.box = point(told[0], 0.5);
   seen.mean = point(told[told.length - 1], 0.5);
-} catch (error) { faults.push(String(error)); }
-seen.faults = faults;
+} catch (error) { errors.push(String(error)); }
+seen.errors = errors;
 parent.postMessage(JSON.stringify(seen), "*");
 </script>"""
 # A window is never narrower than 500 pixels: the page is in a frame.
@@ -119,7 +119,7 @@ def browse(page, tmp_path, width, dark, play=PLAY):
 @pytest.mark.parametrize("width", [1200, 390], ids=["wide", "phone"])
 def test_a_report_is_read(folder, tmp_path, width, dark):
     seen = browse(folder / "report.html", tmp_path, width, dark)
-    assert seen["faults"] == [] and seen["fetched"] == 0
+    assert seen["errors"] == [] and seen["fetched"] == 0
     assert seen["width"] == width and seen["page"] <= width and seen["outside"] == [] and seen["tables"]
     brightness = [sum(map(float, re.findall(r"[\d.]+", seen[name])[:3])) for name in ("paper", "text")]
     assert (brightness[0] < brightness[1]) == dark
@@ -148,4 +148,4 @@ def test_the_values_shown_are_the_csvs(folder, tmp_path):
 def test_the_index_is_read(folder, tmp_path, width):
     play = PLAY[: PLAY.index("  seen.inks")] + PLAY[PLAY.index("} catch") :]
     seen = browse(folder.parent / "index.html", tmp_path, width, True, play)
-    assert seen["faults"] == [] and seen["page"] <= width and seen["outside"] == []
+    assert seen["errors"] == [] and seen["page"] <= width and seen["outside"] == []

@@ -1,4 +1,4 @@
-"""The faults of the mutants of linear algorithms: steps with a plausible slip in each."""
+"""The errors of the mutants of linear algorithms: steps with a plausible slip in each."""
 
 import numpy as np
 

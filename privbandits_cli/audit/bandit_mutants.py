@@ -1,4 +1,4 @@
-"""The faults of the mutants of bandit algorithms: steps with a plausible slip in each."""
+"""The errors of the mutants of bandit algorithms: steps with a plausible slip in each."""
 
 from privbandits_cli.algorithms.dp_robust_se import noise as mean_noise
 from privbandits_cli.algorithms.exp3 import restart

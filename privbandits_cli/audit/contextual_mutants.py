@@ -1,4 +1,4 @@
-"""The faults of the mutants of contextual algorithms: steps with a plausible slip in each."""
+"""The errors of the mutants of contextual algorithms: steps with a plausible slip in each."""
 
 import math
 
