@@ -296,7 +296,7 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
         built_in = make("ftrl") if game is linear else make("linucb")
         for modules in [(type(built_in).__module__,), (type(own).__module__,)]:
             game.loop.__wrapped__(modules, "layout", *words)
-            assert bound[modules[0]] == guards.guarded(modules) == ("included" in modules[0])
+            assert bound[modules[0]] == guards.guarded(modules) == ("loader" in modules[0])
             array = np.zeros(3)
             assert (guards.shown(array, modules) is array) != guards.guarded(modules)
 
