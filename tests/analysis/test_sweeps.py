@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 
+from privbandits_cli.actions import run
 from privbandits_cli.analysis import sweeps
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
