@@ -115,10 +115,10 @@ def every(kind: Kind) -> Iterator[tuple[str, type[Parameters]]]:
 
 
 def rebuilt(kind: Kind, described: dict[str, object]) -> Parameters:
-    """The inverse of `Parameters.described`."""
+    """The inverse of `Parameters.described` for tuned parameters."""
     values = dict(described)
     model = find(kind, str(values.pop("name")))
     for field, value in values.items():
         if isinstance(value, dict) and "name" in value:
             values[field] = rebuilt("algorithms", value)
-    return model.model_validate(values, strict=False)
+    return model.tuned_class().model_validate(values, strict=False)
