@@ -14,7 +14,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Robust
 from privbandits_cli.mechanisms.tree import close_node, depth
 from privbandits_cli.numerics.jit import Record, Records
@@ -72,8 +73,8 @@ class Parameters(Robust):
     def mechanism(self) -> str:
         return "a tree an arm of truncated gains, Laplace noise on every node"
 
-    def tap(self) -> Tap | None:
-        return "tree"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Tree("means", canary)
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
