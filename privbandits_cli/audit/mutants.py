@@ -1,4 +1,4 @@
-"""Deliberately broken algorithms, each with the fault of a plausible slip. An auditor that misses one is no auditor."""
+"""Correct algorithms, and mutants of them that each have one plausible error; an auditor must detect every mutant."""
 
 import math
 from collections.abc import Callable
@@ -37,22 +37,23 @@ class Subject:
 
     make: Callable[[], Algorithm]
     setting: Setting = ARMS
-    variant: str = ""  # where an algorithm is there more than once
+    variant: str = ""  # in the title, if several subjects are the same algorithm
 
     def title(self) -> str:
-        """As in a table."""
+        """The title in tables."""
         return ", ".join(filter(None, [self.make().tuned(self.setting).title, self.variant]))
 
     def audited(self, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
-        """The audit of it as it should be."""
+        """The audit of the correct algorithm."""
         return audit(self.make().tuned(self.setting), self.setting, alpha, budget, seed, test=test)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A broken algorithm: the subject that it is taken for, and the step that is replaced, or a scale that is wrong.
+    """A broken algorithm: the subject whose claim it is audited against, and a step that is replaced, or a wrong scale.
 
-    kept: it keeps a noise in a field of that name; share: of the scale of the noise in the state, or of another field.
+    factor: FACTOR of the broken step; share: what `field` of the state, the scale of the noise, is multiplied with;
+    kept: the state has one more field `kept`, in which the broken step stores its noise.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Mutant:
     kept: bool = False
 
     def audited(self, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
-        """The audit of this mutant, against the claim of the algorithm that it is taken for."""
+        """The audit of this mutant against the claim of its subject."""
         subject = CORRECT[self.subject]
         parameters = subject.make()
         setting = reduced(parameters.tuned(subject.setting), subject.setting)
@@ -81,7 +82,7 @@ class Mutant:
 
 @cache
 def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
-    """The steps of the algorithm of these modules compiled anew, with the mutant's broken one among them."""
+    """The steps of the algorithm of these modules, compiled with the broken step in place of the right one."""
     if mutant.broken is None:
         return steps(modules)
     base = steps(modules[1:]) if modules[1:] else {}
@@ -97,7 +98,7 @@ def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
 
 
 def with_field(state: Records, name: str, value: Any) -> Records:
-    """A state with one more field."""
+    """The state with one more field."""
     names = state.dtype.names or ()
     fields = {old: state[old].reshape(()) if state[old].dtype.names else state[old][0] for old in names}
     return record(**fields, **{name: value})
