@@ -52,7 +52,7 @@ def log_tail(noise: Floats, nodes: int, gaussian: bool) -> Floats:
 def log_tail_of_point(noise: Floats, points: Floats) -> Floats:
     """ln P(<Z, x> > |z|) for each point x of `points[plays, N]`, Z of standard Laplace numbers; NaN if inaccurate.
 
-    The tail is 1/2 Σ c_i e^(-z/|x_i|) with c_i = Π_{j≠i} x_i²/(x_i² - x_j²). Nearly equal coordinates cancel its digits.
+    The tail is 1/2 Σ c_i e^(-z/|x_i|) with c_i = Π_{j≠i} x_i²/(x_i² - x_j²). Nearly equal coordinates cancel digits.
     """
     squares = points**2
     squares[squares < 1e-20 * squares.max(axis=1, keepdims=True)] = 0.0
