@@ -20,7 +20,7 @@ from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.convex.spaces import Cube, Simplex, Space, Sphere
 from privbandits_cli.games import arms, guards, players
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.players import Setting, Tap, papers_delta
+from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
 from privbandits_cli.numerics.jit import Record, Records, bind, borrow, borrower, compile_step, kept, record
 from privbandits_cli.numerics.streams import stream
@@ -37,7 +37,6 @@ __all__ = [
     "Simplex",
     "Space",
     "Sphere",
-    "Tap",
     "papers_delta",
     "play",
     "warm",
