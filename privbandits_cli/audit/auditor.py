@@ -108,7 +108,7 @@ def audit(
             return Audit("NOT AUDITABLE", str(promised), f"no tap is declared ({promised.source})", 0)
         return watch(algorithm, setting, bound, state, promised, alpha, budget, seed, test)
     if tap == "release":
-        rest = algorithm.draws()["laplace"] - 1
+        rest = algorithm.periods()["laplace"] - 1
         return audit_release(bound, state, setting.n_arms, rest, promised.epsilon, alpha, budget, seed, test)
     if tap in KEPT:
         state = completing(state) if tap == "mean" else state

@@ -72,7 +72,7 @@ def draws_of(algorithm: Any, setting: Setting, rounds: Ints, kinds: tuple[str, .
     asked: dict[str, Ints] = algorithm.draws(setting, rounds)
     if not is_own(algorithm):
         return asked
-    for kind, counts in _asked(algorithm, asked, kinds):
+    for kind, counts in _asked(type(algorithm).draws, asked, kinds):
         if np.shape(counts) != rounds.shape or np.asarray(counts).dtype.kind not in "iu" or np.min(counts) < 0:
             said = f"draws asks for {_kind(counts)} of {kind}: an int >= 0 for each of `rounds`, [rounds]"
             raise PluginError(said, type(algorithm).draws)
@@ -81,22 +81,22 @@ def draws_of(algorithm: Any, setting: Setting, rounds: Ints, kinds: tuple[str, .
 
 def periods_of(algorithm: Any, kinds: tuple[str, ...]) -> dict[str, int]:
     """Every how many rounds an algorithm of the game `bandit` wants a random number of each kind."""
-    asked: dict[str, int] = algorithm.draws()
-    for kind, period in _asked(algorithm, asked, kinds) if is_own(algorithm) else ():
+    asked: dict[str, int] = algorithm.periods()
+    for kind, period in _asked(type(algorithm).periods, asked, kinds) if is_own(algorithm) else ():
         if not isinstance(period, int) or period < 1:
-            said = f"draws asks for {kind} every {_kind(period)} rounds: an int from 1 up, 1 for every round"
-            raise PluginError(said, type(algorithm).draws)
+            said = f"periods asks for {kind} every {_kind(period)} rounds: an int from 1 up, 1 for every round"
+            raise PluginError(said, type(algorithm).periods)
     return asked
 
 
-def _asked(algorithm: Any, asked: Any, kinds: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """What a user's `draws` returned, kind by kind; PluginError for another thing, or a kind that there is not."""
-    draws = type(algorithm).draws
+def _asked(method: Callable[..., Any], asked: Any, kinds: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """The numbers that a user's `draws` or `periods` returned for each kind; PluginError for another type or kind."""
+    name = method.__name__
     if not isinstance(asked, dict):
-        raise PluginError(f'draws returned {_kind(asked)}: return a dict, as {{"{kinds[0]}": numbers}}', draws)
+        raise PluginError(f'{name} returned {_kind(asked)}: return a dict, as {{"{kinds[0]}": numbers}}', method)
     for kind, numbers in asked.items():
         if kind not in kinds:
-            raise PluginError(f"draws asks for {kind!r}: there are {', '.join(kinds)}", draws)
+            raise PluginError(f"{name} asks for {kind!r}: there are {', '.join(kinds)}", method)
         yield kind, numbers
 
 

@@ -15,9 +15,10 @@ DRAWN = {  # a random number in a step of each game
     "linear": "rng.uniform[0], as many as the method `draws` says",
     "contextual": "rng.random()",
 }
-KINDS = {"bandit": ("uniform", "laplace"), "linear": ("uniform", "laplace", "normal")}  # that `draws` may ask for
+KINDS = {"bandit": ("uniform", "laplace"), "linear": ("uniform", "laplace", "normal")}  # that may be asked for
+ASKING = {"bandit": "periods", "linear": "draws"}  # the method that asks for them
 UNASKED = {  # and what a number that it does not ask for is
-    "bandit": 'no number: `draws(self)` returns {{"uniform": 1, "laplace": 1}} for one of each a round',
+    "bandit": 'no number: `periods(self)` returns {{"uniform": 1, "laplace": 1}} for one of each a round',
     "linear": 'empty: `draws(self, setting, rounds)` returns {{"{kind}": np.full(len(rounds), 2)}} for two a round',
 }
 
@@ -114,7 +115,7 @@ def _gives(method: ast.FunctionDef) -> bool:
 def _unasked(step: ast.FunctionDef, tree: ast.Module, game: str) -> Iterator[Place]:
     """Random numbers of a step that the class does not ask for, as far as its text tells."""
     bases = [ast.unparse(base) for node in _models(tree) for base in node.bases]
-    asking = [method for method in _methods(tree) if method.name == "draws"]
+    asking = [method for method in _methods(tree) if method.name == ASKING[game]]
     said = {node.value for method in asking for node in ast.walk(method) if isinstance(node, ast.Constant)}
     asked = said & {*KINDS[game]} if asking else {"uniform"} if game == "bandit" else set[str]()
     if (asking and not asked) or not all(base.endswith("Algorithm") for base in bases):

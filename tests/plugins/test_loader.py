@@ -328,21 +328,24 @@ def test_random_numbers_that_draws_asks_for_are_taken():
 @pytest.mark.parametrize(
     ("returned", "told"),
     [
-        ("", "rng.laplace is no number: `draws(self)` returns"),  # not silently a release without noise
-        ('{"uniform": 1}', "rng.laplace is no number: `draws(self)` returns"),
-        ('{"laplace": 1}', "rng.uniform is no number: `draws(self)` returns"),
-        ('{"uniform": 1, "laplace": 0}', "draws asks for laplace every 0 rounds: an int from 1 up, 1 for every round"),
-        ('{"uniform": 1, "laplace": 1.5}', "draws asks for laplace every 1.5 rounds: an int from 1 up"),
+        ("", "rng.laplace is no number: `periods(self)` returns"),  # not silently a release without noise
+        ('{"uniform": 1}', "rng.laplace is no number: `periods(self)` returns"),
+        ('{"laplace": 1}', "rng.uniform is no number: `periods(self)` returns"),
+        (
+            '{"uniform": 1, "laplace": 0}',
+            "periods asks for laplace every 0 rounds: an int from 1 up, 1 for every round",
+        ),
+        ('{"uniform": 1, "laplace": 1.5}', "periods asks for laplace every 1.5 rounds: an int from 1 up"),
         (
             'dict(uniform=1, laplace=1, normal=1) or "laplace" "uniform"',
-            "draws asks for 'normal': there are uniform, l",
+            "periods asks for 'normal': there are uniform, l",
         ),
-        ('["uniform", "laplace"]', 'draws returned a list: return a dict, as {"uniform": numbers}'),
+        ('["uniform", "laplace"]', 'periods returned a list: return a dict, as {"uniform": numbers}'),
     ],
 )
 def test_random_numbers_that_nobody_draws_are_told(returned, told):
     edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
-    method = f"    def draws(self):\n        return {returned}\n\n" if returned else ""
+    method = f"    def periods(self):\n        return {returned}\n\n" if returned else ""
     edited("    def state", method + "    def state")
     assert told in errors() and "mine.py:" in errors()
 
@@ -358,7 +361,7 @@ def test_helpers_draw_no_unasked_numbers_either():
 
 def test_laplace_noise_that_draws_asks_for_is_drawn():
     edited("state.means[arm] += ", "assert rng.laplace != 0.0\n    state.means[arm] += ")
-    draws = '    def draws(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
+    draws = '    def periods(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
     edited("    def state", draws)
     result = call("run", "small.yaml", "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic")
     assert result.exit_code == 0, result.output
