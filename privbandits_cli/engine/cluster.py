@@ -9,16 +9,18 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
+from multiprocessing import resource_tracker
 
 from distributed import Client, Future, KilledWorker, LocalCluster, get_worker
 
 from privbandits_cli.engine import EngineError, EngineLost
 from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, lost, play_chunk, warm
+from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.version import __version__
@@ -75,6 +77,7 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
     """Play the chunks on the workers of a scheduler, or on `jobs` workers of our own; started when this returns."""
     if address:
         return _run(_client(address), chunks)
+    start_silently(resource_tracker)
     try:
         cluster = LocalCluster(
             n_workers=min(jobs, len(chunks)),
@@ -122,14 +125,21 @@ def _threads(client: Client) -> int:
 
 def _run(client: Client, chunks: Sequence[Chunk]) -> Iterator[Played]:
     killed: list[Chunk] = []
-    with _silent(), client.cluster or nullcontext(), client:  # in the end both are closed
-        for chunk, played in _offer(client, chunks, lambda: AHEAD * _threads(client)):
-            if played:
-                yield played
-            else:
-                killed.append(chunk)
-        for chunk in killed:
-            yield (_alone(client, chunk) if len(killed) > 1 else None) or lost(chunk, "the workers that played it died")
+    with _silent(), ExitStack() as closed:
+        closed.enter_context(client.cluster or nullcontext())
+        closed.enter_context(client)
+        try:
+            for chunk, played in _offer(client, chunks, lambda: AHEAD * _threads(client)):
+                if played:
+                    yield played
+                else:
+                    killed.append(chunk)
+            for chunk in killed:
+                again = _alone(client, chunk) if len(killed) > 1 else None
+                yield again or lost(chunk, "the workers that played it died")
+        except KeyboardInterrupt:  # workers on this machine receive it, too: nothing is left to close in order
+            closed.pop_all()
+            raise
 
 
 def _alone(client: Client, chunk: Chunk) -> Played | None:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -19,6 +18,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from privbandits_cli.engine import Engine, EngineError
 from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, lost, play_chunk
+from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
@@ -57,7 +57,7 @@ def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Play
     time and at last one by one, so that only a chunk that keeps killing its worker fails.
     """
     if backend == "loky":
-        _start_resource_tracker()
+        start_silently(resource_tracker)
     outstanding = {chunk.trials + chunk.keys: chunk for chunk in chunks}
     for width in (max(1, len(outstanding)), jobs, 1):
         rest = list(outstanding.values())
@@ -75,16 +75,6 @@ def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Play
                 raise
     for chunk in outstanding.values():
         yield lost(chunk, "the worker process died")
-
-
-def _start_resource_tracker() -> None:
-    """Start loky's process that removes leftovers of stopped runs, with an option that keeps it silent about them."""
-    option = "ignore:resource_tracker"
-    sys.warnoptions.append(option)  # a new Python process inherits these options
-    try:
-        resource_tracker.ensure_running()
-    finally:
-        sys.warnoptions.remove(option)
 
 
 def _parallel(chunks: list[Chunk], backend: str, jobs: int) -> Generator[Played, None, None]:
