@@ -1,7 +1,7 @@
-"""chunks of trials -> results, on Dask workers here or on other machines: the only module that imports distributed.
+"""Play chunks on Dask workers, here or on other machines: the only module that imports distributed.
 
-Results travel back to this process, which keeps them: no disk is shared. Dask gives the work of a dead worker to
-others; what has seen four workers die is given up (its setting `distributed.scheduler.allowed-failures`).
+Results travel back to this process, which stores them, so no disk is shared. Dask gives the work of a dead worker to
+another one; a chunk that was lost with four workers is given up (Dask's `distributed.scheduler.allowed-failures`).
 """
 
 import logging
@@ -26,7 +26,7 @@ from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.version import __version__
 
 PATIENCE = 60.0  # seconds without a scheduler or a single worker before the run ends
-AHEAD = 4  # chunks given out for each thread of the workers
+AHEAD = 4  # chunks submitted for each thread of the workers
 LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 
 _compiling = threading.Lock()
@@ -47,7 +47,7 @@ def _silent() -> Iterator[None]:
 
 @cache
 def identity() -> dict[str, str]:
-    """What decides the numbers, and so must be the same on every worker."""
+    """The versions on which the numbers depend: they must be the same on every worker."""
     libraries = {name: version(name) for name in ("numpy", "numba")}
     return {"privbandits": __version__, "kernels": source_hash()} | libraries
 
@@ -92,7 +92,7 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
 
 
 def _client(address: str) -> Client:
-    """Connect, in a thread of its own: Dask waits for ever for a peer that answers in another language."""
+    """Connect in a separate thread: if the peer is not a scheduler, Dask may wait forever."""
     found: queue.SimpleQueue[Client | Exception] = queue.SimpleQueue()
 
     def connect() -> None:
@@ -114,7 +114,7 @@ def _client(address: str) -> Client:
 
 
 def _threads(client: Client) -> int:
-    """How many chunks the workers play at once."""
+    """The number of chunks that the workers play at once."""
     try:
         if client.status == "running":
             return int(sum(client.nthreads().values()))
@@ -143,17 +143,17 @@ def _run(client: Client, chunks: Sequence[Chunk]) -> Iterator[Played]:
 
 
 def _alone(client: Client, chunk: Chunk) -> Played | None:
-    """Offer a chunk again with nothing beside it: it may have been its neighbour that killed the workers."""
+    """Submit a chunk again with nothing beside it, as another chunk may have killed its workers."""
     try:
         return next(_offer(client, [chunk], lambda: 1))[1]
     except EngineLost:
         if client.status != "running":
             raise
-        return None  # it took the last worker with it
+        return None  # the chunk killed the last worker
 
 
 def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) -> Iterator[tuple[Chunk, Played | None]]:
-    """Give out so many chunks at a time; yields each with what came of it, None where its workers died."""
+    """Submit `width()` chunks at a time; yields each with its result, or with None if its workers died."""
     todo, done = iter(chunks), queue.SimpleQueue[Future]()
     alive: dict[str, tuple[Future, Chunk]] = {}
     while True:
@@ -176,7 +176,7 @@ def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) ->
 
 
 def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
-    """The next future that is done; looks every second whether the cluster is still there."""
+    """The next finished future; checks every second that the cluster is alive."""
     seen = time.monotonic()
     while True:
         try:
@@ -189,9 +189,9 @@ def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
 
 
 def play_there(payload: bytes, wanted: dict[str, str]) -> Played | str:
-    """On a worker: play a chunk, or say why this worker must not.
+    """Play a chunk on a worker; a message if this worker must not or cannot play it.
 
-    Nothing is raised: the client waits for ever for an error whose traceback it cannot read.
+    Errors are returned, not raised: if the client cannot unpickle a traceback, it waits forever.
     """
     worker = get_worker().address
     try:
@@ -201,7 +201,7 @@ def play_there(payload: bytes, wanted: dict[str, str]) -> Played | str:
         with _compiling:  # once for all threads of the worker
             warm([chunk])
         return play_chunk(chunk)
-    except Exception as error:  # a chunk reports what it raises: this is the worker's
+    except Exception as error:  # of the worker; an error of a trial is reported by its chunk
         return _difference(worker, error, wanted)
 
 
@@ -212,4 +212,4 @@ def _difference(worker: str, found: dict[str, str] | Exception, wanted: dict[str
         what = ", ".join(
             f"{name} {found.get(name)}, not {value}" for name, value in wanted.items() if found.get(name) != value
         )
-    return f"worker {worker} has {what}: install the same privbandits there, and start the worker anew"
+    return f"worker {worker} has {what}: install the same privbandits there, and restart the worker"

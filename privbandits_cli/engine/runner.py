@@ -1,4 +1,4 @@
-"""chunks of trials -> results: the only module that starts jobs."""
+"""Play chunks of trials on jobs: the only module that starts them."""
 
 import os
 import signal
@@ -25,12 +25,12 @@ BACKENDS = {"threads": "threading", "processes": "loky"}
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     return int(cpu_count())
 
 
 def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
-    """Play the chunks on so many jobs; results come as they finish, in any order."""
+    """Play the chunks on `jobs` jobs; yields results as they finish, in any order."""
     if engine.kind in BACKENDS:
         return _run_here(chunks, BACKENDS[engine.kind], jobs)
     results: Iterator[Played] = _dask().run(chunks, jobs, engine.address)
