@@ -549,7 +549,7 @@ def test_a_private_algorithm_without_bounds_is_not_tuned():
     private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
     edited("explore: float", private)
     refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
-    assert refused.exit_code == 2 and refused.stderr == "mine promises nothing that is proved: give it `bounds`\n"
+    assert refused.exit_code == 2 and refused.stderr == "nothing is proved of the privacy of mine: give it `bounds`\n"
     bounds = (
         "    def bounds(self, setting, delta, sensitivity=1.0):\n"
         "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
