@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.analysis import estimates, sweeps
+from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.measured import Identity, Measured, differing, foreign, identity, planned, read
 from privbandits_cli.experiment.config import Experiment
@@ -120,9 +120,7 @@ def _grouped(
 
 def _panel(curve: Curve) -> str:
     """The panel of a curve without the notes of what is swept."""
-    return sweeps.without(
-        curve.adversary_label or curve.adversary.title, {*curve.swept, "N", "d", curve.swept.get("set", "")}
-    )
+    return curve.adversary_title.without(curve.swept)
 
 
 def _name(kin: Kin) -> str:
@@ -131,10 +129,11 @@ def _name(kin: Kin) -> str:
 
 
 def _selects(selection: Selection, curve: Curve) -> bool:
-    name = sweeps.base(curve.label) if selection.labelled else curve.algorithm.name
-    wanted = sweeps.base(selection.name) if selection.labelled else selection.name
+    name = curve.label.base if selection.labelled else curve.algorithm.name
     described = {**flat(curve.algorithm.described()), **curve.swept, "panel": curve.panel}
-    return name == wanted and all(condition.admits(described.get(condition.name)) for condition in selection.where)
+    return name == selection.name and all(
+        condition.admits(described.get(condition.name)) for condition in selection.where
+    )
 
 
 def _lies(place: Place, curve: Curve) -> bool:
@@ -208,5 +207,5 @@ def _slope(curves: Sequence[Curve], place: Place, found: Results) -> Estimate:
     trials = min(one.trials for one in measured)
     if len(x) < 2 or (mean <= 0).any():
         raise Absent("a slope needs two points or more, and means above 0")
-    slope, deviation = sweeps.slope(x, mean, error, together=not against)
+    slope, deviation = estimates.slope(x, mean, error, together=not against)
     return Estimate(slope, deviation, trials)

@@ -4,7 +4,7 @@ A claim HOLDS or FAILS where an interval of 95 %, in common over all panels and 
 side. The interval is of the mean regret over trials, by Student's t: of the difference trial by trial where both sides
 met the same games, else of independent means; of rounds before the horizon only means and deviations are kept, and the
 errors are added, which is right however the two depend on each other. A slope is that of log mean regret, by least
-squares with the error of `sweeps.slope` and the t of one of its points; over the rounds of one run the errors of its
+squares with the error of `estimates.slope` and the t of one of its points; over the rounds of one run the errors of its
 points are added, too. The worst value of a parameter is that of the highest mean, as in the figures.
 """
 
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from privbandits_cli.accounting.guarantee import MEANINGLESS
-from privbandits_cli.analysis import sweeps
 from privbandits_cli.analysis.estimates import Two, two
 from privbandits_cli.claims.comparisons import Absent, Case, Results, cases, estimate, results
 from privbandits_cli.experiment.claims import Claim
@@ -212,6 +211,6 @@ def _meaningless(curves: Sequence[Curve]) -> str:
             promised = curve.algorithm.guarantee(curve.setting)
             epsilon = math.inf if promised is None else promised.epsilon
             if epsilon > MEANINGLESS:
-                name = sweeps.base(curve.label)
+                name = curve.label.base
                 found[name] = max(epsilon, found.get(name, 0.0))
     return ", ".join(f"{name} {epsilon:.4g}" for name, epsilon in sorted(found.items()))
