@@ -42,10 +42,8 @@ def audit_arms(
     test: Test,
 ) -> Audit:
     """Fork the game where arm 1 is rare, with and without the canary's gain, and count arm 1 in silence."""
-    tau = algorithm.tau if isinstance(algorithm, mini_batch.Parameters) else 1
-    core = algorithm.base if isinstance(algorithm, mini_batch.Parameters) else algorithm
-    assert isinstance(tau, int)
-    if not isinstance(core, exp3.Parameters) or core.gamma == 1:
+    tau, core = (algorithm.tau, algorithm.base) if isinstance(algorithm, mini_batch.Tuned) else (1, algorithm)
+    if not isinstance(core, exp3.Tuned) or core.gamma == 1:
         return Audit("NOT AUDITABLE", "EXP3's law", "no canary is known for blocks of blocks, or for uniform play", 0)
     leak = core.leak(setting._replace(horizon=setting.horizon / tau), 1 / tau)
     silent = min(leak.k, int(7 / leak.floor))

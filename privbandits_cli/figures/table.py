@@ -6,7 +6,7 @@ The numbers come from summary.csv, the names from manifest.json, the title and t
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from privbandits_cli.figures.line import Line
 from privbandits_cli.games import arms
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry, including
 
 BARS = {
     "gini": "Gini's mean difference below and above",
@@ -35,7 +35,13 @@ CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "medi
 # The keys of a config that determine the setting to which theorems apply.
 GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
 UNNAMED = {"experiment": "unnamed", "trials": 1, "adversary": None, "algorithms": None}
-Game = dict[str, Any]
+
+
+class Game(NamedTuple):
+    """The keys of a config that determine its game, and the registry of its players: theory depends on both."""
+
+    keys: dict[str, Any]
+    registry: Registry
 
 
 @dataclass(frozen=True)
@@ -128,11 +134,11 @@ def table(found: Curves, bounds: bool = False) -> Table:
 
 
 def _game(found: Curves) -> Game:
-    """The keys of the config from which theory is computed; the users' files that played are included."""
-    copies = [file.as_posix() for file in sorted(found.folder.glob(f"{KEPT}/*.py"))]
-    for _, error in registry.include_all(copies) if copies else ():
-        raise ValueError(error)
-    return {key: found.config[key] for key in GAME if key in found.config}
+    """What theory needs of a results folder; executes the copies of the users' files that played."""
+    registry, errors = including(sorted(found.folder.glob(f"{KEPT}/*.py")))
+    if errors:
+        raise ValueError(errors[0])
+    return Game({key: found.config[key] for key in GAME if key in found.config}, registry)
 
 
 def _priced(lines: list[Line], price: Price) -> list[Line]:
@@ -226,12 +232,12 @@ def _theory(curve: Curve, rounds: Floats, game: Game) -> tuple[Floats | None, tu
     """The bound on the algorithm's regret against this adversary, if a theorem gives one, and rates of its problem."""
     drawn = {"label", "panel"}
     adversary, learner = ({k: x for k, x in side.items() if k not in drawn} for side in curve.parameters.values())
-    opponent = registry.rebuilt("adversaries", {"name": curve.adversary} | adversary)
-    algorithm = registry.rebuilt("algorithms", {"name": curve.algorithm} | learner)
+    opponent = game.registry.rebuilt("adversaries", {"name": curve.adversary} | adversary)
+    algorithm = game.registry.rebuilt("algorithms", {"name": curve.algorithm} | learner)
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
     swept: dict[str, Any] = {"dimension": int(curve.game["dimension"])} if "dimension" in curve.game else {}
     swept |= {"set": curve.game["set"]} if "set" in curve.game else {}
-    keys = Keys.model_validate(UNNAMED | game | swept | {"horizon": max(1, int(rounds[-1]))})
+    keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
     setting = opponent.revealed(settings(keys)[0])
     if not isinstance(opponent, arms.Adversary):
         return algorithm.regret_bound(rounds, setting), ()
