@@ -20,7 +20,7 @@ def plot(
     bounds: Annotated[bool, typer.Option("--bounds", help="Regret bounds, upper and lower; as NAME-bounds.")] = False,
     pair: Annotated[str, typer.Option(help="Of paired: two algorithms or labels, the second subtracted.")] = "",
 ) -> None:
-    """Draw figures from the CSVs alone.
+    """Draw figures from the files of a results folder; nothing is played.
 
     \b
     regret        as the experiment has it: over rounds, or against what it
