@@ -50,6 +50,9 @@ ALONE = {
         "cli/run.py",
     },
     "rich": {"cli/terminal.py"},
+    "plotly": {"report/plots.py"},
+    "jinja2": {"report/page.py"},
+    "tabulate": {"report/tables.py"},
 }
 
 

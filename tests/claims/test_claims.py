@@ -10,6 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 from privbandits_cli.actions.check import claims_on
+from privbandits_cli.actions.report import gather
 from privbandits_cli.analysis import estimates, summary
 from privbandits_cli.analysis.estimates import Estimate, two
 from privbandits_cli.analysis.measured import planned
@@ -18,7 +19,7 @@ from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.expressions import ClaimError, Condition, Side, parse
 from privbandits_cli.experiment.plan import make_plan
-from privbandits_cli.report import blocks
+from privbandits_cli.report.page import page
 from tests.conftest import ROOT
 
 CONFIG = """\
@@ -480,7 +481,7 @@ def test_a_report_has_the_verdicts(results, tmp_path):
     found = claims_on(where[0] / "small", where[2])
     assert [claim["verdict"] for claim in found] == ["HOLDS", "FAILS"]
     assert claims_on(where[0] / "small", tmp_path / "results") == []
-    assert blocks.claims(found).count(">FAILS<") == 1
+    assert page(gather(where[0] / "small", found), "plotly.min.js").count(">FAILS<") == 1
 
 
 def test_what_is_recorded_is_compared_not_judged(results, tmp_path):
