@@ -168,7 +168,7 @@ def _line_traces(line: Line, style: Look, marked: NDArray[np.int64], low: float)
 
 def _wrapped(text: str) -> str:
     """A text in lines short enough for the smallest panel."""
-    return "<br>".join(escape(part) for part in wrap(text, 36))
+    return "<br>".join(escape(part) for part in wrap(text, 28))
 
 
 def _with_bars(regret: float, below: float, above: float) -> str:
@@ -254,7 +254,7 @@ def _summary(strip: Strip) -> str:
     else:
         low, first, middle, third, high = strip.box()
         ends = strip.values.min(), strip.values.max()
-        rows = {"median": [middle], "quartiles": [first, third], "5 % to 95 %": [low, high], "smallest, largest": ends}
+        rows = {"median": [middle], "quartiles": [first, third], "5 % to 95 %": [low, high], "range": ends}
     title = _wrapped(", ".join(part for part in (strip.title, strip.at) if part))
     text = [f"{name}: {' to '.join(map(amount, values))}" for name, values in rows.items()]
     return "<br>".join([f"<b>{title}</b>", *text, f"trials: {len(strip.values)}"])

@@ -134,7 +134,7 @@ def test_the_pages_distributions_are_final_csv(finished):
     assert [sorted(trace["x"]) for trace in boxes] == [sorted(found) for found in values.values()]
     for trace, found in zip(boxes, values.values(), strict=True):
         assert f"median: {amount(np.median(found))}<br>" in trace["hovertext"]
-        assert f"smallest, largest: {amount(min(found))} to {amount(max(found))}<br>" in trace["hovertext"]
+        assert f"range: {amount(min(found))} to {amount(max(found))}<br>" in trace["hovertext"]
     pairs = traces(read, "difference of final regrets, trial by trial", "hovertext")
     exp3 = np.array(values["stochastic", "EXP3"])
     other = np.array(values["stochastic", "DP-EXP3-Lap (ε = 1)"])
