@@ -3,6 +3,7 @@
 Plotly reads a little HTML in every text, so `escape` keeps labels and titles as they are written.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html import escape
@@ -114,15 +115,11 @@ def _axis(scale: Scale, title: str) -> Plot:
         ticks = scale.ticks()
         text = [thousands(tick) for tick in ticks]
         return axis | {"range": [0, 1], "tickvals": _at(scale, np.array(ticks)), "ticktext": text}
-    ends = np.array([scale.low, scale.high])
-    ends = np.log10(ends) if scale.kind == "log" else ends
-    return (
-        axis
-        | {"type": scale.kind, "range": ends.tolist(), "tickformat": ",~r"}
-        | (
-            {"nticks": 3} if scale.kind == "log" else {}  # more would overlap between two powers of ten
-        )
-    )
+    ends = [scale.low, scale.high]
+    if scale.kind == "log":  # Plotly's own number of ticks is too large for two powers of ten
+        ends = np.log10(ends).tolist()
+        axis["nticks"] = max(2, math.ceil(ends[1] - ends[0]))
+    return axis | {"type": scale.kind, "range": ends, "tickformat": ",~r"}
 
 
 def _at(scale: Scale, values: Floats) -> list[float]:
@@ -224,8 +221,9 @@ def _distribution_traces(
 ) -> Iterable[Plot]:
     """The distributions of one line, each with its row; titles: by row."""
     group = {"type": "scatter", "legendgroup": own[0][1].line, "showlegend": False, "hoverinfo": "skip"}
+    left = scale.low + 1e-9 * (scale.high - scale.low)  # rounding could put the end itself outside of the axis
     yield group | {
-        "mode": "text", "x": _at(scale, np.full(len(titles), scale.low)), "y": list(titles), "cliponaxis": False,
+        "mode": "text", "x": _at(scale, np.full(len(titles), left)), "y": list(titles), "cliponaxis": False,
         "text": list(map(escape, titles.values())), "textposition": "middle right", "textfont": {"size": 10},
     }  # fmt: skip
     for row, strip in own:

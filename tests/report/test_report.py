@@ -218,7 +218,7 @@ def test_claims_are_shown_where_there_are_any(finished):
     found = report.gather(finished, [CLAIM, CLAIM | {"verdict": "FAILS"}])
     read = Read(page(found))
     assert "Claims" in read.text and "FAILS" in read.text and "12.5 ± 3" in read.text
-    assert "claims: 1 fails, 1 not decided" in " ".join(Read(index([found])).text)
+    assert "claims: FAILS 1, NOT DECIDED 1" in " ".join(Read(index([found])).text)
 
 
 def test_privacy_is_what_the_command_says(finished):
