@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.config import Experiment
     from privbandits_cli.experiment.plan import Plan
+    from privbandits_cli.plugins.registry import Registry
 
 Include = Annotated[
     list[Path] | None, typer.Option(metavar="FILE.py", help="One's own algorithm or adversary; may be repeated.")
@@ -33,30 +34,29 @@ def load_config(
         raise refuse(error, as_json) from error
 
 
-def include_files(files: list[Path] | None) -> None:
-    """Make users' files known, or leave with their errors."""
-    from privbandits_cli.plugins import registry
+def registry_with(files: list[Path] | None) -> "Registry":
+    """The registry with these files, or leave with their errors."""
+    from privbandits_cli.plugins.registry import including
 
-    errors = registry.include_all([file.as_posix() for file in files or ()])
+    registry, errors = including(files or ())
     if errors:
-        raise fail(*(message for _, message in errors))
+        raise fail(*errors)
+    return registry
 
 
 @contextmanager
 def own_errors() -> Iterator[None]:
     """Leave with the line of a user's file that raised, not with a traceback through ours."""
-    from privbandits_cli.games.guards import PluginError
-    from privbandits_cli.plugins import loader
+    from privbandits_cli.plugins import loader, messages
 
     try:
         yield
     except loader.IncludeError as error:
         raise fail(str(error)) from error
     except Exception as error:
-        told = loader.told(error) if isinstance(error, PluginError) else loader.fault_of(error)
-        if told is None:
+        if messages.place(error) is None:
             raise
-        raise fail(told) from error
+        raise fail(messages.message(error)) from error
 
 
 def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -> None:
@@ -75,7 +75,7 @@ def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -
 def debugged() -> Iterator[None]:
     """Plain Python; what a user's file raises is shown as Python shows it, from the game's loop on."""
     from privbandits_cli.numerics.jit import uncompiled
-    from privbandits_cli.plugins import loader
+    from privbandits_cli.plugins import messages
 
     try:
         with uncompiled():
@@ -83,5 +83,5 @@ def debugged() -> Iterator[None]:
     except (typer.Exit, KeyboardInterrupt):
         raise
     except Exception as error:
-        print("".join(loader.inner_trace(error)), file=sys.stderr, end="")
-        raise fail(loader.told(error)) from error
+        print("".join(messages.inner_trace(error)), file=sys.stderr, end="")
+        raise fail(messages.message(error)) from error
