@@ -31,7 +31,7 @@ test-slow: $(READY)  ## and those that start clusters, kill runs at every moment
 browser: $(READY)  ## the pages of reports in a headless Chromium, where one is installed
 	$(BIN)/python -m pytest -rs tests/report/test_browser.py
 
-report: $(READY)  ## pages, tables and LaTeX of all results: results/index.html
+report: $(READY)  ## a page, Markdown and a LaTeX table of each experiment: results/index.html
 	$(BIN)/privbandits report results
 
 lint: $(READY)  ## check style
