@@ -79,7 +79,7 @@ def write(folder: Path, report: ReportData, listed: bool = False) -> Path:
     The pages of a tree of results share one script, one folder up; another page has its own beside it.
     listed: the folder belongs to a tree, whose index is written, too.
     """
-    shared = folder.resolve().parent / SCRIPT
+    shared = folder.absolute().parent / SCRIPT
     listed = listed or shared.exists()
     _write_script(shared if listed else folder / SCRIPT)
     if listed:

@@ -1,12 +1,12 @@
 """The panels of a report as Plotly figures: plain dictionaries that plotly.js draws in the browser.
 
-Plotly reads a little HTML in every text, so `escape` keeps labels and titles as they are written.
+Plotly reads a few HTML tags in every text, so `escape` keeps labels and titles as they are written.
 """
 
+import html
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from html import escape
 from textwrap import wrap
 from typing import Any
 
@@ -53,6 +53,11 @@ def as_json(plot: Plot) -> str:
     from plotly.io import to_json
 
     return str(to_json(plot, validate=False))
+
+
+def escape(text: str) -> str:
+    """A text that Plotly shows unchanged; it does not know the entities of quotation marks."""
+    return html.escape(text, quote=False)
 
 
 def colour(style: Style) -> str:

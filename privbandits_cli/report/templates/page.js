@@ -8,7 +8,7 @@
     name: "save", title: "Save as PNG", icon: Plotly.Icons.camera,
     click: (plot) => Plotly.downloadImage(
       { data: plot.data, layout: { ...plot.layout, ...plot.whole } },
-      { format: "png", width: 800, height: plot.layout.height + 200, scale: 2, filename: plot.whole.title.text },
+      { format: "png", width: 800, height: plot.layout.height + 200, scale: 2, filename: plot.ariaLabel },
     ),
   };
   for (const plot of plots) {
