@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import USAGE, Horizon, SpaceName, app, complete_name, dumps, fail, fitted
-from privbandits_cli.cli.own import Include, include_files, own_errors
+from privbandits_cli.cli.own import Include, own_errors, registry_with
 
 
 class Kind(StrEnum):
@@ -30,9 +30,9 @@ def list_(
     from privbandits_cli.actions.show import catalogue
     from privbandits_cli.cli import terminal
 
-    include_files(include)
+    registry = registry_with(include)
     with own_errors():
-        found = catalogue(kind.value)
+        found = catalogue(registry, kind.value)
     if as_json:
         print(dumps(found))
     else:
@@ -65,10 +65,10 @@ def show(
     """
     from privbandits_cli.actions import show
 
-    include_files(include)
+    registry = registry_with(include)
     try:
         with own_errors():
-            facts = show.facts(name, horizon, arms, None if space is None else space.value, dimension)
+            facts = show.facts(registry, name, horizon, arms, None if space is None else space.value, dimension)
     except (KeyError, ValueError) as error:
         raise fail(str(error.args[0])) from error
     print(dumps(facts) if as_json else show.text(facts))

@@ -5,6 +5,7 @@ import csv
 import numpy as np
 import pytest
 
+from privbandits_cli.actions import run
 from privbandits_cli.analysis import sweeps
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
@@ -33,7 +34,7 @@ plot: {against: horizon, worst: best, log: true, slopes: true}
 def ran(tmp_path):
     """Runs a config text into a folder; the plan, its store and the folder."""
 
-    def run(text, *overrides, name="out"):
+    def played(text, *overrides, name="out"):
         path = tmp_path / "swept.yaml"
         path.write_text(text)
         plan, store = make_plan(load(path, list(overrides))), Store(tmp_path / name)
@@ -42,7 +43,7 @@ def ran(tmp_path):
             run.write_outputs(plan, store, run.play(plan, store, 2, "threads", lambda played: True), {})
         return plan, store, tmp_path / name
 
-    return run
+    return played
 
 
 def rows(folder, name="summary.csv"):

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from privbandits_cli.actions import privacy
 from privbandits_cli.cli import app
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, SMALL, make, playing
 from tests.experiment.test_config import PLANTED
 
@@ -153,9 +153,9 @@ def test_plot_says_what_is_wrong(tmp_path, ran):
 @pytest.mark.parametrize("kind", ["algorithms", "adversaries"])
 def test_list(kind):
     text = call("list", kind).stdout
-    assert all(name in text for name in registry.names(kind))
+    assert all(name in text for name in Registry().names(kind))
     listed = json.loads(call("list", kind, "--json").stdout)
-    assert [entry["name"] for entry in listed] == list(registry.names(kind))
+    assert [entry["name"] for entry in listed] == list(Registry().names(kind))
     games = {entry["name"]: entry["game"] for entry in listed}
     some = {"algorithms": {"exp3": "bandit", "ftrl": "linear", "linucb": "contextual"}}.get(kind, {"gap": "linear"})
     assert some.items() <= games.items()
@@ -169,7 +169,7 @@ def test_list_experiments(monkeypatch):
     assert "configs/fig1.yaml" in call("list", "experiments").stdout
 
 
-@pytest.mark.parametrize("name", registry.names("algorithms") + registry.names("adversaries"))
+@pytest.mark.parametrize("name", Registry().names("algorithms") + Registry().names("adversaries"))
 def test_show(name):
     text = call("show", name).stdout
     assert text.strip() and max(map(len, text.splitlines())) <= 80
@@ -351,10 +351,10 @@ def test_contextual_algorithms_are_shown_and_tuned_in_a_dimension():
     assert ", d = " not in call("show", "exp3_tau").stdout
 
 
-@pytest.mark.parametrize("name", [name for name, model in registry.every("algorithms") if model.private])
+@pytest.mark.parametrize("name", [name for name, model in Registry().every("algorithms") if model.private])
 def test_what_tune_certifies_costs_no_more_than_asked(name):
     base = {"dp_lambda_lap": "exp3", "dp_reduction": "exp3"}.get(name)
-    for row in privacy.tune(name, base, 0.5, 1e-6, 2**16, 4):
+    for row in privacy.tune(Registry(), name, base, 0.5, 1e-6, 2**16, 4):
         if row["choice"] == "certified":
             assert 0 < row["epsilon"] <= 0.5 * (1 + 1e-9) and row["status"] in ("proved", "exact")
 
