@@ -17,8 +17,8 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import dp_reduction, htinf, mini_batch
 from privbandits_cli.algorithms.mini_batch import choose, probabilities, released, update
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.numerics.jit import Records
 
 __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
@@ -43,9 +43,9 @@ class Parameters(bandit.Algorithm):
         """What sees the means: a gain moves them by 1/τ only, so ετ of a mean is ε of a gain."""
         return dp_reduction.Parameters(epsilon=self.epsilon * self.tau, base=htinf.Parameters(sigma=self.sigma))
 
-    def blocks(self) -> mini_batch.Parameters:
+    def blocks(self) -> mini_batch.Tuned:
         """All of it."""
-        return mini_batch.Parameters(tau=self.tau, base=self.base)
+        return mini_batch.Tuned(tau=self.tau, base=self.base)
 
     def state(self, setting: Setting) -> Records:
         return self.blocks().state(setting)
@@ -63,8 +63,8 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return self.blocks().mechanism() if self.tau > 1 else self.base.mechanism()
 
-    def tap(self) -> Tap | None:
-        return self.blocks().tap()
+    def view(self, setting: Setting) -> views.View | None:
+        return self.blocks().view(setting)
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

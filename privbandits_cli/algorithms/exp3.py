@@ -4,7 +4,6 @@ p_i = (1 - γ) exp(γ/K G_i) / Σ_j exp(γ/K G_j) + γ/K, and after playing arm 
 """
 
 import math
-from typing import Self
 
 import numpy as np
 from pydantic import Field
@@ -14,8 +13,8 @@ from privbandits_cli.accounting.composition import advanced, basic, optimal
 from privbandits_cli.accounting.draw import composed, draw
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 
 CANARY = "attack: canary on a rare arm, ideal prefix"
@@ -29,14 +28,19 @@ class Parameters(bandit.Algorithm):
 
     gamma: float | None = Field(None, gt=0, le=1, description="γ; default min(1, √(K ln K / ((e-1) T)))")
 
-    def tuned(self, setting: Setting) -> Self:
+    def tuned(self, setting: Setting) -> "Tuned":
         horizon, n_arms = setting.horizon, setting.n_arms
         gamma = self.gamma or min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1) * horizon)))
-        return self.model_copy(update={"gamma": gamma})  # Auer et al. 2003, Corollary 3.2, with g = T
+        return Tuned(gamma=gamma)  # Auer et al. 2003, Corollary 3.2, with g = T
+
+
+class Tuned(Parameters):
+    """EXP3 with its γ."""
+
+    gamma: float
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms
-        assert self.gamma is not None
         blocks = 1 << (math.ceil(n_arms / SPAN) - 1).bit_length()  # a power of two
         arms = np.zeros(2 * blocks)
         arms[blocks:] = np.clip(n_arms - SPAN * np.arange(blocks), 0, SPAN)
@@ -53,7 +57,7 @@ class Parameters(bandit.Algorithm):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """From Theorem 3.3's 2 and from Lemma A's 1 per unit of sensitivity; below, the canary attack."""
-        game = self.leak(setting, sensitivity)
+        game = self.privacy_model(setting, sensitivity)
         k, one = game.k, sensitivity
         return [
             *(self._printed(setting, delta) if sensitivity == 1 else []),
@@ -69,21 +73,18 @@ class Parameters(bandit.Algorithm):
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee:
         """The least of the proved ones, without computing the others."""
         delta = bandit.papers_delta(setting) if delta is None else delta
-        return min(lemmas(self.leak(setting, sensitivity), delta), key=lambda bound: bound.epsilon)
+        return min(lemmas(self.privacy_model(setting, sensitivity), delta), key=lambda bound: bound.epsilon)
 
-    def tap(self) -> Tap | None:
-        return "arms"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Arms(self.privacy_model(setting, 1.0))
 
-    def leak(self, setting: Setting, sensitivity: float) -> ExponentialWeights:
+    def privacy_model(self, setting: Setting, sensitivity: float) -> ExponentialWeights:
         """This EXP3 as its privacy sees it: a draw per round, gains that differ by `sensitivity`."""
-        assert self.gamma is not None
         return ExponentialWeights(self.gamma, setting.n_arms, math.ceil(setting.horizon), sensitivity)
 
     def _printed(self, setting: Setting, delta: float) -> list[Guarantee]:
         """Theorem 3.3's three terms; the third with Chernoff's √(T ln(1/δ)/2) for the printed √(2 ln T/T)."""
-        assert self.gamma is not None
-        horizon, n_arms = setting.horizon, setting.n_arms
-        gamma = self.gamma
+        horizon, n_arms, gamma = setting.horizon, setting.n_arms, self.gamma
         exploited = (1 - gamma) * horizon + math.sqrt(-horizon * math.log(delta) / 2)
         return [
             Guarantee(2 * horizon, 0.0, "Theorem 3.3, first term", "paper"),
@@ -103,7 +104,6 @@ class Parameters(bandit.Algorithm):
         """Auer et al. 2003, Theorem 3.1 with G_max <= t: (e-1) γ t + K ln K / γ; oblivious adversaries."""
         if memory > 0:
             return None
-        assert self.gamma is not None
         return (math.e - 1) * self.gamma * rounds + setting.n_arms * math.log(setting.n_arms) / self.gamma
 
 

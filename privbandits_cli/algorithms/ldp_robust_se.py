@@ -12,8 +12,9 @@ from typing import Literal
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
-from privbandits_cli.games.bandit import Draws, Setting, Tap
+from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, choose, cut, probabilities, pulled
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
 
 __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
@@ -33,6 +34,13 @@ class Parameters(Eliminating):
     err: Literal["corrected", "printed"] = Field("corrected", description="√R, or the printed R, in the width")
     epochs: Literal[4, 2] = Field(4, description="D = 4^-τ or 2^-τ")
 
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | self.numbers(setting))
+
+
+class Tuned(Epochs, Parameters):
+    """LDP-Robust-SE with its v, u and β."""
+
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon, float(self.epochs), self.err == "printed")
 
@@ -50,8 +58,8 @@ class Parameters(Eliminating):
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
 
-    def tap(self) -> Tap | None:
-        return "report"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Report("sums", canary)
 
     def caveats(self, setting: Setting) -> list[str]:
         found = super().caveats(setting)

@@ -16,7 +16,8 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.ldp_ucb import behind
 from privbandits_cli.algorithms.robust_ucb import leader, optimist, power
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Robust
 from privbandits_cli.numerics.jit import Record, Records
 
@@ -32,8 +33,18 @@ class Parameters(Robust):
     truncation: float = Field(1.0, gt=0, description="gains are truncated at so many times B")
     constants: float = Field(1.0, gt=0, description="c, multiplies the 4 of the width")
 
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | self.moment(setting))
+
+
+class Tuned(Parameters):
+    """LDP-Robust-UCB with its v and u."""
+
+    v: float
+    u: float
+
     def state(self, setting: Setting) -> Records:
-        v, u = self.moment()
+        v, u = self.v, self.u
         return optimist(
             setting.n_arms,
             v,
@@ -56,8 +67,8 @@ class Parameters(Robust):
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
 
-    def tap(self) -> Tap | None:
-        return "report"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Report("sums", canary)
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

@@ -72,13 +72,13 @@ class Registry:
             yield name, self.find(kind, name)
 
     def rebuilt(self, kind: Kind, described: dict[str, object]) -> Parameters:
-        """The inverse of `Parameters.described`."""
+        """The inverse of `Parameters.described` for tuned parameters."""
         values = dict(described)
         model = self.find(kind, str(values.pop("name")))
         for field, value in values.items():
             if isinstance(value, dict) and "name" in value:
                 values[field] = self.rebuilt("algorithms", value)
-        return model.model_validate(values, strict=False)
+        return model.tuned_class().model_validate(values, strict=False)
 
     def _own(self, kind: Kind) -> dict[str, Source]:
         return {source.name: source for source in self.files if _kind(source) == kind}

@@ -363,6 +363,17 @@ def test_tuning_is_complete_and_stable(name):
     assert rebuilt == algorithm
 
 
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_only_tuned_parameters_have_a_state_and_bounds(name):
+    given, algorithm = make(name), make(name).tuned(SETTING)
+    assert algorithm.name == given.name == name and list(algorithm.described()) == list(given.described())
+    assert algorithm.state(SETTING).shape == (1,)
+    if type(algorithm) is not type(given):
+        for ask in (given.state, given.guarantee, lambda setting: given.regret_bound(np.ones(1), setting)):
+            with pytest.raises(TypeError, match=f"{name} are not tuned"):
+                ask(SETTING)
+
+
 def bounded_regret(name):
     """Whether a theorem bounds the regret of an algorithm as it is printed."""
     algorithm = make(name, **AS_PRINTED.get(name, {})).tuned(SETTING)

@@ -7,6 +7,7 @@ import pytest
 
 from privbandits_cli.actions import run
 from privbandits_cli.analysis import sweeps
+from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
@@ -38,9 +39,7 @@ def ran(tmp_path):
         path = tmp_path / "swept.yaml"
         path.write_text(text)
         plan, store = make_plan(load(path, list(overrides))), Store(tmp_path / name)
-        with store.locked():
-            store.open(plan)
-            run.write_outputs(plan, store, run.play(plan, store, 2, "threads", lambda played: True), {})
+        run.run(plan, store, Engine(), 2, ["test"])
         return plan, store, tmp_path / name
 
     return played

@@ -217,7 +217,13 @@ def test_usage_errors_exit_2():
 def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
     words = ["run", small, "--results", tmp_path, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"]
     refused = call(*words, "--jobs", "2")
-    assert refused.exit_code == 2 and "leave it out" in refused.stderr
+    assert refused.exit_code == 2 and "leave --jobs out" in refused.stderr
+
+
+def test_help_lists_the_commands_in_the_order_of_use():
+    listed = re.findall(r"^  ([a-z]+)  ", call("--help").stdout.partition("Commands:")[2], re.MULTILINE)
+    wanted = "run merge slurm plot report tables check compare new list show privacy tune audit validate schema"
+    assert " ".join(listed) == wanted
 
 
 def test_names_are_completed():
