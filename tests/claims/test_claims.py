@@ -149,9 +149,9 @@ def test_a_doubled_quote_is_one_and_a_slope_may_name_its_panel():
 
 
 def test_every_quantity_of_the_grammar_can_be_computed():
-    assert quantities.QUANTITIES.keys() == {*expressions.QUANTITIES, expressions.NUMBER} - {"epsilon"}
+    assert quantities.ESTIMATORS.keys() == {*expressions.QUANTITIES, expressions.NUMBER} - {"epsilon"}
     for known in expressions.QUANTITIES.values():
-        assert {*known.against} <= quantities.QUANTITIES.keys()
+        assert {*known.against} <= quantities.ESTIMATORS.keys()
 
 
 @pytest.mark.parametrize(
