@@ -13,8 +13,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -53,8 +53,8 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each episode"
 
-    def tap(self) -> Tap | None:
-        return "mean"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Mean("means")
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["An audit observes only the mean of each arm's first episode, which has a single gain."]

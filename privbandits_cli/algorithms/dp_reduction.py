@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -66,8 +66,8 @@ class Noisy(NoisyGains):
     def mechanism(self) -> str:
         return f"Laplace noise of scale {self.scale():.4g}"
 
-    def tap(self) -> Tap | None:
-        return "release"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Release()
 
 
 class Parameters(Noisy):

@@ -15,8 +15,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import leader
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -68,8 +68,8 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"
 
-    def tap(self) -> Tap | None:
-        return "report" if self.report == "laplace" else None
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Report("sums") if self.report == "laplace" else None
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["The auditor only knows reports with Laplace noise."] if self.report == "bernoulli" else []

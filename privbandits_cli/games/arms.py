@@ -7,10 +7,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import players
-from privbandits_cli.games.players import Setting, Tap, papers_delta
+from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.numerics.types import Floats
 
-__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Setting", "Tap", "papers_delta"]
+__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Setting", "papers_delta"]
 
 
 class Draws(NamedTuple):
@@ -56,7 +56,7 @@ class Algorithm(players.Algorithm):
     game: ClassVar[str] = "bandit"
 
     def tuned(self, setting: Setting) -> "Algorithm":
-        """The same with every parameter that was left out set as the paper says."""
+        """The same parameters, with the paper's values for those that were left out."""
         return self
 
     def periods(self) -> dict[str, int]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, players
-from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, Tap, papers_delta
+from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, papers_delta
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
@@ -33,7 +33,6 @@ __all__ = [
     "Match",
     "Seat",
     "Setting",
-    "Tap",
     "blocks",
     "composition",
     "papers_delta",
