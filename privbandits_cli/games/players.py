@@ -84,8 +84,8 @@ class Algorithm(Parameters):
     """A learner's parameters, tuning and guarantees; its two steps are functions of the same file.
 
     `Parameters` is what a config gives. If a file has parameters with defaults that depend on the setting, its class
-    `Tuned(Parameters)` has their values: `tuned` returns it, and it has the methods that need these values, from `state`
-    to `regret_bound`.
+    `Tuned(Parameters)` has their values: `tuned` returns it, and it has the methods that need these values, from
+    `state` to `regret_bound`.
     """
 
     private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
