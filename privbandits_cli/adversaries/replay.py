@@ -203,8 +203,8 @@ def _misread(path: str, lines: list[str], named: bool) -> str | None:
         for column, cell in enumerate(cells, 1):
             if not _is_number(cell):
                 several = all(_is_number(part) for part in re.split(r"[;\t ]+", cell.strip()))
-                told = ": columns are separated by commas" if several else ""
-                return f"{path}:{number}: column {column} is {cell.strip()!r}, no number{told}"
+                hint = ": columns are separated by commas" if several else ""
+                return f"{path}:{number}: column {column} is {cell.strip()!r}, no number{hint}"
     return None
 
 

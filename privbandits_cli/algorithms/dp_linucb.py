@@ -93,7 +93,7 @@ class Parameters(contextual.Algorithm):
             yield "its noise hides rewards up to a bound, and these have none: choose a bounded law of `rewards`"
             return
         if self.rho is not None and self.shift == "optimal":
-            yield "rho stands in place of the shift: leave one of them out"
+            yield "rho replaces the shift: leave one of them out"
         if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
             yield "wishart_unshifted has no shift: with one it is `noise: wishart`"
         elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:

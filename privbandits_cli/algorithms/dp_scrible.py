@@ -96,8 +96,8 @@ class Parameters(linear.Algorithm):
             found.append(known(epsilon, 0.0, tail, "exact", lower=True))
             first = sensitivity * (2 if self.noise == "vector" else math.sqrt(2)) / self.scale(setting)
             if not isinstance(setting.space, Polytope) and n * delta < 1:
-                seen = max(0.0, first + 2 * math.log1p(-n * delta))
-                found.append(known(seen, delta, "attack: the sign of the first noisy loss", "exact", lower=True))
+                lower = max(0.0, first + 2 * math.log1p(-n * delta))
+                found.append(known(lower, delta, "attack: the sign of the first noisy loss", "exact", lower=True))
         return found
 
     def mechanism(self) -> str:

@@ -54,15 +54,15 @@ class Parameters(bandit.Algorithm):
         epsilon, view = self.epsilon * sensitivity, "each report, by itself: the privacy is local"
         if self.report == "laplace":
             source, attack = "Laplace noise of scale 1/ε", "attack: the sign of one report"
-            seen = epsilon + 2 * math.log1p(-delta)
+            reached = epsilon + 2 * math.log1p(-delta)
         else:
             odds = math.exp(self.epsilon)  # a gain moves the chance of a 1 between 1/(1 + odds) and odds/(1 + odds)
             high = 1 / (1 + odds) + sensitivity * (odds - 1) / (1 + odds)
             epsilon, source, attack = math.log(high * (1 + odds)), "randomised response", "attack: one report"
-            seen = math.log(max(1.0, (high - delta) * (1 + odds)))
+            reached = math.log(max(1.0, (high - delta) * (1 + odds)))
         return [
             Guarantee(epsilon, 0.0, f"{source} on each gain", "proved", view=view),
-            Guarantee(max(0.0, seen), delta, attack, "exact", lower=True, view=view),
+            Guarantee(max(0.0, reached), delta, attack, "exact", lower=True, view=view),
         ]
 
     def mechanism(self) -> str:
