@@ -53,7 +53,8 @@ class Setting(NamedTuple):
 
     def decisions(self) -> Space:
         """The decision set of a linear game."""
-        assert self.space is not None, "a bandit's setting has no decision set"
+        if self.space is None:
+            raise ValueError("this game has no decision set")
         return self.space
 
 
