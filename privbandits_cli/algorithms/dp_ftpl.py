@@ -4,7 +4,7 @@ x_t = argmin over x in X of <x, L~_{t-1}>, where L~_t is the sum of the first t 
 The noise of a prefix doubles as the perturbation of FTPL. Nodes of deviation σ/√m, where σ is FTPL's own, make the
 prefixes μ-Gaussian-private with μ = m |l - l'|_2 / σ. This much privacy is therefore free.
 
-Nodes have the larger of that deviation and the one that ε and δ require, which `sigma` determines:
+Nodes have the larger of that deviation and the one that ε and δ require. The parameter `sigma` determines the latter:
 
 `exact`: √m |l - l'|_2 / μ(ε, δ), where μ is the largest that is (ε, δ)-private. From FTPL's own ε upwards, privacy
 costs nothing.

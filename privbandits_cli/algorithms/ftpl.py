@@ -5,9 +5,9 @@ a unit vector of the sphere, or a corner of the cube. Z is drawn once, before th
 adversary the expected regret is the same as with a new Z in every round, which the analysis assumes, because x_t has
 the same law.
 
-The regret is at most Aσ + B t/σ, where (A, B) depends on the set. A is the mean of max <Z, x> for
-σ = 1, the initial cost of the noise. B/σ is half of the largest value that a loss can give to the Hessian of the
-smoothed maximum E max <L + σZ, x>, which changes slowly because of Z:
+The regret is at most Aσ + B t/σ, where (A, B) depends on the set. Aσ, the initial cost of the noise, is the mean of
+max <Z, x>. B/σ is half of the largest value at a loss of the quadratic form of the Hessian of the smoothed maximum
+E max <L + Z, x>, which changes slowly because of Z:
 
 - simplex: A = √(2 ln N), B = A w²/4, where w is the width of a loss's range. (Theorem 8 of Abernethy et al. has w = 2.
   The rows of the Hessian sum to 0, so a loss counts from the middle of its range; the absolute values of its entries

@@ -6,8 +6,8 @@ A round reports x x' + B and x y + ξ, where B is symmetric with entries N(0, σ
 β_t = 2σ √(d ln T) + (√(3 Υ_t) + σ √(d t/Υ_t)) d ln T.
 
 With calibration `exact`, σ is the least that is (ε, δ)-private. For |x| <= 1 and |y| <= 1, replacing a round changes
-its report by at most √4.5 in units of σ: for unit arms at the angle φ and rewards 1 and -1, the square is at most 2
-sin² φ + 2 + 2 cos φ. If V is not positive definite, the last V that was is used.
+its report by at most √4.5 in units of σ: for unit arms at the angle φ and rewards 1 and -1, the square of the change is
+at most 2 sin² φ + 2 + 2 cos φ. If V is not positive definite, the last V that was positive definite is used.
 """
 
 import math
