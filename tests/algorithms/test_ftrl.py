@@ -375,12 +375,12 @@ SQUARE = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1)), (1, 1, 1, 1))
 @pytest.mark.parametrize(
     ("name", "space", "parameters", "told"),
     [
-        ("ftrl", SQUARE, {}, "project on a polytope"),
-        ("noisy_ftrl", SQUARE, {}, "project on a polytope"),
-        ("dp_ftrl", SQUARE, {}, "project on a polytope"),
+        ("ftrl", SQUARE, {}, "a polytope needs a projection"),
+        ("noisy_ftrl", SQUARE, {}, "a polytope needs a projection"),
+        ("dp_ftrl", SQUARE, {}, "a polytope needs a projection"),
         ("ftpl", SQUARE, {}, "a linear programme in every round"),
         ("dp_ftpl", SQUARE, {}, "a linear programme in every round"),
-        ("ftrl", Cube(2), {"regulariser": "entropic"}, "the entropy is a regulariser of the simplex"),
+        ("ftrl", Cube(2), {"regulariser": "entropic"}, "the entropic regulariser is for the simplex"),
         ("dp_ftrl", Cube(2), {"epsilon": None}, "give epsilon, or in its place blur"),
         ("dp_ftrl", Cube(2), {"blur": 1.0}, "give epsilon, or in its place blur"),
         ("dp_ftrl", Cube(2), {"delta": 0.1}, "Laplace nodes need no delta"),
