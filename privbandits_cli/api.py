@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from privbandits_cli.engine import EngineError
 from privbandits_cli.experiment import config
 from privbandits_cli.experiment.config import Experiment
 
@@ -45,31 +44,21 @@ def run(
     engine: str = "threads",
     fresh: bool = False,
 ) -> Path:
-    """Play what is missing of an experiment; its results folder, with figure, CSVs and manifest.
+    """Play what is missing of an experiment; returns its results folder, with figure, CSVs and manifest.
 
-    experiment: as `load` gives it, or what it takes. jobs: 0 is all cores. engine: threads, processes or dask. Raises
-    RunError if trials fail, EngineError if an engine cannot start, Busy if another process runs in the folder.
+    experiment: the result of `load`, or what `load` takes. jobs: 0 for all cores. engine: threads, processes or dask.
+    fresh: forget what has been played. Raises RunError if trials fail, ConfigError if a user's file cannot play,
+    EngineError if an engine cannot start, Busy if another process is running in the folder.
     """
-    from privbandits_cli.actions import run
-    from privbandits_cli.engine import rehearsal, runner
+    from privbandits_cli.actions.run import run
+    from privbandits_cli.engine import Engine, runner
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import make_plan
 
-    if engine not in ("threads", "processes", "dask"):
-        raise EngineError(f"no engine '{engine}': threads, processes or dask")
-    plan, jobs = make_plan(_loaded(experiment)), jobs or runner.cores()
+    chosen = Engine.parse(engine)
+    plan = make_plan(_loaded(experiment))
     store = Store(Path(results) / plan.folder)
-    errors = rehearsal.errors(plan)
-    if errors:
-        raise RunError("\n".join(errors))
-    with store.locked():
-        store.open(plan, fresh)
-        before = store.count(plan.curves, plan.span)
-        facts = {"command": ["privbandits_cli.run"], "engine": engine, "jobs": jobs, "started": run.now()}
-        failures = run.play(plan, store, jobs, engine, lambda played: True)
-        after = store.count(plan.curves, plan.span)
-        if after:
-            run.write_outputs(plan, store, failures, facts if after > before or failures else None)
+    failures = run(plan, store, chosen, jobs or runner.cores(), ["privbandits_cli.run"], fresh=fresh).failures
     if failures:
         kinds = {f"{plan.by_key[failure.key].label}: {failure.error}": None for failure in failures}
         raise RunError(f"{len(failures)} trials failed: " + "\n".join(kinds))

@@ -9,7 +9,7 @@ import pytest
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Match, Setting
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 
 os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages would be broken at it
 os.unsetenv("COLUMNS")  # and by readline, behind the back of `os.environ`
@@ -44,17 +44,17 @@ NEEDED = {
 
 def playing(kind, game="bandit"):
     """The names of those that play a game by themselves; `replay` plays a file, and has tests of its own."""
-    return [name for name, model in registry.every(kind) if model.game == game and name != "replay"]
+    return [name for name, model in Registry().every(kind) if model.game == game and name != "replay"]
 
 
 def make(name, **parameters):
     """An algorithm by name, not tuned."""
-    return registry.find("algorithms", name)(**(NEEDED.get(name, dict)() | parameters))
+    return Registry().find("algorithms", name)(**(NEEDED.get(name, dict)() | parameters))
 
 
 def foe(name, **parameters):
     """An adversary by name."""
-    return registry.find("adversaries", name)(**({"gap": {"gap": 0.1}}.get(name, {}) | parameters))
+    return Registry().find("adversaries", name)(**({"gap": {"gap": 0.1}}.get(name, {}) | parameters))
 
 
 def fit(algorithm, adversary):

@@ -14,7 +14,7 @@ from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.figures import table
 from privbandits_cli.games.bandit import play
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry, including
 from tests.conftest import ROOT, match
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -32,14 +32,13 @@ def own(tmp_path, monkeypatch):
     Path("my_bandit.py").write_text(block("python", "class Parameters"), encoding="utf-8")
     rows = np.random.default_rng(1).random((2000, 3)).round(3)
     np.savetxt("clicks.csv", rows, delimiter=",", fmt="%.3f", header="red,green,blue", comments="")
-    yield tmp_path
-    registry.include_all([])
+    return tmp_path
 
 
 def test_the_algorithm_of_the_readme_plays(own):
     from tests.conftest import foe
 
-    registry.include(Path("my_bandit.py"))
+    registry, _ = including([Path("my_bandit.py")])
     algorithm = registry.find("algorithms", "my_bandit")()
     game = match(foe("stochastic", best=0.9, others=0.3), [algorithm], 4000)
     assert play(game, range(4)).mean() < 0.45 * 4000 / 4
@@ -199,7 +198,7 @@ def test_the_benchmark_knows_every_player():
     with (ROOT / "results" / "bench.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["name"]: float(row["ratio"]) for row in csv.DictReader(file)}
     named = {name.partition(",")[0] for name in rows}  # `gap, sphere`
-    assert {*registry.names("algorithms"), *registry.names("adversaries")} <= named
+    assert {*Registry().names("algorithms"), *Registry().names("adversaries")} <= named
     assert all(0 < ratio < 10_000_000 for ratio in rows.values())
 
 

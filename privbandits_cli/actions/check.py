@@ -1,4 +1,4 @@
-"""Configs and results -> what came of every claim, and the table of it that is committed."""
+"""Configs and results -> the verdict on every claim, and the committed table of verdicts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,13 +13,13 @@ from privbandits_cli.experiment import shipped
 from privbandits_cli.experiment.config import ConfigError, Experiment, load
 
 TABLE = "CLAIMS.md"
-CONFIGS = Path("configs")  # where they are looked for unless said otherwise, and then among those shipped
+CONFIGS = Path("configs")  # the default; configs that it lacks are taken from those shipped with the package
 ORDER: tuple[Judgement, ...] = ("HOLDS", "FAILS", "NOT DECIDED", "NOT PLAYED")
 
 
 @dataclass(frozen=True)
 class Checked:
-    """An experiment whose claims were looked at."""
+    """An experiment and the verdicts on its claims."""
 
     name: str
     title: str
@@ -28,14 +28,13 @@ class Checked:
 
 
 def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
-    """The claims of all experiments, and the names of the results folders of which no config claims anything.
+    """The verdicts of all experiments, and the names of the results folders about which no config makes a claim.
 
-    path: one results folder, or the folder of them all; config: an experiment's, or the folder of them all; without a
-    folder `configs` those shipped stand for it. Raises ConfigError of a faulty config or where one is missing,
-    ValueError of CSVs that cannot be read.
+    path: a results folder, or a folder of results folders; config: a config, or a folder of configs. ConfigError: a
+    config is missing or has errors; ValueError: CSVs cannot be read.
     """
     if not config.exists() and config != CONFIGS:
-        raise ConfigError([f"{config}: not there; name the config with the claims, or a folder of them, by --config"])
+        raise ConfigError([f"{config} does not exist: give --config a config with claims, or a folder of configs"])
     if (path / "summary.csv").exists():
         found = [_only(path, config)]
         return [_checked(path, found[0])], [] if found[0].claims else [path.name]
@@ -50,7 +49,7 @@ def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
 
 
 def _files(path: Path, played: Sequence[str], config: Path) -> list[Path]:
-    """The configs whose claims are looked at: those given; of those shipped only the ones that were played."""
+    """The configs to check: those given; of those shipped with the package, only the ones that have results."""
     if config.is_dir():
         return sorted(config.glob("*.yaml"))
     if config.exists():
@@ -59,7 +58,7 @@ def _files(path: Path, played: Sequence[str], config: Path) -> list[Path]:
 
 
 def unknown(path: Path, names: Sequence[str], config: Path) -> list[str]:
-    """Of the results folders of these names those whose experiment has no config anywhere, where claims could stand."""
+    """The results folders among these names whose experiment has no config."""
     return [name for name in names if not _file(path / name, config).exists()]
 
 
@@ -69,17 +68,17 @@ def _checked(folder: Path, experiment: Experiment) -> Checked:
 
 
 def _only(folder: Path, config: Path) -> Experiment:
-    """The experiment of one results folder; ConfigError where its config is missing or faulty."""
+    """The experiment of one results folder; ConfigError if its config is missing or has errors."""
     file = _file(folder, config)
     if not file.exists():
-        raise ConfigError([f"{folder}: its claims would stand in {file}, which is not there: name it by --config"])
+        raise ConfigError([f"{folder}: its config {file} does not exist; name the config with the claims by --config"])
     return load(file)
 
 
 def _file(folder: Path, config: Path) -> Path:
-    """Where the claims on a results folder stand: the config given, or that of its name among those of a folder.
+    """The config with the claims about a results folder: the file given, or the one of its name in a folder.
 
-    Of `configs` that are not said otherwise, a shipped config stands for one that is missing.
+    A config that is missing from the default folder is replaced by the shipped one of that name.
     """
     if not config.is_dir() and config != CONFIGS:
         return config
@@ -93,55 +92,56 @@ def _file(folder: Path, config: Path) -> Path:
 
 
 def claims_on(folder: Path, config: Path) -> list[dict[str, Any]]:
-    """The verdicts on one results folder as plain data; none where no config claims anything. ConfigError: a fault."""
+    """The verdicts on one results folder as plain data; none without a config. ConfigError: the config has errors."""
     file = _file(folder, config)
     return [asdict(verdict) for verdict in verdicts(folder, load(file))] if file.is_file() else []
 
 
 def counts(checked: Sequence[Checked]) -> dict[Judgement, int]:
-    """How many claims came out in which way."""
+    """The number of claims with each verdict."""
     found = Counter(verdict.verdict for one in checked for verdict in one.verdicts)
     return {name: found[name] for name in ORDER}
 
 
 def as_data(checked: Sequence[Checked], silent: Sequence[str]) -> dict[str, Any]:
-    """The same as plain data."""
+    """The verdicts as plain data."""
     rows = [{"experiment": one.name} | asdict(verdict) for one in checked for verdict in one.verdicts]
     return {"counts": counts(checked), "claims": rows, "without_claims": list(silent)}
 
 
+HEAD = """\
+# What the papers claim, and what was measured
+
+{counts}.
+`privbandits check results --write` writes this table from the CSVs beside it and the claims of `configs/`;
+`make check-claims` fails if the table no longer follows from them.
+
+Each verdict rests on a 95 % confidence interval for the mean regret over trials, joint over all panels and values
+that the claim covers. The interval is for the difference trial by trial if both sides were played on the same games
+(paired), and otherwise for independent means (unpaired). Before the last round only means and deviations are
+recorded, and the standard errors are added. The interval of the ratio, or of the number itself, is given in
+parentheses. If a claim covers several panels or values, the figures are those of the one that decides the verdict.
+The worst gap is the one with the highest mean in the same trials. The column ε lists the certified ε of the private
+algorithms that a claim names if it exceeds 20 and therefore promises no protection. The notes below each table
+explain the verdicts; a claim that holds without a note holds as it is printed."""
+
+
 def markdown(checked: Sequence[Checked]) -> str:
-    """The table that is committed, as Markdown."""
-    return "\n".join([*_head(checked), *(line for one in checked for line in _section(one))])
-
-
-def _head(checked: Sequence[Checked]) -> Iterator[str]:
+    """The committed table, as Markdown."""
     found = counts(checked)
-    words = dict(zip(ORDER, ("hold", "fail", "are not decided", "are not played"), strict=True))
-    told = ", ".join(f"{n} {words[name]}" for name, n in found.items() if n)
-    yield "# What the papers say, and what came out"
-    yield ""
-    yield f"{sum(found.values())} claims: {told}."
-    yield "Written by `privbandits check results --write` from the CSVs beside it and the claims of `configs/`;"
-    yield "`make check-claims` says whether it still is what they say."
-    yield ""
-    yield "A verdict rests on an interval of 95 %, in common over all panels and values that a claim speaks of, of the"
-    yield "mean regret over trials: of the difference trial by trial where both sides met the same games (paired), else"
-    yield "of independent means (unpaired) or, of rounds before the last, with errors added. In parentheses stands the"
-    yield "interval of the ratio, or of the number itself. Where a claim speaks of several panels or values, the"
-    yield "figures are of the one on which the verdict rests. The worst gap is that of the highest mean, in the same"
-    yield "trials. ε: what is certified of the private algorithms that a claim names, where that is above 20 and"
-    yield "promises no protection. The notes say why a claim came out as it did; one that holds without a note holds as"
-    yield "it is printed."
+    words = dict(zip(ORDER, ("hold", "fail", "are not decided", "were not run"), strict=True))
+    counted = ", ".join(f"{n} {words[name]}" for name, n in found.items() if n)
+    head = HEAD.format(counts=f"{sum(found.values())} claims: {counted}")
+    return "\n".join([head, *(line for one in checked for line in _section(one))])
 
 
 def _section(one: Checked) -> Iterator[str]:
     yield from ("", f"## {one.name}: {one.title}", "", f"{one.source}.", "")
-    yield "| | where it is said | claim | verdict | figures, interval, trials | ε |"
+    yield "| | source | claim | verdict | figures, interval, trials | ε |"
     yield "|---:|---|---|---|---|---|"
     for i, verdict in enumerate(one.verdicts, 1):
-        told = f"**{verdict.verdict}**" if verdict.verdict == "FAILS" else verdict.verdict
-        cells = (str(i), verdict.source, f"`{verdict.claim}`", told, verdict.figures, verdict.epsilon)
+        shown = f"**{verdict.verdict}**" if verdict.verdict == "FAILS" else verdict.verdict
+        cells = (str(i), verdict.source, f"`{verdict.claim}`", shown, verdict.figures, verdict.epsilon)
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
     played = [(i, verdict) for i, verdict in enumerate(one.verdicts, 1) if verdict.verdict != "NOT PLAYED"]
     notes = [f"{i}. {verdict.verdict}: {verdict.note}" for i, verdict in played if verdict.note]
@@ -149,7 +149,7 @@ def _section(one: Checked) -> Iterator[str]:
 
 
 def changed(checked: Sequence[Checked], path: Path) -> list[str]:
-    """The lines that the recorded table has otherwise, `-` as recorded, `+` as found; OSError where there is none."""
+    """The lines in which the recorded table differs, `-` as recorded, `+` as found; OSError if there is no table."""
     recorded, found = path.read_text(encoding="utf-8").splitlines(), (markdown(checked) + "\n").splitlines()
     gone = [f"- {line}" for line in recorded if line not in found]
     return gone + [f"+ {line}" for line in found if line not in recorded]

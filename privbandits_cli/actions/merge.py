@@ -1,12 +1,14 @@
-"""Shards -> one results folder, as if one run had played them."""
+"""Join the results folders of shards into one, as if one run had played them."""
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
 
-from privbandits_cli.actions.run import GIVEN
+from privbandits_cli.actions.run import GIVEN, Outcome, complete
+from privbandits_cli.engine.play import Failure
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import KEPT, load
 from privbandits_cli.experiment.plan import Curve, Plan, make_plan
@@ -17,13 +19,14 @@ class MergeError(Exception):
 
 
 def plan_of(folders: Sequence[Path]) -> Plan:
-    """The one experiment that all these folders are shards of."""
+    """The one experiment of which all these folders are shards."""
     first, *others = [_given(folder) for folder in folders]
     for folder, other in zip(folders[1:], others, strict=True):
         differing = sorted(key for key in first.keys() | other.keys() if first.get(key) != other.get(key))
         if differing:
-            told = ", ".join(differing)
-            raise MergeError(f"{folder} is of another experiment than {folders[0]}: they differ in {told}")
+            raise MergeError(
+                f"{folder} and {folders[0]} are of different experiments: they differ in {', '.join(differing)}"
+            )
     return make_plan(load(folders[0] / GIVEN))
 
 
@@ -31,28 +34,38 @@ def _given(folder: Path) -> dict[str, object]:
     try:
         found = yaml.safe_load((folder / GIVEN).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise MergeError(f"{folder} is no shard's folder: it has no {GIVEN}") from None
+        raise MergeError(f"{folder} is not a shard's folder: it has no {GIVEN}") from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise MergeError(f"{folder / GIVEN} cannot be read: {error}") from error
     if not isinstance(found, dict):
-        raise MergeError(f"{folder / GIVEN} is no experiment")
+        raise MergeError(f"{folder / GIVEN} is not an experiment")
     copies = {file.name: file.read_text(encoding="utf-8") for file in sorted((folder / KEPT).glob("*.py"))}
     return found | ({"the included files": copies} if copies else {})
 
 
-def gather(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
-    """Copy what the shards have played and the store lacks; chunk files whose checksum is wrong are passed over."""
+def merge(plan: Plan, store: Store, folders: Sequence[Path], command: list[str]) -> Outcome:
+    """Copy what the shards have played and the store lacks, and write the outputs."""
+
+    def fill(done: int) -> tuple[list[Failure], dict[str, Any]]:
+        _copy(plan, store, folders)
+        return [], {"merged": [folder.as_posix() for folder in folders]}
+
+    return complete(plan, store, command, fill)
+
+
+def _copy(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
+    """Copy what is new; chunk files whose checksum is wrong are left out."""
     shards = [Store(folder) for folder in folders]
     for shard in shards:
         shard.open(plan, clean=False)
         store.unreadable += shard.unreadable
-    everyone = [one for one in (store, *shards) if one.played_by]
-    if len(set().union(*(one.played_by for one in everyone))) > 1:
-        lines = [f"  {one.folder}: {', '.join(sorted(one.played_by))}" for one in everyone]
+    played = [one for one in (store, *shards) if one.played_by]
+    if len(set().union(*(one.played_by for one in played))) > 1:
+        lines = [f"  {one.folder}: {', '.join(sorted(one.played_by))}" for one in played]
         raise MergeError(
-            "these were played by different versions of the code or its libraries, whose numbers may differ:\n"
+            "these folders were played by different versions of the code or its libraries, and numbers may differ:\n"
             + "\n".join(lines)
-            + "\nplay those of one version again, with --fresh, and merge then"
+            + "\nplay some of them again with --fresh, so that all have the same version; then merge"
         )
     for shard in shards:
         for curve in plan.curves:
@@ -65,7 +78,7 @@ def gather(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
 
 
 def missing(plan: Plan, store: Store) -> dict[tuple[int, ...], list[Curve]]:
-    """The trials that nobody has played, each with the curves that lack them."""
+    """The trials that are missing, with the curves that lack them."""
     found: dict[tuple[int, ...], list[Curve]] = {}
     for curve in plan.curves:
         lacking = np.setdiff1d(plan.span, store.done(curve), assume_unique=True)

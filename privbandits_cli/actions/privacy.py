@@ -12,7 +12,7 @@ from privbandits_cli.experiment.settings import example, noted, swept
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
@@ -102,6 +102,7 @@ def _own_delta(algorithm: Algorithm) -> float | None:
 
 
 def tune(
+    registry: Registry,
     name: str,
     base: str | None,
     epsilon: float,
@@ -128,7 +129,7 @@ def tune(
     given: dict[str, Parameters] = {} if base is None else {"base": registry.find("algorithms", base)()}
     if base is not None and "base" not in model.model_fields:
         raise KeyError(f"'{name}' is put around no base: leave --base out")
-    if base is not None and (message := misfit(model, "base", given["base"])):
+    if base is not None and (message := misfit(registry, model, "base", given["base"])):
         raise KeyError(message)
     found = model.for_epsilon(epsilon, delta, given)
     if not found:

@@ -1,8 +1,9 @@
-"""A plan and its store -> trials played -> CSVs, figure, manifest."""
+"""The life of a run, from a plan to its CSVs, figure and manifest, and its result as plain data."""
 
 import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -16,30 +17,113 @@ from privbandits_cli.analysis.manifest import drawn_before, figure_sources, mani
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.play import Failure, Played, warm
 from privbandits_cli.engine.store import Store, write_atomically
-from privbandits_cli.experiment.config import KEPT
+from privbandits_cli.experiment.config import KEPT, ConfigError
 from privbandits_cli.experiment.plan import Curve, Plan
 
 FIGURES = ("pdf", "png", "svg")
-GIVEN = "experiment.yaml"  # a shard's experiment, sweeps and all, for `merge`
+GIVEN = "experiment.yaml"  # a shard's experiment as given, before its sweeps are expanded, for `merge`
 
 
-def now() -> str:
+@dataclass(frozen=True)
+class Events:
+    """What a caller adds to a run; by default nothing.
+
+    opened: called when the folder is locked and read, and the experiment can be played. wait: entered whenever the
+    run waits for something; what it raises ends the run. playing: entered while trials are played; yields a function
+    that receives each chunk, and ends the run by returning False.
+    """
+
+    opened: Callable[[], None] = lambda: None
+    wait: Callable[[], AbstractContextManager[None]] = nullcontext
+    playing: Callable[[], AbstractContextManager[Callable[[Played], bool]]] = lambda: nullcontext(lambda played: True)
+
+
+NO_EVENTS = Events()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run."""
+
+    failures: list[Failure]
+    written: list[str]  # names of files; none where no trial has succeeded
+
+
+def run(
+    plan: Plan,
+    store: Store,
+    engine: Engine,
+    jobs: int,
+    command: list[str],
+    *,
+    fresh: bool = False,
+    rehearse: bool = True,
+    events: Events = NO_EVENTS,
+) -> Outcome:
+    """Play what is missing of a plan and write its outputs.
+
+    fresh: forget what has been played. rehearse: play some rounds with users' files first. Raises ConfigError with
+    the errors of users' files, Busy, EngineError, and OSError where a file cannot be written.
+    """
+
+    def play(done: int) -> tuple[list[Failure], dict[str, Any]]:
+        width = jobs
+        missing = len(plan.curves) * len(plan.span) - done
+        if missing and rehearse and plan.own_files:
+            from privbandits_cli.engine import rehearsal
+
+            if errors := rehearsal.errors(plan):
+                raise ConfigError(errors)
+        events.opened()
+        if missing and engine.address:
+            from privbandits_cli.engine import runner
+
+            width = runner.survey(engine.address, events.wait)
+        with events.playing() as watch:
+            failures = _play(plan, store, width, engine, watch, events.wait)
+        return failures, {"engine": engine.kind, "jobs": width}
+
+    return complete(plan, store, command, play, fresh)
+
+
+def complete(
+    plan: Plan,
+    store: Store,
+    command: list[str],
+    fill: Callable[[int], tuple[list[Failure], dict[str, Any]]],
+    fresh: bool = False,
+) -> Outcome:
+    """The life of a run: lock its folder, read what is done, fill in what is missing, write the outputs.
+
+    fill: takes the number of trials that are done; returns what failed and how it was played, for the manifest.
+    """
+    started = _now()
+    with store.locked():
+        store.open(plan, fresh)
+        before = store.count(plan.curves, plan.span)
+        failures, how = fill(before)
+        after = store.count(plan.curves, plan.span)
+        if not after and len(plan.span):
+            return Outcome(failures, [])
+        facts = {"command": command, **how, "started": started}
+        written = write_outputs(plan, store, failures, facts if after > before or failures else None)
+    return Outcome(failures, written)
+
+
+def _now() -> str:
     """The time, UTC, in seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def play(
+def _play(
     plan: Plan,
     store: Store,
     jobs: int,
     engine: Engine,
     watch: Callable[[Played], bool],
-    wait: Callable[[], AbstractContextManager[None]] = nullcontext,
+    wait: Callable[[], AbstractContextManager[None]],
 ) -> list[Failure]:
-    """Play what is missing and keep it; `watch` sees each chunk that came, and stops the run with False.
-
-    wait: entered whenever the next result is waited for; what it raises ends the run.
-    """
+    """Play what is missing and keep it."""
     chunks = list(plan.chunks(store.done, jobs))
     failures: list[Failure] = []
     if plan.is_part:
@@ -49,10 +133,10 @@ def play(
         return failures
     from privbandits_cli.engine import runner
 
-    store.note(event="start", at=now(), jobs=jobs, engine=engine, chunks=len(chunks))
-    if "://" not in engine:  # elsewhere each worker warms its own
+    store.note(event="start", at=_now(), jobs=jobs, engine=str(engine), chunks=len(chunks))
+    if engine.address is None:  # elsewhere each worker compiles for itself
         warm(chunks, wait)
-    if not plan.is_part:  # to load what draws takes a while, in which kernels play on other cores
+    if not plan.is_part:  # loading the plotting code takes a while: do it while kernels play on other cores
         Thread(target=import_module, args=("privbandits_cli.figures.plot",), daemon=True).start()
     results = runner.run(chunks, engine, jobs)
     while True:
@@ -64,7 +148,7 @@ def play(
         failures.extend(played.failures)
         store.note(
             event="chunk",
-            at=now(),
+            at=_now(),
             seconds=round(played.seconds, 4),
             rounds=played.chunk.rounds,
             keys=played.chunk.keys,
@@ -82,17 +166,17 @@ def _write_yaml(path: Path, content: dict[str, Any]) -> None:
 
 
 def _keep_included(plan: Plan, store: Store) -> None:
-    """Copies of the users' files that play: with them a figure can be redrawn, and a run repeated."""
+    """Keep copies of the users' files that play: with them a figure can be redrawn, and a run repeated."""
     for source in (source for source in plan.own_files if not source.installed):
         (store.folder / KEPT).mkdir(exist_ok=True)
         write_atomically(store.folder / KEPT / f"{source.name}.py", source.text.encode())
 
 
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
-    """summary.csv, final.csv, config.yaml, the figure where any of its sources changed, last the manifest.
+    """Write config.yaml, summary.csv, final.csv, the figure if any of its sources changed, and last the manifest.
 
-    A shard has but the manifest: its CSVs and figure could be taken for the whole.
-    run: how it was played, for the manifest; None where nothing was, and what stands there is left.
+    A shard gets the manifest only: its CSVs and figure could be mistaken for those of the whole experiment.
+    run: how trials were played; None where none were, and the manifest keeps its record of the last run.
     """
     _keep_included(plan, store)
     if plan.is_part:
@@ -129,8 +213,8 @@ def _write_manifest(
         }
         for failure in failures
     ]
-    told = recorded(store.folder) if run is None else run | {"ended": now()}
-    made = manifest(plan, store, failed, **told, **further)
+    how = recorded(store.folder) if run is None else run | {"ended": _now()}
+    made = manifest(plan, store, failed, **how, **further)
     text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
     write_atomically(store.folder / "manifest.json", text.encode())
 
@@ -144,7 +228,7 @@ def finals(plan: Plan, store: Store) -> Iterator[tuple[Curve, float, int]]:
 
 
 def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
-    """A run's result as plain data: final regrets, and where the files are; of a shard no regrets."""
+    """A run's result as plain data: final regrets, except for a shard, and where the files are."""
     facts = {"experiment": plan.name, "folder": store.folder.as_posix(), "files": written}
     if plan.is_part:
         return facts | {"trials": len(plan.curves) * len(plan.span), "done": store.count(plan.curves, plan.span)}
@@ -163,7 +247,7 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
 
 
 def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
-    """What a run would play, as plain data; seconds at the pace of the folder's last runs, if it had any."""
+    """What a run would play, as plain data; `seconds` is extrapolated from earlier runs in the folder, if any."""
     chunks = list(plan.chunks(store.done, jobs))
     rounds = sum(chunk.rounds for chunk in chunks)
     pace = store.pace()

@@ -16,7 +16,7 @@ from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Kind, Registry
 
 # Against whom regret bounds are shown: rounds of memory, and who has it.
 OPPONENTS = {
@@ -26,7 +26,7 @@ OPPONENTS = {
 }
 # What `show` puts where a parameter has no default.
 EXAMPLE: dict[str, Callable[[], Any]] = {
-    "base": lambda: registry.find("algorithms", "exp3")(),
+    "base": lambda: Registry().find("algorithms", "exp3")(),
     "epsilon": lambda: 1.0,
     "delta": lambda: 0.1,
     "gap": lambda: 0.1,
@@ -34,7 +34,7 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 }
 
 
-def catalogue(kind: str) -> list[dict[str, Any]]:
+def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
     """Name, game, first line and parameters of every algorithm or adversary; name, game and title of the configs.
 
     Of those in `configs/`, or where there is no such folder of those shipped.
@@ -42,7 +42,7 @@ def catalogue(kind: str) -> list[dict[str, Any]]:
     if kind == "experiments":
         here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
         return here or [_experiment(shipped.located(Path(name)), name) for name in shipped.names()]
-    known: registry.Kind = "algorithms" if kind == "algorithms" else "adversaries"
+    known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
         {"name": name, "game": model.game, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
         for name, model in registry.every(known)
@@ -82,13 +82,15 @@ def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
     return out
 
 
-def facts(name: str, horizon: int, size: int, space: str | None = None, dimension: int | None = None) -> dict[str, Any]:
+def facts(
+    registry: Registry, name: str, horizon: int, size: int, space: str | None = None, dimension: int | None = None
+) -> dict[str, Any]:
     """All that is known of an algorithm or adversary; KeyError with a suggestion.
 
     size: arms, or coordinates of a decision set; space: which one, by default the first where it can play; dimension:
     of a contextual game's arms, by default as many as there are.
     """
-    kinds: tuple[registry.Kind, ...] = ("algorithms", "adversaries")
+    kinds: tuple[Kind, ...] = ("algorithms", "adversaries")
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)
     if kind is None:
         known = [name for kind in kinds for name in registry.names(kind)]

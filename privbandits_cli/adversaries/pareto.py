@@ -6,7 +6,6 @@ at s near 1 + v it is not.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -23,26 +22,29 @@ class Parameters(HeavyTailed):
 
     shape: float | None = Field(None, gt=1, le=1e6, description="s, the tail's index; default 2 + v")
 
-    def tuned(self, setting: Setting) -> Self:
-        return super().tuned(setting).model_copy(update={"shape": self._shape()})
-
-    def _shape(self) -> float:
-        return self.shape or 2 + self.v
-
-    def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
-        means = self.mean_gains(setting)
-        return np.zeros_like(means), means * (self._shape() - 1) / self._shape()
-
-    def standard(self, rng: Generator) -> Callable[[int], Floats]:
-        return lambda n: np.exp(rng.standard_exponential(n) / self._shape())
-
-    def moments(self, setting: Setting) -> Floats:
-        scale: Floats = self.location_scale(setting)[1]
-        order = 1 + self.v
-        return self._shape() * scale**order / (self._shape() - order)
-
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
         yield from self._too_heavy("shape", self.shape)
         if isinstance(self.means, list) and min(self.means, default=1.0) <= 0:
             yield "Pareto gains are positive, so their means must be: for others take student_t"
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(super().tuned(setting)) | {"shape": self.shape or 2 + self.v})
+
+
+class Tuned(Parameters):
+    """Pareto gains with their shape."""
+
+    shape: float
+
+    def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
+        means = self.mean_gains(setting)
+        return np.zeros_like(means), means * (self.shape - 1) / self.shape
+
+    def standard(self, rng: Generator) -> Callable[[int], Floats]:
+        return lambda n: np.exp(rng.standard_exponential(n) / self.shape)
+
+    def moments(self, setting: Setting) -> Floats:
+        scale: Floats = self.location_scale(setting)[1]
+        order = 1 + self.v
+        return self.shape * scale**order / (self.shape - order)

@@ -5,7 +5,6 @@ E|X|^(1+v) is finite for df > 1 + v only, and is integrated numerically: at mean
 """
 
 from collections.abc import Callable, Iterator
-from typing import Self
 
 import numpy as np
 from numpy.random import Generator
@@ -23,18 +22,25 @@ class Parameters(HeavyTailed):
     scale: float = Field(1.0, gt=0, le=1e6, description="what t is multiplied by")
     df: float | None = Field(None, gt=1, le=1e6, description="degrees of freedom, the tail's index; default 2 + v")
 
-    def tuned(self, setting: Setting) -> Self:
-        return super().tuned(setting).model_copy(update={"df": self._df()})
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
+        yield from self._too_heavy("df", self.df)
 
-    def _df(self) -> float:
-        return self.df or 2 + self.v
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(super().tuned(setting)) | {"df": self.df or 2 + self.v})
+
+
+class Tuned(Parameters):
+    """Student's t with its degrees of freedom."""
+
+    df: float
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
         means = self.mean_gains(setting)
         return means, np.full_like(means, self.scale)
 
     def standard(self, rng: Generator) -> Callable[[int], Floats]:
-        return lambda n: rng.standard_t(self._df(), n)
+        return lambda n: rng.standard_t(self.df, n)
 
     def moments(self, setting: Setting) -> Floats:
         return np.array([self._moment(mean) for mean in self.mean_gains(setting).tolist()])
@@ -42,7 +48,7 @@ class Parameters(HeavyTailed):
     def _moment(self, mean: float) -> float:
         from scipy import integrate, stats
 
-        law, order = stats.t(self._df()), 1 + self.v
+        law, order = stats.t(self.df), 1 + self.v
 
         def both_sides(x: float) -> float:  # the tails of |mean + scale t| for t = x and t = -x
             return float((abs(mean + self.scale * x) ** order + abs(mean - self.scale * x) ** order) * law.pdf(x))
@@ -50,7 +56,3 @@ class Parameters(HeavyTailed):
         kink = abs(mean) / self.scale
         near = integrate.quad(both_sides, 0, kink + 10, points=[kink], limit=200)[0]
         return float(near + integrate.quad(both_sides, kink + 10, np.inf, limit=200)[0])
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        yield from super().errors(setting)
-        yield from self._too_heavy("df", self.df)

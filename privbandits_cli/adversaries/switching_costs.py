@@ -14,7 +14,7 @@ switching.
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -74,16 +74,23 @@ class Parameters(bandit.Adversary):
     memory: int = Field(1, ge=0, description="m: rounds an arm must have been held before a gain counts")
     penalty_observed: bool = Field(True, description="whether the learner sees the 0 of a switch")
 
-    def tuned(self, setting: bandit.Setting) -> Self:
-        sigma = 1 / (9 * max(1.0, math.log2(setting.horizon)))
-        gap = min(1.0, (setting.n_arms / setting.horizon) ** (1 / 3) * sigma)
-        return self.model_copy(update={"sigma": self.sigma or sigma, "gap": gap if self.gap is None else self.gap})
-
     def reaction(self) -> tuple[int, bool]:
         return self.memory, self.penalty_observed
 
+    def tuned(self, setting: bandit.Setting) -> "Tuned":
+        sigma = 1 / (9 * max(1.0, math.log2(setting.horizon)))
+        gap = min(1.0, (setting.n_arms / setting.horizon) ** (1 / 3) * sigma)
+        found = {"sigma": self.sigma or sigma, "gap": gap if self.gap is None else self.gap}
+        return Tuned(**dict(self) | found)
+
+
+class Tuned(Parameters):
+    """The walk with its σ and gap."""
+
+    sigma: float
+    gap: float
+
     def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        assert self.sigma is not None
         advantage = np.zeros(setting.n_arms)
         advantage[rng.integers(setting.n_arms)] = self.gap
         draw = filling(fill_normals, **source(rng))

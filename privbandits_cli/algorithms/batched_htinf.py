@@ -43,9 +43,9 @@ class Parameters(bandit.Algorithm):
         """What sees the means: a gain moves them by 1/τ only, so ετ of a mean is ε of a gain."""
         return dp_reduction.Parameters(epsilon=self.epsilon * self.tau, base=htinf.Parameters(sigma=self.sigma))
 
-    def blocks(self) -> mini_batch.Parameters:
+    def blocks(self) -> mini_batch.Tuned:
         """All of it."""
-        return mini_batch.Parameters(tau=self.tau, base=self.base)
+        return mini_batch.Tuned(tau=self.tau, base=self.base)
 
     def state(self, setting: Setting) -> Records:
         return self.blocks().state(setting)

@@ -38,11 +38,11 @@ class Parameters(dp_reduction.Parameters):
     def tuned(self, setting: Setting) -> Self:
         eta, gamma = self._rates(setting)
         given = {"eta": self.base.eta or eta, "gamma": gamma if self.base.gamma is None else self.base.gamma}
-        return self.model_copy(update={"base": self.base.model_copy(update=given)})
+        return self.model_copy(update={"base": exp2.Tuned(**dict(self.base) | given)})
 
     def _rates(self, setting: Setting) -> tuple[float, float]:
         """(η, γ) by the tuning; with another μ than the uniform one 1/min μ stands for K where arms are explored."""
-        _, scale = self.noise()
+        scale = self.scale()
         horizon, n_arms = setting.horizon, setting.n_arms
         log_k, log_kt = math.log(n_arms), math.log(n_arms * horizon)
         explored = 1 / float(self.base.shares(setting).min())

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.algorithms import ftpl
-from privbandits_cli.algorithms.dp_ftrl import Aggregating, log2, release, update
+from privbandits_cli.algorithms.dp_ftrl import Aggregating, Tree, log2, release, update
 from privbandits_cli.algorithms.ftpl import follow
 from privbandits_cli.games.linear import Draws, Floats, Setting, loss_set, papers_delta
 from privbandits_cli.mechanisms import tree
@@ -43,14 +43,24 @@ class Parameters(Aggregating):
         """Always."""
         return True
 
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(
-            update={"base": self.base.tuned(setting), "delta": self.delta or papers_delta(setting)},
-        )
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        exact = cls.model_validate({"epsilon": epsilon, "delta": delta, **given})
+        return {"certified": exact, "paper": exact.model_copy(update={"sigma": "printed"})}
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        delta = self.delta or papers_delta(setting)
+        return Tuned(**dict(self) | {"base": self.base.tuned(setting), "delta": delta})
+
+
+class Tuned(Parameters, Tree):
+    """The tree with its δ, around FTPL with its σ."""
+
+    delta: float
+    base: ftpl.Tuned
 
     def node_scale(self, setting: Setting) -> float:
         """The larger of FTPL's own and of what privacy asks for."""
-        assert self.base.sigma is not None and self.delta is not None, "tune the parameters first"
         if self.sigma == "printed":
             log_t = log2(setting.horizon)
             private = math.sqrt(setting.n_arms) / self.epsilon * log_t * math.log(log_t / self.delta)
@@ -62,17 +72,10 @@ class Parameters(Aggregating):
 
     def own_epsilon(self, setting: Setting) -> float:
         """The ε at `delta` of FTPL's own perturbation, given to the nodes."""
-        assert self.base.sigma is not None and self.delta is not None, "tune the parameters first"
         levels = tree.height(setting.horizon)
         return gaussian.epsilon_of(levels * loss_set(setting).changes()[1] / self.base.sigma, self.delta)
 
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        exact = cls.model_validate({"epsilon": epsilon, "delta": delta, **given})
-        return {"certified": exact, "paper": exact.model_copy(update={"sigma": "printed"})}
-
     def caveats(self, setting: Setting) -> list[str]:
-        assert self.base.sigma is not None
         said = [
             f"FTPL's own perturbation, of deviation {self.base.sigma:.4g}, is good for ε = "
             f"{self.own_epsilon(setting):.4g} at δ = {self.delta:.2g}: from there up privacy costs nothing. "

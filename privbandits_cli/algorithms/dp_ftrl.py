@@ -27,6 +27,8 @@ base_choose: Any = unbound
 Nodes = Literal["laplace", "gaussian"]
 Sparing = Literal["fresh", "once"]
 
+ONE_OF = "give epsilon, or in its place blur"
+
 
 class Aggregating(linear.Algorithm):
     """A leader that sees the losses through TreeBasedAgg (Algorithm 2) alone."""
@@ -40,6 +42,13 @@ class Aggregating(linear.Algorithm):
     def gaussian(self) -> bool:
         """Whether nodes have Gaussian noise, not Laplace."""
         raise NotImplementedError
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.errors(setting)
+
+
+class Tree(Aggregating):
+    """The same once its noise is known."""
 
     def node_scale(self, setting: Setting) -> float:
         """Scale λ, or deviation σ, of a node's noise in one coordinate."""
@@ -73,9 +82,6 @@ class Aggregating(linear.Algorithm):
             return {"normal": topped + node}
         missing = levels - np.bitwise_count(rounds - 1).astype(np.int64)
         return {"uniform": topped * missing, "normal": topped, "laplace": node}
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Of ⌈log2 T⌉ nodes with a loss that is replaced; a single round releases no loss at all.
@@ -128,38 +134,14 @@ class Parameters(Aggregating):
         """As `nodes` says."""
         return self.nodes == "gaussian"
 
-    def tuned(self, setting: Setting) -> Self:
-        delta = (self.delta or linear.papers_delta(setting)) if self.gaussian() else None
-        return self.model_copy(update={"base": self.base.tuned(setting), "delta": delta})
-
-    def node_scale(self, setting: Setting) -> float:
-        """By ε and the law of the nodes, or by the blur that is asked for."""
-        levels = tree.height(setting.horizon)
-        if self.blur is not None:
-            assert self.base.eta is not None, "tune the parameters first"
-            return self.blur / self.base.eta / math.sqrt(levels * (1 if self.gaussian() else 2))
-        assert self.epsilon is not None
-        losses = loss_set(setting)
-        if self.gaussian():
-            assert self.delta is not None, "tune the parameters first"
-            return math.sqrt(levels) * losses.changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
-        if self.calibration == "printed":  # log T for the levels, a loss's norm for its change
-            return losses.norms()[0] * log2(setting.horizon) / self.epsilon
-        return levels * losses.changes()[0] / self.epsilon
-
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
         if (self.epsilon is None) == (self.blur is None):
-            yield "give epsilon, or in its place blur"
+            yield ONE_OF
         if not self.gaussian() and self.delta is not None:
             yield "Laplace nodes need no delta: leave it out, or take nodes: gaussian"
         if self.gaussian() and self.calibration == "printed":
             yield "the paper has no Gaussian nodes for FTRL: leave calibration out, or take nodes: laplace"
-
-    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        printed = self.epsilon is not None and self.calibration == "printed"
-        stated = [Guarantee(self.epsilon or 0.0, 0.0, "Theorem 3.1", "paper")] if printed else []
-        return [*stated, *super().bounds(setting, delta, sensitivity)]
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
@@ -167,8 +149,36 @@ class Parameters(Aggregating):
         gauss = laplace.model_copy(update={"nodes": "gaussian", "delta": delta})
         return {"certified": laplace, "gaussian": gauss, "paper": laplace.model_copy(update={"calibration": "printed"})}
 
+    def tuned(self, setting: Setting) -> "Tuned":
+        delta = (self.delta or linear.papers_delta(setting)) if self.gaussian() else None
+        return Tuned(**dict(self) | {"base": self.base.tuned(setting), "delta": delta})
+
+
+class Tuned(Parameters, Tree):
+    """The tree, around FTRL with its η; Gaussian nodes have a δ, Laplace ones none."""
+
+    base: ftrl.Tuned
+
+    def node_scale(self, setting: Setting) -> float:
+        """By ε and the law of the nodes, or by the blur that is asked for."""
+        levels = tree.height(setting.horizon)
+        if self.blur is not None:
+            return self.blur / self.base.eta / math.sqrt(levels * (1 if self.gaussian() else 2))
+        if self.epsilon is None:
+            raise ValueError(ONE_OF)
+        losses = loss_set(setting)
+        if self.delta is not None:  # of Gaussian nodes
+            return math.sqrt(levels) * losses.changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
+        if self.calibration == "printed":  # log T for the levels, a loss's norm for its change
+            return losses.norms()[0] * log2(setting.horizon) / self.epsilon
+        return levels * losses.changes()[0] / self.epsilon
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        printed = self.epsilon is not None and self.calibration == "printed"
+        stated = [Guarantee(self.epsilon or 0.0, 0.0, "Theorem 3.1", "paper")] if printed else []
+        return [*stated, *super().bounds(setting, delta, sensitivity)]
+
     def caveats(self, setting: Setting) -> list[str]:
-        assert self.base.eta is not None
         deviation = self.deviation(setting)
         said = [
             f"Each coordinate of a prefix has noise of deviation {deviation:.4g}, {self.base.eta * deviation:.3g}/η: "
@@ -181,10 +191,9 @@ class Parameters(Aggregating):
             )
         return said
 
-    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
         """FTRL's, with D_noise = E [max <Z, x> - min <Z, x>] more (Theorem 3.4)."""
-        base = self.base.regret_bound(rounds, setting)
-        return None if base is None else base + noise_width(self, setting)
+        return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
 
 
 def log2(horizon: float) -> float:
@@ -192,7 +201,7 @@ def log2(horizon: float) -> float:
     return max(1.0, math.log2(horizon))
 
 
-def noise_width(algorithm: Aggregating, setting: Setting) -> float:
+def noise_width(algorithm: Tree, setting: Setting) -> float:
     """A bound on E [max <Z, x> - min <Z, x>] over X, Z the noise of a prefix.
 
     Sphere: 2 E |Z|_2. Cube: 2 E |Z|_1. Simplex: the range of N numbers, at most 2 (ln N + ln M(s))/s for each s with a

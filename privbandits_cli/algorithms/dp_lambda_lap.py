@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.dp_reduction import NoisyGains, choose, probabilities, released
+from privbandits_cli.algorithms.dp_reduction import Noisy, NoisyGains, choose, probabilities, released
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
@@ -43,7 +43,11 @@ class Parameters(NoisyGains):
     def title(self) -> str:
         return f"DP-{self.base.title}-Lap"
 
-    def tuned(self, setting: Setting) -> Self:
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {"certified": cls(epsilon=epsilon, b="least_bound", **given), "paper": cls(epsilon=epsilon, **given)}
+
+    def tuned(self, setting: Setting) -> "Tuned":
         epsilon = corollary_3_2_epsilon(setting) if isinstance(self.epsilon, str) else float(self.epsilon)
         base = self.base.tuned(setting)
         b = self.b
@@ -54,22 +58,23 @@ class Parameters(NoisyGains):
             bound = base.regret_bound(np.array([setting.horizon]), setting)
             least = setting.horizon if bound is None else float(bound[0])
             b = max(0.0, math.log(setting.horizon * setting.n_arms * epsilon / least) / epsilon)
-        return self.model_copy(update={"epsilon": epsilon, "b": float(b), "base": base})
+        return Tuned(epsilon=epsilon, b=float(b), base=base)
+
+
+class Tuned(Parameters, Noisy):
+    """DP-Λ-Lap with its ε and b."""
+
+    epsilon: float
+    b: float
 
     def state(self, setting: Setting) -> Records:
-        assert isinstance(self.b, float), "tune the parameters first"
-        _, scale = self.noise()
-        return record(scale=scale, b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting))
+        return record(scale=self.scale(), b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting))
 
     def draws(self) -> dict[str, int]:
         return dict.fromkeys((*self.base.draws(), "laplace"), 1)  # an ignored round shifts the base's: all of them
 
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, b="least_bound", **given), "paper": cls(epsilon=epsilon, **given)}
-
     def caveats(self, setting: Setting) -> list[str]:
-        _, scale = self.noise()
+        scale = self.scale()
         return [
             f"The Laplace noise has scale {scale:.4g} on gains in [0, 1], b = {self.b:.4g}: "
             + ("hardly any noise." if scale < 0.05 else "the privacy is local, round by round."),
@@ -85,10 +90,9 @@ class Parameters(NoisyGains):
         base = self.base.regret_bound(rounds, setting, memory)
         if base is None:
             return None
-        assert isinstance(self.b, float), "tune the parameters first"
-        epsilon, _ = self.noise()
-        rejected = 0.0 if math.isinf(epsilon) else 2 * rounds * setting.n_arms * math.exp(-epsilon * self.b)
-        return (2 * self.b + 1) * base + rejected + np.sqrt(32 * rounds) / epsilon
+        epsilon, b = self.epsilon, self.b
+        rejected = 0.0 if math.isinf(epsilon) else 2 * rounds * setting.n_arms * math.exp(-epsilon * b)
+        return (2 * b + 1) * base + rejected + np.sqrt(32 * rounds) / epsilon
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

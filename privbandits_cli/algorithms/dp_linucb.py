@@ -80,8 +80,22 @@ class Parameters(contextual.Algorithm):
                 return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
         return given
 
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        own = {"epsilon": epsilon, "delta": delta}
+        made = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
+        return {choice: cls.model_validate({**own, **extra, **given}) for choice, extra in made.items()}
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        if math.isinf(setting.known().reward):
+            yield "its noise hides rewards up to a bound, and these have none: choose a bounded law of `rewards`"
+            return
+        if self.rho is not None and self.shift == "optimal":
+            yield "rho stands in place of the shift: leave one of them out"
+        if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
+            yield "wishart_unshifted has no shift: with one it is `noise: wishart`"
+        elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
+            yield "so few rows of Wishart noise need not keep V positive definite: take `noise: wishart`"
 
     def sigma(self, setting: Setting) -> float:
         """Of a Gaussian node. Exactly: a row replaced moves M by at most √2 L~², seen at √2 σ: a node's μ is L~²/σ."""
@@ -100,9 +114,17 @@ class Parameters(contextual.Algorithm):
         node, node_delta = epsilon / math.sqrt(8 * m * math.log((m + 1) / delta)), delta / (m + 1)
         return d + 1 + math.floor(28 * math.log(4 / node_delta) / node**2)
 
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+
+
+class Tuned(Parameters):
+    """DP-LinUCB with its α."""
+
+    alpha: float
+
     def _confidence(self, setting: Setting) -> tuple[float, float]:
         """(α of the ellipsoid, ln α' of a round's regulariser); α/2 of each are spent."""
-        assert self.alpha is not None, "tune the parameters first"
         printed = self.calibration == "printed"
         union = setting.horizon if printed or self.shift == "optimal" else 2.0 ** (n_levels(setting.horizon) - 1)
         return self.alpha if printed else self.alpha / 2, math.log(self.alpha / 2) - math.log(union)
@@ -165,12 +187,6 @@ class Parameters(contextual.Algorithm):
         """At its own δ, if no other is asked for."""
         return super().guarantee(setting, self.delta if delta is None else delta, sensitivity)
 
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        own = {"epsilon": epsilon, "delta": delta}
-        made = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
-        return {choice: cls.model_validate({**own, **extra, **given}) for choice, extra in made.items()}
-
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
         """Theorem 5, with probability 1 - α."""
         made, (alpha, _) = self.regularisers(setting), self._confidence(setting)
@@ -184,17 +200,6 @@ class Parameters(contextual.Algorithm):
         square = setting.known().row_norm() ** 2
         noise = views.Wishart(square, self.rows(setting)) if self.wishart else views.Normal(self.sigma(setting))
         return views.Gram(noise=noise, shift="shift")
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        if math.isinf(setting.known().reward):
-            yield "its noise hides rewards up to a bound, and these have none: choose a bounded law of `rewards`"
-            return
-        if self.rho is not None and self.shift == "optimal":
-            yield "rho stands in place of the shift: leave one of them out"
-        if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
-            yield "wishart_unshifted has no shift: with one it is `noise: wishart`"
-        elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
-            yield "so few rows of Wishart noise need not keep V positive definite: take `noise: wishart`"
 
     def caveats(self, setting: Setting) -> list[str]:
         said = ["Joint privacy: the arm of a round may tell all of its own arms and of nobody else's."]

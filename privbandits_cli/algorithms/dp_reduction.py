@@ -36,37 +36,41 @@ class NoisyGains(bandit.Algorithm):
     epsilon: float | str = Field(description="ε")
     base: bandit.Algorithm = Field(description="the algorithm that is made private")
 
-    def noise(self) -> tuple[float, float]:
-        """(ε, λ), tuned: gains lie in [0, 1], so one that is replaced moves by at most 1."""
-        assert isinstance(self.epsilon, float), "tune the parameters first"
-        return self.epsilon, 1 / self.epsilon
+    def errors(self, setting: Setting) -> Iterator[str]:
+        unfit = list(self.base.errors(setting))
+        yield from unfit
+        if not unfit and "laplace" in self.base.tuned(setting).draws():
+            yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
+
+
+class Noisy(NoisyGains):
+    """The same once ε is a number."""
+
+    epsilon: float
+
+    def scale(self) -> float:
+        """λ: gains lie in [0, 1], so one that is replaced moves by at most 1."""
+        return 1 / self.epsilon
 
     def draws(self) -> dict[str, int]:
         return self.base.draws() | {"laplace": 1}
 
-    def errors(self, setting: Setting) -> Iterator[str]:
-        if "laplace" in self.base.draws():
-            yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
-        yield from self.base.errors(setting)
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """By the theorem, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
-        epsilon, _ = self.noise()
         source, view = (
             f"{self.theorem}: each gain seen once, under fresh noise",
             "all noisy gains, and so all arms played",
         )
-        return noised(epsilon * sensitivity, delta, source, "noisy gain", view)
+        return noised(self.epsilon * sensitivity, delta, source, "noisy gain", view)
 
     def mechanism(self) -> str:
-        _, scale = self.noise()
-        return f"Laplace noise of scale {scale:.4g}"
+        return f"Laplace noise of scale {self.scale():.4g}"
 
     def view(self, setting: Setting) -> views.View | None:
         return views.Release()
 
 
-class Parameters(NoisyGains):
+class Parameters(Noisy):
     """The privacy asked for, and the base."""
 
     theorem = "Lemma 4.2 of Agarwal & Singh"
@@ -81,8 +85,7 @@ class Parameters(NoisyGains):
         return self.model_copy(update={"base": self.base.tuned(setting)})
 
     def state(self, setting: Setting) -> Records:
-        _, scale = self.noise()
-        return record(scale=scale, wrapped=self.base.state(setting))
+        return record(scale=self.scale(), wrapped=self.base.state(setting))
 
     def caveats(self, setting: Setting) -> list[str]:
         return [
@@ -94,7 +97,7 @@ class Parameters(NoisyGains):
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """The base's under this noise, where it has a theorem for it: the same of the true gains by Lemma 4.3."""
-        _, scale = self.noise()
+        scale = self.scale()
         if scale == 0:
             return self.base.regret_bound(rounds, setting, memory)
         if memory > 0 or not isinstance(self.base, StandsNoise):

@@ -8,7 +8,7 @@ A gain is in one epoch of one arm, so that is ε-DP (Theorem 3).
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
+from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, choose, cut, probabilities, pulled
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
@@ -23,6 +23,13 @@ class Parameters(Eliminating):
     private = True
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | self.numbers(setting))
+
+
+class Tuned(Epochs, Parameters):
+    """DP-Robust-SE with its v, u and β."""
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon)

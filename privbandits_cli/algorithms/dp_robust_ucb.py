@@ -39,8 +39,30 @@ class Parameters(Robust):
         """What ε is divided by for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
         return depth(setting.horizon) if self.levels == "exact" else math.log(setting.horizon)
 
+    def errors(self, setting: Setting) -> Iterator[str]:
+        if setting.horizon < 2:
+            yield "one round leaves no log T to divide by: take a horizon of at least 2"
+        yield from super().errors(setting)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        return {
+            "certified": cls(epsilon=epsilon, **given),
+            "paper": cls(epsilon=epsilon, levels="printed", **given),
+        }
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | self.moment(setting))
+
+
+class Tuned(Parameters):
+    """DP-Robust-UCB with its v and u."""
+
+    v: float
+    u: float
+
     def state(self, setting: Setting) -> Records:
-        v, u = self.moment()
+        v, u = self.v, self.u
         log_t = math.log(setting.horizon)
         return optimist(
             setting.n_arms,
@@ -54,11 +76,6 @@ class Parameters(Robust):
 
     def draws(self) -> dict[str, int]:
         return {"laplace": 1}
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        if setting.horizon < 2:
-            yield "one round leaves no log T to divide by: take a horizon of at least 2"
-        yield from super().errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Theorem 1 with the levels that there are; truncation bounds what one gain may do, whatever its size."""
@@ -75,13 +92,6 @@ class Parameters(Robust):
 
     def view(self, setting: Setting) -> views.View | None:
         return views.Tree("means", canary)
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {
-            "certified": cls(epsilon=epsilon, **given),
-            "paper": cls(epsilon=epsilon, levels="printed", **given),
-        }
 
     def caveats(self, setting: Setting) -> list[str]:
         found = [f"The bonus of an arm falls to 1 after {self._plays_until_one(setting):.3g} plays."]
@@ -103,7 +113,7 @@ class Parameters(Robust):
         """
         if memory > 0 or self.constants < 1 or self.epsilon > 1:
             return None
-        v, u = self.moment()
+        v, u = self.v, self.u
         state = self.state(setting)[0]
         largest = 2 * u ** (1 / (1 + v))
         a = setting.n_arms * (2 * state.width) ** (1 / state.q) * (math.log(2) + 4 * np.log(rounds))

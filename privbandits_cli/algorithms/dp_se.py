@@ -6,8 +6,6 @@ more than 2h + 2c below the largest, h = √(ln(8 |S| e²/β) / (2R)), c = ln(4 
 A gain is in one epoch of one arm, so that is ε-DP.
 """
 
-from typing import Self
-
 import numpy as np
 from pydantic import Field
 
@@ -29,8 +27,14 @@ class Parameters(bandit.Algorithm):
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     beta: float | None = Field(None, gt=0, lt=1, description="β, the probability of a wrong confidence; default 1/T")
 
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"beta": self.beta or min(0.5, 1 / setting.horizon)})
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(epsilon=self.epsilon, beta=self.beta or min(0.5, 1 / setting.horizon))
+
+
+class Tuned(Parameters):
+    """DP-SE with its β."""
+
+    beta: float
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms

@@ -46,10 +46,11 @@ class Parameters(bandit.Algorithm):
         return self.bonus in ("with_nu", "without_nu")
 
     def tuned(self, setting: Setting) -> Self:
-        if self.hybrid or self.gamma is not None:
-            return self
+        return self if self.hybrid else self.model_copy(update={"gamma": self._gamma(setting)})
+
+    def _gamma(self, setting: Setting) -> float:
         power = -4.0 if self.bonus == "mishra_thakurta" else -2.0  # the restatement leaves its confidence open
-        return self.model_copy(update={"gamma": min(0.5, setting.horizon**power)})
+        return self.gamma or min(0.5, setting.horizon**power)
 
     def _widths(self, setting: Setting) -> tuple[float, float, float, float]:
         """(a, b, c, d) of the bonus √(2 (a + b ln t)/n) + (c + d ln t)/n."""
@@ -58,11 +59,11 @@ class Parameters(bandit.Algorithm):
             return 0.0, 1.0, 0.0, 0.0
         if self.bonus == "with_nu":
             return 0.0, 1.0, ROOT_8 * math.log(4) / self.epsilon, 4 * ROOT_8 / self.epsilon
-        assert self.gamma is not None, "tune the parameters first"
+        gamma = self._gamma(setting)
         if self.bonus == "azize":
-            sure = math.log(2 / self.gamma)
+            sure = math.log(2 / gamma)
             return sure, 0.0, ROOT_8 * log_t**1.5 * sure / self.epsilon, 0.0
-        private = log_t**2 * math.log(n_arms * horizon * log_t / self.gamma) / self.epsilon
+        private = log_t**2 * math.log(n_arms * horizon * log_t / gamma) / self.epsilon
         return 0.0, 1.0, private, 0.0
 
     def state(self, setting: Setting) -> Records:

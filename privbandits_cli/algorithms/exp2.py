@@ -6,7 +6,7 @@ all are divided by their sum. Over arms the paper's estimate P⁺ e_i e_iᵀ l i
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -46,21 +46,22 @@ class Parameters(bandit.Algorithm):
         mu = np.full(setting.n_arms, 1.0) if self.mu is None else np.array(self.mu)
         return np.asarray(mu / mu.sum())
 
-    def tuned(self, setting: Setting) -> Self:
+    def tuned(self, setting: Setting) -> "Tuned":
         horizon, n_arms = setting.horizon, setting.n_arms
         # With γ = ηK the lemma is 3ηKT + ln K / η, as in Bubeck et al. 2012, least at this η
         eta = self.eta or math.sqrt(math.log(n_arms) / (3 * n_arms * horizon))
         gamma = min(1.0, eta / float(self.shares(setting).min())) if self.gamma is None else self.gamma
-        return self.model_copy(update={"eta": eta, "gamma": gamma})
+        return Tuned(eta=eta, gamma=gamma, mu=self.mu)
 
-    def rates(self) -> tuple[float, float]:
-        """(η, γ), tuned."""
-        assert self.eta is not None and self.gamma is not None, "tune the parameters first"
-        return self.eta, self.gamma
+
+class Tuned(Parameters):
+    """EXP2 with its η and γ."""
+
+    eta: float
+    gamma: float
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms
-        eta, gamma = self.rates()
         blocks = 1 << (math.ceil(n_arms / SPAN) - 1).bit_length()  # a power of two
         ends = [SPAN * block for block in range(blocks)]
         mu, sums = np.zeros(2 * blocks), np.zeros(2 * blocks)
@@ -69,8 +70,8 @@ class Parameters(bandit.Algorithm):
         add_up(mu)
         add_up(sums)
         return record(
-            eta=eta,
-            gamma=gamma,
+            eta=self.eta,
+            gamma=self.gamma,
             mu=self.shares(setting),
             gains=np.zeros(n_arms),  # -η times the estimated losses
             offset=0.0,
@@ -85,7 +86,7 @@ class Parameters(bandit.Algorithm):
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Lemma 4.4, 2γt + ln K / η + ηKt, where its condition η/p_i <= 1 is sure: η <= γ min μ."""
-        eta, gamma = self.rates()
+        eta, gamma = self.eta, self.gamma
         if memory > 0 or eta > gamma * self.shares(setting).min() * (1 + 1e-12):
             return None
         return 2 * gamma * rounds + math.log(setting.n_arms) / eta + eta * setting.n_arms * rounds
@@ -96,7 +97,7 @@ class Parameters(bandit.Algorithm):
         Lemma 4.4 wants all noise bounded. But the mean of exp(-η(l + Z)/p) is exp(-ηl/p) / (1 - a²), a = ηλ/p, and
         for a <= ½ at most 1 - ηl/p + ⅔(η/p)² (1 + 2λ²): no noise need be cut off, and no log T is paid.
         """
-        eta, gamma = self.rates()
+        eta, gamma = self.eta, self.gamma
         if 2 * eta * scale > gamma * self.shares(setting).min() * (1 + 1e-12):
             return None
         variance = 2 / 3 * eta * setting.n_arms * (1 + 2 * scale**2)

@@ -4,7 +4,6 @@ p_i = (1 - γ) exp(γ/K G_i) / Σ_j exp(γ/K G_j) + γ/K, and after playing arm 
 """
 
 import math
-from typing import Self
 
 import numpy as np
 from pydantic import Field
@@ -29,14 +28,19 @@ class Parameters(bandit.Algorithm):
 
     gamma: float | None = Field(None, gt=0, le=1, description="γ; default min(1, √(K ln K / ((e-1) T)))")
 
-    def tuned(self, setting: Setting) -> Self:
+    def tuned(self, setting: Setting) -> "Tuned":
         horizon, n_arms = setting.horizon, setting.n_arms
         gamma = self.gamma or min(1.0, math.sqrt(n_arms * math.log(n_arms) / ((math.e - 1) * horizon)))
-        return self.model_copy(update={"gamma": gamma})  # Auer et al. 2003, Corollary 3.2, with g = T
+        return Tuned(gamma=gamma)  # Auer et al. 2003, Corollary 3.2, with g = T
+
+
+class Tuned(Parameters):
+    """EXP3 with its γ."""
+
+    gamma: float
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms
-        assert self.gamma is not None
         blocks = 1 << (math.ceil(n_arms / SPAN) - 1).bit_length()  # a power of two
         arms = np.zeros(2 * blocks)
         arms[blocks:] = np.clip(n_arms - SPAN * np.arange(blocks), 0, SPAN)
@@ -75,15 +79,12 @@ class Parameters(bandit.Algorithm):
         return views.Arms(self.privacy_model(setting, 1.0))
 
     def privacy_model(self, setting: Setting, sensitivity: float) -> ExponentialWeights:
-        """This EXP3 as its privacy sees it: a draw per round, gains that differ by `sensitivity`."""
-        assert self.gamma is not None
+        """The privacy model of this EXP3: a draw per round, gains that differ by at most `sensitivity`."""
         return ExponentialWeights(self.gamma, setting.n_arms, math.ceil(setting.horizon), sensitivity)
 
     def _printed(self, setting: Setting, delta: float) -> list[Guarantee]:
         """Theorem 3.3's three terms; the third with Chernoff's √(T ln(1/δ)/2) for the printed √(2 ln T/T)."""
-        assert self.gamma is not None
-        horizon, n_arms = setting.horizon, setting.n_arms
-        gamma = self.gamma
+        horizon, n_arms, gamma = setting.horizon, setting.n_arms, self.gamma
         exploited = (1 - gamma) * horizon + math.sqrt(-horizon * math.log(delta) / 2)
         return [
             Guarantee(2 * horizon, 0.0, "Theorem 3.3, first term", "paper"),
@@ -103,7 +104,6 @@ class Parameters(bandit.Algorithm):
         """Auer et al. 2003, Theorem 3.1 with G_max <= t: (e-1) γ t + K ln K / γ; oblivious adversaries."""
         if memory > 0:
             return None
-        assert self.gamma is not None
         return (math.e - 1) * self.gamma * rounds + setting.n_arms * math.log(setting.n_arms) / self.gamma
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import exp3, mini_batch
 from privbandits_cli.algorithms.dp_lambda_lap import corollary_3_2_epsilon
-from privbandits_cli.algorithms.mini_batch import choose, probabilities, update
+from privbandits_cli.algorithms.mini_batch import choose, corollary_3_2, corollary_3_3_printed, probabilities, update
 from privbandits_cli.games.bandit import Setting
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
@@ -25,6 +25,15 @@ class Parameters(mini_batch.Parameters):
 
     base: exp3.Parameters = Field(exp3.Parameters(), description="EXP3 and its γ")
 
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(super().tuned(setting)))
+
+
+class Tuned(mini_batch.Tuned, Parameters):
+    """Blocks of τ rounds, around EXP3 with its γ."""
+
+    base: exp3.Tuned
+
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """EXP3's for averages, after what the paper prints."""
         return [*self._printed(setting, delta), *super().bounds(setting, delta, sensitivity)]
@@ -32,11 +41,12 @@ class Parameters(mini_batch.Parameters):
     def _printed(self, setting: Setting, delta: float) -> Iterator[Guarantee]:
         """Theorem 3.5 at this τ; Corollary 3.2 at its own δ and unrounded τ; Corollary 3.3 where ε was asked for."""
         yield Guarantee(theorem_3_5(setting, self.tau, delta), delta, "Theorem 3.5", "paper")
-        if self.tau == self._rule("corollary_3.2", delta, setting) and math.isclose(delta, setting.horizon**-2.0):
+        if self.tau == corollary_3_2(setting) and math.isclose(delta, setting.horizon**-2.0):
             yield Guarantee(corollary_3_2_epsilon(setting), delta, "Corollary 3.2, τ not rounded", "paper")
-        asked = self.epsilon is not None and self.delta == delta
-        if asked and self.tau == self._rule("corollary_3.3_printed", delta, setting):
-            yield Guarantee(self.epsilon or 0.0, delta, "Corollary 3.3, as printed", "paper")
+        if self.epsilon is None or self.delta != delta:
+            return
+        if self.tau == corollary_3_3_printed(self.epsilon, delta, setting):
+            yield Guarantee(self.epsilon, delta, "Corollary 3.3, as printed", "paper")
 
     def caveats(self, setting: Setting) -> list[str]:
         return [
@@ -46,8 +56,7 @@ class Parameters(mini_batch.Parameters):
         ]
 
 
-def theorem_3_5(setting: Setting, tau: object, delta: float) -> float:
+def theorem_3_5(setting: Setting, tau: int, delta: float) -> float:
     """4T/τ³ + √(8 ln(1/δ) T/τ³): the paper's ε of EXP3-τ at δ, in nats."""
-    assert isinstance(tau, int), "tune the parameters first"
     x = setting.horizon / tau**3
     return 4 * x + math.sqrt(-8 * math.log(delta) * x)

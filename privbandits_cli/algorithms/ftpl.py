@@ -19,7 +19,6 @@ Singh 2017 for every set (σ of a node there, times √log T for a prefix).
 
 import math
 from collections.abc import Iterator
-from typing import Self
 
 import numpy as np
 from pydantic import Field
@@ -38,9 +37,6 @@ class Parameters(linear.Algorithm):
 
     sigma: float | None = Field(None, gt=0, description="σ; default √T on the simplex, √(T/2N), √(T/√N) on the cube")
 
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"sigma": self.sigma or self._default(setting)})
-
     def _default(self, setting: Setting) -> float:
         n, horizon = setting.n_arms, setting.horizon
         if isinstance(setting.space, Simplex):
@@ -49,6 +45,19 @@ class Parameters(linear.Algorithm):
             return math.sqrt(horizon / (2 * n))
         return general(setting)
 
+    def errors(self, setting: Setting) -> Iterator[str]:
+        if not isinstance(setting.space, Simplex | Sphere | Cube):
+            yield "it would need a linear programme in every round: scrible plays there (feedback: bandit)"
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(sigma=self.sigma or self._default(setting))
+
+
+class Tuned(Parameters):
+    """FTPL with its σ."""
+
+    sigma: float
+
     def state(self, setting: Setting) -> Records:
         kind = {Simplex: SIMPLEX, Sphere: SPHERE, Cube: CUBE}[type(setting.decisions())]
         return record(kind=kind, sigma=self.sigma, begun=False, losses=np.zeros(setting.n_arms))
@@ -56,12 +65,7 @@ class Parameters(linear.Algorithm):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         return {"normal": np.where(rounds == 1, setting.n_arms, 0)}
 
-    def errors(self, setting: Setting) -> Iterator[str]:
-        if not isinstance(setting.space, Simplex | Sphere | Cube):
-            yield "it would need a linear programme in every round: scrible plays there (feedback: bandit)"
-
-    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        assert self.sigma is not None, "tune the parameters first"
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
         return perturbed(self.sigma, rounds, setting)
 
 

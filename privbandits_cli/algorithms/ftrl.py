@@ -6,7 +6,7 @@ x_i ∝ exp(-η L_i). Euclidean, R = |x|²: the point of X next to -η L / 2, on
 
 import math
 from collections.abc import Iterator
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -29,35 +29,13 @@ class Parameters(linear.Algorithm):
     eta: float | None = Field(None, gt=0, description="η; default √(D_R / (G T)), Corollary 3.2")
     regulariser: Regulariser | None = Field(None, description="default entropic on the simplex, else euclidean")
 
-    def tuned(self, setting: Setting) -> Self:
-        return self.tuned_for(setting, 0.0)
-
-    def tuned_for(self, setting: Setting, variance: float) -> Self:
+    def tuned_for(self, setting: Setting, variance: float) -> "Tuned":
         """The same where each coordinate of a loss carries fresh noise of this variance."""
-        ready = self.model_copy(update={"regulariser": self.regulariser or self._default(setting)})
-        width, size = ready.geometry(setting)
-        noise = variance * (1.0 if ready.regulariser == "entropic" else setting.n_arms / 2)
-        return ready.model_copy(update={"eta": self.eta or math.sqrt(width / ((size + noise) * setting.horizon))})
-
-    def _default(self, setting: Setting) -> Regulariser:
-        return "entropic" if isinstance(setting.space, Simplex) else "euclidean"
-
-    def geometry(self, setting: Setting) -> tuple[float, float]:
-        """(D_R, G), tuned: max R - min R, and the largest |l|*² in the norm dual to that of R's Hessian.
-
-        Entropic: Σ x_i l_i² <= 1. Euclidean, Hessian 2I: |l|_2²/2. The theorem's η is not stated; this one makes
-        η G T + D_R/η least, 2 √(D_R G T), of which Theorem 3.1 prints the half.
-        """
-        n, (_, l2) = setting.n_arms, linear.loss_set(setting).norms()
-        if self.regulariser == "entropic":
-            return math.log(n), 1.0
-        width = {Simplex: 1 - 1 / n, Sphere: 1.0, Cube: float(n)}[type(setting.decisions())]
-        return width, l2**2 / 2
-
-    def state(self, setting: Setting) -> Records:
-        euclidean = {Simplex: SIMPLEX, Sphere: SPHERE, Cube: CUBE}[type(setting.decisions())]
-        kind = ENTROPIC if self.regulariser == "entropic" else euclidean
-        return record(kind=kind, eta=self.eta, losses=np.zeros(setting.n_arms))
+        regulariser = self.regulariser or ("entropic" if isinstance(setting.space, Simplex) else "euclidean")
+        width, size = geometry(regulariser, setting)
+        noise = variance * (1.0 if regulariser == "entropic" else setting.n_arms / 2)
+        eta = self.eta or math.sqrt(width / ((size + noise) * setting.horizon))
+        return Tuned(eta=eta, regulariser=regulariser)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex | Sphere | Cube):
@@ -65,11 +43,38 @@ class Parameters(linear.Algorithm):
         elif self.regulariser == "entropic" and not isinstance(setting.space, Simplex):
             yield f"the entropy is a regulariser of the simplex: on the {setting.space.name} take euclidean"
 
-    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+    def tuned(self, setting: Setting) -> "Tuned":
+        return self.tuned_for(setting, 0.0)
+
+
+class Tuned(Parameters):
+    """FTRL with its η and its regulariser."""
+
+    eta: float
+    regulariser: Regulariser
+
+    def state(self, setting: Setting) -> Records:
+        euclidean = {Simplex: SIMPLEX, Sphere: SPHERE, Cube: CUBE}[type(setting.decisions())]
+        kind = ENTROPIC if self.regulariser == "entropic" else euclidean
+        return record(kind=kind, eta=self.eta, losses=np.zeros(setting.n_arms))
+
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
         """η G t + D_R / η (the proof of Theorem 3.4): against all sequences of losses."""
-        width, size = self.geometry(setting)
-        assert self.eta is not None
+        width, size = geometry(self.regulariser, setting)
         return self.eta * size * rounds + width / self.eta
+
+
+def geometry(regulariser: Regulariser, setting: Setting) -> tuple[float, float]:
+    """(D_R, G): max R - min R, and the largest |l|*² in the norm dual to that of R's Hessian.
+
+    Entropic: Σ x_i l_i² <= 1. Euclidean, Hessian 2I: |l|_2²/2. The theorem's η is not stated; this one makes
+    η G T + D_R/η least, 2 √(D_R G T), of which Theorem 3.1 prints the half.
+    """
+    n, (_, l2) = setting.n_arms, linear.loss_set(setting).norms()
+    if regulariser == "entropic":
+        return math.log(n), 1.0
+    width = {Simplex: 1 - 1 / n, Sphere: 1.0, Cube: float(n)}[type(setting.decisions())]
+    return width, l2**2 / 2
 
 
 def choose(state: Record, x: Floats, rng: Draws) -> None:

@@ -40,17 +40,32 @@ class Parameters(contextual.Algorithm):
     calibration: Literal["printed", "exact"] = Field("printed", description="of the noise for ε and δ")
     alpha: float | None = Field(None, gt=0, lt=1, description="α, the chance that the ellipsoid fails; default 1/T")
 
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
-
     def sigma(self) -> float:
         """σ."""
         if self.calibration == "exact":
             return SENSITIVITY / gdp.mu_of(self.epsilon, self.delta)
         return 6 * math.sqrt(2 * math.log(2.5 / self.delta)) / self.epsilon
 
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        own = {"epsilon": epsilon, "delta": delta} | given
+        return {"certified": cls.model_validate({"calibration": "exact"} | own), "paper": cls.model_validate(own)}
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        known = setting.known()
+        if max(known.norm, known.reward) > 1 + SLACK:
+            yield f"it takes arms of norm and rewards of size at most 1, here L = {known.norm:g}, B = {known.reward:g}"
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+
+
+class Tuned(Parameters):
+    """LDP-LinUCB with its α."""
+
+    alpha: float
+
     def state(self, setting: Setting) -> Records:
-        assert self.alpha is not None, "tune the parameters first"
         d, log_t = setting.known().dimension, math.log(max(2.0, setting.horizon))
         return record(
             t=1,
@@ -84,21 +99,11 @@ class Parameters(contextual.Algorithm):
         """At its own δ, if no other is asked for."""
         return super().guarantee(setting, self.delta if delta is None else delta, sensitivity)
 
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        own = {"epsilon": epsilon, "delta": delta} | given
-        return {"certified": cls.model_validate({"calibration": "exact"} | own), "paper": cls.model_validate(own)}
-
     def mechanism(self) -> str:
         return f"Gaussian noise of σ = {self.sigma():.4g} on every report"
 
     def view(self, setting: Setting) -> views.View | None:
         return views.GramReport(noise=views.Normal(self.sigma()), shift=shift)
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        known = setting.known()
-        if max(known.norm, known.reward) > 1 + SLACK:
-            yield f"it takes arms of norm and rewards of size at most 1, here L = {known.norm:g}, B = {known.reward:g}"
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

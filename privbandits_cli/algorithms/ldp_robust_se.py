@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.algorithms.robust_se import Eliminating, begin, choose, cut, probabilities, pulled
+from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, choose, cut, probabilities, pulled
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
@@ -33,6 +33,13 @@ class Parameters(Eliminating):
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     err: Literal["corrected", "printed"] = Field("corrected", description="√R, or the printed R, in the width")
     epochs: Literal[4, 2] = Field(4, description="D = 4^-τ or 2^-τ")
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | self.numbers(setting))
+
+
+class Tuned(Epochs, Parameters):
+    """LDP-Robust-SE with its v, u and β."""
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon, float(self.epochs), self.err == "printed")

@@ -33,8 +33,18 @@ class Parameters(Robust):
     truncation: float = Field(1.0, gt=0, description="gains are truncated at so many times B")
     constants: float = Field(1.0, gt=0, description="c, multiplies the 4 of the width")
 
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | self.moment(setting))
+
+
+class Tuned(Parameters):
+    """LDP-Robust-UCB with its v and u."""
+
+    v: float
+    u: float
+
     def state(self, setting: Setting) -> Records:
-        v, u = self.moment()
+        v, u = self.v, self.u
         return optimist(
             setting.n_arms,
             v,

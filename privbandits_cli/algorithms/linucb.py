@@ -7,8 +7,6 @@ V^-1, θ^ and ln det V follow each x by rank-one updates (Sherman & Morrison 195
 V itself: what rounding has added since is forgotten.
 """
 
-from typing import Self
-
 import numpy as np
 from numpy.random import Generator
 from pydantic import Field
@@ -29,12 +27,17 @@ class Parameters(contextual.Algorithm):
     rho: float = Field(1.0, gt=0, description="ρ")
     alpha: float | None = Field(None, gt=0, lt=1, description="α, the chance that the ellipsoid fails; default 1/T")
 
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+
+
+class Tuned(Parameters):
+    """LinUCB with its α."""
+
+    alpha: float
 
     def state(self, setting: Setting) -> Records:
         known = setting.known()
-        assert self.alpha is not None, "tune the parameters first"
         v = self.rho * np.eye(known.dimension)
         return record(
             t=0,

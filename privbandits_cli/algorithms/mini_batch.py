@@ -47,51 +47,60 @@ class Parameters(bandit.Algorithm):
     def title(self) -> str:
         return f"{self.base.title}-τ"
 
-    def inner(self, setting: Setting) -> Setting:
-        """The game as the base sees it: T/τ rounds."""
-        assert isinstance(self.tau, int), "tune the parameters first"
-        return setting._replace(horizon=setting.horizon / self.tau)
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        asked = {"epsilon": epsilon, "delta": delta, **given}
+        rules = {"certified": "certified", "shortest": "shortest", "paper": "corollary_3.3_printed"}
+        return {choice: cls.model_validate({"tau": rule, **asked}) for choice, rule in rules.items()}
 
-    def tuned(self, setting: Setting) -> Self:
-        delta = self.delta or bandit.papers_delta(setting)
-        ready = self.model_copy(update={"delta": delta})
-        if self.tau in CERTIFIED:
-            return ready._certified(setting)
-        return ready._with(self.tau if isinstance(self.tau, int) else self._rule(self.tau, delta, setting), setting)
-
-    def _with(self, tau: int, setting: Setting) -> Self:
-        """These parameters with blocks of tau rounds, and the base tuned for them."""
-        sized = self.model_copy(update={"tau": tau})
-        return sized.model_copy(update={"base": self.base.tuned(sized.inner(setting))})
-
-    def _rule(self, rule: Rule, delta: float, setting: Setting) -> int:
-        horizon, n_arms = setting.horizon, setting.n_arms
-        if rule == "corollary_3.2":
-            cube = horizon / (7 * n_arms * math.log(n_arms))
+    def errors(self, setting: Setting) -> Iterator[str]:
+        if self.tau in ASKS_EPSILON and self.epsilon is None:
+            yield self._missing()
+            return
+        tau = self.tuned(setting).tau
+        if self.tau in CERTIFIED and tau > setting.horizon:
+            length = f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
+            known = math.isfinite(self._costs(int(setting.horizon), setting))
+            yield length if known else f"nothing is proved of the privacy of {self.title}, whatever its blocks"
+        elif tau > setting.horizon:
+            yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
         else:
-            assert self.epsilon is not None
-            epsilon, log_delta = self.epsilon, -math.log(delta)
-            if rule == "corollary_3.3_printed":
-                cube = horizon * (4 * epsilon + 2 * log_delta) / epsilon**2
-            else:
-                # With x = T/τ³ this gives 4x + √(8 x ln(1/δ)) = ε (y/2 + √(1 - y)) <= ε, y = ε/(ε + ln(1/δ));
-                # the printed τ reaches nearly 2ε for small ε.
-                cube = 8 * horizon * (epsilon + log_delta) / epsilon**2
-        return max(1, math.ceil(math.pow(cube, 1 / 3)))
+            yield from self.base.errors(shortened(setting, tau))
 
-    def _certified(self, setting: Setting) -> Self:
+    def _missing(self) -> str:
+        return f"tau: {self.tau} needs an epsilon"
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        if isinstance(self.tau, int):
+            return self._with(self.tau, setting)
+        if self.tau == "corollary_3.2":
+            return self._with(corollary_3_2(setting), setting)
+        if self.epsilon is None:
+            raise ValueError(self._missing())
+        if self.tau in CERTIFIED:
+            return self._certified(self.epsilon, self.tau == "certified", setting)
+        corollary = corollary_3_3_printed if self.tau == "corollary_3.3_printed" else corollary_3_3
+        return self._with(corollary(self.epsilon, self._delta(setting), setting), setting)
+
+    def _delta(self, setting: Setting) -> float:
+        return self.delta or bandit.papers_delta(setting)
+
+    def _with(self, tau: int, setting: Setting) -> "Tuned":
+        """These parameters with blocks of tau rounds, and the base tuned for them."""
+        base = self.base.tuned(shortened(setting, tau))
+        return Tuned(tau=tau, epsilon=self.epsilon, delta=self._delta(setting), base=base)
+
+    def _certified(self, epsilon: float, switching: bool, setting: Setting) -> "Tuned":
         """The τ of the least regret bound, with or without switching costs, of those whose proved ε is small enough.
 
         The proved ε mostly falls with τ, but not where T/τ is short. So lengths on a grid are tried in the order of
         their regret bounds, then those between the neighbours of the first that fits, until there are none between.
         """
-        assert self.epsilon is not None
-        switching = self.tau == "certified"
         low, high = 1 + switching, int(setting.horizon)  # Theorem 3.4 needs m < τ
         while True:
             lengths = [int(tau) for tau in np.unique(np.geomspace(min(low, high), high, 200).round())]
             by_loss = sorted(lengths, key=lambda tau: self._loses(tau, setting)) if switching else lengths
-            best = next((tau for tau in by_loss if self._costs(tau, setting) <= self.epsilon), None)
+            best = next((tau for tau in by_loss if self._costs(tau, setting) <= epsilon), None)
             if best is None:
                 return self._with(int(setting.horizon) + 1, setting)  # none is private enough; `errors` says so
             if len(lengths) == lengths[-1] - lengths[0] + 1:
@@ -109,30 +118,24 @@ class Parameters(bandit.Algorithm):
         promised = self._with(tau, setting).guarantee(setting)
         return math.inf if promised is None or promised.status == "paper" else promised.epsilon
 
+
+class Tuned(Parameters):
+    """Blocks of τ rounds, around a tuned base."""
+
+    tau: int
+
+    def inner(self, setting: Setting) -> Setting:
+        """The game as the base sees it."""
+        return shortened(setting, self.tau)
+
     def state(self, setting: Setting) -> Records:
         return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(self.inner(setting)))
 
     def draws(self) -> dict[str, int]:
-        assert isinstance(self.tau, int), "tune the parameters first"
         return {kind: self.tau * period for kind, period in self.base.draws().items()}
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        if self.tau in ASKS_EPSILON and self.epsilon is None:
-            yield f"tau: {self.tau} needs an epsilon"
-            return
-        tau = self.tuned(setting).tau
-        if self.tau in CERTIFIED and isinstance(tau, int) and tau > setting.horizon:
-            length = f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
-            known = math.isfinite(self._costs(int(setting.horizon), setting))
-            yield length if known else f"nothing is proved of the privacy of {self.title}, whatever its blocks"
-        elif isinstance(tau, int) and tau > setting.horizon:
-            yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
-        else:
-            yield from self.base.errors(setting._replace(horizon=setting.horizon / int(tau)))
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The base's, which sees T/τ averages that one round changes by at most 1/τ."""
-        assert isinstance(self.tau, int)
         return self.base.bounds(self.inner(setting), delta, sensitivity / self.tau)
 
     def mechanism(self) -> str:
@@ -140,26 +143,45 @@ class Parameters(bandit.Algorithm):
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
     def view(self, setting: Setting) -> views.View | None:
-        assert isinstance(self.tau, int), "tune the parameters first"
         view = self.base.view(self.inner(setting))
         return None if view is None else view.in_blocks(self.tau)
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
         """The base's, for averages; at the parameter `delta` where none is asked for."""
-        assert isinstance(self.tau, int)
         return self.base.guarantee(self.inner(setting), delta or self.delta, sensitivity / self.tau)
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        asked = {"epsilon": epsilon, "delta": delta, **given}
-        rules = {"certified": "certified", "shortest": "shortest", "paper": "corollary_3.3_printed"}
-        return {choice: cls.model_validate({"tau": rule, **asked}) for choice, rule in rules.items()}
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 3.4's form for any base: τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""
-        assert isinstance(self.tau, int)
         base = self.base.regret_bound(rounds / self.tau, self.inner(setting))
         return None if base is None or memory >= self.tau else self.tau * base + rounds * memory / self.tau + self.tau
+
+
+def shortened(setting: Setting, tau: int) -> Setting:
+    """The game of a base that sees T/τ averages."""
+    return setting._replace(horizon=setting.horizon / tau)
+
+
+def corollary_3_2(setting: Setting) -> int:
+    """τ = (T / (7 K ln K))^(1/3)."""
+    return _root(setting.horizon / (7 * setting.n_arms * math.log(setting.n_arms)))
+
+
+def corollary_3_3(epsilon: float, delta: float, setting: Setting) -> int:
+    """τ = (8 T (ε + ln(1/δ)) / ε²)^(1/3), at which Theorem 3.5 gives ε.
+
+    With x = T/τ³ its 4x + √(8 x ln(1/δ)) is ε (y/2 + √(1 - y)) <= ε, y = ε/(ε + ln(1/δ)).
+    """
+    return _root(8 * setting.horizon * (epsilon - math.log(delta)) / epsilon**2)
+
+
+def corollary_3_3_printed(epsilon: float, delta: float, setting: Setting) -> int:
+    """τ = (T (4ε + 2 ln(1/δ)) / ε²)^(1/3), at which Theorem 3.5 gives nearly 2ε for small ε."""
+    return _root(setting.horizon * (4 * epsilon - 2 * math.log(delta)) / epsilon**2)
+
+
+def _root(cube: float) -> int:
+    """Its cube root, rounded up."""
+    return max(1, math.ceil(math.pow(cube, 1 / 3)))
 
 
 def choose(state: Record, rng: Draws) -> int:

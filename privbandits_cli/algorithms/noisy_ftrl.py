@@ -7,7 +7,7 @@ here, where a tree's has m = ⌈log2 T⌉ of m times the scale: √(t/m³) times
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -37,13 +37,22 @@ class Parameters(linear.Algorithm):
     )
     base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL; an η given here goes before the rate")
 
-    def tuned(self, setting: Setting) -> Self:
-        variance = 2 * self.scale(setting) ** 2 if self.rate == "own" else 0.0
-        return self.model_copy(update={"base": self.base.tuned_for(setting, variance)})
-
     def scale(self, setting: Setting) -> float:
         """λ of the noise in each coordinate."""
         return loss_set(setting).changes()[0] / self.epsilon
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from self.base.errors(setting)
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        variance = 2 * self.scale(setting) ** 2 if self.rate == "own" else 0.0
+        return Tuned(**dict(self) | {"base": self.base.tuned_for(setting, variance)})
+
+
+class Tuned(Parameters):
+    """The noise, around FTRL with its η."""
+
+    base: ftrl.Tuned
 
     def state(self, setting: Setting) -> Records:
         noisy = np.zeros(setting.n_arms)
@@ -51,9 +60,6 @@ class Parameters(linear.Algorithm):
 
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         return {"laplace": np.full_like(rounds, setting.n_arms)}
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Of one noisy vector."""
@@ -71,7 +77,6 @@ class Parameters(linear.Algorithm):
         return views.Prefix("wrapped.losses")
 
     def caveats(self, setting: Setting) -> list[str]:
-        assert self.base.eta is not None, "tune the parameters first"
         deviation = self.scale(setting) * math.sqrt(2 * setting.horizon)
         return [
             f"The sum of all losses has noise of deviation {deviation:.4g} in each coordinate, "
@@ -86,8 +91,6 @@ class Parameters(linear.Algorithm):
         """
         eta, scale = self.base.eta, self.scale(setting)
         base = self.base.regret_bound(rounds, setting)
-        if base is None or eta is None:
-            return None
         if self.base.regulariser == "euclidean":
             return base + rounds * eta * setting.n_arms * scale**2
         return base - rounds * math.log1p(-((eta * scale) ** 2)) / eta if eta * scale < 1 else None

@@ -6,7 +6,7 @@ L = ln(4 |S| τ²/β): R = ⌈u^(1/v) 24^((1+v)/v) L / D^((1+v)/v) + 1⌉, B = (
 err = u^(1/(1+v)) (L/R)^(v/(1+v)), so that 24 err = D but for the rounding. `constants: c` has 24c and 12c there.
 """
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -30,15 +30,21 @@ class Eliminating(Robust):
     beta: float | None = Field(None, gt=0, lt=1, description="β, the probability of a wrong confidence; default 1/T")
     constants: float = Field(1.0, gt=0, description="c, multiplies the coefficient of the width; 1 is as printed")
 
-    def tuned(self, setting: Setting) -> Self:
-        beta = self.beta or min(0.5, 1 / setting.horizon)
-        return super().tuned(setting).model_copy(update={"beta": beta})
+    def numbers(self, setting: Setting) -> dict[str, float]:
+        """The numbers v, u and β."""
+        return self.moment(setting) | {"beta": self.beta or min(0.5, 1 / setting.horizon)}
+
+
+class Epochs(Eliminating):
+    """The same once its numbers are known."""
+
+    v: float
+    u: float
+    beta: float
 
     def opening(self, setting: Setting, epsilon: float, base: float = 2.0, printed: bool = False) -> Records:
         """The state before round 1, in the first epoch."""
-        v, u = self.moment()
-        assert self.beta is not None
-        n_arms = setting.n_arms
+        v, u, n_arms = self.v, self.u, setting.n_arms
         state = record(
             arms=np.arange(n_arms),  # the first `left` are S
             left=n_arms,
@@ -95,8 +101,7 @@ class Eliminating(Robust):
         state = self.state(setting)[0]
         if memory > 0 or self.constants < 1 or state.epsilon > 1 or state.printed:
             return None
-        v, u = self.moment()
-        assert self.beta is not None
+        v, u = self.v, self.u
         largest, n_arms = 2 * u ** (1 / (1 + v)), setting.n_arms
         gaps = np.geomspace(1e-9, 1.0, 1000)[:, None] * largest
         epochs = 1 - np.log(np.minimum(gaps, 1.0)) / np.log(state.halving)
@@ -118,6 +123,13 @@ class Parameters(Eliminating):
     """The moment, the confidence, and how much of the width to use."""
 
     display = "Robust SE"
+
+    def tuned(self, setting: Setting) -> "Tuned":
+        return Tuned(**dict(self) | self.numbers(setting))
+
+
+class Tuned(Epochs, Parameters):
+    """Robust SE with its v, u and β."""
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, epsilon=1.0)

@@ -7,7 +7,7 @@ without bias: see games/barriers.py, where the closed forms are.
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -27,22 +27,13 @@ class Parameters(linear.Algorithm):
     eta: float | None = Field(None, gt=0, description="η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
     constant: float | None = Field(None, gt=0, description="c of that default: 1/4; of a private one 1/√2")
 
-    def tuned(self, setting: Setting) -> Self:
-        """η = √(ν ln T) / (4 N √T) for |<l, x>| <= 1 (Abernethy et al. 2008, Theorem 1), over M where that is M."""
-        return self.tuned_for(setting, 0.0, 1 / 4)
-
-    def tuned_for(self, setting: Setting, variance: float, constant: float) -> Self:
+    def tuned_for(self, setting: Setting, variance: float, constant: float) -> "Tuned":
         """The same for losses under noise of this variance, with this default of c."""
         space, n = setting.decisions(), setting.n_arms
         most = math.sqrt(space.largest_loss() ** 2 + variance)
         rate = min(1.0, math.sqrt(parameter(space) * math.log(max(2, setting.horizon)) / setting.horizon))
-        return self.model_copy(update={"eta": self.eta or (self.constant or constant) * rate / (n * most)})
-
-    def state(self, setting: Setting) -> Records:
-        return record(eta=self.eta, **barrier(setting.decisions()))
-
-    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        return {"uniform": np.ones_like(rounds)}
+        eta = self.eta or (self.constant or constant) * rate / (n * most)
+        return Tuned(eta=eta, constant=self.constant)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(setting.decisions(), Simplex):
@@ -53,8 +44,23 @@ class Parameters(linear.Algorithm):
         if self.eta is not None and self.constant is not None:
             yield "give eta or constant, not both: constant is that of the default of eta"
 
+    def tuned(self, setting: Setting) -> "Tuned":
+        """η = √(ν ln T) / (4 N √T) for |<l, x>| <= 1 (Abernethy et al. 2008, Theorem 1), over M where that is M."""
+        return self.tuned_for(setting, 0.0, 1 / 4)
+
+
+class Tuned(Parameters):
+    """SCRiBLe with its η."""
+
+    eta: float
+
+    def state(self, setting: Setting) -> Records:
+        return record(eta=self.eta, **barrier(setting.decisions()))
+
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+        return {"uniform": np.ones_like(rounds)}
+
     def remarks(self, setting: Setting) -> list[str]:
-        assert self.eta is not None
         step = self.eta * setting.n_arms * setting.decisions().largest_loss()
         if step <= 1:
             return []
@@ -67,7 +73,6 @@ class Parameters(linear.Algorithm):
         from the border pays the second term, and to get there the third. At the default η and for T > 8 ν ln T, this
         lies below the theorem's 16 M N √(ν T ln T).
         """
-        assert self.eta is not None
         space, horizon = setting.decisions(), setting.horizon
         moved = self.eta * setting.n_arms * space.largest_loss()
         if moved > 1 / 4 or memory > 0:

@@ -13,7 +13,7 @@ from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.analysis.sweeps import Curve, Row
 from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Plot
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry, including
 
 Key = tuple[str, ...]
 
@@ -27,6 +27,7 @@ class Curves:
     swept: list[str]
     plot: Plot
     config: dict[str, Any]  # empty where none lies beside the CSV
+    registry: Registry  # with the copies of the users' files that played
 
     @property
     def folded(self) -> set[str]:
@@ -37,7 +38,7 @@ class Curves:
         """The curves drawn, by the title of their panel; none of which no curve has the parameter drawn against."""
         found: dict[str, list[Curve]] = {}
         for curve in self.drawn:
-            found.setdefault(sweeps.panel(curve[0], self.folded), []).append(curve)
+            found.setdefault(sweeps.panel(curve[0], self.folded, self.registry), []).append(curve)
         against = self.plot.against
         return {title: curves for title, curves in found.items() if not against or any(c[0][against] for c in curves)}
 
@@ -59,9 +60,9 @@ def read(folder: Path, against: str = "") -> Curves:
     if not {*SUMMARY} <= rows[0].keys():
         raise ValueError(f"{path} is no table of regrets, or an older version's: run the experiment again")
     config = _config(folder / "config.yaml")
-    copies = [file.as_posix() for file in sorted(folder.glob(f"{KEPT}/*.py"))]
-    for _, fault in registry.include_all(copies) if copies else ():  # theory is asked of those who played
-        raise ValueError(fault)
+    registry, errors = including(sorted(folder.glob(f"{KEPT}/*.py")))
+    if errors:
+        raise ValueError(errors[0])
     plot = _aimed(Plot.model_validate(config.get("plot", {})), against)
     swept = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
     for name in {plot.against, plot.worst} - {"", *swept}:
@@ -70,8 +71,8 @@ def read(folder: Path, against: str = "") -> Curves:
     if against and len({float(row[against]) for row in _numbered(rows, against)}) < 2:
         raise ValueError(f"nothing to draw against: '{against}' takes one value alone")
     every = list(_curves(rows))
-    drawn = sweeps.worst(every, plot.worst, swept) if plot.worst else every
-    return Curves(every, drawn, swept, plot, config)
+    drawn = sweeps.worst(every, plot.worst, swept, registry) if plot.worst else every
+    return Curves(every, drawn, swept, plot, config, registry)
 
 
 def _aimed(plot: Plot, against: str) -> Plot:

@@ -7,7 +7,7 @@ from collections.abc import Sequence, Set
 import numpy as np
 
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 
 Row = dict[str, str]
 Curve = list[Row]  # the rows of one curve in summary.csv, one a checkpoint
@@ -29,7 +29,7 @@ def base(label: str) -> str:
     return label.partition(" (")[0]
 
 
-def panel(row: Row, folded: Set[str]) -> str:
+def panel(row: Row, folded: Set[str], registry: Registry) -> str:
     """The panel that a curve belongs to: its adversary, whatever the values of the folded parameters; and its own."""
     parameters = json.loads(row["parameters"])
     if "dimension" in folded:
@@ -82,11 +82,11 @@ def spell_out(rows: Sequence[Row], name: str) -> None:
         raise ValueError(f"nothing to draw against: no curve has a parameter '{name}'")
 
 
-def worst(curves: Sequence[Curve], parameter: str, swept: Sequence[str]) -> list[Curve]:
+def worst(curves: Sequence[Curve], parameter: str, swept: Sequence[str], registry: Registry) -> list[Curve]:
     """Of the curves that differ in this parameter alone the one whose mean regret ends highest."""
     found: dict[tuple[str, ...], Curve] = {}
     for curve in curves:
-        kin = (panel(curve[0], {parameter}), *line(curve[0], swept, {parameter}))
+        kin = (panel(curve[0], {parameter}, registry), *line(curve[0], swept, {parameter}))
         if kin not in found or float(curve[-1]["mean"]) > float(found[kin][-1]["mean"]):
             found[kin] = curve
     return list(found.values())

@@ -21,7 +21,7 @@ from privbandits_cli.games.steps import STEPS, composition, steps
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import depth, height
 from privbandits_cli.numerics.jit import Records, compile_step, record
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 
 Step = Callable[..., Any]
 
@@ -106,7 +106,7 @@ def with_field(state: Records, name: str, value: Any) -> Records:
 
 def make(name: str, **parameters: Any) -> Algorithm:
     """An algorithm by name."""
-    made = registry.find("algorithms", name)(**parameters)
+    made = Registry().find("algorithms", name)(**parameters)
     assert isinstance(made, Algorithm)
     return made
 

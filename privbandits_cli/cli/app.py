@@ -110,9 +110,9 @@ Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", h
 
 def complete_name(incomplete: str) -> list[str]:
     """Shell completion of algorithms and adversaries."""
-    from privbandits_cli.plugins import registry
+    from privbandits_cli.plugins.registry import Registry
 
-    names = registry.names("algorithms") + registry.names("adversaries")
+    names = Registry().names("algorithms") + Registry().names("adversaries")
     return [name for name in names if name.startswith(incomplete)]
 
 

@@ -107,3 +107,23 @@ def report(
         print(f"no config, so no claims: {', '.join(bare)}", file=sys.stderr)
     if errors:
         raise fail(*errors)
+
+
+@app.command()
+def tables(
+    results: Annotated[Path, typer.Argument(help="Where the results folders are.")] = Path("results"),
+) -> None:
+    """Write the tables of rates of Agarwal & Singh 2017, each beside what was measured.
+
+    They are left in RESULTS/price_tables.md, made from the CSVs of the experiments price_*.
+    """
+    from privbandits_cli.actions.price_tables import price_tables
+
+    try:
+        text = price_tables(results)
+    except FileNotFoundError as error:
+        raise fail(f"{error.filename} is missing: play the experiments price_* first (make figures)") from error
+    except (KeyError, ValueError) as error:
+        raise fail(f"the CSVs in {results} are not those of the experiments price_*: {error}") from error
+    (results / "price_tables.md").write_text(text, encoding="utf-8")
+    print(text)

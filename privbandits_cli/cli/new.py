@@ -52,12 +52,12 @@ def new(
       privbandits new adversary my_game.py
       privbandits new algorithm my_experts.py --game linear
     """
-    from privbandits_cli.plugins import registry
+    from privbandits_cli.plugins.registry import Registry
 
     name = path.stem
     if path.suffix != ".py" or not name.isidentifier():
         raise fail(f"{path}: a file is named as what is in it: letters, digits and _, then .py")
-    if name in registry.names("algorithms") + registry.names("adversaries"):
+    if name in Registry().names("algorithms") + Registry().names("adversaries"):
         raise fail(f"{path}: there is a '{name}' already: take another name")
     text = Path(__file__).with_name(f"{kind.value}_{game.value}.txt").read_text(encoding="utf-8")
     text = text.replace("@NAME@", name).replace("@TITLE@", name.replace("_", " ").strip().capitalize())

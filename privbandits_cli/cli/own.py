@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.config import Experiment
     from privbandits_cli.experiment.plan import Plan
+    from privbandits_cli.plugins.registry import Registry
 
 Include = Annotated[
     list[Path] | None, typer.Option(metavar="FILE.py", help="One's own algorithm or adversary; may be repeated.")
@@ -33,13 +34,14 @@ def load_config(
         raise refuse(error, as_json) from error
 
 
-def include_files(files: list[Path] | None) -> None:
-    """Make users' files known, or leave with their errors."""
-    from privbandits_cli.plugins import registry
+def registry_with(files: list[Path] | None) -> "Registry":
+    """The registry with these files, or leave with their errors."""
+    from privbandits_cli.plugins.registry import including
 
-    errors = registry.include_all([file.as_posix() for file in files or ()])
+    registry, errors = including(files or ())
     if errors:
-        raise fail(*(message for _, message in errors))
+        raise fail(*errors)
+    return registry
 
 
 @contextmanager

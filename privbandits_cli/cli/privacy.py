@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import FAILED, OK, VIOLATED, Horizon, SpaceName, app, complete_name, dumps, fail
-from privbandits_cli.cli.own import Include, include_files, load_config, own_errors
+from privbandits_cli.cli.own import Include, load_config, own_errors, registry_with
 
 
 class Test(StrEnum):
@@ -64,11 +64,11 @@ def tune(
     from privbandits_cli.cli import terminal
 
     check_level("--delta", delta)
-    include_files(include)
+    registry = registry_with(include)
     try:
         with own_errors():
             chosen = None if space is None else space.value
-            rows = privacy.tune(algorithm, base, epsilon, delta, horizon, arms, chosen, dimension)
+            rows = privacy.tune(registry, algorithm, base, epsilon, delta, horizon, arms, chosen, dimension)
     except ValidationError as error:
         first = error.errors()[0]
         hint = "; name one with --base" if first["loc"] == ("base",) else ""

@@ -1,83 +1,38 @@
-"""`privbandits run`: play an experiment, show how far it is, leave its outputs."""
+"""`privbandits run`: play an experiment, show its progress, write its outputs."""
 
 import os
 import re
-import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privbandits_cli.cli import failures
-from privbandits_cli.cli.app import FAILED, INTERRUPTED, OK, TERMINATED, app, dumps, fail, fitted
-from privbandits_cli.cli.own import Include, debugged, load_config, own_errors, rehearse
+from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, refuse
+from privbandits_cli.cli.own import Include, debugged, load_config, own_errors
+from privbandits_cli.cli.signals import Stop, Stopped
 
 if TYPE_CHECKING:
+    from privbandits_cli.actions.run import Outcome
+    from privbandits_cli.engine import Engine
     from privbandits_cli.engine.play import Failure, Played
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import Plan
 
+LISTED = 12  # kinds of failures, at a run's end
 
-TOLD = 12  # lines of failures at a run's end
 
-
-class Engine(StrEnum):
+class EngineName(StrEnum):
     """What plays the trials."""
 
     threads = "threads"
     processes = "processes"
     dask = "dask"
-
-
-class Stopped(KeyboardInterrupt):
-    """SIGINT or SIGTERM came."""
-
-
-class Stop:
-    """Signals that end a run. They raise only where it waits for a result: an exception thrown into an import or
-    into the compiler is swallowed there or leaves it half done. Elsewhere a signal is noted, and raised by the
-    next wait.
-    """
-
-    def __init__(self) -> None:
-        self.number = 0
-        self.waiting = False
-
-    def __enter__(self) -> "Stop":
-        self.before = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self.before.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self.number:  # asked twice: at once, then
-            os._exit(self.code)
-        self.number = number
-        if self.waiting:
-            raise Stopped
-
-    @contextmanager
-    def wait(self) -> Iterator[None]:
-        """Where a signal may raise."""
-        self.waiting = True
-        try:
-            if self.number:
-                raise Stopped
-            yield
-        finally:
-            self.waiting = False
-
-    @property
-    def code(self) -> int:
-        """The exit code of the signal that came."""
-        return TERMINATED if self.number == signal.SIGTERM else INTERRUPTED
 
 
 @app.command()
@@ -88,8 +43,8 @@ def run(
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cores to use; 0 is all of them.")] = 0,
     engine: Annotated[
-        Engine, typer.Option(help="Threads start faster; processes survive a crash; dask reaches other machines.")
-    ] = Engine.threads,
+        EngineName, typer.Option(help="Threads start faster; processes survive a crash; dask reaches other machines.")
+    ] = EngineName.threads,
     scheduler: Annotated[
         str | None, typer.Option(metavar="TCP://HOST:PORT", help="With --engine dask: its workers play, all of them.")
     ] = None,
@@ -122,17 +77,18 @@ def run(
     """
     from privbandits_cli.actions import run
     from privbandits_cli.cli import terminal
-    from privbandits_cli.engine import runner
+    from privbandits_cli.engine import Engine, EngineError, runner
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import make_plan
 
-    if scheduler and engine != Engine.dask:
-        raise fail("--scheduler names a Dask scheduler: add --engine dask")
-    if scheduler and jobs:
-        raise fail("--jobs counts cores of this machine; with --scheduler its workers play, all of them: leave it out")
-    if python and (engine != Engine.threads or jobs > 1):
+    if python and (engine != EngineName.threads or jobs > 1):
         raise fail("--python plays on one core in this process: leave --engine and --jobs out")
-    place = engine.value if scheduler is None else _address(scheduler)
+    try:
+        chosen = Engine.parse(engine.value, scheduler)
+    except EngineError as error:
+        raise fail(str(error)) from error
+    if chosen.address and jobs:
+        raise fail("--jobs counts cores of this machine, but --scheduler uses all of its workers: leave --jobs out")
     with Stop() as stop:
         experiment = load_config(config, overrides or [], smoke, as_json, include)
         with own_errors():
@@ -141,30 +97,22 @@ def run(
         jobs = 1 if python else jobs or runner.cores()
         for line in terminal.remark_lines(plan):
             print(line, file=sys.stderr)
-        if dry_run:
-            with told(plan, store, stop):
+        with errors_reported(plan, store, stop, as_json):
+            if dry_run:
                 if not fresh:
                     store.open(plan, clean=False)
                 facts = run.forecast(plan, store, jobs)
-            print(dumps(facts)) if as_json else terminal.print_forecast(facts)
-            return
-        with told(plan, store, stop), store.locked():
-            store.open(plan, fresh)
-            rehearse(plan, store, python)
-            with debugged() if python else nullcontext():
-                raise typer.Exit(_run(plan, store, stop, jobs, place, fail_fast, quiet or python, as_json))
-
-
-def _address(scheduler: str) -> str:
-    """`host:port` with or without its `tcp://`."""
-    found = re.fullmatch(r"(tcp://)?([^\s/:]+|\[[0-9a-fA-F:]+\]):([0-9]{1,5})", scheduler)
-    if not found or int(found[3]) > 65535:
-        raise fail(f"--scheduler {scheduler}: give tcp://HOST:PORT, as `dask scheduler` prints it")
-    return f"tcp://{found[2]}:{found[3]}"
+                print(dumps(facts)) if as_json else terminal.print_forecast(facts)
+                return
+            screen = _Screen(plan, store, chosen, fail_fast, quiet, python)
+            events = run.Events(screen.opened, stop.wait, screen.playing)
+            command = ["privbandits", *sys.argv[1:]]
+            outcome = run.run(plan, store, chosen, jobs, command, fresh=fresh, rehearse=not python, events=events)
+            raise typer.Exit(show(plan, store, outcome, stop, quiet or python, as_json))
 
 
 def _part(shard: str | None) -> tuple[int, int]:
-    """`2/4` as numbers."""
+    """The numbers of `2/4`."""
     if shard is None:
         return 1, 1
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", shard)
@@ -175,17 +123,20 @@ def _part(shard: str | None) -> tuple[int, int]:
 
 
 @contextmanager
-def told(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
-    """Leave with what a person should know of a run that cannot start or go on."""
+def errors_reported(plan: "Plan", store: "Store", stop: Stop, as_json: bool) -> Iterator[None]:
+    """Exit with a message where a run cannot start or continue."""
     from privbandits_cli.engine import EngineError, EngineLost
     from privbandits_cli.engine.store import Busy
+    from privbandits_cli.experiment.config import ConfigError
 
     def kept() -> str:
         count = f"{store.count(plan.curves, plan.span)}/{len(plan.curves) * len(plan.span)}"
-        return f"{count} trials are kept; the same command goes on from there"
+        return f"{count} trials are kept; the same command continues from there"
 
     try:
         yield
+    except ConfigError as error:
+        raise refuse(error, as_json) from error
     except Busy as error:
         raise fail(f"{error}; wait for it, or give --results another folder") from error
     except EngineLost as error:
@@ -200,68 +151,63 @@ def told(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
         os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash
 
 
-def _run(
-    plan: "Plan", store: "Store", stop: Stop, jobs: int, engine: str, fail_fast: bool, quiet: bool, as_json: bool
-) -> int:
-    """Play what is missing, then write the outputs; the exit code."""
+@dataclass
+class _Screen:
+    """What the terminal shows of a run while it plays."""
+
+    plan: "Plan"
+    store: "Store"
+    engine: "Engine"
+    fail_fast: bool
+    quiet: bool
+    python: bool
+    _done: int = 0
+    _shown: set[tuple[str, str]] = field(default_factory=set)  # kinds of failures
+
+    def opened(self) -> None:
+        warn_of(self.store)
+        self._done = self.store.count(self.plan.curves, self.plan.span)
+        if self.engine.address and self._done < self._total and not self.quiet:
+            print(f"looking for workers at {self.engine.address}", file=sys.stderr)
+
+    @contextmanager
+    def playing(self) -> "Iterator[Callable[[Played], bool]]":
+        from privbandits_cli.cli import terminal
+
+        quiet = self.quiet or self.python
+        with (
+            debugged() if self.python else nullcontext(),
+            terminal.progress(self.plan.folder, self._total, self._done, quiet) as advance,
+        ):
+
+            def watch(played: "Played") -> bool:
+                advance(len(played.chunk.keys) * len(played.chunk.trials), played.chunk.rounds)
+                new = [failure for failure in played.failures if failures.kind(failure) not in self._shown]
+                self._shown.update(failures.kind(failure) for failure in new)
+                for line in failures.lines(self.plan, new):
+                    print(fitted(line), file=sys.stderr)
+                return not (self.fail_fast and played.failures)
+
+            yield watch
+
+    @property
+    def _total(self) -> int:
+        return len(self.plan.curves) * len(self.plan.span)
+
+
+def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bool, as_json: bool) -> int:
+    """Print what failed, and the result as JSON or as a table; returns the exit code."""
     from privbandits_cli.actions import run
     from privbandits_cli.cli import terminal
 
-    warn_of(store)
-    total, before = len(plan.curves) * len(plan.span), store.count(plan.curves, plan.span)
-    facts: dict[str, Any] = {
-        "command": ["privbandits", *sys.argv[1:]],
-        "engine": engine,
-        "jobs": jobs,
-        "started": run.now(),
-    }
-    if "://" in engine and before < total:
-        from privbandits_cli.engine import runner
-
-        if not quiet:
-            print(f"looking for workers at {engine}", file=sys.stderr)
-        facts |= {"engine": "dask", "jobs": runner.survey(engine, stop.wait)}
-    with terminal.progress(plan.folder, total, before, quiet) as advance:
-        seen: set[tuple[str, str]] = set()
-
-        def watch(played: "Played") -> bool:
-            advance(len(played.chunk.keys) * len(played.chunk.trials), played.chunk.rounds)
-            new = [failure for failure in played.failures if failures.kind(failure) not in seen]
-            seen.update(failures.kind(failure) for failure in new)
-            for line in failures.lines(plan, new):
-                print(fitted(line), file=sys.stderr)
-            return not (fail_fast and played.failures)
-
-        failed = run.play(plan, store, facts["jobs"], engine, watch, stop.wait)
-    if failed and store.count(plan.curves, plan.span) == 0:
-        _list(plan, failed)
-        print("no trial succeeded: nothing to summarise", file=sys.stderr)
-        return FAILED
-    played_any = store.count(plan.curves, plan.span) > before or bool(failed)
-    written = run.write_outputs(plan, store, failed, facts if played_any else None)
-    with stop.wait():  # a signal that came meanwhile
+    with stop.wait():  # raises a signal that came while the outputs were written
         pass
-    if failed:
-        _list(plan, failed)
-    show(plan, store, written, quiet, as_json)
-    return FAILED if failed else OK
-
-
-def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
-    """What failed, at a run's end."""
-    print(f"\n{len(failed)} trials failed (traces in journal.jsonl):", file=sys.stderr)
-    lines = list(failures.lines(plan, failed, source=True))
-    for line in lines[:TOLD] + ([f"and {len(lines) - TOLD} kinds more"] if len(lines) > TOLD else []):
-        print(fitted("  " + line), file=sys.stderr)
-
-
-def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json: bool) -> None:
-    """The result, as JSON or as a table."""
-    from privbandits_cli.actions import run
-    from privbandits_cli.cli import terminal
-
-    if as_json:
-        print(dumps(run.result(plan, store, written)))
+    if outcome.failures:
+        _list(plan, outcome.failures)
+    if not outcome.written:
+        print("no trial succeeded: nothing to summarise", file=sys.stderr)
+    elif as_json:
+        print(dumps(run.result(plan, store, outcome.written)))
     elif not quiet and plan.is_part:
         terminal.print_part(plan, store.count(plan.curves, plan.span), store.folder)
     elif not quiet:
@@ -273,10 +219,19 @@ def show(plan: "Plan", store: "Store", written: list[str], quiet: bool, as_json:
             terminal.print_swept(swept, plan.name, store.folder)
         else:
             terminal.print_result(plan, list(run.finals(plan, store)), store.folder, swept)
+    return FAILED if outcome.failures else OK
+
+
+def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
+    print(f"\n{len(failed)} trials failed (traces in journal.jsonl):", file=sys.stderr)
+    lines = list(failures.lines(plan, failed, source=True))
+    more = [f"and {len(lines) - LISTED} more kinds"] if len(lines) > LISTED else []
+    for line in lines[:LISTED] + more:
+        print(fitted("  " + line), file=sys.stderr)
 
 
 def warn_of(store: "Store") -> None:
-    """What a person should know of the chunk files."""
+    """Say which chunk files are damaged, and whether other code played some."""
     if store.unreadable:
         n = len(store.unreadable)
         others = f" and {n - 1} more chunks were" if n > 1 else " was"

@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
@@ -25,10 +25,22 @@ from privbandits_cli.version import __version__
 
 PATIENCE = 60.0  # seconds without a scheduler or a single worker before the run ends
 AHEAD = 4  # chunks given out for each thread of the workers
-for _name in ("distributed", "distributed.client", "tornado.application", "asyncio"):
-    logging.getLogger(_name).setLevel(logging.CRITICAL + 1)  # what goes wrong is told in our words
+LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 
 _compiling = threading.Lock()
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep Dask from logging: what goes wrong is raised as an EngineError or EngineLost."""
+    before = {name: logging.getLogger(name).level for name in LOGGERS}
+    for name in LOGGERS:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in before.items():
+            logging.getLogger(name).setLevel(level)
 
 
 @cache
@@ -38,8 +50,9 @@ def identity() -> dict[str, str]:
     return {"privbandits": __version__, "kernels": source_hash()} | libraries
 
 
+@_silent()
 def survey(address: str, wait: Callable[[], AbstractContextManager[None]]) -> int:
-    """Threads of the workers at this address; waits for the first worker, and refuses those of other versions."""
+    """Threads of the workers at this address; waits for the first worker, and refuses workers of other versions."""
     with wait():
         client = _client(address)
     try:
@@ -57,8 +70,9 @@ def survey(address: str, wait: Callable[[], AbstractContextManager[None]]) -> in
         client.close()
 
 
+@_silent()
 def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Played]:
-    """Play the chunks on the workers of a scheduler, or on so many of our own; started when this returns."""
+    """Play the chunks on the workers of a scheduler, or on `jobs` workers of our own; started when this returns."""
     if address:
         return _run(_client(address), chunks)
     try:
@@ -108,16 +122,14 @@ def _threads(client: Client) -> int:
 
 def _run(client: Client, chunks: Sequence[Chunk]) -> Iterator[Played]:
     killed: list[Chunk] = []
-    for chunk, played in _offer(client, chunks, lambda: AHEAD * _threads(client)):
-        if played:
-            yield played
-        else:
-            killed.append(chunk)
-    for chunk in killed:
-        yield (_alone(client, chunk) if len(killed) > 1 else None) or lost(chunk, "the workers that played it died")
-    client.close()
-    if client.cluster:
-        client.cluster.close()
+    with _silent(), client.cluster or nullcontext(), client:  # in the end both are closed
+        for chunk, played in _offer(client, chunks, lambda: AHEAD * _threads(client)):
+            if played:
+                yield played
+            else:
+                killed.append(chunk)
+        for chunk in killed:
+            yield (_alone(client, chunk) if len(killed) > 1 else None) or lost(chunk, "the workers that played it died")
 
 
 def _alone(client: Client, chunk: Chunk) -> Played | None:

@@ -6,13 +6,14 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from types import ModuleType
 
 from joblib import Parallel, cpu_count, delayed
 from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from privbandits_cli.engine import Engine, EngineError
@@ -20,10 +21,7 @@ from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, lost, play_chunk
 from privbandits_cli.experiment.plan import Chunk
 
-BACKENDS: dict[Engine, str] = {"threads": "threading", "processes": "loky"}
-# When a run is stopped early, what joblib calls unused is simply not finished: the next run plays it.
-warnings.filterwarnings("ignore", r"\d+ tasks have been successfully executed", UserWarning, "joblib")
-sys.warnoptions.append("ignore:resource_tracker")  # it is there to clear up after such a run: no need to complain
+BACKENDS = {"threads": "threading", "processes": "loky"}
 
 
 def cores() -> int:
@@ -33,15 +31,15 @@ def cores() -> int:
 
 def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
     """Play the chunks on so many jobs; results come as they finish, in any order."""
-    if engine in BACKENDS:
-        return _run_here(chunks, engine, jobs)
-    results: Iterator[Played] = _dask().run(chunks, jobs, None if engine == "dask" else engine)
+    if engine.kind in BACKENDS:
+        return _run_here(chunks, BACKENDS[engine.kind], jobs)
+    results: Iterator[Played] = _dask().run(chunks, jobs, engine.address)
     return results
 
 
-def survey(scheduler: str, wait: Callable[[], AbstractContextManager[None]]) -> int:
-    """How many jobs a Dask scheduler's workers play at once; `wait` is entered while there is no worker."""
-    return int(_dask().survey(scheduler, wait))
+def survey(address: str, wait: Callable[[], AbstractContextManager[None]]) -> int:
+    """How many chunks the workers of a Dask scheduler play at once; `wait` is entered while there is no worker."""
+    return int(_dask().survey(address, wait))
 
 
 def _dask() -> ModuleType:
@@ -52,36 +50,60 @@ def _dask() -> ModuleType:
     return cluster
 
 
-def _run_here(chunks: Iterable[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
-    """On threads or processes of this machine.
+def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Played]:
+    """Play on threads or processes of this machine.
 
-    A worker process that dies takes those beside it along. What is unfinished is offered again, ever fewer at a time,
-    the last time each chunk alone: only one that keeps killing its worker fails.
+    When a worker process dies, joblib ends the others, too. Unfinished chunks are then offered again, ever fewer at a
+    time and at last one by one, so that only a chunk that keeps killing its worker fails.
     """
+    if backend == "loky":
+        _start_resource_tracker()
     outstanding = {chunk.trials + chunk.keys: chunk for chunk in chunks}
     for width in (max(1, len(outstanding)), jobs, 1):
         rest = list(outstanding.values())
         for first in range(0, len(rest), width):
             try:
-                for played in _parallel(rest[first : first + width], engine, jobs):
-                    del outstanding[played.chunk.trials + played.chunk.keys]
-                    yield played
+                with _closed(_parallel(rest[first : first + width], backend, jobs)) as results:
+                    for played in results:
+                        del outstanding[played.chunk.trials + played.chunk.keys]
+                        yield played
             except TerminatedWorkerError:
                 continue
             except KeyboardInterrupt:
-                if engine == "processes":
+                if backend == "loky":
                     get_reusable_executor().shutdown(wait=False, kill_workers=True)
                 raise
     for chunk in outstanding.values():
         yield lost(chunk, "the worker process died")
 
 
-def _parallel(chunks: list[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
-    parallel = Parallel(n_jobs=jobs, backend=BACKENDS[engine], return_as="generator_unordered", batch_size=1)
-    if engine == "threads" or jobs == 1:
-        yield from parallel(delayed(play_chunk)(chunk) for chunk in chunks)
-    else:
-        yield from parallel(delayed(_play_in_worker)(pack(chunk)) for chunk in chunks)
+def _start_resource_tracker() -> None:
+    """Start loky's process that removes leftovers of stopped runs, with an option that keeps it silent about them."""
+    option = "ignore:resource_tracker"
+    sys.warnoptions.append(option)  # a new Python process inherits these options
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove(option)
+
+
+def _parallel(chunks: list[Chunk], backend: str, jobs: int) -> Generator[Played, None, None]:
+    here = backend == "threading" or jobs == 1
+    tasks = (delayed(play_chunk)(chunk) if here else delayed(_play_in_worker)(pack(chunk)) for chunk in chunks)
+    parallel = Parallel(n_jobs=jobs, backend=backend, return_as="generator_unordered", batch_size=1)
+    results: Generator[Played, None, None] = parallel(tasks)
+    return results
+
+
+@contextmanager
+def _closed(results: Generator[Played, None, None]) -> Iterator[Iterator[Played]]:
+    """Close joblib's results without its warning: what a stopped run has not used, the next run plays."""
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()
 
 
 def _play_in_worker(payload: bytes) -> Played:
@@ -91,9 +113,9 @@ def _play_in_worker(payload: bytes) -> Played:
 
 @cache
 def _follow_parent() -> None:
-    """End this worker when the process that started it ends it, or is gone, killed without a word.
+    """End this worker process soon after its parent, even if the parent was killed.
 
-    A Ctrl-C, which a terminal sends to every process, is for that one alone.
+    The worker ignores Ctrl-C, which a terminal sends to every process: the parent handles it and ends its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()

@@ -17,7 +17,7 @@ from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups
 from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Setting
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Kind, Registry, including
 
 KEPT = "included"  # where a results folder keeps copies of the users' files that played
 
@@ -31,6 +31,7 @@ class Experiment:
     algorithms: tuple[Variant, ...]  # as given
     matchups: tuple[Matchup, ...]  # for each adversary one in each setting
     given: dict[str, Any]  # as the config says it, with overrides and --smoke applied
+    registry: Registry  # in which its names were found
     claims: tuple[Claim, ...] = ()  # what papers say of it; none of what is played
 
     @property
@@ -85,7 +86,7 @@ def load(
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         known = f"; shipped are: {', '.join(shipped.names())}" if path.parent == Path() else ""
-        if str(path) in registry.names("algorithms"):
+        if str(path) in Registry().names("algorithms"):
             known = f"; {path} is an algorithm, and this wants a config: try `privbandits show {path}`"
         raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
     document = parse(text, str(path))
@@ -104,16 +105,15 @@ def load(
             document.data.pop("claims", None)  # they are of the experiment as it stands, not of another one
         if smoke:  # a folder of its own, so that nothing of the real size is overwritten
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
-        _include(document, path.parent, include)
-        experiment = _check(document)
+        experiment = _check(document, _included(document, path.parent, include))
     if document.errors or experiment is None:
         ordered = sorted(dict.fromkeys(document.errors), key=document.place)
         raise ConfigError([document.render(fault) for fault in ordered])
     return experiment
 
 
-def _include(document: Document, folder: Path, further: Sequence[Path]) -> None:
-    """Make the users' files known; a config that a run left has copies of them beside it."""
+def _included(document: Document, folder: Path, further: Sequence[Path]) -> Registry:
+    """The registry with the users' files; a config that a run left has copies of them beside it."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
     names = [*dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)])]
@@ -121,9 +121,10 @@ def _include(document: Document, folder: Path, further: Sequence[Path]) -> None:
         document.data["include"] = names
     copies = [folder / KEPT / Path(name).name for name in names]
     files = [copy.as_posix() if copy.exists() else name for name, copy in zip(names, copies, strict=True)]
-    errors = registry.include_all(files)
+    registry, errors = including(map(Path, files))
     if errors:
-        raise ConfigError([message for _, message in errors])
+        raise ConfigError(errors)
+    return registry
 
 
 def _shrink(document: Document) -> None:
@@ -141,12 +142,12 @@ def _shrink(document: Document) -> None:
 # --------------------------------------------------------------------------------------------- checking
 
 
-def _check(document: Document) -> Experiment | None:
+def _check(document: Document, registry: Registry) -> Experiment | None:
     """The experiment, or None with the document's errors filled in."""
     data, errors = document.data, document.errors
     keys, wrong = _valid_part(data, errors)
     found: dict[str, list[Variant]] = {"adversary": [], "algorithms": []}
-    kinds: dict[str, registry.Kind] = {"adversary": "adversaries", "algorithms": "algorithms"}
+    kinds: dict[str, Kind] = {"adversary": "adversaries", "algorithms": "algorithms"}
     for key, kind in kinds.items():
         entries = data.get(key)
         if key in data and entries in (None, []):
@@ -155,7 +156,7 @@ def _check(document: Document) -> Experiment | None:
         for i, entry in enumerate([entries] if single else entries):
             if entry is not None or not single:
                 loc: Loc = (key,) if single else (key, i)
-                found[key] += variants(kind, entry, loc, errors)
+                found[key] += variants(registry, kind, entry, loc, errors)
     errors.extend(_disagreements(keys, wrong))
     if not wrong:
         errors.extend(_undrawable(keys, [*found["adversary"], *found["algorithms"]]))
@@ -165,12 +166,12 @@ def _check(document: Document) -> Experiment | None:
     if unplayable:
         errors.extend(unplayable)
         return None
-    met = matchups(keys, found["adversary"], found["algorithms"], errors)
+    met = matchups(registry, keys, found["adversary"], found["algorithms"], errors)
     said = () if wrong or errors else _claims(keys, found["adversary"], met, errors)
     if wrong or errors:
         return None
     given = {key: value for key, value in data.items() if key != "claims"}
-    return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, given, said)
+    return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, given, registry, said)
 
 
 def _claims(keys: Keys, adversaries: list[Variant], met: Iterable[Matchup], errors: list[Error]) -> tuple[Claim, ...]:

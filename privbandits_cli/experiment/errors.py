@@ -10,11 +10,11 @@ from pydantic import BaseModel, ValidationError
 from privbandits_cli.experiment.document import Error, Loc
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Kind, Registry
 
 # Keys of an entry that say how it is drawn, and are no parameters.
 COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's complaints that something is no list or mapping
-DRAWN: dict[registry.Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
+DRAWN: dict[Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
 
 
 def translated(
@@ -80,7 +80,7 @@ def _known(model: type[BaseModel], inside: Loc) -> list[str]:
         field = model.model_fields.get(str(step))
         parts = [field.annotation, *get_args(field.annotation)] if field else []
         model = next((part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)), model)
-    kind: registry.Kind = "algorithms" if issubclass(model, Algorithm) else "adversaries"
+    kind: Kind = "algorithms" if issubclass(model, Algorithm) else "adversaries"
     return [*model.model_fields, *(DRAWN[kind] if issubclass(model, Parameters) else [])]
 
 
@@ -92,7 +92,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"{hint} (known: {', '.join(known)})"
 
 
-def misfit(model: type[Parameters], key: str, nested: Parameters) -> str | None:
+def misfit(registry: Registry, model: type[Parameters], key: str, nested: Parameters) -> str | None:
     """Why an algorithm cannot stand in another's field, with those that can; None where it can."""
     wanted = model.model_fields[key].annotation
     if not isinstance(wanted, type) or isinstance(nested, wanted):

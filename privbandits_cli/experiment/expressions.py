@@ -1,34 +1,50 @@
-"""A claim's text -> Statement: a small grammar for what papers say of their curves.
+"""The grammar of claims: the text of a claim -> Expression.
 
     at round 2^18 in switching_costs: exp3_tau < exp3
     at the worst gap, dimension = 10: dp_ftrl[epsilon=1] within 10% of ftrl
 
-    claim      [place:] side < | <= | > | >= side     or  side within P% of side  or  side in X +- Y  or  side in X to Y
-    place      at ITEM, ... and in PANEL, ..., each once, in any order; without `in`, or `in all`: in every panel
+    claim      [scope:] side < | <= | > | >= side     or  side within P% of side  or  side in X +- Y  or  side in X to Y
+    scope      at ITEM, ... and in PANEL, ..., each once, in any order; without `in`, or with `in all`: every panel
     item       round N, the worst NAME, NAME = | <= | >= VALUE
-    side       [FACTOR x] QUANTITY, or on the right a number
-    quantity   CURVE or final(CURVE), its mean regret; slope(CURVE), slope(CURVE, PANEL); bound(CURVE); epsilon(CURVE)
-    curve      an algorithm's name or a 'LABEL' (with '' for '), with [NAME = VALUE, ...] where these are several
+    side       [FACTOR x] QUANTITY; the right side may also be a number
+    quantity   CURVE or final(CURVE), the mean regret; slope(CURVE), slope(CURVE, PANEL); bound(CURVE); epsilon(CURVE)
+    curve      an algorithm's name or a 'LABEL' (write '' for '), with [NAME = VALUE, ...] where several curves match
 
-What a claim leaves open of what is swept, it says of every value.
+A claim holds for every value of a swept parameter that it does not fix.
 """
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from privbandits_cli.experiment.document import number
 
 Relation = Literal["<", "<=", ">", ">="]
-Kind = Literal["regret", "slope", "bound", "epsilon", "number"]
 
-MIRRORED: dict[str, Relation] = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-QUANTITIES: dict[str, Kind] = {"final": "regret", "slope": "slope", "bound": "bound", "epsilon": "epsilon"}
+NUMBER = "number"  # the quantity of a side that is a plain number
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity that a claim can state about a curve; `claims/quantities.py` computes it."""
+
+    against: tuple[str, ...]  # what may stand on the right of it; empty: it stands on the right only
+    fitted: bool = False  # to all points along the x-axis of the figure, or to all checkpoints; not read at one of them
+
+
+REGRET = "final"  # what a curve's name alone means
+QUANTITIES = {
+    REGRET: Quantity((NUMBER, REGRET, "bound")),
+    "slope": Quantity((NUMBER, "slope"), fitted=True),
+    "bound": Quantity(()),
+    "epsilon": Quantity((NUMBER,)),
+}
 
 
 class ClaimError(ValueError):
-    """A claim that cannot be read; `at` counts its characters from 0."""
+    """A claim that cannot be read or does not fit its experiment; `at` is the position of the error in its text."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)
@@ -45,7 +61,7 @@ class Condition:
     at: int = 0
 
     def admits(self, value: object) -> bool:
-        """Whether a parameter's value is meant."""
+        """Whether a parameter's value satisfies the condition."""
         if isinstance(self.value, str) or not isinstance(value, int | float):
             return self.relation == "=" and str(value) == str(self.value)
         if self.relation == "=":
@@ -55,7 +71,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Selection:
-    """Which curve of a panel: by its algorithm's name or its label, and by parameters."""
+    """A curve, selected by its algorithm's name or its label, and by parameters."""
 
     name: str
     labelled: bool = False  # the name is a label
@@ -65,39 +81,42 @@ class Selection:
 
 @dataclass(frozen=True)
 class Side:
-    """What stands on one side of a relation; a number is 1 of the kind `number`, its size is in the limits."""
+    """One side of a relation. The value of a plain number is in the limits of the expression."""
 
-    kind: Kind
-    curve: Selection | None = None
-    panel: tuple[str, int] | None = None  # of a slope that names its own
+    quantity: str
+    curve: Selection | None = None  # None: a number
+    panel: tuple[str, int] | None = None  # the PANEL of `slope(CURVE, PANEL)`, and its position
 
 
 @dataclass(frozen=True)
-class Place:
-    """Of which games a claim speaks."""
+class Scope:
+    """The panels, rounds and parameter values for which a claim is made; each with its position in the text."""
 
-    panels: tuple[tuple[str, int], ...] = ()  # with where each stands; none: all
-    round: tuple[int, int] | None = None  # and where it stands; None: the horizon
+    panels: tuple[tuple[str, int], ...] = ()  # empty: all
+    round: tuple[int, int] | None = None  # None: the horizon
     worst: tuple[str, int] | None = None
     where: tuple[Condition, ...] = ()
 
 
 @dataclass(frozen=True)
-class Statement:
-    """left < factor x right, for each (factor, relation) of the limits, in every game of the place."""
+class Expression:
+    """left RELATION factor x right, for each (factor, RELATION) of the limits, everywhere in the scope."""
 
     left: Side
     right: Side
     limits: tuple[tuple[float, Relation], ...]
-    place: Place = Place()
+    scope: Scope = Scope()
 
     def sides(self) -> tuple[Side, ...]:
-        """Those that are of a curve."""
+        """The sides that name a curve."""
         return tuple(side for side in (self.left, self.right) if side.curve is not None)
 
 
+_Limits = list[tuple[float, Relation]]
+
+
 class _Token(NamedTuple):
-    kind: str  # text, number, name, sign; end after the last
+    kind: str  # text, number, name, sign; the last token is `end`
     text: str
     at: int
 
@@ -121,21 +140,25 @@ def _tokens(text: str) -> list[_Token]:
     return [*found, _Token("end", "the end", len(text))]
 
 
-def parse(text: str) -> Statement:
-    """Read a claim; raises ClaimError where it is none."""
+def parse(text: str) -> Expression:
+    """Read a claim; ClaimError if its text does not follow the grammar."""
     tokens = _tokens(text)
     reader = _Reader(tokens)
-    place = reader.place() if any(token.text == ":" for token in tokens) else Place()
-    statement = reader.relation()
+    scope = reader.scope() if any(token.text == ":" for token in tokens) else Scope()
+    expression = reader.expression()
     reader.expect("the end")
-    own = [side.panel for side in statement.sides() if side.panel]
-    if own and place.panels:
-        raise ClaimError("the panel is named twice: once is enough", own[0][1])
-    return replace(statement, place=replace(place, panels=tuple(dict.fromkeys(own)) or place.panels))
+    own = [side.panel for side in expression.sides() if side.panel]
+    if own and scope.panels:
+        raise ClaimError("the panel is named twice: name it once", own[0][1])
+    return replace(expression, scope=replace(scope, panels=tuple(dict.fromkeys(own)) or scope.panels))
+
+
+def _shown(quantities: Iterable[str]) -> str:
+    return " or ".join("a number" if name == NUMBER else f"{name}(...)" for name in quantities)
 
 
 class _Reader:
-    """The tokens of a claim, read from left to right."""
+    """Reads the tokens of a claim from left to right."""
 
     def __init__(self, tokens: list[_Token]) -> None:
         self.tokens = tokens
@@ -143,11 +166,11 @@ class _Reader:
 
     @property
     def next(self) -> _Token:
-        """The token that comes."""
+        """The next token, which stays in place."""
         return self.tokens[self.i]
 
     def take(self) -> _Token:
-        """The token that comes, taken."""
+        """Take the next token."""
         self.i += 1
         return self.tokens[self.i - 1]
 
@@ -158,7 +181,7 @@ class _Reader:
         return taken
 
     def expect(self, *texts: str) -> _Token:
-        """Take one of these, or say that it is missing."""
+        """Take the next token, which must be one of these."""
         token = self.next
         if not self.accept(*texts):
             wanted = " or ".join(text if text == "the end" else f"'{text}'" for text in texts)
@@ -166,48 +189,48 @@ class _Reader:
         return token
 
     def number(self, what: str) -> float:
-        """A number; `what` says of what."""
+        """A number; `what` names it in an error message."""
         token = self.take()
         if token.kind != "number":
             raise ClaimError(f"expected {what} here, found {token.text}", token.at)
         return float(number(token.text))
 
     def word(self, what: str) -> tuple[str, int]:
-        """A name, or a text in quotes, and where it stands."""
+        """A name or a quoted text, and its position; `what` names it in an error message."""
         token = self.take()
         if token.kind not in ("name", "text"):
             raise ClaimError(f"expected {what} here, found {token.text}", token.at)
         text = token.text[1:-1].replace("''", "'") if token.kind == "text" else token.text
         return text, token.at
 
-    def place(self) -> Place:
-        """`at ... in ...:`, the colon taken."""
-        place, seen = Place(), set()
+    def scope(self) -> Scope:
+        """`at ... in ...:`, including the colon."""
+        scope, read = Scope(), set()
         while not self.accept(":"):
             head = self.expect("at", "in", ":")
-            if head.text in seen:
-                raise ClaimError(f"a second '{head.text}': join them with a comma", head.at)
-            seen.add(head.text)
+            if head.text in read:
+                raise ClaimError(f"a second '{head.text}': join the two with a comma", head.at)
+            read.add(head.text)
             if head.text == "in":
                 panels = [self.word("a panel")]
                 while self.accept(","):
                     panels.append(self.word("a panel"))
-                place = replace(place, panels=tuple(panel for panel in panels if panel[0] != "all"))
+                scope = replace(scope, panels=tuple(panel for panel in panels if panel[0] != "all"))
             else:
-                place = self.item(place)
+                scope = self.item(scope)
                 while self.accept(","):
-                    place = self.item(place)
-        return place
+                    scope = self.item(scope)
+        return scope
 
-    def item(self, place: Place) -> Place:
-        """One item of `at`, added to a place."""
+    def item(self, scope: Scope) -> Scope:
+        """One item after `at`, added to the scope."""
         at = self.next.at
         if self.accept("round"):
-            return replace(place, round=(int(self.number("a round")), at))
+            return replace(scope, round=(int(self.number("a round")), at))
         if self.accept("the"):
             self.expect("worst")
-            return replace(place, worst=self.word("a swept parameter"))
-        return replace(place, where=(*place.where, self.condition("=", "<=", ">=")))
+            return replace(scope, worst=self.word("a swept parameter"))
+        return replace(scope, where=(*scope.where, self.condition("=", "<=", ">=")))
 
     def condition(self, *relations: Literal["=", "<=", ">="]) -> Condition:
         """`NAME = VALUE`."""
@@ -219,65 +242,66 @@ class _Reader:
             value = self.word("a value")[0]
         return Condition(name, next(known for known in relations if known == relation), value, at)
 
-    def relation(self) -> Statement:
-        """What follows the place."""
+    def expression(self) -> Expression:
+        """Everything after the scope."""
         at = self.next.at
         factor, left = self.side()
-        if left.kind in ("number", "bound"):
-            raise ClaimError("a curve's regret, slope or epsilon comes first; numbers and bounds stand right", at)
-        sign = self.expect("<", "<=", ">", ">=", "within", "in")
+        known = QUANTITIES.get(left.quantity)
+        if known is None or not known.against:
+            leading = _shown(name for name, quantity in QUANTITIES.items() if quantity.against)
+            raise ClaimError(f"a claim begins with a curve or {leading}", at)
+        sign = self.expect(*RELATIONS)
         at = self.next.at
-        limits: list[tuple[float, Relation]]
-        if sign.text == "in":
-            limits, right = self.range(), Side("number")
-        elif sign.text == "within":
-            part = self.number("a percentage") / 100
-            self.expect("%")
-            self.expect("of")
-            at = self.next.at
-            scale, right = self.side()
-            limits = [((1 - part) * scale, ">="), ((1 + part) * scale, "<=")]
-        else:
-            scale, right = self.side()
-            limits = [(scale, MIRRORED[MIRRORED[sign.text]])]
-        fitting = {"number", left.kind} | ({"bound"} if left.kind == "regret" else set())
-        if right.kind not in fitting:
-            raise ClaimError(f"a {left.kind} cannot be compared with a {right.kind}", at)
-        return Statement(left, right, tuple((limit / factor, relation) for limit, relation in limits))
+        limits, right = RELATIONS[sign.text](self, sign.text)
+        if right.quantity not in known.against:
+            raise ClaimError(f"{_shown([left.quantity])} can only be compared with {_shown(known.against)}", at)
+        return Expression(left, right, tuple((limit / factor, relation) for limit, relation in limits))
 
-    def range(self) -> list[tuple[float, Relation]]:
-        """`X +- Y` or `X to Y`, as limits."""
-        first = self.number("a number")
-        if self.expect("+-", "to").text == "+-":
-            width = self.number("a number")
-            return [(first - width, ">="), (first + width, "<=")]
-        return [(first, ">="), (self.number("a number"), "<=")]
+    def inequality(self, sign: str) -> tuple[_Limits, Side]:
+        """The right side of `<`, `<=`, `>` or `>=`."""
+        scale, right = self.side()
+        return [(scale, next(known for known in INEQUALITIES if known == sign))], right
+
+    def within(self, _: str) -> tuple[_Limits, Side]:
+        """`P% of SIDE`."""
+        part = self.number("a percentage") / 100
+        self.expect("%")
+        self.expect("of")
+        scale, right = self.side()
+        return [((1 - part) * scale, ">="), ((1 + part) * scale, "<=")], right
+
+    def range(self, _: str) -> tuple[_Limits, Side]:
+        """`X +- Y` or `X to Y`."""
+        low = self.number("a number")
+        sign = self.expect("+-", "to").text
+        high = self.number("a number")
+        if sign == "+-":
+            low, high = low - high, low + high
+        return [(low, ">="), (high, "<=")], Side(NUMBER)
 
     def side(self) -> tuple[float, Side]:
-        """A factor, and of what."""
+        """`[FACTOR x] QUANTITY`, or a number: its factor, and the side."""
         factor = 1.0
         if self.next.kind == "number":
             at = self.next.at
             factor = self.number("a number")
             if factor <= 0:
-                raise ClaimError("a factor is positive", at)
+                raise ClaimError("a factor must be positive", at)
             if not self.accept("x"):
-                return factor, Side("number")
-        kind = (
-            QUANTITIES.get(self.next.text) if self.tokens[min(self.i + 1, len(self.tokens) - 1)].text == "(" else None
-        )
-        if kind is None:
-            return factor, Side("regret", self.curve())
+                return factor, Side(NUMBER)
+        quantity = self.next.text
+        if quantity not in QUANTITIES or self.tokens[self.i + 1].text != "(":
+            return factor, Side(REGRET, self.curve())
         self.take()
         self.expect("(")
-        side = Side(kind, self.curve())
-        if kind == "slope" and self.accept(","):
+        side = Side(quantity, self.curve())
+        if QUANTITIES[quantity].fitted and self.accept(","):
             side = replace(side, panel=self.word("a panel"))
         self.expect(")")
         return factor, side
 
     def curve(self) -> Selection:
-        """A curve's name, and its parameters in brackets."""
+        """`NAME[NAME = VALUE, ...]` or `'LABEL'[...]`."""
         labelled = self.next.kind == "text"
         name, at = self.word("an algorithm or a 'label'")
         where: list[Condition] = []
@@ -287,3 +311,11 @@ class _Reader:
                 where.append(self.condition("="))
             self.expect("]")
         return Selection(name, labelled, tuple(where), at)
+
+
+INEQUALITIES: tuple[Relation, ...] = ("<", "<=", ">", ">=")
+RELATIONS: dict[str, Callable[[_Reader, str], tuple[_Limits, Side]]] = {
+    **dict.fromkeys(INEQUALITIES, _Reader.inequality),
+    "within": _Reader.within,
+    "in": _Reader.range,
+}

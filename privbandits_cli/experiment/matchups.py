@@ -10,7 +10,7 @@ from privbandits_cli.experiment.settings import listed, settings
 from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games import arms, linear
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Kind, Registry
 
 
 @dataclass(frozen=True)
@@ -23,22 +23,26 @@ class Matchup:
 
 
 def matchups(
-    keys: Keys, adversaries: Sequence[Variant], algorithms: Sequence[Variant], errors: list[Error]
+    registry: Registry,
+    keys: Keys,
+    adversaries: Sequence[Variant],
+    algorithms: Sequence[Variant],
+    errors: list[Error],
 ) -> tuple[Matchup, ...]:
     """For each adversary a matchup in each setting; who cannot play, or comes twice, is a fault."""
-    strangers = [*_strangers(keys, adversaries), *_strangers(keys, algorithms)]
+    strangers = [*_strangers(registry, keys, adversaries), *_strangers(registry, keys, algorithms)]
     errors.extend(strangers)
     if strangers:
         return ()
-    stages = [_stage(adversaries, algorithms, setting, errors) for setting in settings(keys)]
+    stages = [_stage(registry, adversaries, algorithms, setting, errors) for setting in settings(keys)]
     return () if errors else tuple(matchup for adversary in zip(*stages, strict=True) for matchup in adversary)
 
 
-def _strangers(keys: Keys, variants: Sequence[Variant]) -> Iterator[Error]:
+def _strangers(registry: Registry, keys: Keys, variants: Sequence[Variant]) -> Iterator[Error]:
     """Errors of those who do not play this game; a bandit's table of gains is one of experts' losses, too."""
     for variant in variants:
         player = variant.parameters
-        kind: registry.Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
+        kind: Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
         experts = kind == "adversaries" and keys.game == "linear" and listed(keys.set) == ["simplex"]
         if player.game != keys.game and not (experts and isinstance(player, arms.Adversary) and player.bounded):
             fit = ", ".join(name for name, model in registry.every(kind) if model.game == keys.game)
@@ -52,7 +56,11 @@ def _strangers(keys: Keys, variants: Sequence[Variant]) -> Iterator[Error]:
 
 
 def _stage(
-    adversaries: Sequence[Variant], algorithms: Sequence[Variant], setting: Setting, errors: list[Error]
+    registry: Registry,
+    adversaries: Sequence[Variant],
+    algorithms: Sequence[Variant],
+    setting: Setting,
+    errors: list[Error],
 ) -> list[Matchup]:
     """The matchups of one horizon."""
     tuned = list(_tuned(adversaries, setting, errors))
@@ -61,7 +69,7 @@ def _stage(
         assert isinstance(variant.parameters, Adversary)
         told.append(variant.parameters.revealed(setting))
         if not variant.parameters.bounded:
-            errors.extend(_out_of_bounds(variant.parameters, algorithms))
+            errors.extend(_out_of_bounds(registry, variant.parameters, algorithms))
     # If every adversary is at fault, the algorithms are still checked.
     lineups = {known: tuple(_tuned(algorithms, known, errors)) for known in dict.fromkeys(told or [setting])}
     return [Matchup(variant, lineups[known], known) for variant, known in zip(tuned, told, strict=True)]
@@ -88,7 +96,7 @@ def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -
         yield replace(variant, parameters=ready)
 
 
-def _out_of_bounds(adversary: Adversary, algorithms: Sequence[Variant]) -> Iterator[Error]:
+def _out_of_bounds(registry: Registry, adversary: Adversary, algorithms: Sequence[Variant]) -> Iterator[Error]:
     """Errors of algorithms that need gains in [0, 1], which this adversary does not give."""
     for variant in algorithms:
         assert isinstance(variant.parameters, Algorithm)

@@ -6,16 +6,17 @@ from privbandits_cli.experiment.errors import DRAWN
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Kind, Registry
 
 NUMBER = {"type": "string", "pattern": r"^(\d+\^\d+|\.inf)$", "description": "2^18, .inf"}
 
 
 def schema() -> dict[str, Any]:
     """JSON schema, draft 2020-12: keys, names, parameters with their descriptions; any parameter may be a list."""
+    registry = Registry()
     out = Keys.model_json_schema()
     definitions: dict[str, Any] = out.setdefault("$defs", {})
-    kinds: tuple[registry.Kind, ...] = ("algorithms", "adversaries")
+    kinds: tuple[Kind, ...] = ("algorithms", "adversaries")
     for kind in kinds:
         for name, model in registry.every(kind):
             definitions[name] = _entry(name, model, definitions)

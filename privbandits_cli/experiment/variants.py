@@ -12,7 +12,7 @@ from privbandits_cli.experiment.document import Error, Loc
 from privbandits_cli.experiment.errors import DRAWN, misfit, suggestion, translated
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Kind, Registry
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Variant:
         return f"{self.label or self.parameters.title} ({notes})" if notes else self.label
 
 
-def variants(kind: registry.Kind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:
+def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:
     """An entry of a config with its sweeps spread out: one variant per combination of listed values."""
     if isinstance(entry, str):
         entry = {"name": entry}
@@ -51,7 +51,7 @@ def variants(kind: registry.Kind, entry: Any, loc: Loc, errors: list[Error]) -> 
         if not isinstance(text, str):
             errors.append(Error((*loc, key), f"a {key} is text, got {text!r}"))
     values = {key: value for key, value in entry.items() if key not in ("name", *drawn)}
-    choices = [_choices(model, key, value, (*loc, key), errors) for key, value in values.items()]
+    choices = [_choices(registry, model, key, value, (*loc, key), errors) for key, value in values.items()]
     out = []
     for combination in itertools.product(*choices):
         chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
@@ -81,19 +81,21 @@ class _Choice:
     loc: Loc
 
 
-def _choices(model: type[Parameters], key: str, value: Any, loc: Loc, errors: list[Error]) -> list[_Choice]:
+def _choices(
+    registry: Registry, model: type[Parameters], key: str, value: Any, loc: Loc, errors: list[Error]
+) -> list[_Choice]:
     """The values that a parameter takes: one, or each of a list; a nested algorithm's variants."""
     field = model.model_fields.get(key)
     annotation = field.annotation if field else None
     if field and isinstance(field.default, Parameters) and isinstance(value, dict) and "name" not in value:
         value = {"name": field.default.name} | value  # only one base fits: it need not be named
     if isinstance(annotation, type) and issubclass(annotation, Algorithm):
-        found = [] if isinstance(value, list) else variants("algorithms", value, loc, errors)
+        found = [] if isinstance(value, list) else variants(registry, "algorithms", value, loc, errors)
         if isinstance(value, list):
             for i, item in enumerate(value):
-                found += variants("algorithms", item, (*loc, i), errors)
+                found += variants(registry, "algorithms", item, (*loc, i), errors)
         many = isinstance(value, list)
-        unfit = [(v, message) for v in found if (message := misfit(model, key, v.parameters))]
+        unfit = [(v, message) for v in found if (message := misfit(registry, model, key, v.parameters))]
         errors.extend(Error(v.loc, message) for v, message in unfit)
         found = [v for v in found if not any(v is other for other, _ in unfit)]
         return [

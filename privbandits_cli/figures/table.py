@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from privbandits_cli.figures.line import Line
 from privbandits_cli.games import arms
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 
 BARS = {
     "gini": "Gini's mean difference below and above",
@@ -43,7 +43,13 @@ GAME = (
     "planned_horizon",
 )  # the keys of a config that say what theory speaks of
 UNNAMED = {"experiment": "unnamed", "trials": 1, "adversary": None, "algorithms": None}
-Game = dict[str, Any]
+
+
+class Game(NamedTuple):
+    """What theory is asked about: a config's keys of the game, and where its players' names are found."""
+
+    keys: dict[str, Any]
+    registry: Registry
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,7 @@ class Table:
     log: bool
     wanted: int  # trials of a complete curve
     price: Price | None = None  # where regrets are compared with that of a floor
+    floor: str = ""  # the name of the floor in a figure
 
     @property
     def fewest(self) -> int:
@@ -87,11 +94,6 @@ class Table:
         return [(line.algorithm, line.label) for lines in self.panels.values() for line in lines]
 
     @property
-    def floor(self) -> str:
-        """The name of the floor in a figure."""
-        return registry.find("algorithms", self.price.floor).display if self.price else ""
-
-    @property
     def ratio(self) -> bool:
         """Whether regrets are multiples of the floor's."""
         return self.price is not None and self.price.ratio
@@ -115,11 +117,12 @@ def table(found: Curves, bounds: bool = False) -> Table:
     config, plot, swept = found.config, found.plot, found.swept
     summary = config.get("summary", {})
     bars, against = summary.get("bars", "gini"), plot.against
-    game = {key: config[key] for key in GAME if key in config} if bounds or plot.bounds else None
+    game = {key: config[key] for key in GAME if key in config}
+    theory = Game(game, found.registry) if bounds or plot.bounds else None
     lines = {
-        title: _swept_lines(members, plot, swept, bars, game)
+        title: _swept_lines(members, plot, swept, bars, theory)
         if against
-        else [_line(curve, "round", bars, game) for curve in members]
+        else [_line(curve, "round", bars, theory) for curve in members]
         for title, members in found.panels().items()
     }
     if len(lines) == 1:  # a legend has room for one panel's slopes
@@ -136,6 +139,7 @@ def table(found: Curves, bounds: bool = False) -> Table:
         log=plot.log,
         wanted=config.get("trials", max(int(row["trials"]) for curve in found.every for row in curve)),
         price=plot.price,
+        floor=found.registry.find("algorithms", plot.price.floor).display if plot.price else "",
     )
 
 
@@ -229,12 +233,12 @@ def _theory(row: Row, rounds: Floats, game: Game) -> tuple[Floats | None, tuple[
     parameters = json.loads(row["parameters"])
     parameters["adversary"].pop("label", None)
     parameters["algorithm"].pop("panel", None)
-    opponent = registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
-    algorithm = registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
+    opponent = game.registry.rebuilt("adversaries", {"name": row["adversary"]} | parameters["adversary"])
+    algorithm = game.registry.rebuilt("algorithms", {"name": row["algorithm"]} | parameters["algorithm"])
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
     swept: dict[str, Any] = {"dimension": int(row["dimension"])} if row.get("dimension") else {}
     swept |= {"set": row["set"]} if row.get("set") else {}
-    keys = Keys.model_validate(UNNAMED | game | swept | {"horizon": max(1, int(rounds[-1]))})
+    keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
     setting = opponent.revealed(settings(keys)[0])
     if not isinstance(opponent, arms.Adversary):
         return algorithm.regret_bound(rounds, setting), ()

@@ -55,6 +55,10 @@ class Algorithm(players.Algorithm):
 
     game: ClassVar[str] = "bandit"
 
+    def tuned(self, setting: Setting) -> "Algorithm":
+        """The same with every parameter that was left out set as the paper says."""
+        return self
+
     def draws(self) -> dict[str, int]:
         """Which fields of `Draws` its steps use: on the first and the last of every so many rounds."""
         return {"uniform": 1}

@@ -116,15 +116,11 @@ class Robust(Algorithm):
         None, description="default the adversary's, exact (1 where gains are in [0, 1]); `0.5x` is half of that"
     )
 
-    def tuned(self, setting: Setting) -> Self:
+    def moment(self, setting: Setting) -> dict[str, float]:
+        """The numbers v and u."""
         exact = 1.0 if setting.u is None else setting.u
         u = exact if self.u is None else self._factor() * exact if isinstance(self.u, str) else self.u
-        return self.model_copy(update={"v": self.v or setting.v or 1.0, "u": u})
-
-    def moment(self) -> tuple[float, float]:
-        """(v, u), tuned."""
-        assert self.v is not None and isinstance(self.u, float), "tune the parameters first"
-        return self.v, self.u
+        return {"v": self.v or setting.v or 1.0, "u": u}
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(self.u, str) and self._factor() <= 0:

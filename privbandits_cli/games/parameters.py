@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -24,6 +25,12 @@ class Parameters(BaseModel):
     def title(self) -> str:
         """The name used in a figure."""
         return self.display or self.name
+
+    @classmethod
+    def tuned_class(cls) -> "type[Parameters]":
+        """The class of tuned parameters: `Tuned` of the same file, or the same class where the file has none."""
+        found: type[Parameters] = getattr(sys.modules[cls.__module__], "Tuned", cls)
+        return found
 
     def described(self) -> dict[str, Any]:
         """Name and parameters as plain data, nested ones too; infinity as the string `inf`."""

@@ -71,7 +71,7 @@ class Adversary(Parameters):
         """What an algorithm may know of the game when it meets this adversary, tuned."""
         return setting
 
-    def tuned(self, setting: Setting) -> Self:
+    def tuned(self, setting: Setting) -> "Adversary":
         """The same with every parameter that was left out set as the paper says."""
         return self
 
@@ -81,25 +81,36 @@ class Adversary(Parameters):
 
 
 class Algorithm(Parameters):
-    """A learner's parameters, tuning and promise; its two steps are functions of the same file."""
+    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
+
+    `Parameters` is what a config gives. A file with parameters that may be left out has a class `Tuned(Parameters)`, in
+    which they are numbers: `tuned` makes it, and it holds all that depends on them, from `state` to `regret_bound`.
+    """
 
     private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
     local: ClassVar[bool] = False  # each report is private by itself, whoever collects them
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
 
-    def tuned(self, setting: Setting) -> Self:
+    def tuned(self, setting: Setting) -> "Algorithm":
         """The same with every parameter that was left out set as the paper says."""
         return self
 
     def state(self, setting: Setting) -> Records:
         """The learner before the first round, as a `record`."""
-        raise NotImplementedError
+        self._check_tuned()
+        raise NotImplementedError(f"{self.name} has no method `state`")
+
+    def _check_tuned(self) -> None:
+        """Raise TypeError for parameters of which some are still to be tuned."""
+        if not isinstance(self, self.tuned_class()):
+            raise TypeError(f"these parameters of {self.name} are not tuned: ask `tuned(setting)`")
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """What is known of its privacy at `delta`, from above and below, tuned parameters assumed.
 
         sensitivity: by how much one of the gains that it sees may differ; 1/tau inside a mini-batch.
         """
+        self._check_tuned()
         return []
 
     def caveats(self, setting: Setting) -> list[str]:
@@ -138,6 +149,7 @@ class Algorithm(Parameters):
 
         memory: how many rounds back the adversary reacts to (0 oblivious, 1 switching costs).
         """
+        self._check_tuned()
         return None
 
     def errors(self, setting: Setting) -> Iterator[str]:

@@ -1,12 +1,12 @@
-"""Algorithms and adversaries are found by being there: one file each, the name is the file's.
+"""The algorithms and adversaries that an experiment may name, each the one class `Parameters` of its file.
 
-Beside the built-in ones stand those of installed packages (entry points of the groups `privbandits.algorithms` and
-`privbandits.adversaries`, each the name of a module) and the files that a user includes.
+They come from three places: this package, installed packages (entry points of the groups `privbandits.algorithms`
+and `privbandits.adversaries`, each naming a module), and files that the user includes.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -21,8 +21,6 @@ from privbandits_cli.plugins.loader import IncludeError, Source
 
 Kind = Literal["algorithms", "adversaries"]
 
-_own: dict[Kind, dict[str, Source]] = {"algorithms": {}, "adversaries": {}}
-
 
 @cache
 def built_in(kind: Kind) -> tuple[str, ...]:
@@ -32,67 +30,87 @@ def built_in(kind: Kind) -> tuple[str, ...]:
 
 
 @cache
-def _installed(kind: Kind) -> dict[str, EntryPoint]:
+def installed(kind: Kind) -> dict[str, EntryPoint]:
     """Those of installed packages; IncludeError where two share a name."""
     found: dict[str, EntryPoint] = {}
     for entry in entry_points(group=f"privbandits.{kind}"):
         if entry.name in built_in(kind) or found.setdefault(entry.name, entry).value != entry.value:
             owner = entry.dist.name if entry.dist else entry.value
-            raise IncludeError(f"package {owner}: there is another '{entry.name}' in {kind}: rename its entry point")
+            raise IncludeError(
+                f"package {owner}: there is already '{entry.name}' among the {kind}: rename the entry point"
+            )
     return found
 
 
-def names(kind: Kind) -> tuple[str, ...]:
-    """The names of all algorithms or adversaries, without importing them."""
-    return tuple(sorted({*built_in(kind), *_installed(kind), *_own[kind]}))
+@dataclass(frozen=True)
+class Registry:
+    """All algorithms and adversaries by name; `Registry()` has no files of the user's own."""
+
+    files: tuple[Source, ...] = ()
+
+    def names(self, kind: Kind) -> tuple[str, ...]:
+        """The names of all algorithms or adversaries, in alphabetical order."""
+        return tuple(sorted({*built_in(kind), *installed(kind), *self._own(kind)}))
+
+    def find(self, kind: Kind, name: str) -> type[Parameters]:
+        """The parameters' class of this name; KeyError if there is none, IncludeError if its file cannot be used."""
+        found: type[Parameters]
+        own = self._own(kind)
+        if name in built_in(kind):
+            found = import_module(f"privbandits_cli.{kind}.{name}").Parameters
+        elif name in own:
+            found = loader.module(own[name]).Parameters
+        elif name in installed(kind):
+            found = loader.module(packaged(installed(kind)[name])).Parameters
+        else:
+            raise KeyError(name)
+        return found
+
+    def every(self, kind: Kind) -> Iterator[tuple[str, type[Parameters]]]:
+        """The names with their classes."""
+        for name in self.names(kind):
+            yield name, self.find(kind, name)
+
+    def rebuilt(self, kind: Kind, described: dict[str, object]) -> Parameters:
+        """The inverse of `Parameters.described` for tuned parameters."""
+        values = dict(described)
+        model = self.find(kind, str(values.pop("name")))
+        for field, value in values.items():
+            if isinstance(value, dict) and "name" in value:
+                values[field] = self.rebuilt("algorithms", value)
+        return model.tuned_class().model_validate(values, strict=False)
+
+    def _own(self, kind: Kind) -> dict[str, Source]:
+        return {source.name: source for source in self.files if _kind(source) == kind}
 
 
-def include(path: Path) -> Source:
-    """Find a user's file by its name from now on; IncludeError with what is wrong with it."""
-    source = loader.read(path)
-    model = loader.module(source).Parameters
-    kind: Kind = "adversaries" if issubclass(model, Adversary) else "algorithms"
-    if source.name in built_in(kind) or source.name in _installed(kind):
-        raise IncludeError(f"{path}: there is another '{source.name}' in {kind} already: rename the file")
-    _own[kind][source.name] = source
-    return source
-
-
-def include_all(paths: Sequence[str]) -> list[tuple[int, str]]:
-    """Include these files and no others; the errors, each with the place of its file in the list."""
-    for own in _own.values():
-        own.clear()
-    errors: list[tuple[int, str]] = []
-    known: dict[str, Path] = {}
-    for i, path in enumerate(map(Path, paths)):
-        place = path.resolve()
-        if known.setdefault(path.stem, place) != place:
-            errors.append((i, f"{path}: another file of that name is included: rename it"))
+def including(paths: Iterable[Path]) -> tuple[Registry, list[str]]:
+    """The registry with these files of the user's own, and an error for each file that cannot be used."""
+    files: dict[str, Source] = {}
+    errors: list[str] = []
+    places: dict[str, Path] = {}
+    for path in paths:
+        if places.setdefault(path.stem, path.resolve()) != path.resolve():
+            errors.append(f"{path}: another included file has the same name: rename one")
             continue
         try:
-            include(path)
+            source = loader.read(path)
+            kind = _kind(source)
+            if source.name in built_in(kind) or source.name in installed(kind):
+                raise IncludeError(f"{path}: there is already '{source.name}' among the {kind}: rename the file")
+            files[source.name] = source
         except IncludeError as error:
-            errors.append((i, str(error)))
-    return errors
+            errors.append(str(error))
+    return Registry(tuple(files.values())), errors
 
 
-def find(kind: Kind, name: str) -> type[Parameters]:
-    """The parameters' class of this name; KeyError if there is none, IncludeError if its package is faulty."""
-    found: type[Parameters]
-    if name in built_in(kind):
-        found = import_module(f"privbandits_cli.{kind}.{name}").Parameters
-    elif name in _own[kind]:
-        found = loader.module(_own[kind][name]).Parameters
-    elif name in _installed(kind):
-        found = loader.module(_of_package(_installed(kind)[name])).Parameters
-    else:
-        raise KeyError(name)
-    return found
+def _kind(source: Source) -> Kind:
+    return "adversaries" if issubclass(loader.module(source).Parameters, Adversary) else "algorithms"
 
 
 @cache
-def _of_package(entry: EntryPoint) -> Source:
-    """The module of an entry point, as a file that includes itself; its hash is that of its package's sources."""
+def packaged(entry: EntryPoint) -> Source:
+    """The module of an entry point, read like an included file; its hash covers all sources of its package."""
     try:
         spec = find_spec(entry.module)
     except ImportError as error:
@@ -106,19 +124,3 @@ def _of_package(entry: EntryPoint) -> Source:
     files = sorted(file for place in places for file in Path(place).rglob("*.py")) or [path]
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
     return replace(source, name=entry.name, code=digest, package=spec.parent or "", installed=True)
-
-
-def every(kind: Kind) -> Iterator[tuple[str, type[Parameters]]]:
-    """All of them, with their names."""
-    for name in names(kind):
-        yield name, find(kind, name)
-
-
-def rebuilt(kind: Kind, described: dict[str, object]) -> Parameters:
-    """The inverse of `Parameters.described`."""
-    values = dict(described)
-    model = find(kind, str(values.pop("name")))
-    for field, value in values.items():
-        if isinstance(value, dict) and "name" in value:
-            values[field] = rebuilt("algorithms", value)
-    return model.model_validate(values, strict=False)

@@ -124,9 +124,9 @@ def test_what_does_not_belong_together_is_refused(swept, tmp_path, monkeypatch):
     assert call("run", swept, "seed=9", "--results", tmp_path / "o", "--shard", "2/2", "-q").exit_code == 0
     other = tmp_path / "o" / "small-shard-2-of-2"
     refused = call("merge", one, other, "--results", tmp_path / "m")
-    assert refused.exit_code == 2 and "another experiment" in refused.stderr and "differ in seed" in refused.stderr
+    assert refused.exit_code == 2 and "different experiments" in refused.stderr and "differ in seed" in refused.stderr
     refused = call("merge", one, tmp_path, "--results", tmp_path / "m")
-    assert refused.exit_code == 2 and "is no shard's folder" in refused.stderr
+    assert refused.exit_code == 2 and "is not a shard's folder" in refused.stderr
     assert not (tmp_path / "m").exists()
     monkeypatch.setattr(store, "source_hash", lambda: "0123456789ab")
     play(swept, tmp_path / "r", "2/2")

@@ -16,7 +16,7 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games.bandit import Setting, blocks, play
 from privbandits_cli.numerics.streams import stream
-from privbandits_cli.plugins.registry import find
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import SMALL, match
 from tests.engine.test_engine import csvs, outputs
 
@@ -81,7 +81,7 @@ def test_a_header_line_whole_numbers_and_a_mark_of_the_byte_order_are_read():
 
 def test_regret_is_that_of_the_log():
     """Uniform play: the best column's sum less what its own arms earned."""
-    uniform = find("algorithms", "uniform")()
+    uniform = Registry().find("algorithms", "uniform")()
     game = match(replay.Parameters(path="log.csv"), [uniform], 300, n_arms=3)
     u = stream(7, "uniform", uniform.identity(), game.adversary.identity(), trial=0).random(300)
     earned = ROWS[np.arange(300), (3 * u).astype(int)].sum()

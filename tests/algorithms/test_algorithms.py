@@ -9,7 +9,7 @@ from scipy import stats
 
 from privbandits_cli.algorithms.exp3_tau import theorem_3_5
 from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import fit, foe, make, match, playing
 from tests.naive import regrets, tsallis_by_bisection
 
@@ -359,8 +359,19 @@ def test_the_guarantee_of_noise_is_its_epsilon_over_any_base():
 def test_tuning_is_complete_and_stable(name):
     algorithm = make(name).tuned(SETTING)
     assert algorithm.tuned(SETTING) == algorithm
-    rebuilt = registry.rebuilt("algorithms", algorithm.described())
+    rebuilt = Registry().rebuilt("algorithms", algorithm.described())
     assert rebuilt == algorithm
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_only_tuned_parameters_have_a_state_and_bounds(name):
+    given, algorithm = make(name), make(name).tuned(SETTING)
+    assert algorithm.name == given.name == name and list(algorithm.described()) == list(given.described())
+    assert algorithm.state(SETTING).shape == (1,)
+    if type(algorithm) is not type(given):
+        for ask in (given.state, given.guarantee, lambda setting: given.regret_bound(np.ones(1), setting)):
+            with pytest.raises(TypeError, match=f"{name} are not tuned"):
+                ask(SETTING)
 
 
 def bounded_regret(name):

@@ -78,7 +78,7 @@ def test_bad_input_is_told_where_it_stands_with_what_would_work(tmp_path, old, n
 def test_an_algorithm_is_tuned_for_each_adversary(tmp_path):
     plan = plan_of(tmp_path, HEAVY)
     told = [curve.setting for curve in plan.curves[::3]]
-    exact = [float(foe("pareto", v=v).moments(Setting(1000, 5)).max()) for v in (0.5, 0.9)]
+    exact = [float(foe("pareto", v=v).tuned(Setting(1000, 5)).moments(Setting(1000, 5)).max()) for v in (0.5, 0.9)]
     assert told == [Setting(1000, 5, 0.5, exact[0]), Setting(1000, 5, 0.9, exact[1]), Setting(1000, 5)]
     robust = [curve.algorithm for curve in plan.curves[1::3]]
     assert [(a.v, a.u) for a in robust] == [(0.5, exact[0] / 2), (0.9, exact[1] / 2), (1.0, 0.5)]

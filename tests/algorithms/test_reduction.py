@@ -105,9 +105,9 @@ def test_exp2s_tuning_makes_lemma_4_4_least():
     least = exp2.regret_bound(horizon, PAPER)[0]
     assert least == pytest.approx(2 * math.sqrt(3 * 4 * 2**18 * math.log(4)), rel=1e-12)
     for eta, gamma in itertools.product((0.5, 0.9, 1.1, 2.0), (1.0, 1.1, 2.0)):
-        other = make("exp2", eta=exp2.eta * eta, gamma=exp2.gamma * eta * gamma)
+        other = make("exp2", eta=exp2.eta * eta, gamma=exp2.gamma * eta * gamma).tuned(PAPER)
         assert other.regret_bound(horizon, PAPER)[0] > least
-    outside = make("exp2", eta=exp2.eta, gamma=exp2.gamma * 0.9)
+    outside = make("exp2", eta=exp2.eta, gamma=exp2.gamma * 0.9).tuned(PAPER)
     assert outside.regret_bound(horizon, PAPER) is None  # the condition is not kept
     assert exp2.regret_bound(horizon, PAPER, memory=1) is None
 

@@ -12,7 +12,7 @@ from privbandits_cli.games.linear import Cube, Draws, Polytope, Setting, Simplex
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import bind
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import make
 from tests.naive_scrible import gradient, hessian, inequalities, leader, least, regrets, slab, value
 
@@ -37,7 +37,7 @@ def setting(space, horizon=1000):
 def match(space, algorithm, horizon=1000, checkpoints=None, gap=0.3, seed=5):
     known = setting(space, horizon)
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
-    return Match(registry.find("adversaries", "gap")(gap=gap), [algorithm.tuned(known)], known, rounds, seed)
+    return Match(Registry().find("adversaries", "gap")(gap=gap), [algorithm.tuned(known)], known, rounds, seed)
 
 
 def fresh(space, eta, algorithm="scrible"):
@@ -452,7 +452,7 @@ def test_noise_costs_and_the_vector_costs_more():
 
 
 def test_tuning_for_an_epsilon():
-    found = registry.find("algorithms", "dp_scrible").for_epsilon(2.0, 1e-6, {"noise": "scalar"})
+    found = Registry().find("algorithms", "dp_scrible").for_epsilon(2.0, 1e-6, {"noise": "scalar"})
     assert found["certified"].guarantee(setting(Sphere(3))).epsilon == 2
     assert found["paper"].guarantee(setting(Sphere(3))).epsilon == 4
     assert found["paper"].noise == "scalar"

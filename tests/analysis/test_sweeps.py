@@ -5,7 +5,9 @@ import csv
 import numpy as np
 import pytest
 
+from privbandits_cli.actions import run
 from privbandits_cli.analysis import sweeps
+from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
@@ -33,16 +35,14 @@ plot: {against: horizon, worst: best, log: true, slopes: true}
 def ran(tmp_path):
     """Runs a config text into a folder; the plan, its store and the folder."""
 
-    def run(text, *overrides, name="out"):
+    def played(text, *overrides, name="out"):
         path = tmp_path / "swept.yaml"
         path.write_text(text)
         plan, store = make_plan(load(path, list(overrides))), Store(tmp_path / name)
-        with store.locked():
-            store.open(plan)
-            run.write_outputs(plan, store, run.play(plan, store, 2, "threads", lambda played: True), {})
+        run.run(plan, store, Engine(), 2, ["test"])
         return plan, store, tmp_path / name
 
-    return run
+    return played
 
 
 def rows(folder, name="summary.csv"):

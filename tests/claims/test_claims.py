@@ -1,8 +1,9 @@
-"""Claims: read, checked, judged from hand-made results whose verdict is known."""
+"""Claims are parsed, checked, and judged on hand-made results whose verdict is known."""
 
 import csv
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from privbandits_cli.actions.check import claims_on
 from privbandits_cli.analysis import estimates, summary
 from privbandits_cli.analysis.estimates import Estimate, two
 from privbandits_cli.analysis.measured import planned
+from privbandits_cli.claims import quantities
 from privbandits_cli.claims.verdicts import verdicts
 from privbandits_cli.cli import app
+from privbandits_cli.experiment import expressions
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.expressions import ClaimError, Condition, Side, parse
 from privbandits_cli.experiment.plan import make_plan
@@ -54,10 +57,10 @@ NOISE = np.array([-4, -3, -2, -1, 0, 1, 2, 3, 4]) / math.sqrt(7.5)  # nine trial
 
 
 def experiment(tmp_path, *claims, text=CONFIG):
-    """An experiment that claims these."""
-    said = [{"claim": claim, "source": "the paper"} for claim in claims]
+    """An experiment with these claims."""
+    listed = [{"claim": claim, "source": "the paper"} for claim in claims]
     path = tmp_path / "small.yaml"
-    path.write_text(text + yaml.safe_dump({"claims": said} if said else {}, allow_unicode=True).replace("{}", ""))
+    path.write_text(text + yaml.safe_dump({"claims": listed} if listed else {}, allow_unicode=True).replace("{}", ""))
     return load(path)
 
 
@@ -81,8 +84,8 @@ def played(folder, experiment, regrets, trials=range(9)):
             if x is None:
                 continue
             x = np.broadcast_to(x, 9)[list(trials)]
-            told = {"parameters": json.dumps(wanted.parameters), "round": rounds, "trials": len(x)}
-            rows.append(shared | told | {"mean": x.mean(), "sd": x.std(ddof=1)})
+            columns = {"parameters": json.dumps(wanted.parameters), "round": rounds, "trials": len(x)}
+            rows.append(shared | columns | {"mean": x.mean(), "sd": x.std(ddof=1)})
             if rounds == curve.horizon:
                 finals += [shared | {"trial": t, "regret": v} for t, v in zip(trials, x, strict=True)]
     for name, columns, found in (("summary", summary.SUMMARY, rows), ("final", summary.FINAL, finals)):
@@ -111,37 +114,43 @@ def means(**of):
 
 def test_a_claim_is_read():
     found = parse("at round 2^18, the worst gap, epsilon >= 0.5 in C2, 'a b': 3 x dp_ftrl[nodes=gaussian] <= 6 x ftrl")
-    assert found.place.round == (2**18, 3) and found.place.worst == ("gap", 25)
-    assert found.place.where == (Condition("epsilon", ">=", 0.5, 30),)
-    assert [name for name, _ in found.place.panels] == ["C2", "a b"]
-    assert found.limits == ((2.0, "<="),) and found.left.kind == found.right.kind == "regret"
+    assert found.scope.round == (2**18, 3) and found.scope.worst == ("gap", 25)
+    assert found.scope.where == (Condition("epsilon", ">=", 0.5, 30),)
+    assert [name for name, _ in found.scope.panels] == ["C2", "a b"]
+    assert found.limits == ((2.0, "<="),) and found.left.quantity == found.right.quantity == "final"
     assert found.left.curve.where == (Condition("nodes", "=", "gaussian", 71),)
 
 
 @pytest.mark.parametrize(
     ("text", "limits", "left", "right"),
     [
-        ("a > b", ((1.0, ">"),), "regret", "regret"),
-        ("a within 15% of b", ((0.85, ">="), (1.15, "<=")), "regret", "regret"),
+        ("a > b", ((1.0, ">"),), "final", "final"),
+        ("a within 15% of b", ((0.85, ">="), (1.15, "<=")), "final", "final"),
         ("slope(a, c) in 0.5 +- 0.1", ((0.4, ">="), (0.6, "<=")), "slope", "number"),
-        ("a in 1 to 2", ((1.0, ">="), (2.0, "<=")), "regret", "number"),
-        ("final(a) <= bound(a)", ((1.0, "<="),), "regret", "bound"),
+        ("a in 1 to 2", ((1.0, ">="), (2.0, "<=")), "final", "number"),
+        ("final(a) <= bound(a)", ((1.0, "<="),), "final", "bound"),
         ("epsilon('It''s A') <= 1", ((1.0, "<="),), "epsilon", "number"),
-        ("in all: a < 1e3", ((1000.0, "<"),), "regret", "number"),
+        ("in all: a < 1e3", ((1000.0, "<"),), "final", "number"),
     ],
 )
 def test_each_form_is_read(text, limits, left, right):
     found = parse(text)
-    assert (found.left.kind, found.right.kind) == (left, right)
+    assert (found.left.quantity, found.right.quantity) == (left, right)
     assert [pytest.approx(limit) for limit, _ in limits] == [limit for limit, _ in found.limits]
     assert [relation for _, relation in limits] == [relation for _, relation in found.limits]
-    assert text.startswith("in all") <= (found.place.panels == ())
+    assert text.startswith("in all") <= (found.scope.panels == ())
 
 
-def test_quotes_are_doubled_and_panels_may_stand_in_a_slope():
+def test_a_doubled_quote_is_one_and_a_slope_may_name_its_panel():
     assert parse("'It''s A' < b").left.curve.name == "It's A"
-    assert parse("slope(a, c) < 1").place.panels == (("c", 9),)
+    assert parse("slope(a, c) < 1").scope.panels == (("c", 9),)
     assert parse("slope(a) < slope(b)").right == Side("slope", parse("a < b").right.curve.__class__("b", at=17))
+
+
+def test_every_quantity_of_the_grammar_can_be_computed():
+    assert quantities.QUANTITIES.keys() == {*expressions.QUANTITIES, expressions.NUMBER} - {"epsilon"}
+    for known in expressions.QUANTITIES.values():
+        assert {*known.against} <= quantities.QUANTITIES.keys()
 
 
 @pytest.mark.parametrize(
@@ -151,18 +160,19 @@ def test_quotes_are_doubled_and_panels_may_stand_in_a_slope():
         ("a $ b", 2, "'$' has no meaning in a claim"),
         ("'a < b", 0, "this quote is not closed"),
         ("a within 5 of b", 11, "expected '%' here, found of"),
-        ("3 < a", 0, "a curve's regret, slope or epsilon comes first"),
-        ("slope(a) < b", 11, "a slope cannot be compared with a regret"),
-        ("in c in d: a < b", 5, "a second 'in': join them with a comma"),
+        ("3 < a", 0, "a claim begins with a curve or final(...) or slope(...) or epsilon(...)"),
+        ("slope(a) < b", 11, "slope(...) can only be compared with a number or slope(...)"),
+        ("epsilon(a) < epsilon(b)", 13, "epsilon(...) can only be compared with a number"),
+        ("in c in d: a < b", 5, "a second 'in': join the two with a comma"),
         ("at round x: a < b", 9, "expected a round here, found x"),
         ("at epsilon 3: a < b", 11, "expected '=' or '<=' or '>=' here, found 3"),
         ("a < b c", 6, "expected the end here, found c"),
-        ("a < 0 x b", 4, "a factor is positive"),
+        ("a < 0 x b", 4, "a factor must be positive"),
         ("in c: slope(a, d) < 1", 15, "the panel is named twice"),
     ],
 )
-def test_a_faulty_claim_is_told_with_its_place(text, at, message):
-    with pytest.raises(ClaimError, match=message.replace("$", r"\$")) as caught:
+def test_an_error_in_a_claim_is_reported_at_its_position(text, at, message):
+    with pytest.raises(ClaimError, match=re.escape(message)) as caught:
         parse(text)
     assert caught.value.at == at
 
@@ -170,18 +180,26 @@ def test_a_faulty_claim_is_told_with_its_place(text, at, message):
 @pytest.mark.parametrize(
     ("claim", "caret", "message"),
     [
-        ("exp < exp3", "exp <", "no algorithm 'exp' plays here, did you mean 'exp3'?"),
-        ("'EXP4' < exp3", "'EXP4'", "no label 'EXP4' plays here, did you mean 'EXP3'?"),
-        ("in stochastik: exp3 < exp3_tau", "stochastik", "no panel 'stochastik' here, did you mean 'stochastic'?"),
-        ("at round 100: exp3 < exp3_tau", "round", "not recorded after 100 rounds, but after 250, 500, 750"),
-        ("dp_exp3_lap[epsilon=3] < exp3", "epsilon", "nobody plays with epsilon = 3.0; there are: 1, 2"),
-        ("exp3[tau=3] < exp3", "tau", "no parameter 'tau' here"),
-        ("at the worst gap: exp3 < exp3_tau", "gap", "no parameter 'gap' is swept"),
-        ("at gap = 3: exp3 < exp3_tau", "gap", "no parameter 'gap' here"),
-        ("at round 500: slope(exp3) < 1", "round", "a slope is fitted over the rounds"),
+        ("exp < exp3", "exp <", "this experiment has no algorithm 'exp', did you mean 'exp3'?"),
+        ("'EXP4' < exp3", "'EXP4'", "this experiment has no label 'EXP4', did you mean 'EXP3'?"),
+        (
+            "in stochastik: exp3 < exp3_tau",
+            "stochastik",
+            "has no panel 'stochastik', did you mean 'stochastic'?",
+        ),
+        (
+            "at round 100: exp3 < exp3_tau",
+            "round",
+            "round 100 is not a checkpoint; the nearest checkpoints are 250, 500, 75",
+        ),
+        ("dp_exp3_lap[epsilon=3] < exp3", "epsilon", "no curve has epsilon = 3; the values are 1, 2"),
+        ("exp3[tau=3] < exp3", "tau", "no curve has a parameter 'tau'"),
+        ("at the worst gap: exp3 < exp3_tau", "gap", "this experiment does not sweep a parameter 'gap'"),
+        ("at gap = 3: exp3 < exp3_tau", "gap", "no curve has a parameter 'gap'"),
+        ("at round 500: slope(exp3) < 1", "round", "a slope is fitted to several points, so it has no round"),
     ],
 )
-def test_a_claim_that_does_not_fit_is_a_located_fault(tmp_path, claim, caret, message):
+def test_a_claim_that_does_not_fit_its_experiment_is_reported_at_its_position(tmp_path, claim, caret, message):
     path = tmp_path / "small.yaml"
     path.write_text(CONFIG + f'claims:\n  - claim: "{claim}"\n    source: x\n  - {{claim: exp3 <, source: x}}\n')
     with pytest.raises(ConfigError) as caught:
@@ -194,19 +212,19 @@ def test_a_claim_that_does_not_fit_is_a_located_fault(tmp_path, claim, caret, me
     assert ":17:" in second
 
 
-def test_a_curve_that_is_several_must_be_told_apart(tmp_path):
+def test_a_name_that_matches_several_entries_needs_parameters_or_a_label(tmp_path):
     text = CONFIG.replace("  - exp3_tau\n", "  - {name: exp3_tau, tau: 3}\n  - {name: exp3_tau, tau: 9, label: long}\n")
-    with pytest.raises(ConfigError, match="'exp3_tau' stands here 2 times: say which"):
+    with pytest.raises(ConfigError, match="'exp3_tau' is 2 entries of this experiment: select one"):
         experiment(tmp_path, "exp3_tau < exp3", text=text)
     assert experiment(tmp_path, "exp3_tau[tau=3] < exp3", "long < exp3".replace("long", "'long'"), text=text).claims
 
 
-def test_claims_are_no_part_of_what_is_played(tmp_path):
+def test_claims_change_neither_keys_nor_the_resolved_config(tmp_path):
     without, claiming = experiment(tmp_path), experiment(tmp_path, "exp3 < exp3_tau")
     assert claiming.resolved() == without.resolved() and claiming.given == without.given
     assert [c.key for c in make_plan(claiming).curves] == [c.key for c in make_plan(without).curves]
     path = tmp_path / "small.yaml"
-    assert load(path).claims and not load(path, ["trials=12"]).claims  # it is another experiment then
+    assert load(path).claims and not load(path, ["trials=12"]).claims  # an override makes it another experiment
     assert not load(path, ["algorithms=[exp3]"]).claims and not load(path, smoke=True).claims
     with pytest.raises(ConfigError, match="override 'claims"):
         load(path, ["claims[0].claim=exp3 <"])
@@ -220,7 +238,7 @@ def test_claims_are_no_part_of_what_is_played(tmp_path):
     [
         ("exp3 < exp3_tau", "HOLDS"),
         ("exp3 > exp3_tau", "FAILS"),
-        ("2 x exp3 <= exp3_tau", "NOT DECIDED"),  # they are equal but for noise of the same trials
+        ("2 x exp3 <= exp3_tau", "NOT DECIDED"),  # equal up to the same noise
         ("exp3_tau >= 1.9 x exp3", "HOLDS"),
         ("exp3 within 51% of exp3_tau", "HOLDS"),
         ("exp3 within 49% of exp3_tau", "FAILS"),
@@ -229,7 +247,7 @@ def test_claims_are_no_part_of_what_is_played(tmp_path):
         ("exp3 in 100 to 101", "NOT DECIDED"),
         ("exp3 in 101 to 102", "FAILS"),
         ("exp3 < 300", "HOLDS"),
-        ("final(exp3) <= bound(exp3)", "NOT PLAYED"),  # no theorem of switching costs
+        ("final(exp3) <= bound(exp3)", "NOT PLAYED"),  # no theorem covers switching costs
         ("in stochastic: final(exp3) <= bound(exp3)", "HOLDS"),
         ("in stochastic: final(exp3_tau) <= bound(exp3)", "FAILS"),  # 195
         ("at round 500: exp3 in 49 to 51", "HOLDS"),
@@ -245,16 +263,16 @@ def test_forms_and_verdicts(tmp_path, claim, verdict):
     assert judged(tmp_path, claim, means(exp3=100, exp3_tau=200))[0] == verdict
 
 
-def test_pairing_decides_what_means_alone_do_not(tmp_path):
+def test_pairing_decides_where_independent_means_do_not(tmp_path):
     def regrets(curve, rounds):
         return {"exp3": 100.0, "exp3_tau": 101.0}.get(curve.algorithm.name, 0.0) + 30 * NOISE
 
     assert judged(tmp_path, "exp3 < exp3_tau", regrets)[0] == "HOLDS"
-    verdict, figures = judged(tmp_path, "at round 500: exp3 < exp3_tau", regrets)  # only means are kept of it
+    verdict, figures = judged(tmp_path, "at round 500: exp3 < exp3_tau", regrets)  # only means are recorded
     assert verdict == "NOT DECIDED" and "errors added, 9 trials" in figures
 
 
-def test_the_trials_that_would_decide(tmp_path):
+def test_the_number_of_trials_that_would_decide_is_estimated(tmp_path):
     """d of mean 1, deviation 2, nine trials, two panels: t(8; 0.9875) = 2.7515; 9 (t 2/3)² = 30.3."""
 
     def regrets(curve, rounds):
@@ -267,7 +285,7 @@ def test_the_trials_that_would_decide(tmp_path):
 
 
 def test_one_failing_panel_decides(tmp_path):
-    """Stochastic is near enough to hold for ever; switching costs alone, 1 of deviation 2 apart, would fail in 31."""
+    """A single failing panel decides the claim: 1 apart at deviation 2, which 31 trials would show."""
 
     def decided(stochastic, costs):
         def regrets(curve, rounds):
@@ -280,12 +298,12 @@ def test_one_failing_panel_decides(tmp_path):
     both = decided(-0.01, 1.0)
     assert both.startswith("open in 2 of 2, decided first in Switching costs: 101 against 100")
     assert both.endswith("about 31 trials would decide")
-    assert "first in stochastic" in decided(1.0, 0.1).lower()  # of two that fail the sooner
+    assert "first in stochastic" in decided(1.0, 0.1).lower()  # of two that fail, the one that decides earlier
     holding = decided(-0.5, -1.0)
     assert "decided last in Stochastic" in holding and holding.endswith("about 130 trials would decide")  # 4 x 30.3
 
 
-def test_a_claim_of_several_panels_and_values_needs_them_all(tmp_path):
+def test_a_claim_about_several_panels_and_values_holds_only_if_it_holds_for_all(tmp_path):
     def regrets(curve, rounds):
         high = curve.adversary.name == "switching_costs" and curve.swept.get("epsilon") == 2
         return (300.0 if high else 100.0 if curve.algorithm.name == "dp_exp3_lap" else 200.0) + NOISE
@@ -298,7 +316,7 @@ def test_a_claim_of_several_panels_and_values_needs_them_all(tmp_path):
 
 
 def test_slopes_over_the_horizon_at_the_worst_gap(tmp_path):
-    """√T at gap 0.4, which is worst, T at 0.2, which is small."""
+    """Regret grows like √T at gap 0.4, which is the worst, and like T at gap 0.2, where it is small."""
 
     def regrets(curve, rounds):
         root = 10 * math.sqrt(curve.horizon) if curve.algorithm.name == "exp3" else curve.horizon**0.8
@@ -327,14 +345,14 @@ def test_privacy_is_decided_by_proofs_and_attacks(tmp_path):
         assert "trials" not in figures
 
 
-def test_an_epsilon_that_promises_nothing_is_told(tmp_path):
+def test_an_epsilon_that_promises_no_protection_is_shown(tmp_path):
     text = CONFIG.replace("epsilon: [1, 2]", "epsilon: [1, 30]")
     made = experiment(tmp_path, "dp_exp3_lap < exp3", "dp_exp3_lap[epsilon=1] < exp3", text=text)
     found = verdicts(played(tmp_path / "small", made, means()), made)
     assert [one.epsilon for one in found] == ["DP-EXP3-Lap 30", ""]
 
 
-def test_a_slope_needs_what_the_figure_is_drawn_against(tmp_path):
+def test_a_slope_needs_several_points_along_the_axis_of_the_figure(tmp_path):
     text = CONFIG + "plot: {against: epsilon}\n"
     assert judged(tmp_path, "slope(dp_exp3_lap) <= 0.1", means(), text=text)[0] == "HOLDS"
     assert judged(tmp_path, "slope(exp3) < 1", means(), text=text) == (
@@ -347,7 +365,7 @@ def test_a_slope_needs_what_the_figure_is_drawn_against(tmp_path):
 
 
 @pytest.mark.parametrize("claim", ["exp3 < exp3_tau", "at round 500: exp3 < exp3_tau", "slope(exp3) < 3"])
-def test_nothing_holds_of_absent_or_partial_curves(tmp_path, claim):
+def test_no_claim_about_missing_or_partial_curves_holds(tmp_path, claim):
     regrets = means(exp3=100, exp3_tau=200)
     assert judged(tmp_path, claim, regrets)[0] == "HOLDS"
     verdict, figures = judged(tmp_path, claim, regrets, trials=range(8))
@@ -396,10 +414,11 @@ def sample(rng, game, mean, size, shared=0.0):
 
 
 @pytest.mark.parametrize("same_game", [True, False])
-def test_intervals_hold_the_truth_as_often_as_they_say(same_game):
-    """At the null, b = a / 2 in truth: the interval of a - 2 b holds 0 in 95 % of 4000 samples of 12 trials.
+def test_intervals_have_the_coverage_they_state(same_game):
+    """The true means satisfy a = 2 b: the interval of a - 2 b contains 0 in 95 % of 4000 samples of 12 trials.
 
-    Paired it is exact; Welch's is so within half a percent. Tolerance: four standard errors of a share, and that.
+    The paired interval is exact, Welch's within half a percent. Tolerance: four standard errors of a proportion, plus
+    that half percent for Welch.
     """
     rng = np.random.default_rng(20)
     hits = agree = 0
@@ -415,7 +434,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(same_game):
         agree += ends is not None and (ends[0] <= 2.0 <= ends[1]) == (low <= 0 <= high)
     tolerance = 4 * math.sqrt(0.95 * 0.05 / 4000) + (0 if same_game else 0.005)
     assert abs(hits / 4000 - 0.95) < tolerance
-    assert agree >= (4000 if same_game else 3950)  # Welch's degrees depend a little on the factor
+    assert agree >= (4000 if same_game else 3950)  # Welch's degrees of freedom depend slightly on the factor
 
 
 def test_added_errors_are_never_smaller_than_the_truth():
@@ -437,7 +456,7 @@ def call(*words):
 
 @pytest.fixture
 def results(tmp_path):
-    """Makes results/small and its config, with the claims given."""
+    """Writes results/small and its config with the given claims."""
 
     def make(*claims, **how):
         made = experiment(tmp_path, *claims)
@@ -475,7 +494,7 @@ def test_check_prints_80_columns_and_json(results, tmp_path):
     assert set(made["claims"][0]) == {"experiment", "claim", "source", "verdict", "figures", "note", "epsilon"}
 
 
-def test_a_report_has_the_verdicts(results, tmp_path):
+def test_a_report_contains_the_verdicts(results, tmp_path):
     where = results("exp3 < exp3_tau", "exp3 > exp3_tau")
     found = claims_on(where[0] / "small", where[2])
     assert [claim["verdict"] for claim in found] == ["HOLDS", "FAILS"]
@@ -483,7 +502,7 @@ def test_a_report_has_the_verdicts(results, tmp_path):
     assert blocks.claims(found).count(">FAILS<") == 1
 
 
-def test_what_is_recorded_is_compared_not_judged(results, tmp_path):
+def test_recorded_verdicts_are_compared_with_the_present_ones(results, tmp_path):
     where = results("exp3 < exp3_tau", "exp3 > exp3_tau")
     assert call("check", *where, "--recorded").exit_code == 2  # nothing is recorded
     assert call("check", *where, "--write").exit_code == 3
@@ -500,21 +519,21 @@ def test_check_without_results_or_config_says_so(results, tmp_path):
     where = results("exp3 < exp3_tau")
     assert "run an experiment first" in call("check", tmp_path / "none", *where[1:]).stderr
     result = call("check", where[0] / "small", "--config", tmp_path / "results")
-    assert result.exit_code == 2 and "name it by --config" in result.stderr
+    assert result.exit_code == 2 and "name the config with the claims by --config" in result.stderr
     result = call("check", where[0], "--config", tmp_path / "nowhere")
-    assert result.exit_code == 2 and "by --config" in result.stderr
+    assert result.exit_code == 2 and "give --config a config" in result.stderr
     (tmp_path / "small.yaml").write_text(CONFIG + "claims: [{claim: exp3 <, source: x}]\n")
     assert call("check", *where).exit_code == 2
 
 
-def test_without_a_folder_of_configs_the_shipped_ones_stand_for_it(results, tmp_path, monkeypatch):
+def test_shipped_configs_replace_a_missing_folder_of_configs(results, tmp_path, monkeypatch):
     results("exp3 < exp3_tau")
     played(tmp_path / "results" / "fig1", experiment(tmp_path), means())
     made = yaml.safe_load((tmp_path / "results" / "fig1" / "config.yaml").read_text()) | {"experiment": "fig1"}
     (tmp_path / "results" / "fig1" / "config.yaml").write_text(yaml.safe_dump(made))
     monkeypatch.chdir(tmp_path)
     alone = call("check", "results/fig1")
-    assert alone.exit_code == 3 and alone.stdout.startswith("fig1: ")  # what is said of ε is judged without trials
+    assert alone.exit_code == 3 and alone.stdout.startswith("fig1: ")  # claims about ε are judged without trials
     both = call("check")
     assert "fig1: " in both.stdout and "heavy_central" not in both.stdout
     assert both.stdout.endswith("without a config in which claims could stand: small\n")

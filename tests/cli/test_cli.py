@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from privbandits_cli.actions import privacy
 from privbandits_cli.cli import app
-from privbandits_cli.plugins import registry
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, SMALL, make, playing
 from tests.experiment.test_config import PLANTED
 
@@ -153,9 +153,9 @@ def test_plot_says_what_is_wrong(tmp_path, ran):
 @pytest.mark.parametrize("kind", ["algorithms", "adversaries"])
 def test_list(kind):
     text = call("list", kind).stdout
-    assert all(name in text for name in registry.names(kind))
+    assert all(name in text for name in Registry().names(kind))
     listed = json.loads(call("list", kind, "--json").stdout)
-    assert [entry["name"] for entry in listed] == list(registry.names(kind))
+    assert [entry["name"] for entry in listed] == list(Registry().names(kind))
     games = {entry["name"]: entry["game"] for entry in listed}
     some = {"algorithms": {"exp3": "bandit", "ftrl": "linear", "linucb": "contextual"}}.get(kind, {"gap": "linear"})
     assert some.items() <= games.items()
@@ -169,7 +169,7 @@ def test_list_experiments(monkeypatch):
     assert "configs/fig1.yaml" in call("list", "experiments").stdout
 
 
-@pytest.mark.parametrize("name", registry.names("algorithms") + registry.names("adversaries"))
+@pytest.mark.parametrize("name", Registry().names("algorithms") + Registry().names("adversaries"))
 def test_show(name):
     text = call("show", name).stdout
     assert text.strip() and max(map(len, text.splitlines())) <= 80
@@ -217,7 +217,13 @@ def test_usage_errors_exit_2():
 def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
     words = ["run", small, "--results", tmp_path, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1"]
     refused = call(*words, "--jobs", "2")
-    assert refused.exit_code == 2 and "leave it out" in refused.stderr
+    assert refused.exit_code == 2 and "leave --jobs out" in refused.stderr
+
+
+def test_help_lists_the_commands_in_the_order_of_use():
+    listed = re.findall(r"^  ([a-z]+)  ", call("--help").stdout.partition("Commands:")[2], re.MULTILINE)
+    wanted = "run merge slurm plot report tables check compare new list show privacy tune audit validate schema"
+    assert " ".join(listed) == wanted
 
 
 def test_names_are_completed():
@@ -351,10 +357,10 @@ def test_contextual_algorithms_are_shown_and_tuned_in_a_dimension():
     assert ", d = " not in call("show", "exp3_tau").stdout
 
 
-@pytest.mark.parametrize("name", [name for name, model in registry.every("algorithms") if model.private])
+@pytest.mark.parametrize("name", [name for name, model in Registry().every("algorithms") if model.private])
 def test_what_tune_certifies_costs_no_more_than_asked(name):
     base = {"dp_lambda_lap": "exp3", "dp_reduction": "exp3"}.get(name)
-    for row in privacy.tune(name, base, 0.5, 1e-6, 2**16, 4):
+    for row in privacy.tune(Registry(), name, base, 0.5, 1e-6, 2**16, 4):
         if row["choice"] == "certified":
             assert 0 < row["epsilon"] <= 0.5 * (1 + 1e-9) and row["status"] in ("proved", "exact")
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -109,7 +110,7 @@ def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, f
         assert process.returncode == CODES[kill] and time.monotonic() - asked < 5
         assert "Traceback" not in err and not (tmp_path / "small" / "summary.csv").exists()
         if kill != signal.SIGKILL:
-            assert "the same command goes on from there" in err
+            assert "the same command continues from there" in err
         until(lambda workers=workers: not any(map(alive, workers)), seconds=5)
         assert not any(map(alive, workers)), "worker processes outlive the run"
     kept = len(chunks(tmp_path))
@@ -246,7 +247,7 @@ def test_a_lost_scheduler_ends_the_run_with_what_arrived(config, unbroken, tmp_p
     until(lambda: len(chunks(tmp_path)) >= 6, process)
     cluster.scheduler.kill()
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 1 and "lost" in err and "the same command goes on from there" in err
+    assert process.returncode == 1 and "lost" in err and "the same command continues from there" in err
     assert "Traceback" not in err and not (tmp_path / "small" / "summary.csv").exists()
     kept = len(chunks(tmp_path))
     assert kept >= 6 and run(config, tmp_path, "-q", "--engine", "processes")[0] == 0
@@ -258,7 +259,7 @@ def elsewhere(tmp_path):
     import shutil
 
     shutil.copytree(ROOT / "privbandits_cli", tmp_path / "other" / "privbandits_cli")
-    with (tmp_path / "other" / "privbandits_cli" / "streams.py").open("a") as file:
+    with (tmp_path / "other" / "privbandits_cli" / "numerics" / "streams.py").open("a") as file:
         file.write("# another version\n")
     return {"PYTHONPATH": str(tmp_path / "other")}
 
@@ -314,7 +315,7 @@ def test_workers_that_all_die_end_the_run(config, tmp_path, cluster, monkeypatch
     words = ["run", str(config), "--results", str(tmp_path), "--engine", "dask", "--scheduler", cluster.address]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 1 and "all workers were lost, and none came in 6 s" in found.stderr
-    assert "the same command goes on from there" in found.stderr
+    assert "the same command continues from there" in found.stderr
 
 
 def test_what_ran_beside_poison_is_offered_again_alone(config, monkeypatch):
@@ -332,11 +333,8 @@ def test_what_ran_beside_poison_is_offered_again_alone(config, monkeypatch):
         for chunk in offered:
             yield chunk, None if chunk is guilty or (len(offered) > 1 and chunk is chunks[0]) else play_chunk(chunk)
 
-    class Client:
+    class Client(nullcontext):
         cluster = None
-
-        def close(self):
-            pass
 
     monkeypatch.setattr(module, "_offer", offer)
     played = list(module._run(Client(), chunks))

@@ -1,11 +1,15 @@
 """Running: the same bytes whatever the jobs, engine, order or interruption; resume; failures; damage."""
 
+import gc
 import json
+import logging
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +17,7 @@ import pytest
 
 from privbandits_cli.actions import run
 from privbandits_cli.analysis import summary
+from privbandits_cli.engine import Engine, EngineError
 from privbandits_cli.engine.store import Busy, Store, code_here, write_atomically
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
@@ -24,12 +29,8 @@ JOBS = [(2, "threads"), (5, "threads"), (2, "processes"), pytest.param(2, "dask"
 
 def outputs(folder, config, *overrides, jobs=1, engine="threads", watch=lambda played: True):
     """Run an experiment into a folder; the plan, its store and the two CSVs."""
-    plan = make_plan(load(config, list(overrides)))
-    store = Store(folder)
-    with store.locked():
-        store.open(plan)
-        failures = run.play(plan, store, jobs, engine, watch)
-        run.write_outputs(plan, store, failures, {"engine": engine, "jobs": jobs})
+    plan, store = make_plan(load(config, list(overrides))), Store(folder)
+    run.run(plan, store, Engine(engine), jobs, ["test"], events=run.Events(playing=lambda: nullcontext(watch)))
     return plan, store, csvs(folder)
 
 
@@ -203,7 +204,7 @@ def test_a_chunk_that_kills_its_process_fails_alone(small, monkeypatch):
 
     monkeypatch.setattr(runner, "_play_in_worker", poisoned)
     chunks = list(make_plan(load(small)).chunks(lambda curve: np.empty(0, np.int64), 2))
-    played = list(runner.run(chunks, "processes", 2))
+    played = list(runner.run(chunks, Engine("processes"), 2))
     assert len(played) == len(chunks) > 4
     (bad,) = [one for one in played if one.failures]
     assert 7 in bad.chunk.trials and bad.chunk.match.adversary.name == "stochastic" and not bad.regrets
@@ -320,7 +321,7 @@ def test_a_signal_at_any_moment_ends_the_run_with_its_code(tmp_path, kill, code,
     process.send_signal(kill)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == code, stderr
-    assert "the same command goes on from there" in stderr and "Traceback" not in stderr
+    assert "the same command continues from there" in stderr and "Traceback" not in stderr
 
 
 def test_worker_processes_do_not_outlive_a_kill(tmp_path):
@@ -406,7 +407,7 @@ def test_a_full_disk_is_told_and_survived(small, tmp_path, whole, kilobytes):
         process = launch(small, disk)
         _, err = process.communicate(timeout=60)
         assert process.returncode == 2 and "No space left on device" in err, err
-        assert "trials are kept; the same command goes on from there" in err and "Traceback" not in err
+        assert "trials are kept; the same command continues from there" in err and "Traceback" not in err
         assert not list(disk.rglob(".*.tmp*"))
         subprocess.run(["mount", "-o", "remount,size=50m", disk], check=True)
         again = launch(small, disk)
@@ -467,3 +468,67 @@ def test_a_scheduler_is_for_dask(small, tmp_path):
     process = launch(small, tmp_path / "r", "--scheduler", "tcp://127.0.0.1:1")
     _, err = process.communicate(timeout=60)
     assert process.returncode == 2 and "add --engine dask" in err and not (tmp_path / "r").exists()
+
+
+# ------------------------------------------------------------------------------------------- engines
+
+
+def test_engines_are_parsed():
+    assert [Engine.parse(kind) for kind in ("threads", "processes")] == [Engine("threads"), Engine("processes")]
+    for given in ("host:8786", "tcp://host:8786"):
+        assert Engine.parse("dask", given) == Engine("dask", "tcp://host:8786")
+    assert Engine.parse("dask", "[::1]:1").address == "tcp://[::1]:1"
+    for words in (
+        ("tcp://host:1",),
+        ("dask", "host"),
+        ("dask", "host:99999"),
+        ("dask", "ucx://h:1"),
+        ("threads", "h:1"),
+    ):
+        with pytest.raises(EngineError):
+            Engine.parse(*words)
+
+
+IMPORTED_TWICE = """
+import importlib, logging, pkgutil, sys, warnings
+
+def import_all():
+    import privbandits_cli
+    found = [module.name for module in pkgutil.walk_packages(privbandits_cli.__path__, "privbandits_cli.")]
+    for name in found:
+        if name != "privbandits_cli.__main__":
+            importlib.import_module(name)
+    return found
+
+import_all()  # other libraries are imported now, and not again
+for name in [name for name in sys.modules if name.partition(".")[0] == "privbandits_cli"]:
+    del sys.modules[name]
+warnings.resetwarnings()
+sys.warnoptions.clear()
+loggers = [logging.root, *map(logging.getLogger, list(logging.root.manager.loggerDict))]
+for logger in loggers:
+    logger.setLevel(7)
+assert len(import_all()) > 100
+assert not warnings.filters and not sys.warnoptions
+assert {logger.name for logger in loggers if logger.level != 7} == set()
+"""
+
+
+def test_an_import_changes_neither_warnings_nor_logging():
+    done = subprocess.run([sys.executable, "-c", IMPORTED_TWICE], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes", pytest.param("dask", marks=pytest.mark.slow)])
+def test_a_run_that_is_stopped_early_leaves_warnings_and_logging_as_they_were(small, tmp_path, engine):
+    """Joblib warns of results that are not used: not here, and elsewhere as before."""
+    logger = logging.getLogger("distributed")
+    logger.setLevel(logging.INFO)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        before = list(warnings.filters), list(sys.warnoptions)
+        outputs(tmp_path / "x", small, jobs=2, engine=engine, watch=lambda played: False)
+        gc.collect()
+        assert (list(warnings.filters), list(sys.warnoptions)) == before and logger.level == logging.INFO
+    assert [str(one.message) for one in caught if one.category is UserWarning] == []
+    assert not manifest(tmp_path / "x")["complete"]

@@ -2,11 +2,13 @@
 
 import csv
 import hashlib
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from privbandits_cli.actions import run
+from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
@@ -17,9 +19,7 @@ from privbandits_cli.figures.scales import axes_of, number_places, wants_logarit
 
 def ran(tmp_path, small, *overrides, watch=lambda played: True):
     plan, store = make_plan(load(small, list(overrides))), Store(tmp_path / "out")
-    with store.locked():
-        store.open(plan)
-        run.write_outputs(plan, store, run.play(plan, store, 2, "threads", watch), {})
+    run.run(plan, store, Engine(), 2, ["test"], events=run.Events(playing=lambda: nullcontext(watch)))
     return tmp_path / "out"
 
 

@@ -24,6 +24,7 @@ from privbandits_cli.games.guards import PluginError
 from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import lint, loader, registry
+from privbandits_cli.plugins.registry import Registry, including
 from tests.conftest import ROOT, SMALL, foe, make, match
 from tests.engine.test_engine import csvs, manifest, outputs
 
@@ -42,8 +43,7 @@ def desk(tmp_path, monkeypatch):
     Path("mine.py").write_text(ALGORITHM)
     Path("game.py").write_text(ADVERSARY)
     Path("small.yaml").write_text(SMALL)
-    yield tmp_path
-    registry.include_all([])
+    return tmp_path
 
 
 def call(*words):
@@ -71,14 +71,13 @@ def line_of(text, name="mine.py"):
 
 
 def test_an_own_algorithm_learns_and_an_own_adversary_has_its_law():
-    registry.include(Path("mine.py"))
-    model = registry.find("algorithms", "mine")
-    assert model().name == "mine" and model().title == "Mine" and "mine" in registry.names("algorithms")
+    known, errors = including([Path("mine.py"), Path("game.py")])
+    model = known.find("algorithms", "mine")
+    assert not errors and model().name == "mine" and model().title == "Mine" and "mine" in known.names("algorithms")
     game = match(foe("stochastic", best=0.9, others=0.3), [model(), make("uniform")], 4000)
     mine, blind = play(game, range(4))[:, :, 0].mean(axis=1)
     assert mine < 0.2 * blind
-    registry.include(Path("game.py"))
-    gains = next(registry.find("adversaries", "game")(gap=0.3).gains(match(foe("stochastic"), [], 40_000).setting,
+    gains = next(known.find("adversaries", "game")(gap=0.3).gains(match(foe("stochastic"), [], 40_000).setting,
                  np.random.default_rng(1), [range(1, 20_001)]))  # fmt: skip
     assert np.abs(gains.mean(axis=0) - [0.8, 0.5, 0.5, 0.5]).max() < 5 * 0.5 / np.sqrt(20_000)
 
@@ -91,14 +90,31 @@ def test_every_engine_plays_own_files_to_the_same_bytes(engine):
 
 
 def test_compiled_equals_plain_python_bit_for_bit():
-    registry.include(Path("mine.py"))
-    registry.include(Path("game.py"))
-    mine, game = registry.find("algorithms", "mine"), registry.find("adversaries", "game")
+    known, _ = including([Path("mine.py"), Path("game.py")])
+    mine, game = known.find("algorithms", "mine"), known.find("adversaries", "game")
     wrapped = make("mini_batch", base=mine())
     played = match(game(), [mine(), wrapped], 600, checkpoints=[10, 600])
     with uncompiled():
         plain = play(played, range(2))
     np.testing.assert_array_equal(play(played, range(2)), plain)
+
+
+def test_two_experiments_whose_files_share_a_name_play_side_by_side():
+    """One plays arm 0 in every round, the other arm 1; reading a results folder changes neither."""
+    learnt = "return int(rng.uniform / state.explore * len(state.means))"
+    for folder, arm in (("a", 0), ("b", 1)):
+        Path(folder).mkdir()
+        text = ALGORITHM.replace("rng.uniform < state.explore", "state.explore > 0").replace(learnt, f"return {arm}")
+        Path(folder, "mine.py").write_text(text)
+    words = ["algorithms=mine", "adversary={name: stochastic, best: 1, others: 0}"]
+    plans = [make_plan(load(Path("small.yaml"), words, include=[Path(folder, "mine.py")])) for folder in "ab"]
+    outputs(Path("x"), Path("small.yaml"), *words, "include=mine.py")
+    assert table.read(Path("x"), bounds=True).named() == [("mine", "Mine")]
+    load(Path("small.yaml"))  # without files
+    assert [play(plan.match(plan.curves), [0])[0, 0, -1] for plan in plans] == [0, plans[1].curves[0].horizon]
+    assert plans[0].curves[0].key != plans[1].curves[0].key
+    found = [plan.experiment.registry.find("algorithms", "mine") for plan in plans]
+    assert found == [type(plan.curves[0].algorithm) for plan in plans] and "mine" not in Registry().names("algorithms")
 
 
 def test_own_files_change_no_other_number():
@@ -166,7 +182,6 @@ def test_a_result_is_redrawn_and_repeated_from_the_copies():
     assert call("run", "small.yaml", "-q", *words).exit_code == 0
     before = csvs(Path("results/small"))
     Path("mine.py").unlink()
-    registry.include_all([])
     lines = {line.label: line for line in table.read(Path("results/small"), bounds=True).panels["Stochastic"]}
     assert lines["Mine"].bound.tolist() == lines["Mine"].x.tolist()
     assert call("plot", "results/small", "--bounds").exit_code == 0
@@ -415,8 +430,8 @@ def test_built_in_games_are_not_guarded_and_own_ones_are(monkeypatch):
 
     bound = {}
     monkeypatch.setattr(bandit, "bind", lambda template, *key, **names: bound.setdefault(key[0], names["GUARDED"]))
-    registry.include(Path("mine.py"))
-    mine = registry.find("algorithms", "mine")
+    known, _ = including([Path("mine.py")])
+    mine = known.find("algorithms", "mine")
     for modules in (("privbandits_cli.algorithms.exp3",), (mine.__module__,)):
         bandit.loop.__wrapped__(modules, "layout", True)
     assert bound == {"privbandits_cli.algorithms.exp3": False, mine.__module__: True}
@@ -468,14 +483,14 @@ def test_python_gives_the_same_numbers():
 def test_a_file_that_cannot_be_included(name, desk):
     if name != "nowhere.py":
         Path(name).write_text(ALGORITHM)
-    with pytest.raises(ConfigError, match=r"another 'exp3'|a file is named|cannot be read"):
+    with pytest.raises(ConfigError, match=r"already 'exp3'|a file is named|cannot be read"):
         load(Path("small.yaml"), include=[Path(name)])
 
 
 def test_two_files_of_one_name_are_refused_and_one_given_twice_is_not():
     Path("sub").mkdir()
     Path("sub/mine.py").write_text(ALGORITHM)
-    with pytest.raises(ConfigError, match="another file of that name"):
+    with pytest.raises(ConfigError, match="another included file has the same name"):
         load(Path("small.yaml"), include=[Path("mine.py"), Path("sub/mine.py")])
     twice = [Path("mine.py"), Path("sub/../mine.py")]
     assert load(Path("small.yaml"), ["algorithms=mine"], include=twice).algorithms[0].parameters.name == "mine"
@@ -549,7 +564,7 @@ def package(desk, monkeypatch):
     )
     (info / "entry_points.txt").write_text(entries.format("their_bandit"))
     monkeypatch.syspath_prepend(site)
-    caches = (registry._installed, registry._of_package)
+    caches = (registry.installed, registry.packaged)
     for cache in caches:
         cache.cache_clear()
     yield site, entries
@@ -563,20 +578,20 @@ def test_an_installed_package_brings_algorithms_and_adversaries(package):
     names = "algorithms=their_bandit", "adversary=their_game"
     _, _, here = outputs(Path("here"), Path("small.yaml"), *names)
     assert b"their_bandit" in here["summary.csv"] and b"their_game" in here["summary.csv"]
-    first = registry.find("algorithms", "their_bandit").__module__
+    first = Registry().find("algorithms", "their_bandit").__module__
     (package[0] / "my_package" / "help.py").write_text("EXPLORE = 0.06\n")
-    registry._of_package.cache_clear()
-    assert registry.find("algorithms", "their_bandit").__module__ != first  # an edit of a helper is seen
+    registry.packaged.cache_clear()
+    assert Registry().find("algorithms", "their_bandit").__module__ != first  # an edit of a helper is seen
 
 
 def test_a_package_may_not_take_a_name_and_its_faults_are_told(package):
     (site, entries) = package
     (site / "my_package-1.0.dist-info" / "entry_points.txt").write_text(entries.format("exp3"))
-    registry._installed.cache_clear()
+    registry.installed.cache_clear()
     result = call("list", "algorithms")
-    assert result.exit_code == 2 and "package my-package: there is another 'exp3'" in result.stderr
+    assert result.exit_code == 2 and "package my-package: there is already 'exp3'" in result.stderr
     (site / "my_package-1.0.dist-info" / "entry_points.txt").write_text(entries.format("other").replace(".mine", ".no"))
-    registry._installed.cache_clear()
+    registry.installed.cache_clear()
     assert "no module my_package.no" in call("show", "other").stderr
 
 
@@ -647,8 +662,8 @@ def test_the_library_takes_a_name_or_a_path_where_it_takes_an_experiment():
 
 
 def test_included_names_say_who_they_are():
-    registry.include(Path("mine.py"))
-    wrapped = make("mini_batch", base=registry.find("algorithms", "mine")())
+    known, _ = including([Path("mine.py")])
+    wrapped = make("mini_batch", base=known.find("algorithms", "mine")())
     (name,) = loader.modules(wrapped)
     assert loader.is_included(name) and loader.source_of(name).path == "mine.py"
     assert loader.modules(make("exp3")) == ()

@@ -17,8 +17,7 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games import contextual, guards, linear
 from privbandits_cli.games.guards import NotANumber, PluginError
 from privbandits_cli.games.protocols import GAMES
-from privbandits_cli.numerics.jit import uncompiled
-from privbandits_cli.plugins import registry
+from privbandits_cli.numerics.jit import ROOM, uncompiled
 from tests.conftest import make
 from tests.engine.test_engine import csvs
 
@@ -137,8 +136,6 @@ def desk(tmp_path, monkeypatch):
         Path(f"{name}.py").write_text(HEAD.format(game=game, kind=kind) + body)
     for name, text in CONFIGS.items():
         Path(f"{name}.yaml").write_text(f"experiment: {name}\n{text}{REST}")
-    yield
-    registry.include_all([])
 
 
 def call(*words):
@@ -296,7 +293,7 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
         built_in = make("ftrl") if game is linear else make("linucb")
         for modules in [(type(built_in).__module__,), (type(own).__module__,)]:
             game.loop.__wrapped__(modules, "layout", *words)
-            assert bound[modules[0]] == guards.guarded(modules) == ("included" in modules[0])
+            assert bound[modules[0]] == guards.guarded(modules) == modules[0].startswith(ROOM)
             array = np.zeros(3)
             assert (guards.shown(array, modules) is array) != guards.guarded(modules)
 

@@ -1,0 +1,123 @@
+"""What each quantity of a claim is worth in a comparison."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from privbandits_cli.analysis import estimates, sweeps
+from privbandits_cli.analysis.estimates import Estimate
+from privbandits_cli.analysis.measured import Measured
+from privbandits_cli.claims.results import Absent, Results
+from privbandits_cli.experiment.expressions import NUMBER, Scope
+from privbandits_cli.experiment.plan import Curve
+from privbandits_cli.games import arms
+from privbandits_cli.games.players import papers_delta
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a quantity is estimated from the curves of one side, and how its value is written."""
+
+    estimate: Callable[[Sequence[Curve], Scope, Results], Estimate]  # raises Absent if the results lack it
+    text: Callable[[float], str]
+    prefix: str = ""  # before the value, on the right side
+
+
+def _number(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The unit that the limits of the expression multiply."""
+    return Estimate(1.0)
+
+
+def _final(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The mean regret at the round of the scope, by default at the horizon."""
+    curve = _worst(curves, scope, found)
+    return _regret(found.of(curve), curve.horizon, scope.round[0] if scope.round else curve.horizon)
+
+
+def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The regret bound of the algorithm's theorem at the same round."""
+    curve = _worst(curves, scope, found)
+    rounds = scope.round[0] if scope.round else curve.horizon
+    memory = curve.adversary.reaction()[0] if isinstance(curve.adversary, arms.Adversary) else 0
+    bound = curve.algorithm.regret_bound(np.array([float(rounds)]), curve.setting, memory)
+    if bound is None:
+        raise Absent(f"no theorem bounds the regret of {curve.label}")
+    return Estimate(float(bound[0]))
+
+
+def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """The slope of log mean regret over the logarithm of the figure's x-axis, by default of one curve's rounds."""
+    against = found.experiment.keys.plot.against
+    if against:
+        level = [curve.label for curve in curves if against not in curve.swept]
+        if level:
+            raise Absent(f"{level[0]} has no {against}: a slope needs several")
+        by_x: dict[float, list[Curve]] = {}
+        for curve in curves:
+            by_x.setdefault(float(curve.swept[against]), []).append(curve)
+        points = {x: _worst(group, scope, found) for x, group in sorted(by_x.items())}
+        measured = [_regret(found.of(curve), curve.horizon, curve.horizon) for curve in points.values()]
+        x = np.array(list(points))
+    else:
+        own = found.of(_worst(curves, scope, found))
+        x = np.array(sorted(own.rounds), float)
+        measured = [_regret(own, 0, int(rounds)) for rounds in x]
+    mean, error = (np.array([getattr(one, name) for one in measured]) for name in ("value", "error"))
+    trials = min(one.trials for one in measured)
+    if len(x) < 2 or (mean <= 0).any():
+        raise Absent("a slope needs two points or more, and means above 0")
+    slope, deviation = sweeps.slope(x, mean, error, together=not against)
+    return Estimate(slope, deviation, trials)
+
+
+def _regret(measured: Measured, horizon: int, rounds: int) -> Estimate:
+    """The mean regret after some rounds; before the horizon the regrets of single trials are not recorded."""
+    if rounds == horizon:
+        return estimates.mean(measured.game, measured.finals)
+    if rounds not in measured.rounds:
+        raise Absent(f"{measured.title} is not recorded after {rounds} rounds")
+    mean, sd, trials = measured.rounds[rounds]
+    return Estimate(mean, sd / np.sqrt(trials) if trials > 1 else np.inf, trials)
+
+
+def _worst(curves: Sequence[Curve], scope: Scope, found: Results) -> Curve:
+    """The curve with the highest final mean regret; without `the worst` in the claim there must be only one."""
+    if scope.worst is None and len(curves) > 1:
+        raise Absent(f"{len(curves)} curves are {curves[0].label}: the claim must say which")
+    horizon = curves[0].horizon
+    return max(curves, key=lambda curve: _regret(found.of(curve), horizon, horizon).value)
+
+
+def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:
+    """The epsilon that an attack proves necessary, the epsilon that is proved sufficient, and both as text.
+
+    Of several curves, those of the one with the largest sufficient epsilon; infinity if nothing is proved.
+    """
+    low, high, text = 0.0, 0.0, ""
+    for curve in curves:
+        best = curve.algorithm.guarantee(curve.setting)
+        delta = (best.delta if best else 0.0) or papers_delta(curve.setting)
+        proved = math.inf if best is None or best.status == "paper" else best.epsilon
+        if proved >= high:
+            bounds = curve.algorithm.bounds(curve.setting, delta)
+            low, high = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=0.0), proved
+            proof = f"proved ε ≤ {high:.4g} ({best.source})" if best and high < math.inf else "nothing proved"
+            at = f"at δ = {delta:.2g}"
+            text = f"{proof}{f' {at}' if best and best.delta else ''}, attack ε ≥ {low:.4g} {at}"
+    return low, high, text
+
+
+def regret_text(value: float) -> str:
+    """A regret: whole from 100 on, else with three significant digits."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+# `epsilon` is not estimated from trials: `privacy` brackets it.
+QUANTITIES = {
+    NUMBER: Quantity(_number, regret_text),
+    "final": Quantity(_final, regret_text),
+    "bound": Quantity(_bound, regret_text, prefix="a bound of "),
+    "slope": Quantity(_slope, "{:.3f}".format),
+}

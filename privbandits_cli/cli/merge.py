@@ -1,0 +1,51 @@
+"""`privbandits merge`: join the shards of an experiment."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privbandits_cli.cli.app import FAILED, OK, app, fail
+from privbandits_cli.cli.run import errors_reported, show, warn_of
+from privbandits_cli.cli.signals import Stop
+
+
+@app.command()
+def merge(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="The results folders of the shards.")],
+    results: Annotated[Path, typer.Option(help="Where the results folders are.")] = Path("results"),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
+) -> None:
+    """Join shards: the figure, CSVs and manifest of the whole.
+
+    They are left in results/EXPERIMENT, as by one run. What is missing is told, and exits 1. Merging again, or
+    shards that overlap, does no harm.
+
+    \b
+    Examples:
+      privbandits run configs/fig1.yaml --shard 1/2
+      privbandits run configs/fig1.yaml --shard 2/2
+      privbandits merge results/fig1-shard-*-of-2
+    """
+    from privbandits_cli.actions import merge
+    from privbandits_cli.cli import terminal
+    from privbandits_cli.engine.store import Store
+    from privbandits_cli.experiment.config import ConfigError
+
+    with Stop() as stop:
+        try:
+            plan = merge.plan_of(folders)
+            store = Store(results / plan.folder)
+            with errors_reported(plan, store, stop, as_json):
+                outcome = merge.merge(plan, store, folders, ["privbandits", *sys.argv[1:]])
+                warn_of(store)
+                if outcome.written:
+                    show(plan, store, outcome, stop, quiet, as_json)
+        except (merge.MergeError, ConfigError) as error:
+            raise fail(str(error)) from error
+    lacking = merge.missing(plan, store)
+    for line in terminal.missing_lines(plan, lacking):
+        print(line, file=sys.stderr)
+    raise typer.Exit(FAILED if lacking else OK)

@@ -1,0 +1,35 @@
+"""`privbandits slurm`: a script that plays an experiment on a Slurm cluster."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privbandits_cli.cli.app import app
+from privbandits_cli.cli.own import Include, load_config
+
+
+@app.command()
+def slurm(
+    config: Annotated[Path, typer.Argument(help="An experiment, for example configs/fig1.yaml.")],
+    overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help="A small version.")] = False,
+    include: Include = None,
+) -> None:
+    """Print a script that plays an experiment on a Slurm cluster.
+
+    Run on the login node it submits an array of shards and the job that merges them, or with the word `dask` one
+    job of a Dask scheduler, its workers and the client. How many, how large and how long stands on top.
+
+    \b
+    Examples:
+      privbandits slurm configs/fig1.yaml > fig1.sh
+      bash fig1.sh
+      bash fig1.sh dask
+    """
+    name = load_config(config, overrides or [], smoke, False, include).keys.experiment
+    words = [config.as_posix(), *(overrides or []), *(["--smoke"] if smoke else [])]
+    words += [word for file in include or () for word in ("--include", file.as_posix())]
+    script = Path(__file__).with_name("slurm.sh").read_text(encoding="utf-8")
+    print(script.replace("@NAME@", name).replace("@WORDS@", shlex.join(words)), end="")

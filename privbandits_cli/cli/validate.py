@@ -1,0 +1,56 @@
+"""`validate` and `schema`: whether configs are correct, and what they may contain."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privbandits_cli.cli.app import USAGE, app, dumps, fitted
+from privbandits_cli.cli.own import Include, own_errors
+
+
+@app.command()
+def validate(
+    configs: Annotated[list[Path], typer.Argument(help="The configs to check.")],
+    include: Include = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Check configs without running them.
+
+    Every fault at once, with its place and a suggestion. One's own files play a few rounds.
+    """
+    from privbandits_cli.experiment.config import ConfigError, load
+    from privbandits_cli.experiment.plan import make_plan
+
+    errors: dict[str, list[str]] = {}
+    for config in configs:
+        try:
+            with own_errors():
+                experiment = load(config, include=include or ())
+                load(config, smoke=True, include=include or ())
+                errors[str(config)] = []
+                if experiment.keys.include:
+                    from privbandits_cli.engine import rehearsal
+
+                    errors[str(config)] = rehearsal.errors(make_plan(experiment))
+        except ConfigError as error:
+            errors[str(config)] = error.errors
+    if as_json:
+        print(dumps(errors))
+    for config_name, found in errors.items():
+        if found:
+            print(*map(fitted, found), sep="\n", file=sys.stderr)
+        elif not as_json:
+            print(f"{config_name}: ok")
+    if any(errors.values()):
+        raise typer.Exit(USAGE)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON schema of experiments."""
+    from privbandits_cli.experiment.schema import schema as experiment_schema
+
+    print(json.dumps(experiment_schema(), indent=1, ensure_ascii=False))
