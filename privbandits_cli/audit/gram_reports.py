@@ -7,6 +7,7 @@ choice must be these sums.
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -20,15 +21,12 @@ from privbandits_cli.audit.verdict import Audit, Contest, contest, decided, refu
 from privbandits_cli.games.contextual import Floats, choose, update
 from privbandits_cli.games.ellipsoid import optimistic
 from privbandits_cli.games.views import GramReport
-from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+reports: Any = unbound  # bound when a loop is compiled
 
 COSINE = 0.25  # between the arms of the two canaries: a report moves by √4.5
 ROUNDS = 2**15  # at most: later sums have fewer digits of each report
-
-
-def reports(state: Record) -> Floats:
-    """Placeholder for the reader of the sums of reports."""
-    raise NotImplementedError
 
 
 def observe_reports(

@@ -11,6 +11,7 @@ The first arm and reward are one of two pairs by a coin, later ones are 0. Three
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -27,7 +28,9 @@ from privbandits_cli.games.players import Algorithm
 from privbandits_cli.games.views import Gram, Normal, Wishart
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
-from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+nodes_of: Any = unbound  # bound when a loop is compiled
 
 ROUNDS = 17  # at most: six levels, of which five hide the canary
 NUMBERS = 2**22  # of the nodes of all games together, at most
@@ -44,11 +47,6 @@ def shortened(algorithm: Algorithm, setting: Setting) -> Setting:
     """Games of a few rounds; or the first rounds of the long game if nothing is proved of so short a tree."""
     short = setting._replace(horizon=max(2, min(ROUNDS, setting.horizon)))
     return short if not list(algorithm.errors(short)) and algorithm.tuned(short).guarantee(short) else setting
-
-
-def nodes_of(state: Record) -> Floats:
-    """Placeholder for the reader of the noise of the nodes."""
-    raise NotImplementedError
 
 
 def observe_grams(

@@ -6,6 +6,8 @@ The loss is the largest or the least that a loss vector may have there, by a coi
 rounds these are, not its noise.
 """
 
+from typing import Any
+
 import numpy as np
 
 from privbandits_cli.audit import evidence, laws
@@ -16,14 +18,11 @@ from privbandits_cli.audit.verdict import Audit, judge
 from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import NoisyLoss
-from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+released: Any = unbound  # bound when a loop is compiled
 
 NUMBERS = 2**22  # of the points of all rounds, at most
-
-
-def released(state: Record, x: Floats, loss: float, rng: Draws) -> float:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
 
 
 def observe_losses(

@@ -12,10 +12,13 @@ from functools import reduce
 from typing import Any, ClassVar
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
-from privbandits_cli.numerics.jit import Record, compile_step
+from privbandits_cli.numerics.jit import Record, compile_step, unbound
 
 Place = str | Callable[[Record], Any]
 Range = Callable[[Record], tuple[float, float]]
+
+FIELD = ""  # bound, as `rest` is, when a reader is compiled
+rest: Any = unbound
 
 
 def unit(state: Record) -> tuple[float, float]:
@@ -32,9 +35,6 @@ class View:
     def in_blocks(self, rounds: int) -> "View | None":
         """The view of an algorithm that is fed the mean gain of each block of rounds, None if no audit knows it."""
         return None
-
-
-# ---------------------------------------------------------------------------------------- the game `bandit`
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,6 @@ class Arms(View):
         return replace(self, rounds=rounds, model=replace(self.model, sensitivity=self.model.sensitivity / rounds))
 
 
-# ---------------------------------------------------------------------------------------- the game `linear`
-
-
 @dataclass(frozen=True)
 class Prefix(View):
     """The noisy sums of the losses so far, through which alone losses act on the next point.
@@ -128,9 +125,6 @@ class NoisyLoss(View):
 
     steps = ("released",)
     vector: bool = False
-
-
-# ------------------------------------------------------------------------------------ the game `contextual`
 
 
 @dataclass(frozen=True)
@@ -195,9 +189,6 @@ class Answer(View):
     base: Any
 
 
-# ------------------------------------------------------------------------------------------ reading a place
-
-
 def read(state: Record, place: Place) -> Any:
     """What the state has at this place."""
     return place(state) if callable(place) else reduce(lambda part, name: part[name], place.split("."), state)
@@ -213,17 +204,9 @@ def reader(place: Place) -> Callable[[Record], Any]:
     return step
 
 
-FIELD = ""  # bound, as `rest` is, where a reader is compiled
-
-
 def _itself(part: Any) -> Any:
     return part
 
 
 def _part(state: Record) -> Any:
     return rest(state[FIELD])
-
-
-def rest(part: Any) -> Any:
-    """Placeholder for the reader of what is left of a place."""
-    raise NotImplementedError
