@@ -152,9 +152,9 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
     return replace(result, refutable=_epsilon(claim, noise.gaussian, share) if share else None)
 
 
-def _epsilon(claim: Guarantee, bell: bool, share: float) -> float:
+def _epsilon(claim: Guarantee, normal: bool, share: float) -> float:
     """The ε of an algorithm whose nodes have this share of the claim's noise."""
-    if bell:
+    if normal:
         return gaussian.epsilon_of(gaussian.mu_of(claim.epsilon, claim.delta) / share, claim.delta)
     return claim.epsilon / share
 

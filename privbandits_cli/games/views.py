@@ -49,7 +49,7 @@ class Release(View):
     canary: Range = unit
 
     def in_blocks(self, rounds: int) -> View:
-        """One release for each block of blocks."""
+        """A release for each block covers its rounds."""
         return replace(self, rounds=self.rounds * rounds)
 
 
@@ -88,14 +88,17 @@ class Tree(Kept):
 
 @dataclass(frozen=True)
 class Arms(View):
-    """The arms that EXP3 plays. rounds: how many rounds each drawn arm is played, and its mean gain fed to EXP3."""
+    """The arms that EXP3 plays.
+
+    model: of its privacy; rounds: for how many rounds each drawn arm is played, whose mean gain EXP3 is then fed.
+    """
 
     steps = ("probabilities",)
     model: ExponentialWeights
     rounds: int = 1
 
     def in_blocks(self, rounds: int) -> View | None:
-        """Arms played for a block: one gain moves the mean of its block by at most its share of it."""
+        """Each arm is played for a block; one gain moves the mean of its block by its share."""
         if self.rounds > 1:
             return None  # no canary is known for blocks of blocks
         return replace(self, rounds=rounds, model=replace(self.model, sensitivity=self.model.sensitivity / rounds))
