@@ -1,7 +1,5 @@
 """Audits of noisy gains and reports, in one run with a canary in every round, and of means, with one canary each."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
@@ -34,14 +32,18 @@ def observe_gains(
         update(states[0], arm, gain, rng)
 
 
-def observe_reports(states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats) -> None:
-    """Play such rounds; `observed` is what the sum of the arm's reports gains, from 0 to 1 without noise.
+def observe_kept(
+    states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats, again: bool
+) -> None:
+    """Play such rounds; `observed` is how far the arm's value moves, 0 or 1 without noise; NaN if no gain moves it.
 
-    NaN where the state keeps nothing of a gain.
+    again: every round is played from the same state, `states[2]`.
     """
     none = Draws(0.0, 0.0)
     for t in range(len(coins)):
         rng = Draws(uniform[t], laplace[t])
+        if again:
+            states[0] = states[2]
         arm = choose(states[0], rng)
         low, high = canary(states[0])
         states[1] = states[0]
@@ -52,24 +54,6 @@ def observe_reports(states: Records, coins: Floats, uniform: Floats, laplace: Fl
         most = values(states[1])[arm]
         update(states[0], arm, high if coins[t] > 0 else low, rng)
         observed[t] = (values(states[0])[arm] - least) / (most - least) if most != least else np.nan
-
-
-def observe_means(states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats) -> None:
-    """Play one such round, which completes a mean, again and again; `observed` is the mean, as with reports."""
-    none = Draws(0.0, 0.0)
-    low, high = canary(states[0])
-    for t in range(len(coins)):
-        rng = Draws(uniform[t], laplace[t])
-        states[1] = states[0]
-        arm = choose(states[1], rng)
-        update(states[1], arm, low, none)
-        least = values(states[1])[arm]
-        states[1] = states[0]
-        update(states[1], arm, high, none)
-        most = values(states[1])[arm]
-        states[1] = states[0]
-        update(states[1], arm, high if coins[t] > 0 else low, rng)
-        observed[t] = (values(states[1])[arm] - least) / (most - least) if most != least else np.nan
 
 
 def audit_release(target: Target[Release]) -> Audit:
@@ -85,7 +69,7 @@ def audit_release(target: Target[Release]) -> Audit:
 
 def audit_report(target: Target[Report]) -> Audit:
     """Whether what is kept of a canary reveals more of it than ε, in every round."""
-    return moved_from_outside(target) or _audit_kept(target, observe_reports, target.state, "report")
+    return moved_from_outside(target) or _audit_kept(target, target.state, "report", again=False)
 
 
 def audit_mean(target: Target[Mean]) -> Audit:
@@ -93,14 +77,14 @@ def audit_mean(target: Target[Mean]) -> Audit:
     view, state = target.view, target.state.copy()
     if view.played and view.length:
         state[view.played] = state[view.length] - 1
-    return moved_from_outside(target, state) or _audit_kept(target, observe_means, state, "mean")
+    return moved_from_outside(target, state) or _audit_kept(target, state, "mean", again=True)
 
 
-def _audit_kept(target: Target[Kept], template: Callable[..., None], state: Records, what: str) -> Audit:
-    view, states, draws = target.view, np.repeat(state, 2), _draws(target, target.budget)
+def _audit_kept(target: Target[Kept], state: Records, what: str, again: bool) -> Audit:
+    view, states, draws = target.view, np.repeat(state, 3), _draws(target, target.budget)
     coins, observed = target.coins(target.budget), np.empty(target.budget)
-    loop = target.loop(template, canary=target.at(view.canary), values=target.at(view.values))
-    loop(states, coins, draws["uniform"], draws["laplace"], observed)
+    loop = target.loop(observe_kept, canary=target.at(view.canary), values=target.at(view.values))
+    loop(states, coins, draws["uniform"], draws["laplace"], observed, again)
     moved = ~np.isnan(observed)  # an elimination with one arm left keeps nothing
     if moved.sum() < FEWEST:
         few = f"only {moved.sum()} gains move a {what}"
