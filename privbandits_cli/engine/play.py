@@ -74,7 +74,7 @@ def play_chunk(chunk: Chunk) -> Played:
                 try:
                     rows[trial] = _checked(Chunk(alone, (key,), (trial,)))[0, 0]
                 except Exception as error:
-                    said = rehearsal.told(error, alone, key, trial)
+                    said = rehearsal.message(error, alone, key, trial)
                     failures.append(Failure(key, trial, said.splitlines()[0], f"{said}\n{traceback.format_exc()}"))
             if rows:
                 found[key] = (tuple(rows), np.array(list(rows.values())))

@@ -225,9 +225,12 @@ class _Seat:
         numbers, ends = [], []
         for kind, fill in self.fills.items():
             end = np.zeros(len(rounds) + 1, np.int64)
-            np.cumsum(asked.get(kind, 0) + np.zeros(len(rounds), np.int64), out=end[1:])
+            counts = asked.get(kind, int(guards.guarded(self.modules)))  # a NaN where a user's file asks for none
+            np.cumsum(counts + np.zeros(len(rounds), np.int64), out=end[1:])
             out = np.empty(end[-1])
-            if len(out):
+            if kind not in asked:
+                out[:] = np.nan
+            elif len(out):
                 fill(out)
             numbers.append(out)
             ends.append(end)
@@ -241,7 +244,7 @@ class _Seat:
 
 def _asked(algorithm: Algorithm, setting: Setting, rounds: Ints) -> dict[str, Ints]:
     """How many numbers of each kind an algorithm draws in these rounds, `[rounds]`."""
-    return guards.draws_of(algorithm, setting, rounds, Draws._fields)
+    return guards.draws_of(algorithm, Draws._fields, setting, rounds)
 
 
 def _play_trial(match: Match, trial: int, block: int) -> Floats:
