@@ -79,7 +79,7 @@ class Tuned(Parameters):
         return views.Arms(self.privacy_model(setting, 1.0))
 
     def privacy_model(self, setting: Setting, sensitivity: float) -> ExponentialWeights:
-        """The privacy model of this EXP3: one draw per round, gains that differ by `sensitivity`."""
+        """The privacy model of this EXP3: a draw per round, gains that differ by at most `sensitivity`."""
         return ExponentialWeights(self.gamma, setting.n_arms, math.ceil(setting.horizon), sensitivity)
 
     def _printed(self, setting: Setting, delta: float) -> list[Guarantee]:
