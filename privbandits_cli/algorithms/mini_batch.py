@@ -143,7 +143,6 @@ class Tuned(Parameters):
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
     def view(self, setting: Setting) -> views.View | None:
-        assert isinstance(self.tau, int), "tune the parameters first"
         view = self.base.view(self.inner(setting))
         return None if view is None else view.in_blocks(self.tau)
 
