@@ -41,7 +41,7 @@ class Parameters(bandit.Algorithm):
             scale=1 / self.epsilon,
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

@@ -50,8 +50,8 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         return self.blocks().state(setting)
 
-    def draws(self) -> dict[str, int]:
-        return self.blocks().draws()
+    def periods(self) -> dict[str, int]:
+        return self.blocks().periods()
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from self.blocks().errors(setting)

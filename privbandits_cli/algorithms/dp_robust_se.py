@@ -34,7 +34,7 @@ class Tuned(Epochs, Parameters):
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon)
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

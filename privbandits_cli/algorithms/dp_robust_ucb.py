@@ -74,7 +74,7 @@ class Tuned(Parameters):
             noise=np.zeros((setting.n_arms, depth(setting.horizon) + 1)),
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

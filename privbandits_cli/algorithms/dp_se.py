@@ -54,7 +54,7 @@ class Tuned(Parameters):
         begin(state[0])
         return state
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

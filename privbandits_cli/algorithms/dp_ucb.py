@@ -88,7 +88,7 @@ class Parameters(bandit.Algorithm):
             level=np.zeros(n_arms, np.int64),  # hybrid: its logarithm
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def errors(self, setting: Setting) -> Iterator[str]:

@@ -56,7 +56,7 @@ class Tuned(Parameters):
             due=1.0,
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

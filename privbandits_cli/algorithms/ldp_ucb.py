@@ -45,7 +45,7 @@ class Parameters(bandit.Algorithm):
             due=1.0 if laplace else math.inf,  # the round from which an arm may have too few plays
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace" if self.report == "laplace" else "uniform": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

@@ -131,8 +131,8 @@ class Tuned(Parameters):
     def state(self, setting: Setting) -> Records:
         return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(self.inner(setting)))
 
-    def draws(self) -> dict[str, int]:
-        return {kind: self.tau * period for kind, period in self.base.draws().items()}
+    def periods(self) -> dict[str, int]:
+        return {kind: self.tau * period for kind, period in self.base.periods().items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The base's, which sees T/τ averages that one round changes by at most 1/τ."""

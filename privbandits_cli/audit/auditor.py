@@ -33,11 +33,10 @@ from privbandits_cli.audit.releases import audit_mean, audit_release, audit_repo
 from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.audit.verdict import Audit, Test
 from privbandits_cli.games import views
-from privbandits_cli.games.guards import PluginError
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.jit import PluginError, Records
 
 COORDINATES = 10  # of what is observed of a linear game, at most
 DIMENSIONS = 3  # of a contextual one

@@ -59,6 +59,6 @@ class Algorithm(players.Algorithm):
         """The same with every parameter that was left out set as the paper says."""
         return self
 
-    def draws(self) -> dict[str, int]:
-        """Which fields of `Draws` its steps use: on the first and the last of every so many rounds."""
+    def periods(self) -> dict[str, int]:
+        """Which fields of `Draws` its steps use, and the period: in the first and the last of every so many rounds."""
         return {"uniform": 1}

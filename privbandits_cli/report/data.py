@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from privbandits_cli.experiment import shipped
-from privbandits_cli.figures.distributions import Strips
+from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.table import Table
 
 
@@ -16,8 +16,8 @@ class ReportData:
 
     name: str
     table: Table
-    distribution: Strips | None  # None: the final regrets of the trials are not kept
-    pairs: Strips | None  # None: no two algorithms play the same game
+    distribution: Distributions | None  # None: the final regrets of the trials are not kept
+    pairs: Distributions | None  # None: no two algorithms play the same game
     privacy: list[dict[str, Any]]  # the blocks of the ledger
     unknown: str  # why there is no ledger
     claims: list[dict[str, Any]]  # claim, source, verdict, figures, note, epsilon

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from privbandits_cli.figures.distributions import Strips
-from privbandits_cli.figures.styles import Look, looks
+from privbandits_cli.figures.distributions import Distributions
+from privbandits_cli.figures.styles import Style, styles
 from privbandits_cli.report import data, plots
 from privbandits_cli.report.data import ReportData
 
@@ -20,12 +20,12 @@ def page(report: ReportData, script: str, listed: bool = False) -> str:
 
     script: the address of plotly's JavaScript; listed: the index of all experiments is one folder up.
     """
-    named = [strips.named for strips in (report.distribution, report.pairs) if strips]
-    styles: dict[str, Look] = {}
-    for curves in (*named, report.table.named()):  # the styles of the picture win
-        styles |= looks(curves)
-    figures = [_figure(report, styles)]
-    figures += [_distribution(each, styles, report) for each in (report.distribution, report.pairs)]
+    style_of: dict[str, Style] = {}
+    others = [figure.named for figure in (report.distribution, report.pairs) if figure]
+    for curves in (*others, report.table.named()):  # the styles of the last are those of the picture
+        style_of |= styles(curves)
+    figures = [_figure(report, style_of)]
+    figures += [_distribution(each, style_of, report) for each in (report.distribution, report.pairs)]
     slopes = [
         f"{title}: {line.label}: {line.slope_text()}"
         for title, lines in report.table.panels.items()
@@ -54,26 +54,28 @@ def _template(name: str) -> "Template":
     return environment.get_template(name)
 
 
-def _figure(report: ReportData, styles: dict[str, Look]) -> Figure:
+def _figure(report: ReportData, style_of: dict[str, Style]) -> Figure:
     table = report.table
-    panels = {title: plots.line_plot(title, table, styles, report.partial) for title in table.panels}
-    return _described(panels, [label for _, label in table.named()], styles, table.notes())
+    panels: dict[str, plots.Plot] = {
+        title: plots.line_plot(title, lines, table, style_of, report.partial) for title, lines in table.panels.items()
+    }
+    return _described(panels, [label for _, label in table.named()], style_of, table.notes())
 
 
-def _distribution(strips: Strips | None, styles: dict[str, Look], report: ReportData) -> Figure:
-    if strips is None:
+def _distribution(figure: Distributions | None, style_of: dict[str, Style], report: ReportData) -> Figure:
+    if figure is None:
         return {}
-    panels = {title: plots.distribution_plot(title, strips, styles, report.partial) for title in strips.panels}
-    labels = [strip.line for members in strips.panels.values() for strip in members]
-    return _described(panels, labels, styles, [f"{strips.fewest} trials", strips.note])
+    panels = {title: plots.distribution_plot(title, figure, style_of, report.partial) for title in figure.panels}
+    labels = [row.line for rows in figure.panels.values() for row in rows]
+    return _described(panels, labels, style_of, [f"{figure.fewest} trials", figure.note])
 
 
 def _described(
-    panels: dict[str, plots.Plot], labels: Sequence[str], styles: dict[str, Look], notes: Sequence[str]
+    panels: dict[str, plots.Plot], labels: Sequence[str], style_of: dict[str, Style], notes: Sequence[str]
 ) -> Figure:
-    """What the template draws: panels by title, the entries of the legend, the notes below."""
+    """A figure for the template: panels by title, the entries of the legend, the notes below."""
     legend = [
         {"label": label, "colour": plots.colour(style), "dashes": plots.dashes(style), "glyph": GLYPHS[style.marker]}
-        for label, style in ((label, styles[label]) for label in dict.fromkeys(labels))
+        for label, style in ((label, style_of[label]) for label in dict.fromkeys(labels))
     ]
     return {"panels": panels, "legend": legend, "notes": notes}

@@ -111,10 +111,10 @@ def _pairs(report: ReportData) -> Iterator[str]:
         return
     yield "## Paired differences"
     yield f"Mean difference of final regrets over {report.pairs.fewest} trials, with its 95 % bootstrap interval."
-    for title, strips in report.pairs.panels.items():
+    for title, members in report.pairs.panels.items():
         rows = [
-            [", ".join(filter(None, (strip.title, strip.at))), *map(amount, (strip.mean, *(strip.interval or ())))]
-            for strip in strips
+            [", ".join(filter(None, (row.title, row.at))), *map(amount, (row.mean, *(row.interval or ())))]
+            for row in members
         ]
         yield _markdown_table([title, "mean", "from", "to"], rows)
 

@@ -333,22 +333,25 @@ def test_random_numbers_that_draws_asks_for_are_taken():
     [
         (
             "",
-            "rng.laplace holds no random numbers: ask for them in the method `draws`\n    state.",
+            "rng.laplace holds no random numbers: ask for them in the method `periods`\n    state.",
         ),  # not silently a release without noise
-        ('{"uniform": 1}', "rng.laplace holds no random numbers: ask for them in the method `draws`\n    state."),
-        ('{"laplace": 1}', "rng.uniform holds no random numbers: ask for them in the method `draws`\n    if rng"),
-        ('{"uniform": 1, "laplace": 0}', "draws returned {'laplace': 0, 'uniform': 1}: return a dict with keys among "),
+        ('{"uniform": 1}', "rng.laplace holds no random numbers: ask for them in the method `periods`\n    state."),
+        ('{"laplace": 1}', "rng.uniform holds no random numbers: ask for them in the method `periods`\n    if rng"),
+        (
+            '{"uniform": 1, "laplace": 0}',
+            "periods returned {'laplace': 0, 'uniform': 1}: return a dict with keys among ",
+        ),
         (
             '{"uniform": 1, "laplace": 1.5}',
             "'uniform': 1}: return a dict with keys among uniform, laplace; a value is an",
         ),
         ('{"uniform": 1, "laplace": 1, "normal": 1}', "'uniform': 1}: return a dict with keys among uniform, laplace;"),
-        ('["uniform", "laplace"]', "draws returned ['uniform', 'laplace']: return a dict"),
+        ('["uniform", "laplace"]', "periods returned ['uniform', 'laplace']: return a dict"),
     ],
 )
 def test_random_numbers_that_nobody_draws_are_told(returned, told):
     edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
-    method = f"    def draws(self):\n        return {returned}\n\n" if returned else ""
+    method = f"    def periods(self):\n        return {returned}\n\n" if returned else ""
     edited("    def state", method + "    def state")
     assert told in errors() and "mine.py:" in errors()
 
@@ -364,7 +367,7 @@ def test_helpers_draw_no_unasked_numbers_either():
 
 def test_laplace_noise_that_draws_asks_for_is_drawn():
     edited("state.means[arm] += ", "assert rng.laplace != 0.0\n    state.means[arm] += ")
-    draws = '    def draws(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
+    draws = '    def periods(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
     edited("    def state", draws)
     result = call("run", "small.yaml", "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic")
     assert result.exit_code == 0, result.output
@@ -546,7 +549,7 @@ def test_a_private_algorithm_without_bounds_is_not_tuned():
     private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
     edited("explore: float", private)
     refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
-    assert refused.exit_code == 2 and refused.stderr == "mine promises nothing that is proved: give it `bounds`\n"
+    assert refused.exit_code == 2 and refused.stderr == "nothing is proved of the privacy of mine: give it `bounds`\n"
     bounds = (
         "    def bounds(self, setting, delta, sensitivity=1.0):\n"
         "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
