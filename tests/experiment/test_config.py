@@ -57,7 +57,7 @@ def test_seven_planted_errors_are_found_at_their_places(tmp_path):
     found = errors(tmp_path, PLANTED)
     assert [error.splitlines()[0].split(" (known")[0] for error in found] == [
         "x.yaml:3:1: unknown key 'horizn', did you mean 'horizon'?",
-        "x.yaml:4:9: 100 trials are no multiple of 24 groups (summary.groups);"
+        "x.yaml:4:9: 100 trials are not a multiple of 24 groups (summary.groups);"
         " take 96 or 120, or `summary: {centre: mean}`",
         "x.yaml:6:1: duplicate key 'seed', first on line 5",
         "x.yaml:7:7: arms should be an integer or should be 'd^2', got 'many'",
@@ -90,7 +90,7 @@ def test_seven_planted_errors_are_found_at_their_places(tmp_path):
         ("algorithms: {name: dp_exp3_lap, epsilon: corollary_3.1}", "8:42", "'corollary_3.2'"),
         ("checkpoints: [1, 2000]", "6:18", "beyond the horizon"),
         ("checkpoints: {count: 8, spacing: cubic}", "6:34", "'linear' or 'log'"),
-        ("summary: {groups: 5}", "4:9", "no multiple of 5 groups"),
+        ("summary: {groups: 5}", "4:9", "not a multiple of 5 groups"),
         ("plot: {bar: 3}", "14:8", "did you mean 'bars'"),
         ("game: chess", "14:7", "'bandit'"),
     ],

@@ -240,9 +240,9 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
     ("changes", "message"),
     [
         (["arms=4"], "the game linear has no 'arms': it has a set and a dimension"),
-        (["set={a: [[1], [-1]], b: [1, -2]}"], "a polytope's dimension is that of the rows of a"),
-        (["adversary=pareto"], "pareto has gains of arms, which are losses on the simplex alone"),
-        (["set=cube"], "stochastic has gains of arms, which are losses on the simplex alone"),
+        (["set={a: [[1], [-1]], b: [1, -2]}"], "the rows of a give a polytope's dimension"),
+        (["adversary=pareto"], "pareto has gains of arms, which are losses on the simplex only"),
+        (["set=cube"], "stochastic has gains of arms, which are losses on the simplex only"),
         (["algorithms=[exp3]"], "exp3 plays the game bandit, not linear; these play here: "),
         (["feedback=bandit"], "ftrl sees the whole loss vector: set `feedback: full`"),
         (["adversary={name: gap, gap: 0.7}"], "the mean loss 1/2 - gap of an expert would be negative"),

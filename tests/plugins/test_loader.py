@@ -697,7 +697,7 @@ def test_a_shipped_config_is_found_by_its_name_and_a_local_file_wins():
     Path("fig1").mkdir()  # a folder of that name is no config
     assert load(Path("fig1")).keys.experiment == "small"
     assert "fig1 " in call("list", "experiments").stdout
-    with pytest.raises(ConfigError, match=r"no_such: cannot be read: No such file or directory; shipped are: .*fig1"):
+    with pytest.raises(ConfigError, match=r"no_such: cannot be read: No such file.*; the shipped configs are: .*fig1"):
         load(Path("no_such"))
 
 
