@@ -22,6 +22,7 @@ from privbandits_cli.numerics.types import Floats
 Ints = NDArray[np.int64]
 
 OUTSIDE = 1e-6  # how far outside its set a point may be, as a part of the set's radius
+ASKING = {"bandit": "periods", "linear": "draws"}  # the method that asks for random numbers
 
 
 class NotANumber(PluginError):
@@ -56,21 +57,21 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
 def draws_of(algorithm: Any, kinds: tuple[str, ...], setting: Setting, rounds: Ints) -> dict[str, Ints]:
     """How many random numbers of each kind an algorithm of the game `linear` wants in each round, `[rounds]`."""
     asked: dict[str, Ints] = algorithm.draws(setting, rounds)
-    _check_draws(algorithm, asked, kinds, rounds.shape, "an int >= 0 for each of `rounds`, [rounds]", 0)
+    _check_asked(algorithm, "draws", asked, kinds, rounds.shape, "an int >= 0 for each of `rounds`, [rounds]", 0)
     return asked
 
 
 def periods_of(algorithm: Any, kinds: tuple[str, ...]) -> dict[str, int]:
     """The period in rounds with which an algorithm of the game `bandit` wants a random number of each kind."""
-    asked: dict[str, int] = algorithm.draws()
-    _check_draws(algorithm, asked, kinds, (), "an int >= 1, which is 1 for a number in every round", 1)
+    asked: dict[str, int] = algorithm.periods()
+    _check_asked(algorithm, "periods", asked, kinds, (), "an int >= 1, which is 1 for a number in every round", 1)
     return asked
 
 
-def _check_draws(
-    algorithm: Any, asked: Any, kinds: tuple[str, ...], shape: tuple[int, ...], wanted: str, least: int
+def _check_asked(
+    algorithm: Any, method: str, asked: Any, kinds: tuple[str, ...], shape: tuple[int, ...], wanted: str, least: int
 ) -> None:
-    """PluginError where a user's `draws` returned no dict from kinds to what is wanted."""
+    """PluginError where a user's `draws` or `periods` returned no dict from kinds to what is wanted."""
 
     def fits(numbers: Any) -> bool:
         array = np.asarray(numbers)
@@ -79,9 +80,9 @@ def _check_draws(
     right = isinstance(asked, dict) and asked.keys() <= {*kinds} and all(map(fits, asked.values()))
     if is_own(algorithm) and not right:
         message = (
-            f"draws returned {_short(asked)}: return a dict with keys among {', '.join(kinds)}; a value is {wanted}"
+            f"{method} returned {_short(asked)}: return a dict with keys among {', '.join(kinds)}; a value is {wanted}"
         )
-        raise PluginError(message, type(algorithm).draws)
+        raise PluginError(message, getattr(type(algorithm), method))
 
 
 def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
@@ -134,20 +135,20 @@ def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str
         t, choose = int(np.argmax(wrong)), _own(modules).choose
         if np.isnan(points[t]).any():
             raise NotANumber(f"choose gave a point with NaN in round {rounds[t]}", choose)
-        message = f"choose gave a point outside {space} in round {rounds[t]}: {space.flaw(points[t])}"
+        message = f"choose gave a point outside {space} in round {rounds[t]}: {space.violation(points[t])}"
         raise PluginError(message if points[t].any() else f"{message}; fill x in place: `x[:] = ...`", choose)
 
 
 class _Declared:
-    """The random numbers of a round in plain Python; PluginError for a kind that `draws` does not ask for."""
+    """The random numbers of a round in plain Python; PluginError for a kind that `method` does not ask for."""
 
-    def __init__(self, numbers: Any) -> None:
-        self.numbers = numbers
+    def __init__(self, numbers: Any, method: str) -> None:
+        self.numbers, self.method = numbers, method
 
     def __getattr__(self, kind: str) -> Any:
         found = getattr(self.numbers, kind)
         if np.isnan(found).any():
-            raise PluginError(f"rng.{kind} holds no random numbers: ask for them in the method `draws`")
+            raise PluginError(f"rng.{kind} holds no random numbers: ask for them in the method `{self.method}`")
         return found
 
 
@@ -155,12 +156,13 @@ def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -
     """A user's plain step with a check of what it did; a compiled step is returned as it is."""
     if not plain() or not original.__module__.startswith(ROOM) or name not in ("choose", "update"):
         return step
-    check = _check_update if name == "update" else _CHOICES[import_module(original.__module__).Parameters.game]
+    game = import_module(original.__module__).Parameters.game
+    check = _check_update if name == "update" else _CHOICES[game]
 
     @functools.wraps(step)
     def watching(state: Any, *seen: Any) -> Any:
         *shown, rng = seen
-        found = step(state, *shown, _Declared(rng) if isinstance(rng, tuple) else rng)
+        found = step(state, *shown, _Declared(rng, ASKING[game]) if isinstance(rng, tuple) else rng)
         check(original, state, seen, found)
         return found
 
@@ -219,7 +221,7 @@ def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: Lo
         return next(table)
     losses = type(adversary).losses
     found = _block(_next(table, rounds, losses), {"rounds": len(rounds), "coordinates": allowed.dimension}, losses)
-    message = allowed.flaw(found, rounds)
+    message = allowed.violation(found, rounds)
     if message is not None:
         raise PluginError(f"{message}: rescale the losses", losses)
     return found

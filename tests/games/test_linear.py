@@ -185,7 +185,7 @@ def test_a_bandits_gains_are_losses_of_experts():
 def test_a_loss_outside_its_set_is_reported_with_its_round(monkeypatch):
     wild = foe("gap", gap=0.3)
     monkeypatch.setattr(type(wild), "losses", lambda self, s, r, parts: (np.full((len(p), 3), 1.5) for p in parts))
-    with pytest.raises(ValueError, match=r"gap: the loss of round 1 lies outside \[0, 1\]\^3 by 0\.5"):
+    with pytest.raises(ValueError, match=r"gap: the loss of round 1 is outside \[0, 1\]\^3 by 0\.5"):
         linear.play(game(wild, Simplex(3), 10), trials=[0])
     monkeypatch.setattr(type(wild), "losses", lambda self, s, r, parts: (np.full((len(p), 3), np.nan) for p in parts))
     with pytest.raises(ValueError, match=r"the loss of round 1 holds NaN"):

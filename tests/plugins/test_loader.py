@@ -212,7 +212,7 @@ def test_shards_with_own_files_merge_and_those_of_other_versions_do_not():
 
 
 def test_commands_take_own_files():
-    assert "Mine: the best mean" in call("show", "mine", "--include", "mine.py").stdout
+    assert "Mine: the arm of the best mean" in call("show", "mine", "--include", "mine.py").stdout
     assert "mine " in call("list", "algorithms", "--include", "mine.py").stdout
     assert "mine " not in call("list", "algorithms").stdout
     assert call("validate", "small.yaml", "--include", "mine.py").exit_code == 0
@@ -270,7 +270,7 @@ def test_key_plus_value_adds():
         ("import numpy as np", "import numpy as np\nfrom random import random as draw", None),
         ("def state(self, setting", "def state(self, horizon, setting", "`state` should take (self, setting)\n    def"),
         (PLAYS, PLAYS + "    state.nothing += 1\n", "no attribute 'nothing'"),
-        ("plays=np.zeros(setting.n_arms)", "plays=[None]", "the fields ['plays'] of a record hold what is no number"),
+        ("plays=np.zeros(setting.n_arms)", "plays=[None]", "the fields ['plays'] of a record are not numbers"),
         (
             "    def state",
             "    def tuned(self, setting):\n        return self.no\n\n    def state",
@@ -343,22 +343,25 @@ def test_random_numbers_that_draws_asks_for_are_taken():
     [
         (
             "",
-            "rng.laplace holds no random numbers: ask for them in the method `draws`\n    state.",
+            "rng.laplace holds no random numbers: ask for them in the method `periods`\n    state.",
         ),  # not silently a release without noise
-        ('{"uniform": 1}', "rng.laplace holds no random numbers: ask for them in the method `draws`\n    state."),
-        ('{"laplace": 1}', "rng.uniform holds no random numbers: ask for them in the method `draws`\n    if rng"),
-        ('{"uniform": 1, "laplace": 0}', "draws returned {'laplace': 0, 'uniform': 1}: return a dict with keys among "),
+        ('{"uniform": 1}', "rng.laplace holds no random numbers: ask for them in the method `periods`\n    state."),
+        ('{"laplace": 1}', "rng.uniform holds no random numbers: ask for them in the method `periods`\n    if rng"),
+        (
+            '{"uniform": 1, "laplace": 0}',
+            "periods returned {'laplace': 0, 'uniform': 1}: return a dict with keys among ",
+        ),
         (
             '{"uniform": 1, "laplace": 1.5}',
             "'uniform': 1}: return a dict with keys among uniform, laplace; a value is an",
         ),
         ('{"uniform": 1, "laplace": 1, "normal": 1}', "'uniform': 1}: return a dict with keys among uniform, laplace;"),
-        ('["uniform", "laplace"]', "draws returned ['uniform', 'laplace']: return a dict"),
+        ('["uniform", "laplace"]', "periods returned ['uniform', 'laplace']: return a dict"),
     ],
 )
 def test_random_numbers_that_draws_does_not_ask_for_are_refused(returned, message):
     edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
-    method = f"    def draws(self):\n        return {returned}\n\n" if returned else ""
+    method = f"    def periods(self):\n        return {returned}\n\n" if returned else ""
     edited("    def state", method + "    def state")
     assert message in errors() and "mine.py:" in errors()
 
@@ -374,7 +377,7 @@ def test_so_they_are_in_a_helper():
 
 def test_laplace_noise_that_draws_asks_for_is_drawn():
     edited("state.means[arm] += ", "assert rng.laplace != 0.0\n    state.means[arm] += ")
-    draws = '    def draws(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
+    draws = '    def periods(self):\n        return {"uniform": 1, "laplace": 1}\n\n    def state'
     edited("    def state", draws)
     result = call("run", "small.yaml", "-q", "--include", "mine.py", "algorithms=mine", "adversary=stochastic")
     assert result.exit_code == 0, result.output
@@ -556,7 +559,7 @@ def test_a_private_algorithm_without_bounds_is_not_tuned():
     private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
     edited("explore: float", private)
     refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
-    assert refused.exit_code == 2 and refused.stderr == "mine promises nothing that is proved: give it `bounds`\n"
+    assert refused.exit_code == 2 and refused.stderr == "nothing is proved of the privacy of mine: give it `bounds`\n"
     bounds = (
         "    def bounds(self, setting, delta, sensitivity=1.0):\n"
         "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"

@@ -310,7 +310,7 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
         ("point", "np.full(len(rounds), setting.n_arms)", "3 + 3 * (np.arange(len(rounds)) == 0)", "`draws` depend on"),
         ("weights", "return record(eta=0.1, rounds=0, sums=np.zeros(setting.n_arms))", "pass", "state returned None"),
         ("slope", "return record(", "return dict(", "state returned {'rounds': 0, "),
-        ("weights", "eta=0.1", "eta='x'", "hold what is no number"),
+        ("weights", "eta=0.1", "eta='x'", "are not numbers"),
     ],
 )
 def test_an_error_of_a_method_is_shown_at_its_line(name, old, new, message):
@@ -333,7 +333,7 @@ def test_an_error_of_a_method_is_shown_at_its_line(name, old, new, message):
         ("my_losses", "(len(rounds), ", "(len(rounds) + 1, ", "shape (51, 3), not (50, 3)"),
         ("my_losses", "astype(float)", "astype(complex)", "losses yielded complex128 numbers: make them float64"),
         ("my_losses", "in blocks", "in [next(iter(blocks))]", "losses yielded no block for the rounds from 8 on"),
-        ("my_losses", "astype(float)", "astype(float) * 1.5", "lies outside [0, 1]^3 by 0.5: rescale the losses"),
+        ("my_losses", "astype(float)", "astype(float) * 1.5", "is outside [0, 1]^3 by 0.5: rescale the losses"),
         ("my_losses", "astype(float)", "astype(float) * np.nan", "the loss of round 1 holds NaN"),
         ("my_losses", ", 0.5)", ", 0.4 + 0.1 * rng.random())", "the numbers of `losses` depend on where a block"),
         ("my_arms", "yield arms, ", "yield arms, 5 + ", ": outside [-1, 1], by `law` and `bounds`"),
@@ -401,7 +401,7 @@ def test_what_promises_nothing_is_not_tuned(bounds):
         edited("weights", "import numpy", "from privbandits_cli.accounting.guarantee import Guarantee\nimport numpy")
     result = call("tune", "weights", "--epsilon", "1", "--include", "weights.py")
     assert result.exit_code == (0 if bounds else 2), result.output
-    assert bounds or "weights promises nothing that is proved: give it `bounds`" in result.stderr
+    assert bounds or "nothing is proved of the privacy of weights: give it `bounds`" in result.stderr
 
 
 @pytest.mark.parametrize("kernel", [lambda: sphere_arms.filler(3, 4), switching_costs.compiled_walk])
@@ -421,7 +421,7 @@ SQUARE = Polytope(2, a=((1.0, 0.0), (-1.0, 0.0), (0.0, 2.0), (0.0, -2.0)), b=(1.
 
 
 @pytest.mark.parametrize(
-    ("space", "inside", "outside", "by", "flaw"),
+    ("space", "inside", "outside", "by", "message"),
     [
         (Simplex(2), [0.3, 0.7], [0.5, 0.7], 0.2, "it sums to 1.2, not 1"),
         (Simplex(2), [0.0, 1.0], [-0.5, 1.5], 0.5, "a coordinate is -0.5"),
@@ -430,9 +430,9 @@ SQUARE = Polytope(2, a=((1.0, 0.0), (-1.0, 0.0), (0.0, 2.0), (0.0, -2.0)), b=(1.
         (SQUARE, [-1.0, 1.0], [0.0, 1.5], 0.5, "it is 0.5 beyond a row of A x <= b"),
     ],
 )
-def test_how_far_a_point_lies_outside(space, inside, outside, by, flaw):
+def test_how_far_a_point_lies_outside(space, inside, outside, by, message):
     np.testing.assert_allclose(space.excess(np.array([inside, outside])), [0.0, by], atol=1e-12)
-    assert space.flaw(np.array(outside)) == flaw
+    assert space.violation(np.array(outside)) == message
     modules = (type(match_of("weights").algorithms[0]).__module__,)
     guards.check_points(np.array([inside]), space, range(1, 2), modules)
     with pytest.raises(PluginError, match=r"outside the .* in round 2"):
