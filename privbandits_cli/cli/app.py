@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -107,6 +108,15 @@ def rounds(given: str) -> int:
     return value
 
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")
+]
+Results = Annotated[Path, typer.Option(help="The folder that contains all results.")]
+Smoke = Annotated[bool, typer.Option("--smoke", help="Play a small version, in a folder of its own.")]
+Arms = Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")]
+Space = Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")]
+Dimension = Annotated[int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")]
 Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", help="Number of rounds: 65536, 2^16.")]
 
 

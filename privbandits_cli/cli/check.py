@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail
+from privbandits_cli.cli.app import FAILED, OK, REFUTED, AsJson, app, dumps, fail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ Before a colon, conditions (without any, a claim covers everything):
 
 @app.command(epilog=FORMS)
 def check(
-    path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
+    path: Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")] = Path("results"),
     config: Annotated[
         Path,
         typer.Option(help="Config(s) that contain the claims: a file, or a folder; else those shipped."),
@@ -47,7 +47,7 @@ def check(
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare with PATH/CLAIMS.md; exit 3 only if it differs.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the papers' claims against the results.
 
@@ -127,7 +127,7 @@ def compare(
     tolerance: Annotated[
         str, typer.Option(metavar="P%", help="Tolerated difference of the means, relative to B.")
     ] = "5%",
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two runs of an experiment, curve by curve.
 

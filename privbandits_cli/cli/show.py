@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import Horizon, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.app import Arms, AsJson, Dimension, Horizon, Space, app, complete_name, dumps, fail
 from privbandits_cli.cli.own import Include, own_errors, registry_with
 
 
@@ -21,7 +21,7 @@ class Kind(StrEnum):
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
     include: Include = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List algorithms, adversaries or experiments."""
     from privbandits_cli.actions.show import catalogue
@@ -41,13 +41,11 @@ def list_(
 def show(
     name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=complete_name)],
     horizon: Horizon = 2**18,
-    arms: Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")] = 4,
-    space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
-    dimension: Annotated[
-        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")
-    ] = None,
+    arms: Arms = 4,
+    space: Space = None,
+    dimension: Dimension = None,
     include: Include = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show an algorithm or adversary.
 

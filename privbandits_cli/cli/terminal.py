@@ -12,6 +12,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Table
 from rich.text import Text
 
+from privbandits_cli.analysis.format import amount
+
 if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Curve, Plan
     from privbandits_cli.figures.table import Table as Swept
@@ -229,7 +231,7 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """Upper and lower bounds on the true ε, a line per algorithm; then each bound, and notes."""
     console = stdout()
     rows = [
-        [*(block[key] for key in ("algorithm", "mechanism")), *(_number(block[key]) for key in ("upper", "lower")), at]
+        [*(block[key] for key in ("algorithm", "mechanism")), *(amount(block[key]) for key in ("upper", "lower")), at]
         for block in blocks
         for at in [f"{block['delta']:.3g}"]
     ]
@@ -241,7 +243,7 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
             print(_filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
         for bound in block["bounds"]:
             sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
-            line = f"ε {sign} {_number(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
+            line = f"ε {sign} {amount(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
             print(_filled(line, "  ", " " * 36))
         missing = [] if block["bounds"] else ["It has no privacy guarantee."]
         for note in missing + block["notes"]:
@@ -252,8 +254,8 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     """The parameters that `tune` found, and the paper's choice."""
     opponents = [key for key in ("oblivious", "switching_costs") if any(row[f"bound_{key}"] for row in rows)]
     cells = [
-        [row["choice"], _number(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
-        + [_number(row[f"bound_{key}"]) for key in opponents]
+        [row["choice"], amount(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
+        + [amount(row[f"bound_{key}"]) for key in opponents]
         for row in rows
     ]
     heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
@@ -271,10 +273,6 @@ def _flow(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in shown.items() if value is not None)
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}" if value < 1e4 else f"{value:,.0f}"
-
-
 def _filled(text: str, indent: str, further: str | None = None) -> str:
     return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
 
@@ -282,7 +280,7 @@ def _filled(text: str, indent: str, further: str | None = None) -> str:
 def print_audits(rows: list[dict[str, Any]]) -> None:
     """Verdicts, and the evidence for each."""
     cells = [
-        [row["algorithm"], row["verdict"], _number(row["epsilon_seen"]), _number(row["refutable"]), f"{row['cost']:,}"]
+        [row["algorithm"], row["verdict"], amount(row["epsilon_seen"]), amount(row["refutable"]), f"{row['cost']:,}"]
         for row in rows
     ]
     stdout().print(table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2))
@@ -294,7 +292,7 @@ def print_audits(rows: list[dict[str, Any]]) -> None:
     print()
     notes = (
         "ε lower bound: at confidence 95 % and the claim's δ. detectable ε: the smallest true ε, at that δ and on that "
-        "game, for which this budget would have refuted the claim; - if counting cannot refute it. cost: observations "
+        "game, for which this budget would have refuted the claim; – if counting cannot refute it. cost: observations "
         "used. An audit can refute a claim; it cannot prove one."
     )
     print(_filled(notes, ""))
