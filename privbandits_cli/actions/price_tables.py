@@ -1,7 +1,7 @@
-"""Tables 1 and 2 of Agarwal & Singh 2017 beside what was measured: rates, slopes, constants, epsilons that are free."""
+"""Tables 1 and 2 of Agarwal & Singh 2017 beside measured slopes, constants, and the ε from which privacy is free."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,22 +12,22 @@ from privbandits_cli.analysis import curves
 from privbandits_cli.figures import distributions, prices, table
 from privbandits_cli.figures.line import Line
 
-N = 10  # coordinates of the scaling figures; of arms 4
+N = 10  # coordinates in `price_scaling`
 LOG = "⌈log₂ T⌉"
-WITHIN = 0.1  # of FTRL's regret, for what is called free
+WITHIN = 0.1  # privacy is free if the regret exceeds FTRL's by at most this part
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the paper's tables: its bounds in print, and as functions of N and T where constants are measured."""
+    """A row of the paper's Table 1: its bounds in print, and its rates as functions of N and T."""
 
     title: str
     before: str
     claimed: str
     best: str
-    panel: str  # of the scaling figure
+    space: str  # the decision set
     root: Callable[[float, float], float]  # the regret without privacy
-    extra: Callable[[float, float], float]  # what privacy adds to it, times epsilon
+    extra: Callable[[float, float], float]  # epsilon times the regret that privacy adds
 
 
 FULL = (
@@ -63,12 +63,12 @@ FOLDERS = {"experts": "price_experts", "sphere": "price_sphere", "cube": "price_
 
 
 def price_tables(results: Path) -> str:
-    """Both tables as Markdown, from the results folders of the price figures; FileNotFoundError names a missing one."""
+    """Both tables in Markdown, from the results folders of the price figures; FileNotFoundError if one is missing."""
     return "\n".join([*_full_information(results), "", *_bandits(results), ""])
 
 
 def _full_information(results: Path) -> Iterator[str]:
-    scaling = table.read(results / "price_scaling").panels
+    scaling = [line for lines in table.read(results / "price_scaling").panels.values() for line in lines]
     yield "# What privacy costs in online linear optimisation"
     yield ""
     yield "Agarwal & Singh 2017, Tables 1 and 2, each rate beside what the figures `price_*` measured. Regrets are"
@@ -79,9 +79,9 @@ def _full_information(results: Path) -> Iterator[str]:
     yield "| | bound before | their bound | without privacy | slope in T: FTRL | ε = 10 | ε = 1 | c | c' |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for row in FULL:
-        lines = {line.label.partition(":")[0]: line for line in _panel(scaling, row.panel)}
-        floor, strict = lines["FTRL"], lines["DP-FTRL (ε = 1)"]
-        slopes = " | ".join(_slope(lines[label]) for label in ("FTRL", "DP-FTRL (ε = 10)", "DP-FTRL (ε = 1)"))
+        lines = {line.own.get("epsilon", ""): line for line in scaling if line.game["set"] == row.space}
+        floor, weak, strict = lines[""], lines["10"], lines["1"]
+        slopes = " | ".join(_slope(line) for line in (floor, weak, strict))
         horizon = float(floor.x[-1])
         c = floor.regret[-1] / row.root(N, horizon)
         more = (strict.regret[-1] - floor.regret[-1]) / row.extra(N, horizon)
@@ -96,7 +96,7 @@ def _full_information(results: Path) -> Iterator[str]:
 
 
 def _free(results: Path) -> Iterator[str]:
-    """From which epsilon on privacy costs at most a tenth more, and a 95 % interval of it."""
+    """The epsilon from which on privacy adds at most a tenth to the regret, with a 95 % interval."""
     yield "## From which ε privacy is free, within 10 %"
     yield ""
     yield f"| T = 2^16 | N | Laplace tree | Gaussian tree | N {LOG}^1.5 / √T |"
@@ -104,12 +104,13 @@ def _free(results: Path) -> Iterator[str]:
     for title, folder in FOLDERS.items():
         found, every = table.read(results / folder), curves.read(results / folder)
         samples = list(distributions.samples(results / folder, every).values())
-        for name, lines in found.panels.items():
-            if name.startswith("Gap"):
-                size, horizon = int(name.rpartition("N = ")[2].rstrip(")")), 2.0**16
-                own = [sample for sample in samples if int(sample.row["dimension"]) == size and sample.row["gap"]]
-                trees = {line.label.partition(" (")[0]: line for line in lines}
-                frees = " | ".join(_epsilon(trees[f"DP-FTRL, {kind}"], own) for kind in ("Laplace", "Gaussian"))
+        for lines in found.panels.values():
+            if lines[0].adversary == "gap":
+                size, horizon = int(lines[0].game["dimension"]), 2.0**16
+                met = [sample for sample in samples if sample.curve.adversary == "gap"]
+                met = [sample for sample in met if sample.curve.game["dimension"] == lines[0].game["dimension"]]
+                trees = {line.label.base: line for line in lines}
+                frees = " | ".join(_epsilon(trees[f"DP-FTRL, {kind}"], met) for kind in ("Laplace", "Gaussian"))
                 law = size * math.ceil(math.log2(horizon)) ** 1.5 / math.sqrt(horizon)
                 yield f"| {title} | {size} | {frees} | {law:.2g} |"
     yield ""
@@ -123,23 +124,13 @@ def _bandits(results: Path) -> Iterator[str]:
     yield ""
     yield "| | bound before | their bound | without privacy | measured slope in T |"
     yield "|---|---|---|---|---|"
-    arms = _only(table.read(results / "price_bandit_scaling").panels)
-    linear = _only(table.read(results / "price_linear_scaling").panels)
-    for title, bounds, lines in (
-        ("arms, K = 4", "K T^(2/3) / ε | √(T K ln K) / ε | √(K T)", arms),
-        ("linear, the ball, N = 5", "T^(2/3) / ε | √T / ε | √T", linear),
+    for title, bounds, folder in (
+        ("arms, K = 4", "K T^(2/3) / ε | √(T K ln K) / ε | √(K T)", "price_bandit_scaling"),
+        ("linear, the ball, N = 5", "T^(2/3) / ε | √T / ε | √T", "price_linear_scaling"),
     ):
-        slopes = "; ".join(f"{line.label.partition(':')[0]} {_slope(line)}" for line in lines if line.slope)
+        (lines,) = table.read(results / folder).panels.values()
+        slopes = "; ".join(f"{line.label} {_slope(line)}" for line in lines if line.slope)
         yield f"| {title} | {bounds} | {slopes} |"
-
-
-def _panel(panels: Mapping[str, list[Line]], name: str) -> list[Line]:
-    return next(lines for title, lines in panels.items() if f"({name})" in title)
-
-
-def _only(panels: Mapping[str, list[Line]]) -> list[Line]:
-    (lines,) = panels.values()
-    return lines
 
 
 def _slope(line: Line) -> str:
@@ -148,20 +139,16 @@ def _slope(line: Line) -> str:
 
 
 def _epsilon(line: Line, samples: Sequence[distributions.Sample]) -> str:
-    """Where a line is free, with its interval from these samples of the same game."""
+    """The epsilon from which a line is free, with its interval from these samples of the same game."""
     if line.free is None:
         return f"above {line.x[-1]:g}"
-    low, high = prices.free_range(_regrets("FTRL", "", samples), _swept(line, samples), line.x, WITHIN)
+    floor = _regrets([sample for sample in samples if sample.curve.algorithm == "ftrl"])
+    own = [sample for sample in samples if sample.curve.label.base == line.label.base]
+    swept = [_regrets([one for one in own if float(one.curve.own["epsilon"]) == epsilon]) for epsilon in line.x]
+    low, high = prices.free_range(floor, np.array(swept), line.x, WITHIN)
     return f"{line.free:.2g} ({low:.2g} to {high:.2g})"
 
 
-def _swept(line: Line, samples: Sequence[distributions.Sample]) -> NDArray[np.float64]:
-    """Regrets `[epsilon, gap, trial]` of a line's curves."""
-    label = line.label.partition(" (")[0]
-    return np.array([_regrets(label, f"{epsilon:g}", samples) for epsilon in line.x])
-
-
-def _regrets(label: str, epsilon: str, samples: Sequence[distributions.Sample]) -> NDArray[np.float64]:
+def _regrets(samples: Sequence[distributions.Sample]) -> NDArray[np.float64]:
     """Regrets `[gap, trial]`."""
-    rows = [sample for sample in samples if sample.row["label"].partition(" (")[0] == label]
-    return np.array([sample.regret for sample in rows if sample.row["epsilon"] == epsilon])
+    return np.array([sample.regret for sample in samples])

@@ -13,14 +13,16 @@ from typing import Any
 import yaml
 
 from privbandits_cli.analysis import summary
-from privbandits_cli.analysis.manifest import drawn_before, figure_sources, manifest, recorded
+from privbandits_cli.analysis.manifest import manifest, read
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.play import Failure, Played, warm
 from privbandits_cli.engine.store import Store, write_atomically
 from privbandits_cli.experiment.config import KEPT, ConfigError
 from privbandits_cli.experiment.plan import Curve, Plan
+from privbandits_cli.figures.sources import figure_sources
 
 FIGURES = ("pdf", "png", "svg")
+RUN = ("command", "engine", "jobs", "merged", "started", "ended")  # the manifest's keys on how trials were played
 GIVEN = "experiment.yaml"  # a shard's experiment as given, before its sweeps are expanded, for `merge`
 
 
@@ -173,7 +175,7 @@ def _keep_included(plan: Plan, store: Store) -> None:
 
 
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
-    """Write config.yaml, summary.csv, final.csv, the figure if any of its sources changed, and last the manifest.
+    """Write config.yaml, summary.csv, final.csv, the manifest, and the figure if any of its sources changed.
 
     A shard gets the manifest only: its CSVs and figure could be mistaken for those of the whole experiment.
     run: how trials were played; None where none were, and the manifest keeps its record of the last run.
@@ -186,24 +188,26 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
             "trials": len(plan.curves) * len(plan.span),
             "done": store.count(plan.curves, plan.span),
         }
-        _write_manifest(plan, store, failures, run, shard=shard)
+        _write_manifest(store, _manifest(plan, store, failures, run, shard=shard))
         return [GIVEN, "manifest.json"]
     _write_yaml(store.folder / "config.yaml", plan.experiment.resolved())
     write_atomically(store.folder / "summary.csv", summary.summary_csv(plan, store).encode())
     write_atomically(store.folder / "final.csv", (part.encode() for part in summary.final_csv(plan, store)))
     pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
+    made = _manifest(plan, store, failures, run, figure_of=read(store.folder).get("figure_of"))
+    _write_manifest(store, made)  # the figure takes the names of its curves from there
     sources = figure_sources(store.folder)
-    if sources != drawn_before(store.folder) or not all(picture.exists() for picture in pictures):
+    if sources != made["figure_of"] or not all(picture.exists() for picture in pictures):
         from privbandits_cli.figures import plot, table
 
         plot.save(plot.figure(table.read(store.folder)), store.folder, plan.name, FIGURES)
-    _write_manifest(plan, store, failures, run, figure_of=sources)
+        _write_manifest(store, made | {"figure_of": sources})
     return ["config.yaml", "summary.csv", "final.csv", *(picture.name for picture in pictures), "manifest.json"]
 
 
-def _write_manifest(
+def _manifest(
     plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None, **further: Any
-) -> None:
+) -> dict[str, Any]:
     failed = [
         {
             "adversary": plan.by_key[failure.key].adversary.name,
@@ -213,8 +217,11 @@ def _write_manifest(
         }
         for failure in failures
     ]
-    how = recorded(store.folder) if run is None else run | {"ended": _now()}
-    made = manifest(plan, store, failed, **how, **further)
+    before = {key: value for key, value in read(store.folder).items() if key in RUN}
+    return manifest(plan, store, failed, **(before if run is None else run | {"ended": _now()}), **further)
+
+
+def _write_manifest(store: Store, made: dict[str, Any]) -> None:
     text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
     write_atomically(store.folder / "manifest.json", text.encode())
 

@@ -1,56 +1,133 @@
-"""summary.csv and the config beside it -> the curves of a results folder, sorted into panels."""
+"""A results folder's summary.csv and manifest.json -> its curves with their names, sorted into panels and lines."""
 
 import csv
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from privbandits_cli.analysis import sweeps
+from privbandits_cli.analysis import manifest
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
-from privbandits_cli.analysis.sweeps import Curve, Row
-from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Plot
-from privbandits_cli.plugins.registry import Registry, including
+from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.variants import flat
 
-Key = tuple[str, ...]
+Row = dict[str, str]
+Line = tuple[object, ...]  # what the curves of one line have in common
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve of summary.csv, with its names and swept parameters from the manifest."""
+
+    key: str
+    adversary: str  # the names in a config
+    algorithm: str
+    adversary_title: Name
+    label: Name
+    panel: str  # a panel of its own beside its adversary's; empty: the adversary's
+    apart: Mapping[str, str]  # parameters in which it differs from curves of the same name
+    game: Mapping[str, str]  # swept parameters of the adversary and of its setting, as in the CSV
+    own: Mapping[str, str]  # swept parameters of the algorithm, as in the CSV
+    parameters: Mapping[str, Mapping[str, Any]]  # of both players
+    rows: Sequence[Row]  # one for each checkpoint
+
+    @property
+    def last(self) -> Row:
+        """The row at the horizon."""
+        return self.rows[-1]
+
+    @property
+    def swept(self) -> dict[str, str]:
+        """The swept parameters."""
+        return {**self.game, **self.own}
+
+    def line(self, folded: Set[str]) -> Line:
+        """What the curves of one line have in common: the algorithm, its name, every swept value that is not folded."""
+        values = (_kept(part, folded) for part in (self.game, self.own, self.apart))
+        return self.algorithm, self.label.base, *(tuple(part.items()) for part in values)
+
+    def line_name(self, folded: Set[str]) -> Name:
+        """The legend of its line: without the guarantee, which varies along a line."""
+        own = _kept(self.own, folded) | {name: x for name, x in _kept(self.apart, folded).items() if x}
+        notes = {name: f"{'ε' if name == 'epsilon' else name} = {value}" for name, value in own.items()}
+        if "horizon" in _kept(self.game, folded):
+            notes["horizon"] = f"T = {_power(int(self.game['horizon']))}"
+        return Name(self.label.base, notes)
+
+    def panel_title(self, folded: Set[str]) -> Name:
+        """The title of its panel, without the notes on folded parameters."""
+        return self.adversary_title.without(folded).suffixed(self.panel)
+
+
+def _kept(values: Mapping[str, str], folded: Set[str]) -> dict[str, str]:
+    return {name: value for name, value in values.items() if name not in folded}
+
+
+def _power(n: int) -> str:
+    """A number as text; a large power of 2 as such."""
+    return f"2^{n.bit_length() - 1}" if n >= 1024 and n & (n - 1) == 0 else str(n)
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The curves of an experiment with what its config says of their figure."""
+    """The curves of a results folder, and what its config says of the figure."""
 
+    folder: Path
     every: list[Curve]
-    drawn: list[Curve]  # of those that differ in `plot.worst` alone the worst
-    swept: list[str]
+    drawn: list[Curve]  # of curves that differ in `plot.worst` only, the worst
     plot: Plot
-    config: dict[str, Any]  # empty where none lies beside the CSV
-    registry: Registry  # with the copies of the users' files that played
+    config: dict[str, Any]  # empty if the folder has none
 
     @property
     def folded(self) -> set[str]:
-        """The swept parameters that no panel or line is named after."""
+        """The swept parameters that name no panel and no line: their values lie along a line, or the worst is drawn."""
         return {self.plot.against, self.plot.worst} - {""}
 
-    def panels(self) -> dict[str, list[Curve]]:
-        """The curves drawn, by the title of their panel; none of which no curve has the parameter drawn against."""
-        found: dict[str, list[Curve]] = {}
+    def panels(self) -> dict[Name, list[Curve]]:
+        """The drawn curves by the title of their panel; without panels in which no curve has the parameter drawn."""
+        found: dict[Name, list[Curve]] = {}
         for curve in self.drawn:
-            found.setdefault(sweeps.panel(curve[0], self.folded, self.registry), []).append(curve)
+            found.setdefault(curve.panel_title(self.folded), []).append(curve)
         against = self.plot.against
-        return {title: curves for title, curves in found.items() if not against or any(c[0][against] for c in curves)}
+        return {
+            title: curves for title, curves in found.items() if not against or any(against in c.swept for c in curves)
+        }
 
-    def label(self, row: Row) -> str:
-        """The name in the legend of the line that a row belongs to."""
-        return sweeps.named(row, self.swept, self.folded) if self.plot.against else row["label"]
+    def lines(self, members: Sequence[Curve]) -> list[list[Curve]]:
+        """The curves of each line of a panel, in the order of the parameter that the figure is drawn against."""
+        against = self.plot.against
+        if not against:
+            return [[curve] for curve in members]
+        found: dict[Line, list[Curve]] = {}
+        for curve in members:
+            found.setdefault(curve.line(self.folded), []).append(curve)
+        return [sorted(line, key=lambda curve: float(curve.swept.get(against, 0))) for line in found.values()]
+
+    def line_name(self, curve: Curve) -> Name:
+        """The legend of the line that a curve belongs to; with the algorithm if lines of two have the same legend."""
+        if not self.plot.against:
+            return curve.label
+        name = curve.line_name(self.folded)
+        return name.noted({"name": curve.algorithm}) if len(self._algorithms[name]) > 1 else name
+
+    @cached_property
+    def _algorithms(self) -> dict[str, set[str]]:
+        """The algorithms of the lines that share a legend."""
+        found: dict[str, set[str]] = {}
+        for curve in self.drawn:
+            found.setdefault(curve.line_name(self.folded), set()).add(curve.algorithm)
+        return found
 
 
 def read(folder: Path, against: str = "") -> Curves:
-    """Read a results folder; `against`, where given, replaces the config's own swept parameter.
+    """Read a results folder; `against` replaces the config's own swept parameter.
 
-    Raises FileNotFoundError or ValueError with what is wrong.
+    Raises FileNotFoundError or ValueError with what is wrong. Executes no file of the user's.
     """
     path = folder / "summary.csv"
     with path.open(encoding="utf-8", newline="") as file:
@@ -60,42 +137,36 @@ def read(folder: Path, against: str = "") -> Curves:
     if not {*SUMMARY} <= rows[0].keys():
         raise ValueError(f"{path} is no table of regrets, or an older version's: run the experiment again")
     config = _config(folder / "config.yaml")
-    registry, errors = including(sorted(folder.glob(f"{KEPT}/*.py")))
-    if errors:
-        raise ValueError(errors[0])
-    plot = _aimed(Plot.model_validate(config.get("plot", {})), against)
-    swept = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
-    for name in {plot.against, plot.worst} - {"", *swept}:
-        sweeps.spell_out(rows, name)
-        swept.append(name)
-    if against and len({float(row[against]) for row in _numbered(rows, against)}) < 2:
-        raise ValueError(f"nothing to draw against: '{against}' takes one value alone")
-    every = list(_curves(rows))
-    drawn = sweeps.worst(every, plot.worst, swept, registry) if plot.worst else every
-    return Curves(every, drawn, swept, plot, config, registry)
+    plot = _redirected(Plot.model_validate(config.get("plot", {})), against)
+    columns = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
+    further = [name for name in dict.fromkeys((plot.against, plot.worst)) if name and name not in columns]
+    every = list(_curves(folder, rows, columns, further))
+    for name in further:
+        if not any(name in curve.swept for curve in every):
+            raise ValueError(f"nothing to draw against: no curve has a parameter '{name}'")
+    if against and len({_number(curve, against) for curve in every if against in curve.swept}) < 2:
+        raise ValueError(f"nothing to draw against: '{against}' takes only one value")
+    return Curves(folder, every, _worst(every, plot.worst) if plot.worst else every, plot, config)
 
 
-def _aimed(plot: Plot, against: str) -> Plot:
-    """The plot against another parameter; what its config says of the own one is left out."""
+def _redirected(plot: Plot, against: str) -> Plot:
+    """The plot against another parameter, without what the config says of its own one."""
     if not against or against == plot.against:
         return plot
     kept = "" if plot.worst == against else plot.worst
     return plot.model_copy(update={"against": against, "worst": kept, "slopes": False, "price": None})
 
 
-def _numbered(rows: Sequence[Row], name: str) -> list[Row]:
-    """The rows that have this parameter; ValueError where it is no number."""
-    found = [row for row in rows if row[name]]
-    for row in found:
-        try:
-            float(row[name])
-        except ValueError as error:
-            raise ValueError(f"'{name}' is '{row[name]}' in a curve: only numbers stand on an axis") from error
-    return found
+def _number(curve: Curve, name: str) -> float:
+    """The value of a parameter; ValueError if it is not a number."""
+    try:
+        return float(curve.swept[name])
+    except ValueError as error:
+        raise ValueError(f"'{name}' is '{curve.swept[name]}' in a curve: an axis needs numbers") from error
 
 
 def _config(path: Path) -> dict[str, Any]:
-    """The experiment beside the CSV; empty if there is none."""
+    """The experiment in the results folder; empty if there is none."""
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
     except yaml.YAMLError as error:
@@ -105,14 +176,55 @@ def _config(path: Path) -> dict[str, Any]:
     return config
 
 
-def key(row: Row) -> Key:
-    """What tells curves apart, in both CSVs."""
-    return row["curve"], row["adversary"], row["label"]
-
-
-def _curves(rows: Sequence[Row]) -> Iterator[Curve]:
-    """The rows of each curve, in the file's order."""
-    found: dict[Key, Curve] = {}
+def _curves(folder: Path, rows: Sequence[Row], columns: Sequence[str], further: Sequence[str]) -> Iterator[Curve]:
+    """The curves in the file's order; `further` parameters count as swept although they have no column."""
+    names = manifest.read(folder).get("curves")
+    if not isinstance(names, dict):
+        raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: run the experiment again")
+    found: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(key(row), []).append(row)
-    yield from found.values()
+        found.setdefault(row["curve"], []).append(row)
+    if not found.keys() <= names.keys():
+        raise ValueError(f"{folder / 'manifest.json'} and summary.csv are of different runs: run the experiment again")
+    for key, own in found.items():
+        yield _curve(own, names[key], columns, further)
+
+
+def _curve(rows: Sequence[Row], record: Mapping[str, Any], columns: Sequence[str], further: Sequence[str]) -> Curve:
+    row, parameters = rows[0], json.loads(rows[0]["parameters"])
+    adversary, algorithm = record["adversary"], record["algorithm"]
+    game = {name: row[name] for name in columns if name in adversary["swept"]}
+    own = {name: row[name] for name in columns if name in algorithm["swept"]}
+    for name in further:
+        for values, side in ((own, "algorithm"), (game, "adversary")):
+            value = flat(parameters[side]).get(name)
+            if value is not None and name not in own:
+                values[name] = str(value)
+    return Curve(
+        key=row["curve"],
+        adversary=row["adversary"],
+        algorithm=row["algorithm"],
+        adversary_title=Name(adversary["title"], *adversary["notes"]),
+        label=Name(algorithm["family"], *algorithm["notes"]),
+        panel=record["panel"],
+        apart={name: _text(value) for name, value in algorithm["apart"].items()},
+        game=game,
+        own=own,
+        parameters=parameters,
+        rows=rows,
+    )
+
+
+def _text(value: object) -> str:
+    """A value as in a legend; a parameter that is left to the tuning has none."""
+    return "" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _worst(curves: Sequence[Curve], parameter: str) -> list[Curve]:
+    """Of the curves that differ in this parameter only, the one whose mean regret ends highest."""
+    found: dict[Line, Curve] = {}
+    for curve in curves:
+        kin = curve.panel_title({parameter}), *curve.line({parameter})
+        if kin not in found or float(curve.last["mean"]) > float(found[kin].last["mean"]):
+            found[kin] = curve
+    return list(found.values())

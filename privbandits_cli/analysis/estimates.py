@@ -10,6 +10,8 @@ from typing import Literal
 
 import numpy as np
 
+from privbandits_cli.numerics.types import Floats
+
 How = Literal["alone", "paired", "Welch", "unpaired"]
 
 
@@ -109,3 +111,15 @@ def quantile(degrees: float, confidence: float) -> float:
 
     upper = (1 + confidence) / 2
     return float(ndtri(upper) if math.isinf(degrees) else stdtrit(degrees, upper)) if degrees > 0 else math.inf
+
+
+def slope(x: Floats, mean: Floats, error: Floats, together: bool = False) -> tuple[float, float]:
+    """Slope of log mean over log x by least squares, and its standard error; all arrays `[points]`, positive.
+
+    error: standard errors of independent means; to first order, log mean has the error error / mean.
+    together: the means are over the same trials; their errors are added, as in the worst case.
+    """
+    centred = np.log(x) - np.log(x).mean()
+    weights = centred / np.sum(centred**2)
+    parts = np.abs(weights) * error / mean
+    return float(weights @ np.log(mean)), float(parts.sum() if together else np.sqrt(np.sum(parts**2)))

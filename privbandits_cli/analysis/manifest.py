@@ -4,13 +4,17 @@ import hashlib
 import json
 import platform
 import subprocess
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
 from privbandits_cli.engine.store import Store
-from privbandits_cli.experiment.plan import Plan
+from privbandits_cli.experiment import settings
+from privbandits_cli.experiment.plan import Curve, Plan
+from privbandits_cli.games.players import Setting
 from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.version import __version__
 
@@ -22,7 +26,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
     """The manifest; `run` holds what only the caller knows: command, engine, jobs, start and end."""
     wanted = len(plan.curves) * plan.trials
     done = store.count(plan.curves, range(plan.trials))
-    resolved = plan.experiment.resolved()
+    resolved, guarantees = plan.experiment.resolved(), _guarantees(plan)
     return {
         "schema": SCHEMA,
         "experiment": plan.name,
@@ -47,17 +51,55 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
             if (store.folder / name).exists()
         }
         | {"chunks": store.digest(plan)},
-        "privacy": [_privacy(plan, i) for i in range(len(plan.experiment.algorithms))],
+        "curves": {curve.key: _names(curve, guarantees[curve.key]) for curve in plan.curves},
+        "privacy": _privacy(plan, guarantees),
         "accuracy": None if plan.is_part else _accuracy(plan, store),
         "note": "Seeded noise: a simulation, which protects nobody's data.",
     }
 
 
-def _privacy(plan: Plan, i: int) -> dict[str, Any]:
-    """What is promised of an algorithm."""
-    curve = plan.curves[i]
-    promised = curve.algorithm.guarantee(curve.setting)
-    return {"algorithm": curve.label, "guarantee": None if promised is None else dict(vars(promised))}
+def _guarantees(plan: Plan) -> dict[str, Guarantee | None]:
+    """What each curve promises, by its key; computed once for each tuned algorithm and setting."""
+    known: dict[tuple[str, Setting], Guarantee | None] = {}
+    for curve in plan.curves:
+        at = curve.algorithm.identity(), curve.setting
+        if at not in known:
+            known[at] = curve.algorithm.guarantee(curve.setting)
+    return {curve.key: known[curve.algorithm.identity(), curve.setting] for curve in plan.curves}
+
+
+def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
+    """The names of a curve in their parts, its swept parameters and its guarantee: figures need no plan to draw it."""
+    title, label = curve.adversary_title, curve.label
+    return {
+        "adversary": {"title": title.base, "notes": list(title.brackets), "swept": dict(curve.game)},
+        "algorithm": {
+            "family": label.base,
+            "notes": list(label.brackets),
+            "swept": dict(curve.own),
+            "apart": dict(curve.apart),
+        },
+        "panel": curve.panel,
+        "epsilon": promised.epsilon if promised else None,
+        "delta": promised.delta if promised else None,
+        "status": promised.status if promised else None,
+    }
+
+
+def _privacy(plan: Plan, guarantees: Mapping[str, Guarantee | None]) -> list[dict[str, Any]]:
+    """The guarantee of each algorithm in each setting, with the keys of the curves that it covers."""
+    found: dict[tuple[str, Setting], list[Curve]] = {}
+    for curve in plan.curves:
+        found.setdefault((curve.algorithm.identity(), curve.setting), []).append(curve)
+    return [
+        {
+            "algorithm": curves[0].label,
+            "setting": settings.swept(plan.experiment.keys, setting),
+            "curves": [curve.key for curve in curves],
+            "guarantee": dict(vars(promised)) if (promised := guarantees[curves[0].key]) else None,
+        }
+        for (_, setting), curves in found.items()
+    ]
 
 
 def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
@@ -80,37 +122,13 @@ def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
     }
 
 
-def figure_sources(folder: Path) -> str:
-    """Hash of all that a figure is made from: its data, its config, the code that draws it."""
-    drawing = Path(__file__).parent.parent / "figures"
-    code = ("plot.py", "styles.py", "scales.py", "privbandits.mplstyle")
-    files = (folder / "summary.csv", folder / "config.yaml", *(drawing / name for name in code))
-    digest = hashlib.sha256(version("matplotlib").encode())
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
-def _before(folder: Path) -> dict[str, Any]:
-    """The manifest that stands in this folder; empty if there is none."""
+def read(folder: Path) -> dict[str, Any]:
+    """The manifest in this folder; empty if there is none."""
     try:
         found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def drawn_before(folder: Path) -> str | None:
-    """What the figure in this folder was made from, as its manifest says."""
-    return _before(folder).get("figure_of")
-
-
-RUN = ("command", "engine", "jobs", "merged", "started", "ended")
-
-
-def recorded(folder: Path) -> dict[str, Any]:
-    """How the trials of this folder were last played, as its manifest says."""
-    return {key: value for key, value in _before(folder).items() if key in RUN}
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""A results folder -> what was measured of each planned curve."""
+"""A results folder -> the measured regrets of each planned curve."""
 
 import csv
 import json
@@ -10,7 +10,6 @@ from typing import Any
 
 import yaml
 
-from privbandits_cli.analysis.curves import Key, key
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment
@@ -19,47 +18,47 @@ from privbandits_cli.experiment.variants import flat
 
 Identity = tuple[str, ...]
 
-# What must be as it was, beside players and trials, for the numbers to be of this experiment.
+# The keys, besides players and trials, that must be unchanged for the numbers to belong to this experiment.
 SAME = ("game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "seed")
 
 
 @dataclass
 class Measured:
-    """What was measured of one curve."""
+    """The measured regrets of one curve."""
 
     adversary: str
     label: str
-    parameters: dict[str, Any]  # of both players, as the CSVs have them
+    parameters: dict[str, Any]  # of both players, as in summary.csv
     swept: dict[str, str]
     rounds: dict[int, tuple[float, float, int]] = field(default_factory=dict)  # checkpoint -> mean, sd, trials
     finals: dict[int, float] = field(default_factory=dict)  # trial -> regret at the horizon
 
     @property
     def title(self) -> str:
-        """Its panel and its label, for a person."""
+        """Its label and its panel."""
         named = self.parameters.get("adversary", {}).get("label", self.adversary)
         own = self.parameters.get("algorithm", {}).get("panel", "")
         return ", ".join(part for part in (self.label, named, own) if part)
 
     @property
     def game(self) -> str:
-        """Curves that are equal in this have met the same games, trial by trial, if their seeds are equal."""
+        """Curves with equal values have met the same games, trial by trial, if their seeds are equal."""
         met = {name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension")}
         return json.dumps([self.adversary, self.parameters.get("adversary"), met], sort_keys=True)
 
 
 def read(folder: Path) -> dict[Identity, Measured]:
-    """The curves of a folder's summary.csv and final.csv; FileNotFoundError or ValueError where they are none."""
-    found: dict[Key, Measured] = {}
+    """The curves of a folder's summary.csv and final.csv; FileNotFoundError or ValueError if these cannot be read."""
+    found: dict[str, Measured] = {}
     for row in _rows(folder / "summary.csv", SUMMARY):
-        if key(row) not in found:
+        if row["curve"] not in found:
             swept = {name: row[name] for name in row if name not in (*SUMMARY, *BOOTSTRAP) and row[name]}
-            found[key(row)] = Measured(row["adversary"], row["label"], json.loads(row["parameters"]), swept)
-        found[key(row)].rounds[int(row["round"])] = (float(row["mean"]), float(row["sd"]), int(row["trials"]))
+            found[row["curve"]] = Measured(row["adversary"], row["label"], json.loads(row["parameters"]), swept)
+        found[row["curve"]].rounds[int(row["round"])] = (float(row["mean"]), float(row["sd"]), int(row["trials"]))
     for row in _rows(folder / "final.csv", FINAL):
-        if key(row) not in found:
+        if row["curve"] not in found:
             raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: run the experiment again")
-        found[key(row)].finals[int(row["trial"])] = float(row["regret"])
+        found[row["curve"]].finals[int(row["trial"])] = float(row["regret"])
     return {identity(curve): curve for curve in found.values()}
 
 
@@ -72,33 +71,33 @@ def _rows(path: Path, columns: Iterable[str]) -> Iterator[dict[str, str]]:
 
 
 def identity(curve: Measured) -> Identity:
-    """What tells a curve from the others of its experiment, and is written alike by every processor."""
+    """What distinguishes a curve within its experiment, and does not depend on the processor's rounding."""
     players = curve.parameters
     names = (curve.adversary, players["adversary"].get("label", ""), players["algorithm"].get("panel", ""), curve.label)
     return (*names, *map("=".join, sorted(curve.swept.items())))
 
 
 def planned(curve: Curve) -> Measured:
-    """A planned curve as it would stand in the CSVs, not yet measured."""
+    """A planned curve as the CSVs would describe it, not yet measured."""
     swept = {name: str(value) for name, value in curve.swept.items()}
     return Measured(curve.adversary.name, curve.label, json.loads(json.dumps(curve.parameters())), swept)
 
 
 def alike(one: object, other: object) -> bool:
-    """Whether parameters are the same, up to the last bits of a number."""
+    """Whether two parameters are equal, up to the last bits of a number."""
     if isinstance(one, int | float) and isinstance(other, int | float):
         return math.isclose(one, other, rel_tol=1e-9)
     return one == other
 
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """The names of nested parameters in which two differ."""
+    """The dotted names of the nested parameters in which two differ."""
     a, b = flat(one), flat(other)
     return sorted(name for name in a.keys() | b.keys() if not alike(a.get(name), b.get(name)))
 
 
 def foreign(folder: Path, experiment: Experiment) -> str:
-    """Why a folder's numbers are not those of this experiment; empty if nothing speaks against it."""
+    """Why a folder's numbers do not belong to this experiment; empty if they do."""
     try:
         config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
     except FileNotFoundError:

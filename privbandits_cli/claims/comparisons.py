@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from privbandits_cli.analysis import sweeps
 from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import QUANTITIES, Expression, Scope, Selection, Side
 from privbandits_cli.experiment.plan import Curve
@@ -81,16 +80,13 @@ def _groups(side: Side, scope: Scope, pooled: set[str], curves: Sequence[Curve])
 
 def _panel(curve: Curve) -> str:
     """The panel of a curve, without the swept values in its title."""
-    return sweeps.without(
-        curve.adversary_label or curve.adversary.title, {*curve.swept, "N", "d", curve.swept.get("set", "")}
-    )
+    return curve.adversary_title.without(curve.swept)
 
 
 def _selects(selection: Selection, curve: Curve) -> bool:
-    name = sweeps.base(curve.label) if selection.labelled else curve.algorithm.name
-    wanted = sweeps.base(selection.name) if selection.labelled else selection.name
+    name = curve.label.base if selection.labelled else curve.algorithm.name
     described = {**flat(curve.algorithm.described()), **curve.swept, "panel": curve.panel}
-    return name == wanted and all(condition.admits(described.get(condition.name)) for condition in selection.where)
+    return name == selection.name and all(one.admits(described.get(one.name)) for one in selection.where)
 
 
 def _within(scope: Scope, curve: Curve) -> bool:

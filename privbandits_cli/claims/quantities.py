@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from privbandits_cli.analysis import estimates, sweeps
+from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.claims.results import Absent, Results
@@ -68,7 +68,7 @@ def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     trials = min(one.trials for one in measured)
     if len(x) < 2 or (mean <= 0).any():
         raise Absent("a slope needs two points or more, and means above 0")
-    slope, deviation = sweeps.slope(x, mean, error, together=not against)
+    slope, deviation = estimates.slope(x, mean, error, together=not against)
     return Estimate(slope, deviation, trials)
 
 

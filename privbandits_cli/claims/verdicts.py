@@ -4,8 +4,8 @@ A claim HOLDS or FAILS if the 95 % confidence interval lies on one side of its l
 comparisons of the claim (Bonferroni). The interval is for the mean regret over trials, by Student's t: for the
 difference trial by trial if both sides were played on the same games, else for independent means (Welch). Before the
 horizon only means and deviations are recorded, so the two standard errors are added, which is valid under any
-dependence. A slope is that of log mean regret, fitted by least squares, with the standard error of `sweeps.slope` and
-the t quantile of one of its points; over the rounds of one run the errors of its points are added, too. The worst
+dependence. A slope is that of log mean regret, fitted by least squares, with the standard error of `estimates.slope`
+and the t quantile of one of its points; over the rounds of one run the errors of its points are added, too. The worst
 value of a parameter is the one with the highest mean, as in the figures.
 """
 
@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from privbandits_cli.accounting.guarantee import MEANINGLESS
-from privbandits_cli.analysis import sweeps
 from privbandits_cli.analysis.estimates import Two, two
 from privbandits_cli.claims.comparisons import Comparison, comparisons
 from privbandits_cli.claims.quantities import QUANTITIES, privacy
@@ -199,6 +198,6 @@ def _meaningless(curves: Sequence[Curve]) -> str:
             promised = curve.algorithm.guarantee(curve.setting)
             epsilon = math.inf if promised is None else promised.epsilon
             if epsilon > MEANINGLESS:
-                name = sweeps.base(curve.label)
+                name = curve.label.base
                 found[name] = max(epsilon, found.get(name, 0.0))
     return ", ".join(f"{name} {epsilon:.4g}" for name, epsilon in sorted(found.items()))

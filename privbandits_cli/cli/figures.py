@@ -22,7 +22,7 @@ def plot(
     ] = False,
     pair: Annotated[str, typer.Option(help="For paired: two algorithms or labels; the second is subtracted.")] = "",
 ) -> None:
-    """Draw figures from the CSVs alone.
+    """Draw figures from the files of a results folder; nothing is played.
 
     \b
     regret        the experiment's figure: regret over rounds, or against a

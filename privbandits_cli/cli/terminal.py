@@ -105,16 +105,16 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) 
 
 
 def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path, worst: "Swept | None") -> None:
-    """The final regrets: a row per algorithm, a column per adversary, or per panel of a figure of the worst."""
+    """Print the final regrets: a row for each algorithm, a column for each panel; worst: the figure of `plot.worst`."""
     panels: dict[str, dict[str, str]] = {}
     if worst is None:
         for curve, value, _ in finals:
             panels.setdefault(curve.title, {})[curve.label] = f"{value:,.0f}"
     else:
-        for title, lines in worst.panels.items():
-            panels[title] = {line.label: f"{line.regret[-1]:,.0f}" for line in lines}
+        for panel, lines in worst.panels.items():
+            panels[panel] = {line.label: f"{line.regret[-1]:,.0f}" for line in lines}
     labels = dict.fromkeys(curve.label for curve in plan.curves)
-    rows = [[label.replace(" (", "\n("), *(column.get(label, "-") for column in panels.values())] for label in labels]
+    rows = [[label.lines, *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
     of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
@@ -130,7 +130,7 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
 
 
 def print_swept(swept: "Swept", name: str, folder: Path) -> None:
-    """A figure against a swept parameter: a block per panel, a row per line, a column per value."""
+    """Print a figure against a swept parameter: a block per panel, a row for each line, a column for each value."""
     console = stdout()
     over = f" over {swept.floor}'s" if swept.ratio else ""
     console.print(f"Final regret ({swept.centre}){over} against {swept.x_label}")
@@ -138,14 +138,13 @@ def print_swept(swept: "Swept", name: str, folder: Path) -> None:
         values = sorted({float(x) for line in lines for x in line.x})
         heads = [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in values]
         found = [dict(zip(line.x.tolist(), line.regret.tolist(), strict=True)) for line in lines]
-        heads_of = [line.label.replace(" (", "\n(").replace(": slope", "\nslope") for line in lines]
         amounts = [[_amount(row.get(x), swept.ratio) for x in values] for row in found]
-        rows = [[head, *row] for head, row in zip(heads_of, amounts, strict=True)]
+        rows = [[line.label.lines, *row] for line, row in zip(lines, amounts, strict=True)]
         console.print()
         for first, last in _fitting(heads, console.width):
             console.print(table([title, *heads[first:last]], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
         for line in lines:
-            if line.slope is not None and "slope" not in line.label:
+            if line.slope is not None:
                 console.print(f"  {line.label}: {line.slope_text()}")
             if line.free is not None:
                 console.print(f"  {line.label}: within {swept.free:.0%} of {swept.floor} from {line.free:.2g} on")

@@ -74,7 +74,7 @@ def play_chunk(chunk: Chunk) -> Played:
                 try:
                     rows[trial] = _checked(Chunk(alone, (key,), (trial,)))[0, 0]
                 except Exception as error:
-                    message = rehearsal.told(error, alone, key, trial)
+                    message = rehearsal.message(error, alone, key, trial)
                     trace = f"{message}\n{traceback.format_exc()}"
                     failures.append(Failure(key, trial, message.splitlines()[0], trace))
             if rows:

@@ -47,9 +47,7 @@ class Experiment:
 
         def entry(given: Variant, tuned: Iterable[Variant]) -> dict[str, Any]:
             found = {variant.parameters.identity(): variant for variant in tuned}
-            variant = next(iter(found.values())) if len(found) == 1 else given
-            drawn = {"label": variant.named(), "panel": variant.panel}
-            return variant.parameters.described() | {key: text for key, text in drawn.items() if text}
+            return (next(iter(found.values())) if len(found) == 1 else given).described()
 
         n = len(self.settings)
         adversaries = [

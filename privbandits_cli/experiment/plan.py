@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment, checkpoints
 from privbandits_cli.experiment.matchups import Matchup
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.match import Match
@@ -33,11 +34,13 @@ class Curve:
     algorithm: Algorithm
     setting: Setting  # what the algorithm may know
     checkpoints: NDArray[np.int64]  # rounds at which regret is recorded; the horizon is the last
-    adversary_label: str
-    label: str  # as in a legend, with the epsilon of a private algorithm
-    panel: str  # beside the others of its adversary; empty: with them
-    swept: Mapping[str, Any]
-    key: str  # hash of all that determines its numbers, but for the trials
+    adversary_title: Name  # of a panel, with the swept values of the adversary and of its setting
+    label: Name  # of a legend, with the epsilon of a private algorithm
+    panel: str  # a panel of its own beside its adversary's; empty: the adversary's
+    apart: Mapping[str, Any]  # the given parameters in which it differs from curves of the same name
+    game: Mapping[str, Any]  # swept parameters of the adversary and of its setting, by column of the CSVs
+    own: Mapping[str, Any]  # swept parameters of the algorithm
+    key: str  # hash of everything that determines its numbers, except the trials
 
     @property
     def horizon(self) -> int:
@@ -45,22 +48,31 @@ class Curve:
         return int(self.checkpoints[-1])
 
     @property
-    def title(self) -> str:
-        """Of its panel: the adversary, and its own where it has one."""
-        adversary = self.adversary_label or self.adversary.title
-        return f"{adversary}, {self.panel}" if self.panel else adversary
+    def swept(self) -> dict[str, Any]:
+        """The swept parameters by column of the CSVs."""
+        return {**self.game, **self.own}
+
+    @property
+    def title(self) -> Name:
+        """The title of its panel: the adversary's, followed by the curve's own panel if it has one."""
+        return self.adversary_title.suffixed(self.panel)
+
+    @property
+    def adversary_label(self) -> str:
+        """The adversary's title, if it is not the one of the adversary's file."""
+        return "" if self.adversary_title == self.adversary.title else self.adversary_title
 
     def parameters(self) -> dict[str, Any]:
-        """The parameters of both, without those that are not set, and without the names: the CSVs have these."""
+        """The parameters of both players that are set, as in summary.csv; names have columns of their own."""
         sides = {"adversary": self.adversary.described(), "algorithm": self.algorithm.described()}
-        told = {
+        found = {
             side: {k: v for k, v in values.items() if v is not None and k != "name"} for side, values in sides.items()
         }
         if self.adversary_label:
-            told["adversary"]["label"] = self.adversary_label
+            found["adversary"]["label"] = self.adversary_label
         if self.panel:
-            told["algorithm"]["panel"] = self.panel
-        return told
+            found["algorithm"]["panel"] = self.panel
+        return found
 
 
 @dataclass(frozen=True)
@@ -174,20 +186,20 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     stages = len(experiment.settings)
     adversaries = [matchup.adversary for matchup in experiment.matchups[::stages]]
     titles = distinct([_adversary_title(variant) for variant in adversaries], adversaries)
+    apart = [_apart(variant, experiment.algorithms) for variant in experiment.algorithms]
     curves: list[Curve] = []
     for i, matchup in enumerate(experiment.matchups):
-        lineup = matchup.algorithms
-        labels = _labels(lineup, matchup.setting)
-        swept = settings.swept(experiment.keys, matchup.setting)
-        over = {key: value for key, value in swept.items() if key != "horizon"}  # horizons share a panel
-        title = settings.noted(titles[i // stages], matchup.setting, over)
-        curves.extend(
-            _curve(experiment, matchup, title, variant, label) for variant, label in zip(lineup, labels, strict=True)
-        )
+        over = settings.swept(experiment.keys, matchup.setting)
+        notes = settings.notes(matchup.setting, {key: x for key, x in over.items() if key != "horizon"})
+        title = titles[i // stages].noted(notes)  # the horizons share a panel
+        lineup = zip(matchup.algorithms, _labels(matchup.algorithms, matchup.setting), apart, strict=True)
+        curves.extend(_curve(experiment, matchup, title, *entry) for entry in lineup)
     return Plan(experiment, tuple(curves), shard)
 
 
-def _curve(experiment: Experiment, matchup: Matchup, title: str, variant: Variant, label: str) -> Curve:
+def _curve(
+    experiment: Experiment, matchup: Matchup, title: Name, variant: Variant, label: Name, apart: Mapping[str, Any]
+) -> Curve:
     adversary, algorithm = matchup.adversary.parameters, variant.parameters
     assert isinstance(adversary, Adversary) and isinstance(algorithm, Algorithm)
     keys, setting = experiment.keys, matchup.setting
@@ -206,65 +218,75 @@ def _curve(experiment: Experiment, matchup: Matchup, title: str, variant: Varian
         computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
     if setting.contexts is not None:
         computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
-    own = [*loader.modules(adversary), *loader.modules(algorithm)]
-    if own:  # users' files: these names hold the hash of what is in them
-        computed["included"] = own
+    included = [*loader.modules(adversary), *loader.modules(algorithm)]
+    if included:  # the modules of users' files: each name holds a hash of the file
+        computed["included"] = included
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
+    own, foes = variant.swept, matchup.adversary.swept
     return Curve(
         adversary=adversary,
         algorithm=algorithm,
         setting=setting,
         checkpoints=rounds,
-        adversary_label="" if title == adversary.title else title,
+        adversary_title=title,
         label=label,
         panel=variant.panel,
-        swept=settings.swept(keys, setting) | _columns(matchup.adversary.swept, variant.swept),
+        apart=apart,
+        game=settings.swept(keys, setting) | {f"adversary.{k}" if k in own else k: x for k, x in foes.items()},
+        own=own,
         key=digest[:16],
     )
 
 
-def _labels(lineup: Sequence[Variant], setting: Setting) -> list[str]:
+def _labels(lineup: Sequence[Variant], setting: Setting) -> list[Name]:
     """The legends of a lineup, distinct within each panel."""
     out = [legend(variant, setting) for variant in lineup]
     for panel in {variant.panel for variant in lineup}:
         places = [i for i, variant in enumerate(lineup) if variant.panel == panel]
-        told = distinct([out[i] for i in places], [lineup[i] for i in places])
-        for i, label in zip(places, told, strict=True):
-            out[i] = label
+        names = distinct([out[i] for i in places], [lineup[i] for i in places])
+        for i, name in zip(places, names, strict=True):
+            out[i] = name
     return out
 
 
-def distinct(labels: list[str], variants: Sequence[Variant]) -> list[str]:
-    """The labels, those that are equal followed by the parameters in which they differ."""
+def distinct(names: Sequence[Name], variants: Sequence[Variant]) -> list[Name]:
+    """The names, those that are equal followed by the parameters in which they differ."""
     out = []
-    for label, variant in zip(labels, variants, strict=True):
-        rivals = [flat(v.parameters.described()) for v, other in zip(variants, labels, strict=True) if other == label]
-        own = flat(variant.parameters.described())
-        differing = [name for name in own if any(rival.get(name) != own[name] for rival in rivals)]
-        notes = [
-            f"{name} = {own[name]:.4g}" if isinstance(own[name], float) else f"{name} = {own[name]}"
-            for name in differing
-        ]
-        out.append(f"{label} ({', '.join(notes)})" if notes else label)
+    for name, variant in zip(names, variants, strict=True):
+        differing = _differing(variant, [v for v, other in zip(variants, names, strict=True) if other == name])
+        texts = {k: f"{k} = {x:.4g}" if isinstance(x, float) else f"{k} = {x}" for k, x in differing.items()}
+        out.append(name.bracketed(texts))
     return out
 
 
-def _columns(adversary: Mapping[str, Any], algorithm: Mapping[str, Any]) -> dict[str, Any]:
-    """Swept parameters by column name; the adversary's is prefixed where both sweep one of the same name."""
-    return {f"adversary.{k}" if k in algorithm else k: v for k, v in adversary.items()} | dict(algorithm)
+def _apart(variant: Variant, variants: Sequence[Variant]) -> dict[str, Any]:
+    """The parameters in which a variant differs, as given, from those that only the guarantee in a legend sets apart.
+
+    They keep such curves on lines of their own where a figure leaves the guarantees out.
+    """
+
+    def name(one: Variant) -> tuple[Any, ...]:
+        return one.panel, one.named(), one.swept
+
+    return _differing(variant, [other for other in variants if name(other) == name(variant)])
 
 
-def _adversary_title(variant: Variant) -> str:
-    """A panel's title: label, or the adversary's own, with its swept parameters."""
-    swept = ", ".join(f"{name} = {value}" for name, value in variant.swept.items())
-    return (variant.label or variant.parameters.title) + (f" ({swept})" if swept else "")
+def _differing(variant: Variant, rivals: Sequence[Variant]) -> dict[str, Any]:
+    """The parameters of a variant, by dotted names, that some rival has with another value or not at all."""
+    others = [flat(rival.parameters.described()) for rival in rivals]
+    own = flat(variant.parameters.described())
+    return {name: value for name, value in own.items() if any(other.get(name) != value for other in others)}
 
 
-def legend(variant: Variant, setting: Setting) -> str:
-    """A curve's name in figures: label, swept parameters, and what a private algorithm promises."""
+def _adversary_title(variant: Variant) -> Name:
+    """The title of a panel: the adversary's label, or else its own title, with its swept parameters."""
+    swept = {name: f"{name} = {value}" for name, value in variant.swept.items()}
+    return Name(variant.label or variant.parameters.title, swept)
+
+
+def legend(variant: Variant, setting: Setting) -> Name:
+    """A curve's name in figures: label, swept parameters, and the guarantee of a private algorithm."""
     algorithm = variant.parameters
     assert isinstance(algorithm, Algorithm)
-    notes = [f"{name} = {value}" for name, value in variant.swept.items() if name != "epsilon"]
-    if algorithm.promises():
-        notes.append(str(algorithm.guarantee(setting) or "no guarantee"))
-    return (variant.label or algorithm.title) + (f" ({', '.join(notes)})" if notes else "")
+    promised = {"guarantee": str(algorithm.guarantee(setting) or "no guarantee")} if algorithm.promises() else {}
+    return variant.named().noted(promised)

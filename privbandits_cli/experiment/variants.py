@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from privbandits_cli.experiment.document import Error, Loc
 from privbandits_cli.experiment.errors import DRAWN, misfit, suggestion, translated
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
@@ -17,18 +18,35 @@ from privbandits_cli.plugins.registry import Kind, Registry
 
 @dataclass(frozen=True)
 class Variant:
-    """One algorithm or adversary of a config, after its sweeps are spread out."""
+    """One algorithm or adversary of a config, with one value for each swept parameter."""
 
     parameters: Parameters
     label: str
-    swept: Mapping[str, Any]  # parameter -> value, only those that the config sweeps
+    swept: Mapping[str, Any]  # parameter -> value, of the parameters that the config sweeps
     loc: Loc
-    panel: str = ""  # of an algorithm: the panel beside the others that it is drawn in
+    panel: str = ""  # of an algorithm: a panel of its own beside its adversary's; empty: the adversary's
 
-    def named(self) -> str:
-        """Its label, with what tells it from its siblings once its sweep is spread out; empty if it needs none."""
-        notes = ", ".join(f"{name} = {value}" for name, value in self.swept.items() if name != "epsilon")
-        return f"{self.label or self.parameters.title} ({notes})" if notes else self.label
+    def named(self) -> Name:
+        """The label, or else the title, with the swept values; without epsilon, which comes with the guarantee."""
+        notes = {name: f"{name} = {value}" for name, value in self.swept.items() if name != "epsilon"}
+        return Name(self.label or self.parameters.title, notes)
+
+    def described(self) -> dict[str, Any]:
+        """The entry of a config that gives this variant; a list of one value keeps a parameter swept."""
+        drawn = {"label": self.label, "panel": self.panel}
+        return _relisted(self.parameters.described(), self.swept) | {key: text for key, text in drawn.items() if text}
+
+
+def _relisted(described: Mapping[str, Any], swept: Mapping[str, Any]) -> dict[str, Any]:
+    out = {}
+    for name, value in described.items():
+        if isinstance(value, Mapping):  # `swept` has the name of a swept base, and its parameters under dotted names
+            inside = f"{name}."
+            inner = {key.removeprefix(inside): x for key, x in swept.items() if key.startswith(inside)}
+            out[name] = [_relisted(value, inner)] if name in swept else _relisted(value, inner)
+        else:
+            out[name] = [swept[name]] if name in swept else value
+    return out
 
 
 def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:

@@ -1,8 +1,10 @@
 """One line of a figure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from privbandits_cli.analysis.rates import Rate
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.numerics.types import Floats
 
 
@@ -11,22 +13,25 @@ class Line:
     """One line of a panel; all arrays `[points]`, regrets in rounds."""
 
     algorithm: str
-    label: str
+    label: Name
     x: Floats  # the checkpoints, or the values of a swept parameter
     regret: Floats
     below: Floats  # lengths of the error bars
     above: Floats
     trials: int
     bound: Floats | None
-    rates: tuple[Rate, ...] = ()  # what papers state of all learners as private as this one
+    rates: tuple[Rate, ...] = ()  # lower and upper bounds on the regret of every learner that is as private as this one
     slope: tuple[float, float] | None = None  # of log mean regret over log x, and its standard error
-    game: tuple[str, ...] = ()  # what is swept of the game: lines that agree in it met the same
-    free: float | None = None  # x from which on it costs next to nothing more than the floor
-    level: bool = False  # without the parameter that it is drawn against: one value from end to end
-    worst: tuple[float, ...] = ()  # at each point, where another parameter is swept for its worst value
+    adversary: str = ""
+    game: Mapping[str, str] = field(default_factory=dict)  # swept values of the game that all points share
+    own: Mapping[str, str] = field(default_factory=dict)  # swept values of the algorithm that all points share
+    free: float | None = None  # the x from which on the regret is within a given part of the floor's
+    level: bool = False  # the algorithm lacks the parameter on the axis: one value from end to end
+    worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point
 
-    def slope_text(self) -> str:
-        """The slope with its 95 % interval; it must have one."""
-        assert self.slope is not None
+    def slope_text(self, interval: bool = True) -> str:
+        """The slope, with its 95 % interval; empty if the line has none."""
+        if self.slope is None:
+            return ""
         slope, error = self.slope
-        return f"slope {slope:.3f} ± {1.96 * error:.3f}"
+        return f"slope {slope:.3f} ± {1.96 * error:.3f}" if interval else f"slope {slope:.3f}"

@@ -16,9 +16,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from privbandits_cli.engine.store import write_atomically
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import bar_positions, number_places, thousands, wants_logarithm
-from privbandits_cli.figures.styles import looks
+from privbandits_cli.figures.styles import styles as styles_of
 from privbandits_cli.figures.table import Table
 
 STYLE = Path(__file__).with_name("privbandits.mplstyle")
@@ -26,19 +27,20 @@ FORMATS = ("pdf", "png", "svg")
 COLUMN = 3.5  # inches: one column of a two-column paper
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
-BROAD = 24  # letters of a title, of which two do not stand beside each other
-WIDE = 32  # letters of a label, of which two do not stand beside each other
+BROAD = 24  # letters: two longer titles do not fit beside each other
+WIDE = 32  # letters: two longer labels do not fit beside each other
 
 
 def figure(table: Table, log: bool = False) -> Figure:
     """Draw a table: a panel per adversary, one legend in the free cell where it fits, else below."""
     log = log or table.log
     n = len(table.panels)
-    styles = drawn_looks(table.named()) | _rate_looks(table)
+    styles = line_styles(table.named()) | _rate_styles(table)
     in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4
+    texts = _legend_texts(table, styles, broken=in_cell)
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
-    rows = len(styles) if max(map(len, styles)) > WIDE else math.ceil(len(styles) / 2)
+    rows = len(texts) if max(map(len, texts)) > WIDE else math.ceil(len(texts) / 2)
     legend_height = 0 if in_cell else 0.17 * rows + 0.5
     with matplotlib.rc_context(fname=STYLE):
         height = (2.3 if n == 1 else 1.42 * n_rows) + legend_height
@@ -54,44 +56,60 @@ def figure(table: Table, log: bool = False) -> Figure:
                 axes[i].set_xlabel(table.labels()[0])
         for spare in axes[n:]:
             spare.axis("off")
-        _legend(out, axes[n] if in_cell else None, axes[0], table, styles)
+        _legend(out, axes[n] if in_cell else None, [Line2D([], [], **style) for style in styles.values()], texts, table)
         watermark(out, table.fewest, table.wanted)
         out.draw_without_rendering()  # lays out once, for all formats
         out.set_layout_engine("none")
         return out
 
 
-def _titled(title: str, letter: str) -> str:
-    """A panel's title; a long one beside another panel has what is in brackets on a line of its own."""
-    broken = title.replace(" (", "\n(") if letter and len(title) > BROAD else title
-    return letter + broken.replace("$", r"\$")
+def _titled(title: Name, letter: str) -> str:
+    """A panel's title; the notes of a long one beside another panel are on a line of their own."""
+    return letter + escaped(title.lines if letter and len(title) > BROAD else title)
 
 
-def drawn_looks(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """The looks of curves (algorithm, label) by label, as arguments of a drawn line."""
+def escaped(text: str) -> str:
+    """A text that is no formula."""
+    return text.replace("$", r"\$")
+
+
+def line_styles(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
+    """The styles of curves (algorithm, label) by label, as arguments of a drawn line."""
     return {
         label: {
-            "color": look.mixed(),
-            "marker": look.marker,
-            "ls": (0, look.stroke) if look.stroke else "-",
+            "color": style.mixed(),
+            "marker": style.marker,
+            "ls": (0, style.stroke) if style.stroke else "-",
             "markeredgewidth": 0,
         }
-        for label, look in looks(curves).items()
+        for label, style in styles_of(curves).items()
     }
 
 
-def _rate_looks(table: Table) -> dict[str, dict[str, Any]]:
-    """Lines by the name of a rate; on an axis they have the colour of the algorithms of which it is stated."""
+def _rate_styles(table: Table) -> dict[str, dict[str, Any]]:
+    """The lines of rates by name; in a panel each has the colour of the algorithms to which it applies."""
     every = [line for lines in table.panels.values() for line in lines]
     names = dict.fromkeys(rate.name for line in every for rate in line.rates)
     return {name: {"color": "#555555", "lw": 0.7, "ls": RATES[i % len(RATES)]} for i, name in enumerate(names)}
 
 
+def _legend_texts(table: Table, styles: Iterable[str], broken: bool) -> list[str]:
+    """The texts of the legend; with slopes if there is one panel. broken: notes are on lines of their own."""
+    lines: dict[str, Line] = {line.label: line for members in table.panels.values() for line in members}
+    texts = []
+    for name in styles:
+        line = lines.get(name)
+        text = name if line is None or not broken else line.label.lines
+        slope = line.slope_text() if line and len(table.panels) == 1 else ""
+        texts.append(escaped(f"{text}: {slope}" if slope else text))
+    return texts
+
+
 def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], table: Table, log: bool) -> None:
     for k, line in enumerate(lines):
-        look = styles[line.label]
+        style = styles[line.label]
         marked = bar_positions(line.x, table.bar_rounds, k, len(lines), log)
-        axis.plot(line.x, line.regret, label=line.label, markevery=list(marked), **look)
+        axis.plot(line.x, line.regret, label=line.label, markevery=list(marked), **style)
         if len(marked):
             spread = np.array([line.below[marked], line.above[marked]])
             axis.errorbar(
@@ -99,32 +117,32 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
                 line.regret[marked],
                 spread,
                 fmt="none",
-                ecolor=look["color"],
+                ecolor=style["color"],
                 elinewidth=0.6,
                 capsize=1.2,
                 capthick=0.6,
                 alpha=0.8,
             )
         if line.bound is not None:
-            axis.plot(line.x, line.bound, color=look["color"], lw=0.7, ls=(0, (1, 1.5)))
+            axis.plot(line.x, line.bound, color=style["color"], lw=0.7, ls=(0, (1, 1.5)))
     if table.ratio:
         axis.axhline(1.0, color="#555555", lw=0.7)
     drawn = set()
     for line in lines:
         for rate in line.rates:
-            if (rate.name, *rate.regret) not in drawn:  # stated of several algorithms: in the colour of the first
+            if (rate.name, *rate.regret) not in drawn:  # of several algorithms: in the colour of the first
                 drawn.add((rate.name, *rate.regret))
                 axis.plot(line.x, rate.regret, **styles[rate.name] | {"color": styles[line.label]["color"]})
     _scales(axis, lines, log)
-    told = [line for line in lines if line.slope is not None and "slope" not in line.label]
-    for k, line in enumerate(reversed(told)):  # below rising lines there is room
-        at, slope = (0.97, 0.04 + 0.1 * k), line.slope_text().partition(" ±")[0]
-        axis.text(*at, slope, color=styles[line.label]["color"], fontsize=5, ha="right", transform=axis.transAxes)
+    sloped = [line for line in lines if line.slope is not None and len(table.panels) > 1]
+    for k, line in enumerate(reversed(sloped)):  # below rising lines there is room
+        at, text = (0.97, 0.04 + 0.1 * k), line.slope_text(interval=False)
+        axis.text(*at, text, color=styles[line.label]["color"], fontsize=5, ha="right", transform=axis.transAxes)
     _mark_free(axis, lines, styles)
 
 
 def _mark_free(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]]) -> None:
-    """From where privacy costs next to nothing a line down to the axis, with its x; called when the scales stand."""
+    """A line down to the axis from the point where privacy becomes free, with its x; called once the scales are set."""
     low, high = axis.get_ylim()
     marked = sorted(((line.free, line) for line in lines if line.free is not None), key=lambda pair: pair[0])
     low = low / 2.5 if marked and axis.get_yscale() == "log" else low  # room for the numbers
@@ -150,7 +168,7 @@ def _mark_free(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]])
 
 
 def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
-    """Scales and ticks; a logarithmic axis only where regrets tell of it."""
+    """Scales and ticks; the axis of regrets is logarithmic only if they differ enough."""
     if log:
         axis.set_xscale("log")
     else:
@@ -158,7 +176,7 @@ def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
     if not (log and wants_logarithm(lines)) and all((line.regret - line.below > 0).all() for line in lines):
         axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])  # from 0, with room for the markers there
     if log and wants_logarithm(lines):
-        axis.set_yscale("log", nonpositive="mask")  # of no regret there is nothing to draw
+        axis.set_yscale("log", nonpositive="mask")  # a regret of 0 has no place there
     for side, scale in ((axis.xaxis, axis.get_xscale()), (axis.yaxis, axis.get_yscale())):
         side.set_major_locator(LogLocator(subs=(1.0,)) if scale == "log" else MaxNLocator(4))
         side.set_major_formatter(FuncFormatter(lambda x, position: thousands(x)))
@@ -167,26 +185,22 @@ def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
     if axis.get_xscale() == "log" and math.floor(math.log10(high)) <= math.ceil(math.log10(low)):  # one power of ten
         axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     low, high = axis.get_ylim()
-    if axis.get_yscale() == "log" and high < 30 * low:  # less than two powers of ten: ticks between them, too
+    if axis.get_yscale() == "log" and high < 30 * low:  # less than two powers of ten: ticks between them
         axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
 
 
-def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, styles: dict[str, dict[str, Any]]) -> None:
-    """One legend for all panels, with what the lines and bars are."""
+def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[str], table: Table) -> None:
+    """One legend for all panels, with what the lines and bars show."""
     notes = table.notes()
-    handles = [Line2D([], [], **look) for look in styles.values()]
-    labels = [label.replace("$", r"\$") for label in styles]  # a label is text, no formula
     if cell is not None:
         note = "\n".join(textwrap.fill(note, 26) for note in notes)
-        broken = [label.replace(" (", "\n(") for label in labels]
-        cell.legend(handles, broken, loc="center", title=note, title_fontsize=5.5, handlelength=2.6)
+        cell.legend(handles, texts, loc="center", title=note, title_fontsize=5.5, handlelength=2.6)
     else:
-        columns = 2 if max(map(len, labels)) <= WIDE else 1
         out.legend(
             handles,
-            labels,
+            texts,
             loc="outside lower center",
-            ncols=columns,
+            ncols=2 if max(map(len, texts)) <= WIDE else 1,
             title=textwrap.fill("; ".join(notes), 84),
             title_fontsize=5.5,
             handlelength=2.4,
@@ -195,7 +209,7 @@ def _legend(out: Figure, cell: Axes | None, axis: Axes, table: Table, styles: di
 
 
 def watermark(out: Figure, done: int, wanted: int) -> None:
-    """An incomplete figure says so across its face."""
+    """Mark an incomplete figure across its face."""
     if done < wanted:
         out.text(
             0.5,

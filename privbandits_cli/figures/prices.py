@@ -1,4 +1,4 @@
-"""What privacy costs: regrets as multiples of a floor, the regret without privacy, and from where on it is free."""
+"""What privacy costs: regrets as multiples of a floor, the regret without privacy, and the point where it is free."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,11 +8,11 @@ import numpy as np
 from privbandits_cli.figures.line import Line
 from privbandits_cli.numerics.types import Floats
 
-DRAWS = 2000  # of a bootstrap
+DRAWS = 2000  # bootstrap samples
 
 
 def floor_of(line: Line, lines: Sequence[Line], floor: str) -> Floats | None:
-    """The floor's regret at each point of a line: of the algorithm of that name in the same game, `[points]`."""
+    """The floor's regret at each point of a line `[points]`: the floor is an algorithm in the same game."""
     for other in lines:
         if other.algorithm == floor and other.game == line.game:
             return np.interp(line.x, other.x, other.regret)
@@ -20,7 +20,7 @@ def floor_of(line: Line, lines: Sequence[Line], floor: str) -> Floats | None:
 
 
 def as_multiples(lines: Sequence[Line], floor: str) -> list[Line]:
-    """The lines with their regrets, and bars, as multiples of the floor's; without the floor itself."""
+    """The lines with their regrets and bars as multiples of the floor's; without the floor itself."""
     out = []
     for line in lines:
         level = floor_of(line, lines, floor)
@@ -33,8 +33,8 @@ def as_multiples(lines: Sequence[Line], floor: str) -> list[Line]:
 def free_from(line: Line, lines: Sequence[Line], floor: str, within: float) -> float | None:
     """The least x from which on the regret stays below (1 + within) times the floor's; None: nowhere, or everywhere.
 
-    Between two points the logarithm of the ratio is linear in that of x. Where the regret is nowhere twice the floor's,
-    privacy costs next to nothing at any x, and what crosses the line is the trials' own spread: None.
+    Between two points the logarithm of the ratio is linear in that of x. If the regret is nowhere twice the floor's,
+    privacy costs next to nothing at any x, and a crossing would only show the spread of the trials: None.
     """
     level = floor_of(line, lines, floor)
     if level is None or line.algorithm == floor or (line.x <= 0).any() or (level <= 0).any():
@@ -43,7 +43,7 @@ def free_from(line: Line, lines: Sequence[Line], floor: str, within: float) -> f
 
 
 def crossing(x: Floats, ratio: Floats) -> float | None:
-    """The least x from which on the ratio stays at most 1, as `free_from` reads between points; None: it does not."""
+    """The least x from which on the ratio is at most 1, interpolated as in `free_from`; None if there is none."""
     over = np.log(np.maximum(ratio, 1e-300))
     i = max(np.flatnonzero(over > 0), default=-1)
     if i == len(over) - 1:
@@ -55,10 +55,9 @@ def crossing(x: Floats, ratio: Floats) -> float | None:
 
 
 def free_range(floor: Floats, regret: Floats, x: Floats, within: float) -> tuple[float, float]:
-    """A 95 % bootstrap interval of where privacy is free at the worst gap.
+    """A 95 % bootstrap interval of the x from which on privacy is free at the worst gap; infinite if it is nowhere.
 
-    floor `[gap, trial]`, regret `[x, gap, trial]`; trials are drawn together for all, as they are of the same games.
-    Infinite where it is free nowhere.
+    floor: `[gap, trial]`; regret: `[x, gap, trial]`. The same trials are drawn for all, since they share their games.
     """
     n = floor.shape[-1]
     rng = np.random.Generator(np.random.SFC64(0))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Okabe-Ito without yellow: distinct also for the colour-blind. Fixed per algorithm, so that figures agree.
+# Okabe-Ito without yellow: colour-blind readers can tell these colours apart.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Strokes and gaps in widths of the line; () is solid.
@@ -17,8 +17,8 @@ STROKES: tuple[tuple[float, ...], ...] = (
     (3, 1),
     (2, 2),
 )
-AGAIN = (2, 3, 1, 4, 0, 5, 6, 7)  # of the palette, for algorithms beyond its eight: half as strong, other markers
-LIGHT = 0.45  # mean of red, green and blue from which on a colour has more room to darken
+AGAIN = (2, 3, 1, 4, 0, 5, 6, 7)  # the order of colours for a ninth algorithm and more: paler, with other markers
+LIGHT = 0.45  # colours whose mean of red, green and blue is larger are darkened, the others are made paler
 FIXED = {
     name: i
     for i, name in enumerate(
@@ -28,11 +28,11 @@ FIXED = {
 
 
 @dataclass(frozen=True)
-class Look:
+class Style:
     """How a curve is drawn."""
 
     colour: int  # in the palette
-    pale: float  # how far the colour fades into the paper, from 0; below 0 how far it darkens
+    pale: float  # from 0, the colour itself, to 1, white; below 0: down to -1, black
     marker: str  # one of MARKERS
     stroke: tuple[float, ...]  # one of STROKES
 
@@ -45,27 +45,30 @@ class Look:
         return red, green, blue
 
 
-def looks(curves: Iterable[tuple[str, str]]) -> dict[str, Look]:
-    """Looks by label, of curves (algorithm, label): fixed for the first of an algorithm, free ones for its others."""
+def styles(curves: Iterable[tuple[str, str]]) -> dict[str, Style]:
+    """The styles of curves (algorithm, label), by label.
+
+    The first curve of an algorithm in FIXED has a fixed style, so that figures agree; the others take what is free.
+    """
     named = dict.fromkeys(curves)
-    owners = list(dict.fromkeys(algorithm for algorithm, _ in named))
-    taken = [FIXED[owner] for owner in owners if owner in FIXED]
+    algorithms = list(dict.fromkeys(algorithm for algorithm, _ in named))
+    taken = [FIXED[algorithm] for algorithm in algorithms if algorithm in FIXED]
     free = [i for i in range(len(PALETTE)) if i not in taken]
-    again = list(AGAIN) * (1 + len(owners) // len(AGAIN))
+    again = list(AGAIN) * (1 + len(algorithms) // len(AGAIN))
     found = {}
-    for owner in owners:
-        spent = owner not in FIXED and not free
-        own = FIXED[owner] if owner in FIXED else again.pop(0) if spent else free.pop(0)
-        siblings = [label for algorithm, label in named if algorithm == owner]
+    for algorithm in algorithms:
+        spent = algorithm not in FIXED and not free
+        own = FIXED[algorithm] if algorithm in FIXED else again.pop(0) if spent else free.pop(0)
+        siblings = [label for other, label in named if other == algorithm]
         for k, label in enumerate(siblings):
             shape = (own + k + 4 * spent) % len(MARKERS)
             pale = 0.5 + 0.3 * k / max(1, len(siblings) - 1) if spent else _shade(own, k, len(siblings))
-            found[label] = Look(own, pale, MARKERS[shape], STROKES[shape])
+            found[label] = Style(own, pale, MARKERS[shape], STROKES[shape])
     return {label: found[label] for _, label in named}
 
 
 def _shade(own: int, k: int, of: int) -> float:
-    """How pale the k-th curve of a colour is: from the colour itself on to pale, or to dark where it is light."""
-    red, green, blue = Look(own, 0.0, "", ()).mixed()
-    away = -0.65 if red + green + blue > 3 * LIGHT else 0.65
-    return away * k / max(1, of - 1)
+    """How pale the k-th of several curves of one colour is: from the colour itself to a paler or a darker one."""
+    red, green, blue = Style(own, 0.0, "", ()).mixed()
+    most = -0.65 if red + green + blue > 3 * LIGHT else 0.65
+    return most * k / max(1, of - 1)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from privbandits_cli.experiment import shipped
-from privbandits_cli.figures.distributions import Strips
+from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.table import Table
 
 
@@ -16,8 +16,8 @@ class Findings:
 
     name: str
     table: Table
-    distribution: Strips | None  # None where no trial's final regret is kept
-    pairs: Strips | None  # None where no two algorithms meet
+    distribution: Distributions | None  # None where no trial's final regret is kept
+    pairs: Distributions | None  # None where no two algorithms meet
     privacy: list[dict[str, Any]]  # the ledger's blocks
     unknown: str  # why there are none
     claims: list[dict[str, Any]]  # claim, source, verdict, figures, note, epsilon

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of
-from privbandits_cli.figures.styles import Look, looks
+from privbandits_cli.figures.styles import Style
+from privbandits_cli.figures.styles import styles as styles_of
 from privbandits_cli.figures.table import Table
 from privbandits_cli.report.data import Cell, Finals, Findings, amount, final_title, finals
 
@@ -81,7 +83,7 @@ def _tex_cell(cell: Cell | None) -> str:
 def pgfplots(found: Findings) -> dict[str, str]:
     """figure.tex and, a file a panel, the points that it draws: name of the file -> content."""
     table = found.table
-    styles = looks(table.named())
+    styles = styles_of(table.named())
     files = {f"figure-{i}.dat": _data(lines) for i, lines in enumerate(table.panels.values(), 1)}
     return {"figure.tex": "\n".join([*_picture(found, table, styles), ""])} | files
 
@@ -103,7 +105,7 @@ def _data(lines: Sequence[Line]) -> str:
     return "\n".join([" ".join(names), *rows, ""])
 
 
-def _picture(found: Findings, table: Table, styles: dict[str, Look]) -> Iterator[str]:
+def _picture(found: Findings, table: Table, styles: dict[str, Style]) -> Iterator[str]:
     columns = 1 if len(table.panels) == 1 else 2
     rows = math.ceil(len(table.panels) / columns)
     yield f"% {_comment(found.title)}. {_comment('; '.join(table.notes()))}."
@@ -128,7 +130,7 @@ def _picture(found: Findings, table: Table, styles: dict[str, Look]) -> Iterator
     yield r"\end{tikzpicture}"
 
 
-def _style(name: str, look: Look) -> Iterator[str]:
+def _style(name: str, look: Style) -> Iterator[str]:
     """The look of a curve as a style of pgfplots, and its colour, both of this name."""
     red, green, blue = look.mixed()
     stroke = " ".join(f"{'off' if i % 2 else 'on'} {1.2 * part:g}pt" for i, part in enumerate(look.stroke))
@@ -138,7 +140,7 @@ def _style(name: str, look: Look) -> Iterator[str]:
     yield rf"\pgfplotsset{{{name}/.style={{color={name}, thick, {mark}{dashes}}}}}"
 
 
-def _axis(i: int, title: str, table: Table, labels: Sequence[str]) -> Iterator[str]:
+def _axis(i: int, title: Name, table: Table, labels: Sequence[str]) -> Iterator[str]:
     """A panel: of each curve the line, its error bars at some of the points, the bound."""
     lines = table.panels[title]
     x, y = (tex(label) for label in table.labels())

@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from string import Template
 
-from privbandits_cli.figures.distributions import Strips
-from privbandits_cli.figures.styles import Look, looks
+from privbandits_cli.figures.distributions import Distributions
+from privbandits_cli.figures.styles import Style, styles
 from privbandits_cli.report import blocks
 from privbandits_cli.report.data import Findings
 from privbandits_cli.report.svg import lines_panel, strips_panel, swatch, thumbnail
@@ -22,11 +22,10 @@ class _Legend:
 
     def __init__(self, found: Findings) -> None:
         others = [strips.named for strips in (found.distribution, found.pairs) if strips]
-        self.looks: dict[str, Look] = {}
+        self.looks: dict[str, Style] = {}
         for named in (*others, found.table.named()):  # the figure's own looks win: they are those of the picture
-            self.looks |= looks(named)
-        plain = dict.fromkeys(_plain(label) for label in self.looks)
-        self.numbers = {label: list(plain).index(_plain(label)) for label in self.looks}
+            self.looks |= styles(named)
+        self.numbers = {label: i for i, label in enumerate(self.looks)}
 
     def buttons(self, labels: Sequence[str]) -> str:
         """Buttons that switch curves on and off."""
@@ -36,11 +35,6 @@ class _Legend:
             for label in labels
         )
         return f'<div class="legend" role="group" aria-label="Curves">{"".join(parts)}</div>'
-
-
-def _plain(label: str) -> str:
-    """A label without the slope that a figure of one panel adds."""
-    return label.partition(": slope ")[0]
 
 
 def page(found: Findings, listed: bool = False) -> str:
@@ -109,7 +103,7 @@ def _panels(panels: dict[str, str]) -> str:
 
 def _figure(found: Findings, legend: _Legend) -> str:
     table = found.table
-    drawn = {
+    drawn: dict[str, str] = {
         title: lines_panel(
             title, lines, legend.looks, legend.numbers, table.labels(), table.bar_rounds, table.log, found.partial
         )
@@ -120,7 +114,7 @@ def _figure(found: Findings, legend: _Legend) -> str:
         f"{title}: {line.label}: {line.slope_text()}"
         for title, lines in table.panels.items()
         for line in lines
-        if line.slope is not None and "slope" not in line.label
+        if line.slope is not None
     ]
     listed = (
         f"<details><summary>Slopes</summary><ul>{''.join(f'<li>{escape(text)}</li>' for text in slopes)}</ul></details>"
@@ -128,7 +122,7 @@ def _figure(found: Findings, legend: _Legend) -> str:
     return legend.buttons(labels) + _panels(drawn) + blocks.note_line(table.notes()) + (listed if slopes else "")
 
 
-def _strips(strips: Strips | None, legend: _Legend, found: Findings) -> str:
+def _strips(strips: Distributions | None, legend: _Legend, found: Findings) -> str:
     if strips is None:
         return ""
     drawn = {title: strips_panel(title, strips, legend.looks, legend.numbers, found.partial) for title in strips.panels}
@@ -145,7 +139,7 @@ def index(reports: Sequence[Findings]) -> str:
 
 def _card(found: Findings) -> str:
     lines = next(iter(found.table.panels.values()))
-    picture = thumbnail(lines, looks(found.table.named()), found.table.log)
+    picture = thumbnail(lines, styles(found.table.named()), found.table.log)
     verdicts = [claim["verdict"] for claim in found.claims]
     counted = ", ".join(f"{verdicts.count(verdict)} {verdict.lower()}" for verdict in dict.fromkeys(verdicts))
     notes = [found.name, found.partial, f"claims: {counted}" if counted else ""]

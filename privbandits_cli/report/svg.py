@@ -11,10 +11,10 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.figures.distributions import Strip, Strips, places
+from privbandits_cli.figures.distributions import Distribution, Distributions, places
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, thousands
-from privbandits_cli.figures.styles import Look
+from privbandits_cli.figures.styles import Style
 from privbandits_cli.numerics.types import Floats
 
 WIDTH, HEIGHT = 360, 250
@@ -33,13 +33,13 @@ MARKERS = {
 }
 
 
-def ink(look: Look) -> str:
+def ink(look: Style) -> str:
     """The colour of a look: of the page's palette, faded into white or darkened."""
     towards = "fade" if look.pale >= 0 else "deep"
     return f"color-mix(in srgb, var(--c{look.colour}) {100 - round(100 * abs(look.pale))}%, var(--{towards}))"
 
 
-def swatch(look: Look) -> str:
+def swatch(look: Style) -> str:
     """A piece of a line, for a legend."""
     return (
         f'<svg class="swatch" viewBox="0 0 34 10" width="34" height="10" aria-hidden="true" style="--ink:{ink(look)}">'
@@ -48,7 +48,7 @@ def swatch(look: Look) -> str:
     )
 
 
-def _dashes(look: Look) -> str:
+def _dashes(look: Style) -> str:
     return f' stroke-dasharray="{" ".join(f"{1.8 * part:g}" for part in look.stroke)}"' if look.stroke else ""
 
 
@@ -93,7 +93,7 @@ def _below(scale: Scale, left: float, right: float, top: float, low: float) -> I
 
 
 def lines_panel(
-    title: str, lines: Sequence[Line], looks: Mapping[str, Look], numbers: Mapping[str, int], labels: tuple[str, str],
+    title: str, lines: Sequence[Line], looks: Mapping[str, Style], numbers: Mapping[str, int], labels: tuple[str, str],
     bars: int, log: bool, partial: str = "",
 ) -> str:  # fmt: skip
     """A panel of lines.
@@ -146,14 +146,14 @@ def _bars(frame: _Frame, line: Line, marked: NDArray[np.int64]) -> Iterator[str]
         yield f'<path class="bar" d="{path}"/>'
 
 
-def _marks(frame: _Frame, line: Line, look: Look, marked: NDArray[np.int64], y: Scale) -> Iterator[str]:
+def _marks(frame: _Frame, line: Line, look: Style, marked: NDArray[np.int64], y: Scale) -> Iterator[str]:
     for i in marked:
         if y.kind != "log" or line.regret[i] > 0:
             where = f"{frame.x(line.x[i]):g} {frame.y(line.regret[i]):g}"
             yield f'<path class="mark" transform="translate({where})" d="{MARKERS[look.marker]}"/>'
 
 
-def _curve(line: Line, number: int, look: Look, frame: _Frame, inner: str) -> str:
+def _curve(line: Line, number: int, look: Style, frame: _Frame, inner: str) -> str:
     """The group of a curve; data-points: place, x, regret, lengths of the bars, a row for each point."""
     columns = (frame.x(line.x), frame.y(line.regret), line.x, line.regret, line.below, line.above)
     points = json.dumps(np.stack(columns, axis=1).tolist(), separators=(",", ":"))
@@ -164,7 +164,7 @@ def _curve(line: Line, number: int, look: Look, frame: _Frame, inner: str) -> st
 
 
 def strips_panel(
-    title: str, strips: Strips, looks: Mapping[str, Look], numbers: Mapping[str, int], partial: str = ""
+    title: str, strips: Distributions, looks: Mapping[str, Style], numbers: Mapping[str, int], partial: str = ""
 ) -> str:
     """A panel of strips, looks and numbers by the labels of lines."""
     members, scale = strips.panels[title], strips.scale(title)
@@ -195,7 +195,7 @@ def strips_panel(
     return _svg(title, "strips", low + 36, parts, partial)
 
 
-def _strip(strip: Strip, scale: Scale, left: int, middle: float) -> str:
+def _strip(strip: Distribution, scale: Scale, left: int, middle: float) -> str:
     """Points, and over them the box, or the mean with its interval."""
 
     def at(values: Floats | float) -> Floats:
@@ -223,7 +223,7 @@ def _strip(strip: Strip, scale: Scale, left: int, middle: float) -> str:
     return "".join(parts)
 
 
-def _told(strip: Strip) -> dict[str, object]:
+def _told(strip: Distribution) -> dict[str, object]:
     """What the page says of a strip under the pointer."""
     title = f"{strip.title}, {strip.at}" if strip.at else strip.title
     if strip.interval is not None:
@@ -249,7 +249,7 @@ def _svg(title: str, kind: str, height: float, parts: Sequence[str], partial: st
     )
 
 
-def thumbnail(lines: Sequence[Line], looks: Mapping[str, Look], log: bool) -> str:
+def thumbnail(lines: Sequence[Line], looks: Mapping[str, Style], log: bool) -> str:
     """The lines of a panel without axes, for an index."""
     frame_x, frame_y = axes_of(lines, log)
     frame = _Frame(frame_x, frame_y)

@@ -9,7 +9,7 @@ import pytest
 from privbandits_cli.analysis.rates import rates
 from privbandits_cli.figures import plot, table
 from privbandits_cli.games.bandit import Setting
-from tests.analysis.test_sweeps import ran  # noqa: F401
+from tests.analysis.test_curves import ran  # noqa: F401
 
 MEANS = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
 ZHOU, EIGHT, NINE, SEVEN = (

@@ -125,10 +125,13 @@ def test_an_occupied_folder_is_refused(small, tmp_path):
     assert result.exit_code == 2 and f"process {os.getpid()} is running" in result.stderr
 
 
-def test_plot_redraws_from_the_csv_alone(ran, tmp_path):
+def test_plot_redraws_from_the_csv_and_the_names(ran, tmp_path):
     bare = tmp_path / "bare" / "small"
     bare.mkdir(parents=True)
     (bare / "summary.csv").write_bytes((ran / "summary.csv").read_bytes())
+    refused = call("plot", bare)
+    assert refused.exit_code == 2 and "does not describe the curves: run the experiment again" in refused.stderr
+    (bare / "manifest.json").write_bytes((ran / "manifest.json").read_bytes())
     result = call("plot", bare, "--format", "png")
     assert result.exit_code == 0 and (bare / "small.png").stat().st_size > 10_000
     assert [path.name for path in bare.iterdir() if path.suffix == ".pdf"] == []

@@ -1,4 +1,4 @@
-"""Strips and scales: distributions, paired differences and axes against tables made by hand; what is drawn."""
+"""Distributions, paired differences and axes against tables made by hand; what is drawn."""
 
 import csv
 import json
@@ -9,6 +9,7 @@ import pytest
 
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.summary import FINAL, SUMMARY
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures import distribution_plot, distributions, scales, table, write
 from tests.cli.test_cli import call
 from tests.figures.test_plot import ran
@@ -28,14 +29,21 @@ class Played:
 def folder_of(folder, played, swept=(), **config):
     """A results folder whose curves end with these regrets."""
     folder.mkdir(exist_ok=True)
+    records = {}
     with (folder / "summary.csv").open("w") as summary, (folder / "final.csv").open("w") as final:
         rows, finals = csv.writer(summary), csv.writer(final)
         rows.writerow([*SUMMARY, *swept])
         finals.writerow([*FINAL, *swept])
         for i, curve in enumerate(played):
             parameters = json.dumps({"adversary": curve.adversary, "algorithm": curve.own})
-            notes = ", ".join(f"{name} = {value}" for name, value in (curve.own | curve.adversary).items())
-            shared = ["x", i, "gap", curve.algorithm, curve.algorithm.upper() + f" ({notes})" * bool(notes)]
+            notes = {name: f"{name} = {value}" for name, value in (curve.own | curve.adversary).items()}
+            label = Name(curve.algorithm.upper(), notes)
+            shared = ["x", i, "gap", curve.algorithm, label]
+            records[i] = {
+                "adversary": {"title": "Gap", "notes": [], "swept": curve.adversary},
+                "algorithm": {"family": label.base, "notes": [notes], "swept": curve.own, "apart": {}},
+                "panel": "",
+            }
             values = [(curve.own | curve.adversary).get(name, "") for name in swept]
             mean = np.mean(curve.regrets)
             rows.writerow(
@@ -44,18 +52,19 @@ def folder_of(folder, played, swept=(), **config):
             for trial, regret in enumerate(curve.regrets, curve.first):
                 finals.writerow([*shared, trial, regret, *values])
     (folder / "config.yaml").write_text(json.dumps({"experiment": "x"} | config))
+    (folder / "manifest.json").write_text(json.dumps({"curves": records}))
     found = curves.read(folder)
     return found, distributions.samples(folder, found)
 
 
-def strips_of(figure):
-    """(title, at): the strip."""
-    return {(strip.title, strip.at): strip for members in figure.panels.values() for strip in members}
+def rows_of(figure):
+    """The rows by title and value."""
+    return {(one.title, one.at): one for members in figure.panels.values() for one in members}
 
 
 def test_the_distribution_is_final_csv(tmp_path):
     found = folder_of(tmp_path, [Played("exp3", [3, 1, 2, 5], {}, {}), Played("ucb1", [4, 4, 9, 4], {}, {})])
-    drawn = strips_of(distributions.distribution(*found))
+    drawn = rows_of(distributions.distribution(*found))
     assert drawn["EXP3", ""].values.tolist() == [3, 1, 2, 5]
     assert drawn["EXP3", ""].box() == pytest.approx((1.15, 1.75, 2.5, 3.5, 4.7))
     assert drawn["UCB1", ""].interval is None
@@ -74,7 +83,7 @@ def test_pairs_are_of_the_same_trial_of_the_same_game(tmp_path):
         ],
         swept=("gap",),
     )
-    drawn = strips_of(distributions.paired(*found))
+    drawn = rows_of(distributions.paired(*found))
     assert drawn["UCB1 (gap = 0.1) − EXP3 (gap = 0.1)", ""].values.tolist() == [5 - 2, 5 - 3]
     assert drawn["UCB1 (gap = 0.5) − EXP3 (gap = 0.5)", ""].values.tolist() == [-10, -20, -30]
     assert len(drawn) == 2
@@ -84,10 +93,10 @@ def test_a_pair_by_name_or_label_agrees_in_what_both_sweep(tmp_path):
     sweep = [{"epsilon": 1}, {"epsilon": 2}]
     played = [Played(name, [k + i] * 2, {}, own) for i, name in enumerate(("a", "b")) for k, own in enumerate(sweep)]
     found = folder_of(tmp_path, [*played, Played("c", [7, 7], {}, {})], swept=("epsilon",))
-    by_name = strips_of(distributions.paired(*found, pair=("b", "a")))
+    by_name = rows_of(distributions.paired(*found, pair=("b", "a")))
     assert {title for title, _ in by_name} == {"B (epsilon = 1) − A (epsilon = 1)", "B (epsilon = 2) − A (epsilon = 2)"}
-    by_label = strips_of(distributions.paired(*found, pair=("A (epsilon = 2)", "c")))
-    assert {title: strip.values.tolist() for (title, _), strip in by_label.items()} == {"A (epsilon = 2) − C": [-6, -6]}
+    by_label = rows_of(distributions.paired(*found, pair=("A (epsilon = 2)", "c")))
+    assert {title: one.values.tolist() for (title, _), one in by_label.items()} == {"A (epsilon = 2) − C": [-6, -6]}
     with pytest.raises(distributions.Unpaired, match="no algorithm or curve 'd'"):
         distributions.paired(*found, pair=("a", "d"))
     with pytest.raises(distributions.Unpaired, match="meet in no game"):
@@ -102,28 +111,28 @@ def test_a_worst_case_is_compared_in_its_own_game(tmp_path):
     plot = {"against": "epsilon", "worst": "gap"}
     found = folder_of(tmp_path, played, swept=("gap", "epsilon"), plot=plot)
     paired = distributions.paired(*found)
-    assert [strip.values.tolist() for strip in strips_of(paired).values()] == [[9 - 1, 9 - 1]]
+    assert [one.values.tolist() for one in rows_of(paired).values()] == [[9 - 1, 9 - 1]]
     assert "at the gap of its largest mean regret" in paired.note
-    assert strips_of(distributions.distribution(*found))["UCB1", "ε = 1"].values.tolist() == [9, 9]
+    assert rows_of(distributions.distribution(*found))["UCB1", "ε = 1"].values.tolist() == [9, 9]
 
 
 def test_the_interval_of_a_difference_holds_its_mean(tmp_path):
     rng = np.random.default_rng(5)
     base, more = rng.normal(0, 50, 400), rng.normal(3, 1, 400)
     found = folder_of(tmp_path, [Played("a", base.tolist(), {}, {}), Played("b", (base + more).tolist(), {}, {})])
-    strip = next(iter(strips_of(distributions.paired(*found)).values()))
-    low, high = strip.interval
-    assert low < strip.mean < high
-    assert high - low == pytest.approx(2 * 1.96 * strip.values.std(ddof=1) / 20, rel=0.1)  # of the mean's error
+    one = next(iter(rows_of(distributions.paired(*found)).values()))
+    low, high = one.interval
+    assert low < one.mean < high
+    assert high - low == pytest.approx(2 * 1.96 * one.values.std(ddof=1) / 20, rel=0.1)  # of the mean's error
 
 
 def test_rare_far_trials_are_always_drawn(tmp_path):
     values = np.append(np.random.default_rng(1).normal(100, 5, 5000), [90_000.0, -3.0])
-    strip = distributions.Strip("a", "A", "A", "", values)
-    shown, beside = strip.points()
+    one = distributions.Distribution("a", "A", "A", "", values)
+    shown, beside = one.points()
     assert len(shown) == distributions.MOST and 90_000.0 in shown and -3.0 in shown
     assert np.abs(beside).max() <= 0.5
-    few = distributions.Strip("a", "A", "A", "", values[:50])
+    few = distributions.Distribution("a", "A", "A", "", values[:50])
     assert sorted(few.points()[0]) == sorted(values[:50])
 
 
@@ -154,19 +163,19 @@ def test_ticks_are_round_and_few(scale, wanted):
     assert scale.ticks() == pytest.approx(wanted)
 
 
-def test_figures_draw_the_strips(finished):
+def test_figures_draw_the_distributions(finished):
     found = curves.read(finished)
     samples = distributions.samples(finished, found)
     for figure in (distributions.distribution(found, samples), distributions.paired(found, samples)):
         drawn = distribution_plot.figure(figure)
         for axis, members in zip(drawn.axes, figure.panels.values(), strict=False):
             dots = [line for line in axis.lines if line.get_marker() == "."]
-            for line, strip in zip(dots, members, strict=True):
-                assert sorted(line.get_xdata()) == sorted(strip.values)
+            for line, one in zip(dots, members, strict=True):
+                assert sorted(line.get_xdata()) == sorted(one.values)
                 left, right = axis.get_xlim()
-                assert left <= strip.values.min() and strip.values.max() <= right
+                assert left <= one.values.min() and one.values.max() <= right
             diamonds = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "D"]
-            assert diamonds == ([strip.mean for strip in members] if figure.paired else [])
+            assert diamonds == ([one.mean for one in members] if figure.paired else [])
 
 
 def test_an_incomplete_distribution_is_marked(finished):
@@ -197,7 +206,7 @@ def test_against_a_parameter_that_the_config_does_not_name(tmp_path, small):
         (["--kind", "paired", "--pair", "exp3,exp4"], "no algorithm or curve 'exp4'"),
         (["--kind", "distribution", "--log"], "chooses its axes itself"),
         (["--kind", "against=gamma_"], "no curve has a parameter 'gamma_'"),
-        (["--kind", "against=b"], "takes one value alone"),
+        (["--kind", "against=b"], "takes only one value"),
         (["--format", "gif"], "unknown format 'gif'"),
     ],
 )

@@ -85,28 +85,28 @@ def test_an_incomplete_figure_is_marked(tmp_path, small):
     assert not plot.figure(table.read(whole)).texts
 
 
-def test_looks_are_fixed_per_algorithm_and_distinct(tmp_path, small):
-    one = plot.drawn_looks(table.read(ran(tmp_path, small)).named())
-    other = plot.drawn_looks(
+def test_styles_are_fixed_per_algorithm_and_distinct(tmp_path, small):
+    one = plot.line_styles(table.read(ran(tmp_path, small)).named())
+    other = plot.line_styles(
         table.read(ran(tmp_path, small, "algorithms=[exp3_tau, {name: dp_exp3_lap, epsilon: [1, 2, 3]}, exp3]")).named()
     )
     for label in ("EXP3", "DP-EXP3-Lap (ε = 1)"):
         assert one[label] == other[label]
-    assert len({(look["color"], look["marker"]) for look in other.values()}) == len(other)
-    many = plot.drawn_looks(
+    assert len({(style["color"], style["marker"]) for style in other.values()}) == len(other)
+    many = plot.line_styles(
         table.read(
             ran(tmp_path, small, "algorithms=[{name: exp3, gamma: [0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1]}]")
         ).named()
     )
-    assert len({(look["color"], look["marker"]) for look in many.values()}) == 10
+    assert len({(style["color"], style["marker"]) for style in many.values()}) == 10
 
 
 def test_more_algorithms_than_colours_stay_distinct():
     names = [(f"algorithm{i}", f"A{i}") for i in range(12)] + [("exp3", "EXP3"), ("algorithm11", "A11, again")]
-    found = styles.looks(names)
-    assert len({(look.colour, look.marker, look.stroke, look.pale) for look in found.values()}) == len(names)
-    assert len({(look.colour, look.marker) for look in found.values()}) == len(names)
-    assert found["EXP3"] == styles.looks([("exp3", "EXP3")])["EXP3"]
+    found = styles.styles(names)
+    assert len({(style.colour, style.marker, style.stroke, style.pale) for style in found.values()}) == len(names)
+    assert len({(style.colour, style.marker) for style in found.values()}) == len(names)
+    assert found["EXP3"] == styles.styles([("exp3", "EXP3")])["EXP3"]
 
 
 def test_the_same_bytes_twice_and_text_as_text(tmp_path, small):
@@ -162,5 +162,5 @@ def test_nearly_equal_regrets_are_drawn_from_nought():
 def test_shades_of_one_colour_can_be_told_apart():
     """Lightness of neighbours differs by a twelfth of the way from black to white, in every colour of the palette."""
     for owner in ("exp3", "tsallis_inf", "mini_batch"):
-        light = [sum(look.mixed()) / 3 for look in styles.looks([(owner, label) for label in "abc"]).values()]
+        light = [sum(style.mixed()) / 3 for style in styles.styles([(owner, label) for label in "abc"]).values()]
         assert min(np.abs(np.diff(light))) > 1 / 12 and sorted(light) in (light, light[::-1])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli.actions import run
-from privbandits_cli.analysis import sweeps
+from privbandits_cli.analysis import curves, estimates, manifest
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
@@ -66,8 +66,12 @@ def test_a_line_is_the_worst_of_each_horizon(ran):
     _, _, folder = ran(SWEPT)
     found = table.read(folder)
     assert list(found.panels) == ["Stochastic", "Stochastic, blocks"]
-    labels = [line.label.partition(":")[0] for line in found.panels["Stochastic"]]
-    assert labels == ["EXP3", "DP-EXP3-Lap (ε = 1)", "DP-EXP3-Lap (ε = 10)", "Uniform"]
+    assert [line.label for line in found.panels["Stochastic"]] == [
+        "EXP3",
+        "DP-EXP3-Lap (ε = 1)",
+        "DP-EXP3-Lap (ε = 10)",
+        "Uniform",
+    ]
     finals = [row for row in rows(folder) if row["round"] == row["horizon"]]
     for line, (algorithm, epsilon) in zip(
         found.panels["Stochastic"],
@@ -131,20 +135,114 @@ def test_faults_of_horizons(ran):
         ran(SWEPT, "adversary={name: stochastic, panel: x}")
 
 
-def test_slopes_are_least_squares_with_honest_errors():
+def test_slopes_are_least_squares_with_correct_errors():
     x = np.array([1e2, 1e3, 1e4, 1e5])
     mean = 3 * x**0.7
-    assert sweeps.slope(x, mean, 0.01 * mean)[0] == pytest.approx(0.7, abs=1e-12)
+    assert estimates.slope(x, mean, 0.01 * mean)[0] == pytest.approx(0.7, abs=1e-12)
     rng = np.random.default_rng(0)
     error = np.array([0.02, 0.01, 0.05, 0.03]) * mean
-    fits = [sweeps.slope(x, mean + error * rng.standard_normal(4), error) for _ in range(4000)]
+    fits = [estimates.slope(x, mean + error * rng.standard_normal(4), error) for _ in range(4000)]
     slopes, errors = np.array(fits).T
     assert np.std(slopes) == pytest.approx(np.mean(errors), rel=0.05)  # sd of an sd of 4000: 1.1 %
-    assert np.polyfit(np.log(x), np.log(mean + error), 1)[0] == pytest.approx(sweeps.slope(x, mean + error, error)[0])
+    assert np.polyfit(np.log(x), np.log(mean + error), 1)[0] == pytest.approx(
+        estimates.slope(x, mean + error, error)[0]
+    )
 
 
-def test_notes_are_taken_from_labels():
-    assert sweeps.without("Pareto (v = 0.5, gap = 0.1)", {"gap"}) == "Pareto (v = 0.5)"
-    assert sweeps.without("Pareto (gap = 0.1)", {"gap"}) == "Pareto"
-    assert sweeps.without("Pareto (gap = 0.1)", {"v"}) == "Pareto (gap = 0.1)"
-    assert sweeps.without("Pareto", {"gap"}) == "Pareto"
+FTRLS = """\
+experiment: ftrls
+game: linear
+set: simplex
+dimension: 3
+horizon: [64, 256]
+trials: 3
+seed: 1
+checkpoints: 1
+adversary: {name: gap, gap: [0.1, 0.4], label: "%s"}
+algorithms:
+  - {name: ftrl, label: "%s"}
+  - {name: dp_ftrl, label: "%s", nodes: laplace, epsilon: [1, 4]}
+  - {name: dp_ftrl, label: "%s", nodes: gaussian, epsilon: [1, 4]}
+summary: {centre: mean, bars: sd}
+plot: {against: epsilon, worst: gap}
+"""
+PLAIN = "G", "F", "A", "B"
+MARKED = "Gap (gap = 0.1), N = 3", "FTRL", "DP-FTRL (Laplace)", "DP-FTRL (Gaussian)"
+GREEK = "Gap (a) (b", "F: slope 1, 2", "X (ε = 1)", "X (ε = 1, δ = 0)"
+
+
+def drawn(folder, **options):
+    """The lines of a figure, panel by panel, without their names."""
+    return [
+        [(dict(line.game), dict(line.own), line.x.tolist(), line.regret.tolist(), line.worst) for line in lines]
+        for lines in table.read(folder, **options).panels.values()
+    ]
+
+
+def without_names(folder, name):
+    """The CSV without the columns in which labels stand."""
+    out = rows(folder, name)
+    for row in out:
+        row.pop("label"), row.pop("parameters", None)
+    return out
+
+
+@pytest.mark.parametrize("labels", [MARKED, GREEK])
+def test_a_label_is_only_read(ran, labels):
+    """Brackets, commas, equals signs and Greek letters in a label change what is read, and nothing else."""
+    _, _, plain = ran(FTRLS % PLAIN, name="plain")
+    _, _, marked = ran(FTRLS % labels, name="marked")
+    for name in ("summary.csv", "final.csv"):
+        assert without_names(plain, name) == without_names(marked, name)
+    for against in ("", "horizon"):
+        assert drawn(plain, against=against) == drawn(marked, against=against)
+    found = table.read(marked)
+    assert list(found.panels) == [labels[0]]
+    assert [line.label.base for line in found.panels[labels[0]]] == [*labels[1:]] * 2  # for each horizon
+    assert all(line.x.tolist() == [1, 4] for line in found.panels[labels[0]])
+
+
+@pytest.mark.parametrize("label", ["label: DP-FTRL, ", ""])
+def test_entries_that_share_a_label_stay_two_lines(ran, label):
+    """Only the guarantee tells them apart in a legend, and a figure against epsilon has no guarantees."""
+    text = FTRLS.replace('label: "%s", nodes', f"{label}nodes") % PLAIN[:2]
+    _, _, folder = ran(text, "horizon=64")
+    lines = table.read(folder).panels["G"]
+    assert [line.label for line in lines] == ["F", "DP-FTRL (nodes = laplace)", "DP-FTRL (nodes = gaussian)"]
+    assert [line.x.tolist() for line in lines] == [[1, 4]] * 3
+    _, _, folder = ran(
+        FTRLS % PLAIN,
+        "algorithms=[ftrl, {name: dp_ftrl, epsilon: 1}, {name: dp_ftrl, epsilon: 4}]",
+        "plot={against: horizon, worst: gap}",
+        name="given",
+    )
+    labels = [line.label for line in table.read(folder).panels["G"]]
+    assert labels == ["FTRL", "DP-FTRL (ε = 1)", "DP-FTRL (ε = 4)"]
+
+
+def test_the_manifest_describes_every_curve_in_every_setting(ran):
+    plan, _, folder = ran(FTRLS % PLAIN)
+    found = manifest.read(folder)
+    assert list(found["curves"]) == [curve.key for curve in plan.curves]
+    for curve in plan.curves:
+        record, promised = found["curves"][curve.key], curve.algorithm.guarantee(curve.setting)
+        assert record["adversary"]["swept"] == {"horizon": curve.horizon, "gap": curve.adversary.gap}
+        assert record["algorithm"]["family"] == curve.label.base
+        assert (record["epsilon"], record["delta"], record["status"]) == (
+            (promised.epsilon, promised.delta, promised.status) if promised else (None, None, None)
+        )
+    covered = [key for entry in found["privacy"] for key in entry["curves"]]
+    assert sorted(covered) == sorted(found["curves"]) and len(found["privacy"]) == 2 * 5
+    assert {entry["setting"]["horizon"] for entry in found["privacy"]} == {64, 256}
+
+
+def test_a_folder_whose_manifest_lacks_the_names_is_refused(ran):
+    _, _, folder = ran(FTRLS % PLAIN, "horizon=64")
+    text = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text(text.replace('"curves": {', '"forgotten": {', 1))
+    with pytest.raises(ValueError, match="does not describe the curves: run the experiment again"):
+        curves.read(folder)
+    key = next(iter(manifest.read(folder)["forgotten"]))
+    (folder / "manifest.json").write_text(text.replace(key, "0" * 16))
+    with pytest.raises(ValueError, match="of different runs: run the experiment again"):
+        curves.read(folder)
