@@ -75,6 +75,11 @@ def fitted(text: str) -> str:
     return "\n".join(fit(line) for line in text.split("\n"))
 
 
+def filled(text: str, indent: str = "", further: str | None = None) -> str:
+    """A paragraph of results, 80 columns wide; further: the indent of all lines but the first."""
+    return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         print(f"privbandits {__version__}")

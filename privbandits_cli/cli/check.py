@@ -1,14 +1,13 @@
 """`check` and `compare`: results against the papers' claims, and one run against another."""
 
 import math
-import textwrap
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, REFUTED, AsJson, app, dumps, fail
+from privbandits_cli.cli.app import FAILED, OK, REFUTED, AsJson, app, dumps, fail, filled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,11 +99,11 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequ
     plain = [name for name in silent if name not in unknown]
     for head, names in (("without claims", plain), ("without a config", unknown)):
         if names:
-            print(textwrap.fill(f"{head}: {', '.join(names)}", 80, subsequent_indent="  ", break_on_hyphens=False))
+            print(filled(f"{head}: {', '.join(names)}", further="  "))
 
 
 def _row(head: str, text: str) -> None:
-    print(textwrap.fill(text, 80, initial_indent=f"  {head:<12}", subsequent_indent=" " * 14, break_on_hyphens=False))
+    print(filled(text, f"  {head:<12}", " " * 14))
 
 
 def _compare_with(table: Path, checked: "Sequence[Checked]", quiet: bool) -> int:
@@ -164,7 +163,7 @@ def compare(
     else:
         _print_differences(found, part, f"{a} and {b}")
         for remark in comparing.remarks(a, b):
-            print(textwrap.fill(remark, 80, subsequent_indent="  "))
+            print(filled(remark, further="  "))
     raise typer.Exit(REFUTED if "beyond" in verdicts else OK if verdicts <= {"identical", "within"} else FAILED)
 
 

@@ -1,6 +1,5 @@
 """Progress on stderr, and tables on stdout."""
 
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from privbandits_cli.analysis.format import amount
+from privbandits_cli.cli.app import filled
 
 if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Curve, Plan
@@ -239,14 +239,14 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
         print(f"\n{block['algorithm']}")
         if block["bounds"]:
             first = block["bounds"][0]
-            print(_filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
+            print(filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
         for bound in block["bounds"]:
             sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
             line = f"ε {sign} {amount(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
-            print(_filled(line, "  ", " " * 36))
+            print(filled(line, "  ", " " * 36))
         missing = [] if block["bounds"] else ["It has no privacy guarantee."]
         for note in missing + block["notes"]:
-            print(_filled(f"- {note}", "  ", "    "))
+            print(filled(f"- {note}", "  ", "    "))
 
 
 def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
@@ -263,17 +263,13 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
     for row in rows:
         entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")
-        print("\n" + _filled(entry, "", "  ").replace("\xa0", " "))  # no line break between a key and its value
+        print("\n" + filled(entry, "", "  ").replace("\xa0", " "))  # no line break between a key and its value
 
 
 def _flow(parameters: dict[str, Any]) -> str:
     """Parameters as a config writes them."""
     shown = {key: f"{{{_flow(value)}}}" if isinstance(value, dict) else value for key, value in parameters.items()}
     return ", ".join(f"{key}: {value}" for key, value in shown.items() if value is not None)
-
-
-def _filled(text: str, indent: str, further: str | None = None) -> str:
-    return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:
@@ -285,13 +281,13 @@ def print_audits(rows: list[dict[str, Any]]) -> None:
     stdout().print(table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2))
     for row in rows:
         print()
-        print(_filled(f"{row['algorithm']}: {row['verdict']}", ""))
-        print(_filled(f"claim: {row['claim']}", "  ", "    "))
-        print(_filled(f"evidence: {row['found']}", "  ", "    "))
+        print(filled(f"{row['algorithm']}: {row['verdict']}"))
+        print(filled(f"claim: {row['claim']}", "  ", "    "))
+        print(filled(f"evidence: {row['found']}", "  ", "    "))
     print()
     notes = (
         "ε lower bound: at confidence 95 % and the claim's δ. detectable ε: the smallest true ε, at that δ and on that "
         "game, for which this budget would have refuted the claim; – if counting cannot refute it. cost: observations "
         "used. An audit can refute a claim; it cannot prove one."
     )
-    print(_filled(notes, ""))
+    print(filled(notes))
