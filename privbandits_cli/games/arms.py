@@ -56,7 +56,7 @@ class Algorithm(players.Algorithm):
     game: ClassVar[str] = "bandit"
 
     def tuned(self, setting: Setting) -> "Algorithm":
-        """The same with every parameter that was left out set as the paper says."""
+        """The same parameters, with the paper's values for those that were left out."""
         return self
 
     def periods(self) -> dict[str, int]:

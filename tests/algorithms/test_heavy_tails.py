@@ -55,7 +55,7 @@ def played(bound, state, gains, laplace=0.0):
     [
         ("v: 0.5}", "v: 1.5}", "6:23", "less than or equal to 1, got 1.5"),
         ("v: 0.5}", "v: 0}", "6:23", "greater than 0, got 0"),
-        ("v: 0.5}", "v: 0.5, shape: 1.5}", "6:5", "take shape above it, or v below 0.5"),
+        ("v: 0.5}", "v: 0.5, shape: 1.5}", "6:5", "set shape above it, or v below 0.5"),
         ("v: 0.5}", "v: 0.5, means: [0.9, 0.1]}", "6:5", "set arms: 2"),
         ("C2}", "C5}", "8:30", "'C4'"),
         ("epsilon: 1}", "epsilon: 0}", "10:36", "greater than or equal to 0.000000001"),

@@ -340,7 +340,7 @@ def test_regret_keeps_to_the_bound_and_the_bound_to_the_theorem(space):
     assert (found.mean(axis=0) + 4 * error < bound).all()
     nu, most = parameter(space), space.largest_loss()
     assert bound[-1] < 16 * most * n * math.sqrt(nu * horizon * math.log(horizon))
-    assert make("scrible", eta=1.0).regret_bound(rounds, game.setting) is None
+    assert make("scrible", eta=1.0).tuned(game.setting).regret_bound(rounds, game.setting) is None
     assert make("dp_scrible", epsilon=1.0).tuned(game.setting).regret_bound(rounds, game.setting) is None
 
 

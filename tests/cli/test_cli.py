@@ -91,14 +91,14 @@ def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
 def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch):
     from privbandits_cli.games import bandit
 
-    real = bandit._sources
+    real = bandit.stream
 
-    def sources(seat, seed, trials):
-        if json.loads(seat.names[0])["name"] == "exp3" and 3 in trials:
+    def stream(seed, kind, player, *foe, trial):
+        if json.loads(player)["name"] == "exp3" and trial == 3:
             raise ZeroDivisionError("on purpose")
-        return real(seat, seed, trials)
+        return real(seed, kind, player, *foe, trial=trial)
 
-    monkeypatch.setattr(bandit, "_sources", sources)
+    monkeypatch.setattr(bandit, "stream", stream)
     result = call("run", small, "--results", tmp_path)
     assert result.exit_code == 1
     assert "2 trials failed" in result.stderr

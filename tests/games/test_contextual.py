@@ -320,7 +320,7 @@ summary: {centre: mean}
     [
         ("dimension: 3", "dimension: 0", "x.yaml:4:12: dimension should be greater than or equal to 1"),
         ("dimension: 3\n", "", "missing key 'dimension': d, the coordinates of an arm"),
-        ("dimension: 3", "dimension: 1", "x.yaml:7:12: on a line there are two directions"),
+        ("dimension: 3", "dimension: 1", "x.yaml:7:12: on a line the only means are 1 and -1"),
         ("horizon: 100", "horizon: 100\nset: simplex", "x.yaml:4:1: the game contextual has no 'set'"),
         ("horizon: 100", "horizon: 100\nplanned_horizon: 50", "x.yaml:4:18: it ends before the horizon 100"),
         ("horizon: 100", "horizon: [50, 100]\nplanned_horizon: 500", "x.yaml:3:10: with a planned_horizon give one"),
@@ -338,7 +338,7 @@ summary: {centre: mean}
         (
             "sphere_arms",
             "{name: fixed_arms, vectors: [[1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]], theta: [2, 0.1, 0.1]}",
-            "the means <θ, x> lie in [0.1, 2], those of bernoulli rewards in [0, 1]",
+            "the means <θ, x> lie in [0.1, 2], but those of bernoulli rewards must lie in [0, 1]",
         ),
         (
             "sphere_arms",

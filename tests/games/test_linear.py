@@ -248,7 +248,7 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
         (["adversary={name: gap, gap: 0.7}"], "the mean loss 1/2 - gap of an expert would be negative"),
         (["set=ball"], "set should be 'simplex', 'sphere' or 'cube'"),
         (["dimension=[1, 2]"], "a single expert leaves nothing to choose"),
-        (["set=sphere", "dimension=1", "adversary=drifting"], "there is nothing to drift to"),
+        (["set=sphere", "dimension=1", "adversary=drifting"], "drifting needs two coordinates"),
         (["dimension=0"], "dimension should be greater than or equal to 1"),
         (["plot={against: gap, price: {floor: exp3}}"], "no algorithm 'exp3' plays here"),
         (["plot={price: {floor: ftrl}}"], "drawn against a swept parameter"),
