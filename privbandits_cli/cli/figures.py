@@ -8,7 +8,7 @@ import typer
 
 from privbandits_cli.cli.app import app, fail
 
-Where = Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")]
+Where = Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")]
 
 
 @app.command()
@@ -116,7 +116,7 @@ def report(
 
 @app.command()
 def tables(
-    results: Annotated[Path, typer.Argument(help="The folder of the results folders.")] = Path("results"),
+    results: Annotated[Path, typer.Argument(help="The folder that contains all results.")] = Path("results"),
 ) -> None:
     """Compare the rates of Agarwal & Singh 2017 with measured ones.
 

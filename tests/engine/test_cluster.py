@@ -66,7 +66,7 @@ def until(condition, process=None, seconds=60):
 
 
 def all_once(folder):
-    """No trial stands in two chunk files."""
+    """No trial is in two chunk files."""
     found = Counter(
         (path.name.rpartition("__")[0], int(trial))
         for path in (folder / "chunks").glob("*.npz")
@@ -123,7 +123,7 @@ def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, f
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_ctrl_c_reaches_the_workers_too_and_nobody_complains(config, tmp_path, engine):
+def test_workers_that_receive_ctrl_c_too_print_nothing(config, tmp_path, engine):
     """A terminal sends it to every process of the run."""
     process = launch(config, tmp_path, "--engine", engine, "--jobs", "2", "trials=1600", start_new_session=True)
     until(lambda: chunks(tmp_path), process)
@@ -141,12 +141,12 @@ class Cluster:
 
     def __init__(self, folder):
         self.processes = []
-        told = folder / "scheduler.json"
+        file = folder / "scheduler.json"
         self.scheduler = self._start(
-            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(told)
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
         )
-        until(lambda: told.exists() and told.read_text().endswith("\n}"), self.scheduler)
-        self.address = json.loads(told.read_text())["address"]
+        until(lambda: file.exists() and file.read_text().endswith("\n}"), self.scheduler)
+        self.address = json.loads(file.read_text())["address"]
 
     def _start(self, module, *options, **environment):
         command = [PYTHON, "-m", f"distributed.cli.{module}", *options, "--no-dashboard"]

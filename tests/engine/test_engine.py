@@ -368,7 +368,7 @@ def test_a_run_that_plays_nothing_keeps_its_record(small, tmp_path):
     }
 
 
-def test_chunks_of_other_code_are_told(small, tmp_path, monkeypatch):
+def test_chunks_of_other_code_are_reported(small, tmp_path, monkeypatch):
     from privbandits_cli.engine import store as module
 
     monkeypatch.setattr(module, "source_hash", lambda: "old")
@@ -379,7 +379,7 @@ def test_chunks_of_other_code_are_told(small, tmp_path, monkeypatch):
     assert manifest(tmp_path / "x")["other_source_hashes"] == [f"old with {module.libraries()}"]
 
 
-def test_chunks_of_another_numpy_are_told(small, tmp_path, monkeypatch):
+def test_chunks_of_another_numpy_are_reported(small, tmp_path, monkeypatch):
     from privbandits_cli.engine import store as module
 
     monkeypatch.setattr(module, "libraries", lambda: "NumPy 1.0, numba 0.1")
@@ -416,7 +416,7 @@ def test_two_runs_at_once_in_one_folder(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kilobytes", [40, 120, 260])
-def test_a_full_disk_is_told_and_survived(small, tmp_path, whole, kilobytes):
+def test_a_full_disk_is_reported_and_survived(small, tmp_path, whole, kilobytes):
     """Among the chunks, at the CSVs and at the figure."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -477,7 +477,7 @@ def test_many_long_trials_are_not_many_files():
     assert len(chunks) < 1200 and sum(len(chunk.trials) for chunk in chunks) == 5 * 100_000
 
 
-def test_dask_that_is_not_installed_is_told(small, tmp_path):
+def test_a_missing_dask_is_reported(small, tmp_path):
     (tmp_path / "distributed.py").write_text("raise ModuleNotFoundError('no', name='distributed')")
     process = launch(small, tmp_path / "r", "--engine", "dask", PYTHONPATH=str(tmp_path))
     _, err = process.communicate(timeout=60)
