@@ -1,6 +1,6 @@
 """The library for notebooks: `from privbandits_cli import load, run, summary, plot, guarantee`.
 
-What the commands do, with plain data in place of printed text. Nothing is printed.
+The functions do what the commands do, but return plain data and print nothing.
 """
 
 import csv
@@ -14,20 +14,20 @@ from privbandits_cli.experiment.config import Experiment
 if TYPE_CHECKING:
     from privbandits_cli.figures.plot import Figure
 
-# columns of the CSVs that are no numbers
+# columns of the CSVs that hold text
 TEXT = ("curve", "adversary", "algorithm", "label", "panel", "set", "parameters")
 
 
 class RunError(Exception):
-    """Trials that failed; the message has the first of each kind. What was played is kept."""
+    """Trials failed; the message has one line for each kind of failure. The other trials are kept."""
 
 
 def load(
     path: str | Path, *overrides: str, smoke: bool = False, include: str | Path | Sequence[str | Path] = ()
 ) -> Experiment:
-    """An experiment: a YAML file, or the name of a shipped config, with `KEY=VALUE` overrides.
+    """Read an experiment: a YAML file, or the name of a shipped config, with `KEY=VALUE` overrides.
 
-    include: files of one's own algorithms and adversaries. Raises ConfigError with every fault.
+    include: files with your own algorithms and adversaries. Raises ConfigError with all errors at once.
     """
     files = [include] if isinstance(include, str | Path) else include
     return config.load(Path(path), list(overrides), smoke, [Path(file) for file in files])
@@ -66,9 +66,9 @@ def run(
 
 
 def summary(folder: str | Path, final: bool = False) -> list[dict[str, Any]]:
-    """The rows of a results folder's summary.csv, numbers as numbers; of final.csv, a row a trial, with `final`.
+    """The rows of a results folder's summary.csv, or with `final` of its final.csv, which has a row per trial.
 
-    An empty cell is None. Raises FileNotFoundError where nothing was run.
+    Numbers are converted, and an empty cell is None. Raises FileNotFoundError if nothing was run.
     """
     path = Path(folder) / ("final.csv" if final else "summary.csv")
     with path.open(encoding="utf-8", newline="") as file:
@@ -82,15 +82,15 @@ def _value(name: str, cell: str) -> str | int | float | None:
         return cell
     try:
         number = float(cell)
-    except ValueError:  # what is swept may be a name
+    except ValueError:  # a swept parameter may be a name
         return cell
     return int(cell) if cell.lstrip("-").isdigit() else number
 
 
 def plot(folder: str | Path, log: bool = False, bounds: bool = False) -> "Figure":
-    """The figure of a results folder, drawn from its CSVs; a notebook shows it, `savefig` keeps it.
+    """Draw the figure of a results folder from its CSVs; a notebook shows it, `savefig` writes it to a file.
 
-    log: logarithmic axes. bounds: the regret theorems, too.
+    log: logarithmic axes. bounds: also draw the regret bounds of the theorems.
     """
     from privbandits_cli.figures import plot as plotting
     from privbandits_cli.figures import table
@@ -99,9 +99,9 @@ def plot(folder: str | Path, log: bool = False, bounds: bool = False) -> "Figure
 
 
 def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -> list[dict[str, Any]]:
-    """What each algorithm of an experiment promises: algorithm, epsilon, delta, status, source; None for no promise.
+    """The privacy guarantee of each algorithm of an experiment: algorithm, epsilon, delta, status, source.
 
-    delta: at which; by default T^-2, the paper's.
+    Without a guarantee the values are None. delta: by default the algorithm's own, else T^-2 as in the paper.
     """
     from privbandits_cli.actions.privacy import ledger
 

@@ -16,7 +16,7 @@ class Parameters(bandit.Algorithm):
         fixed, log_term = self.s, 2 * np.log(2 / self.alpha)
         return record(plays=np.zeros(k), sums=np.zeros(k), sigma=self.sigma, fixed=fixed, log_term=log_term)
 
-    def draws(self):
+    def periods(self):
         return {}
 
 

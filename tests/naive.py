@@ -531,7 +531,7 @@ def regrets(
     own, totals, out = 0.0, [0.0] * setting.n_arms, []
     for t, gains in enumerate(table.tolist(), start=1):
         now.clear()
-        now.update({kind: numbers[kind]() for kind, n in algorithm.draws().items() if t % n in (0, 1 % n)})
+        now.update({kind: numbers[kind]() for kind, n in algorithm.periods().items() if t % n in (0, 1 % n)})
         arm = player.choose(uniform)
         held = arms[len(arms) - memory :] if memory else []  # the arms of the last m rounds
         pays = memory == 0 or all(other == arm for other in held)

@@ -1,8 +1,8 @@
-"""Bounded range: releases whose log-likelihood ratio lies in an interval of length ε0 (Durfee & Rogers 2019).
+"""Bounded range: releases whose log-likelihood ratios lie in an interval of length ε0 (Durfee & Rogers 2019).
 
-The exponential mechanism is one, and so is every draw of EXP3 (see `exponential_weights`). It costs about half
-of what ε0-privacy alone would: the ratio can be high or low, but not both. The worst case is generalised
-randomised response with some t in [0, ε0]: loss t with probability q = (e^ε0 - e^t)/(e^ε0 - 1), else t - ε0.
+The exponential mechanism is such a release, and so is every draw of EXP3 (see `exponential_weights`). It costs about
+half of what ε0-privacy alone would, since the ratio cannot be both high and low. The worst case is generalised
+randomised response with some t in [0, ε0]: loss t with probability q = (e^ε0 - e^t)/(e^ε0 - 1), otherwise t - ε0.
 """
 
 import math
@@ -21,10 +21,10 @@ def _log_q(epsilon0: float, t: float) -> tuple[float, float]:
 
 
 def divergence(epsilon0: float, alpha: Floats) -> Floats:
-    """The largest Rényi divergence of orders α > 1 of an ε0-bounded-range release; at most α ε0²/8.
+    """The largest Rényi divergences of orders α > 1 of an ε0-bounded-range release; at most α ε0²/8.
 
-    Of E(e^(αL)) = e^(βt) (E - c - e^t (1 - c))/(E - 1) with β = α - 1, E = e^ε0 and c = e^(-β ε0) the largest is
-    at e^t = β (E - c)/(α (1 - c)).
+    Let β = α - 1, E = e^ε0 and c = e^(-β ε0). Then E(e^(αL)) = e^(βt) (E - c - e^t (1 - c))/(E - 1) is largest at
+    e^t = β (E - c)/(α (1 - c)).
     """
     check(epsilon0, 1)
     if np.any(alpha <= 1):
@@ -39,19 +39,20 @@ def divergence(epsilon0: float, alpha: Floats) -> Floats:
 
 
 def composed(epsilon0: float, k: int, delta: float) -> float:
-    """ε at δ of k ε0-bounded-range releases, each chosen in view of the ones before: Rényi divergences add."""
+    """The ε at δ of k ε0-bounded-range releases, chosen adaptively: their Rényi divergences add up."""
     check(epsilon0, k, delta)
     return 0.0 if epsilon0 == 0 else renyi(lambda alpha: k * divergence(epsilon0, alpha), delta)
 
 
 def optimal_non_adaptive(epsilon0: float, k: int, delta: float) -> float:
-    """The least ε at δ if the k releases were fixed beforehand (Dong, Durfee & Rogers 2020). A bandit's are not:
-    this is no guarantee for one, only a measure of what the adaptive bound gives away.
+    """The least ε at δ of k releases that are fixed in advance (Dong, Durfee & Rogers 2020).
+
+    The releases of a bandit are adaptive. For them this is no guarantee, only a measure of how tight `composed` is.
     """
     from scipy import optimize, stats
 
     check(epsilon0, k, delta)
-    low = np.arange(k + 1)  # how many losses are t - ε0
+    low = np.arange(k + 1)  # the number of losses t - ε0
 
     def worst_delta(epsilon: float) -> float:
         def minus_delta(t: float) -> float:

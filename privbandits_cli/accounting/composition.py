@@ -1,7 +1,7 @@
-"""Composition: what k releases cost together, each epsilon0-differentially private given the ones before.
+"""Composition: what k releases cost together, each ε0-differentially private given the ones before it.
 
-Units: every epsilon is in nats. Domain: epsilon0 >= 0, k >= 1, 0 < delta < 1; anything else is a ValueError that
-says what was given. All bounds but `basic` hold at the delta asked for.
+Units: every ε is in nats. Domain: ε0 >= 0, k >= 1, 0 < δ < 1; other values raise a ValueError that names them. All
+bounds except `basic` hold at the δ that is given.
 """
 
 import math
@@ -13,7 +13,7 @@ from privbandits_cli.numerics.types import Floats
 
 
 def check(epsilon0: float, k: int, delta: float | None = None) -> None:
-    """Refuse what no theorem covers."""
+    """Raise ValueError for arguments outside the domain of the theorems."""
     if not 0 <= epsilon0 <= 500:
         raise ValueError(f"epsilon0 must lie in [0, 500], got {epsilon0}")
     if k < 1 or k != int(k):
@@ -35,7 +35,7 @@ def advanced(epsilon0: float, k: int, delta: float) -> float:
 
 
 def advanced_tight(epsilon0: float, k: int, delta: float) -> float:
-    """The same with the exact mean loss ε0 tanh(ε0/2) of randomised response in place of ε0 (e^ε0 - 1)."""
+    """`advanced` with the exact mean loss ε0 tanh(ε0/2) of randomised response in place of ε0 (e^ε0 - 1)."""
     check(epsilon0, k, delta)
     return math.sqrt(-2 * k * math.log(delta)) * epsilon0 + k * epsilon0 * math.tanh(epsilon0 / 2)
 
@@ -56,7 +56,7 @@ def optimal_delta(epsilon0: float, k: int, epsilon: float) -> float:
 
 
 def optimal(epsilon0: float, k: int, delta: float) -> float:
-    """The least ε at which any k ε0-private releases, adaptive ones too, are (ε, δ)-private: exact."""
+    """The least ε at which all k-fold compositions of ε0-private releases, also adaptive ones, are (ε, δ)-private."""
     check(epsilon0, k, delta)
     if optimal_delta(epsilon0, k, 0.0) <= delta:
         return 0.0
@@ -64,16 +64,16 @@ def optimal(epsilon0: float, k: int, delta: float) -> float:
 
 
 def solve(delta_of: Callable[[float], float], delta: float, most: float) -> float:
-    """The ε in (0, most] at which a falling δ(ε) reaches δ; on the logarithms, where δ may be 1e-11."""
+    """The ε in (0, most] at which a decreasing δ(ε) equals δ, solved for the logarithms as δ may be 1e-11."""
     from scipy import optimize
 
-    tiny = 1e-320  # below every delta, above 0, which has no logarithm
+    tiny = 1e-320  # below every δ, but with a logarithm
     gap = lambda epsilon: math.log(max(delta_of(epsilon), tiny)) - math.log(delta)  # noqa: E731
     return float(optimize.brentq(gap, 0.0, most, xtol=1e-12, rtol=1e-12))
 
 
 def zcdp(rho: float, delta: float) -> float:
-    """ρ + 2 √(ρ ln(1/δ)) for ρ-zero-concentrated privacy (Bun & Steinke 2016, Proposition 1.3)."""
+    """The ε of ρ-zero-concentrated privacy, ρ + 2 √(ρ ln(1/δ)) (Bun & Steinke 2016, Proposition 1.3)."""
     check(0.0, 1, delta)
     if not rho >= 0:
         raise ValueError(f"rho must not be negative, got {rho}")
@@ -83,8 +83,8 @@ def zcdp(rho: float, delta: float) -> float:
 def renyi(divergence: Callable[[Floats], Floats], delta: float) -> float:
     """The ε of a Rényi divergence D(α) at δ: min over α > 1 of D(α) + ln(1 - 1/α) - (ln δ + ln α)/(α - 1).
 
-    Canonne, Kamath & Steinke 2020, Proposition 12; true at every α, so a grid only loses what lies between its
-    points, here a part in 1e8. `divergence` is the composed one, in nats, of an array of orders.
+    Canonne, Kamath & Steinke 2020, Proposition 12. The bound holds at every α, so a grid of orders is valid; this one
+    exceeds the minimum by about one part in 1e8. `divergence` gives the composed D, in nats, for an array of orders.
     """
     check(0.0, 1, delta)
     low, high = -12.0, 16.0  # of ln(α - 1)

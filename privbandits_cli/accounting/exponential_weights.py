@@ -1,25 +1,26 @@
-"""What EXP3 leaks of one gain, from above and from below.
+"""The privacy of EXP3 with respect to one gain: Lemma A bounds the loss of a round from above, attacks from below.
 
-Setting. EXP3 with learning rate η = γ/K and floor γ/K: u_i = η G_i, q = softmax(u), p = (1-γ) q + γ/K; playing i
-with gain g adds η g / p_i to u_i. Two tables of gains in [0, 1] differ in round s only, there by at most Δ
-(1 for EXP3, 1/τ for the averages of EXP3-τ). The observer sees all arms. On one path of arms let
-D_i = u_i - u'_i. After round s only the arm played there differs, by at most ηΔ/p <= Δ.
+Setting. EXP3 has the learning rate η = γ/K and the floor γ/K: u_i = η G_i, q = softmax(u), p = (1-γ) q + γ/K. Playing
+arm i with gain g adds η g / p_i to u_i. Two tables of gains in [0, 1] differ in round s only, and there by at most Δ
+(1 for EXP3, 1/τ for the averages of EXP3-τ). The observer sees all arms. Fix a path of arms and let D_i = u_i - u'_i.
+After round s only the arm played in that round has D_i ≠ 0, and |D_i| <= ηΔ/p <= Δ, as p >= η.
 
-The difference stays, so every later draw leaks; and it changes all later importance weights 1/p, which the
-proof sketch of Tossou & Dimitrakakis leaves out. That this feedback does no harm is
+This difference persists, so every later draw is affected. It also changes all later importance weights 1/p, a feedback
+that the proof sketch of Tossou & Dimitrakakis leaves out. Lemma A shows that the feedback does no harm.
 
-    Lemma A. The range R = max_i D_i - min_i D_i never grows. So the log-ratios ln(p_i/p'_i) of each later
-    round lie in an interval of length R <= Δ that contains 0: the round is Δ-private and of Δ-bounded range.
+    Lemma A. The range R = max_i D_i - min_i D_i never increases. Consequently the log-ratios ln(p_i/p'_i) of each
+    later round lie in an interval of length R <= Δ that contains 0: the round is Δ-private and of Δ-bounded range.
 
-    Proof. Let ψ = ln Σ_j q'_j e^(D_j); it lies in [min D, max D], and q_i/q'_i = e^z with z = D_i - ψ. Let i be
-    played with gain g. Then D_i changes by η g (1/p_i - 1/p'_i). With b' = (1-γ) q'_i / (γ/K) and η = γ/K this
-    is g [1/(1 + b' e^z) - 1/(1 + b')], of the sign opposite to z and, over b' (the extreme is at b' = e^(-z/2)),
-    of size at most tanh(|z|/4) <= |z|/4. So D_i moves towards ψ and does not pass it; as ψ lies in the old
-    range, the range cannot grow. Mixing in the floor moves each log-ratio towards 0, and as Σ p = Σ p' the
-    ratios lie on both sides of it. ∎
+    Proof. Let ψ = ln Σ_j q'_j e^(D_j). Then ψ lies in [min D, max D], and q_i/q'_i = e^z with z = D_i - ψ. Suppose
+    that arm i is played with gain g. Then D_i changes by η g (1/p_i - 1/p'_i). Put b' = (1-γ) q'_i / (γ/K). Since
+    η = γ/K, the change equals g [1/(1 + b' e^z) - 1/(1 + b')]. Its sign is opposite to that of z. Its absolute value
+    is largest over b' at b' = e^(-z/2), so it is at most tanh(|z|/4) <= |z|/4. Hence D_i moves towards ψ and does
+    not pass it. As ψ lies in the old range, the range cannot grow. The log-ratios ln(q_i/q'_i) = D_i - ψ lie in an
+    interval of length R that contains 0. The floor moves each log-ratio towards 0, and since Σ p = Σ p' the
+    log-ratios of p cannot all lie on one side of 0. ∎
 
-The proof is per path of arms. So it also covers adversaries that react to the arms, as switching costs do. It
-needs gains: with losses D_i moves away from ψ, and the difference is amplified.
+The argument holds for each path of arms separately. It therefore also covers adversaries that react to the arms, such
+as switching costs. It needs gains: with losses, D_i moves away from ψ, and the difference is amplified.
 
 Units: nats, rounds. Domain: 0 < γ <= 1, K >= 2, 0 < Δ <= 1, k >= 1 later draws, 0 < δ < 1.
 """
@@ -35,7 +36,7 @@ from privbandits_cli.numerics.types import Floats
 
 @dataclass(frozen=True)
 class ExponentialWeights:
-    """EXP3 as its privacy sees it: γ, K arms, k updates, gains that differ by Δ."""
+    """The privacy model of EXP3: γ, K arms, k updates, gains that differ by at most Δ."""
 
     gamma: float
     n_arms: int
@@ -55,20 +56,20 @@ class ExponentialWeights:
 
 @dataclass(frozen=True)
 class Canary:
-    """An attack: others earn 1 until arm 1 has probability (1 + a) γ/K, then arm 1 earns b or b + Δ, then all 0."""
+    """An attack: the others earn 1 until arm 1 has probability (1 + a) γ/K, then arm 1 earns b or b + Δ, then all 0."""
 
     a: float
-    start: float  # round of the canary
+    start: float  # the round of the canary
     silent: int  # rounds after it, over which arm 1 is counted
     p: float  # probability of arm 1 before it, with which it is played and the canary counts
-    low: float  # and after it, if arm 1 was played and earned b
-    high: float  # or b + Δ
+    low: float  # its probability after it was played and earned b
+    high: float  # ... or b + Δ
 
 
 def canary(game: ExponentialWeights, a: float, base: float = 0.0) -> Canary:
-    """The canary with arm 1 at (1 + a) times the floor, in a game whose other arms share their weight equally.
+    """The canary with arm 1 at (1 + a) times the floor, in a game whose other arms have equal weights.
 
-    base: b, in [0, 1 - Δ]. Near 1 a gain makes arm 1 popular while it is told apart: the stronger attack.
+    base: b, in [0, 1 - Δ]. The attack is stronger near 1: the gain makes arm 1 popular, so its draws reveal more.
     """
     floor = game.floor
     q = floor * a / (1 - game.gamma)
@@ -86,10 +87,10 @@ def raised(game: ExponentialWeights, p: float, gain: float) -> float:
 
 
 def attack(game: ExponentialWeights, delta: float, base: float = 0.0) -> float:
-    """A lower bound on every ε that is true at δ: the canary's, exactly, at the best a.
+    """A lower bound on every valid ε at δ: the exact ε of the canary at the best a; 0 if none is detectable at this δ.
 
-    Arm 1 is played with probability p; then its count over the silent rounds is binomial with one or the other
-    probability, and δ(ε) = p times the hockey-stick divergence of the two. 0 where no canary is seen at this δ.
+    Arm 1 is played with probability p. Its count over the silent rounds is then binomial with one or the other
+    probability, and δ(ε) is p times the hockey-stick divergence of the two.
     """
     from scipy import optimize
 
@@ -114,14 +115,14 @@ def _canary_epsilon(game: ExponentialWeights, a: float, delta: float, base: floa
     c = canary(game, a, base)
     if c.start < 0 or c.silent < 1:
         return 0.0
-    spread = 40 * math.sqrt(c.silent * c.high)  # counts beyond have no mass that delta could see
+    spread = 40 * math.sqrt(c.silent * c.high)  # counts beyond have less mass than any delta
     counts = np.arange(max(0, int(c.silent * c.low - spread)), min(c.silent, int(c.silent * c.high + spread) + 50) + 1)
-    without, told = (stats.binom.logpmf(counts, c.silent, p) for p in (c.low, c.high))
-    return max(_hockey_stick_epsilon(told, without, delta / c.p), _hockey_stick_epsilon(without, told, delta / c.p))
+    low, high = (stats.binom.logpmf(counts, c.silent, p) for p in (c.low, c.high))
+    return max(_hockey_stick_epsilon(high, low, delta / c.p), _hockey_stick_epsilon(low, high, delta / c.p))
 
 
 def _hockey_stick_epsilon(log_p: Floats, log_q: Floats, delta: float) -> float:
-    """The ε at which the hockey-stick divergence of two laws on the same points is δ; 0 where it is below."""
+    """The ε at which the hockey-stick divergence of two laws on the same points is δ; 0 if it is at most δ at ε = 0."""
     ratio = log_p - log_q
 
     def delta_of(epsilon: float) -> float:
@@ -132,7 +133,7 @@ def _hockey_stick_epsilon(log_p: Floats, log_q: Floats, delta: float) -> float:
 
 
 def pure_attack(game: ExponentialWeights, base: float = 0.0) -> float:
-    """A lower bound on every pure ε: the canary, after which arm 1 alone is played in every silent round."""
+    """A lower bound on every pure ε: the canary, followed by silent rounds in all of which arm 1 is played."""
 
     from scipy import optimize
 
@@ -147,7 +148,7 @@ def pure_attack(game: ExponentialWeights, base: float = 0.0) -> float:
 
 
 def hockey_stick(n: int, p: float, q: float, epsilon: float) -> float:
-    """The δ at ε between the counts Bin(n, p) and Bin(n, q), the larger of both directions."""
+    """The δ at ε between the counts Bin(n, p) and Bin(n, q), the larger of the two directions."""
     from scipy import stats
 
     counts = np.arange(n + 1)

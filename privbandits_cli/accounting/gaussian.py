@@ -1,14 +1,14 @@
-"""Gaussian differential privacy (Dong, Roth & Su 2022): noise of deviation σ on what one item moves by Δ in all.
+"""Gaussian differential privacy (Dong, Roth & Su 2022): noise of deviation σ on what one item moves by at most Δ.
 
-All such releases together, however they are chosen, are μ-GDP with μ² the sum of the (Δ/σ)²: no more is needed than μ.
-Units: ε in nats, δ a probability. Domain: μ >= 0, ε >= 0, 0 < δ < 1; anything else is a ValueError.
+All such releases together, however they are chosen, are μ-GDP, where μ² is the sum of the (Δ/σ)². The numbers here
+depend on μ alone. Units: ε in nats, δ a probability. Domain: μ >= 0, ε >= 0, 0 < δ < 1; else ValueError.
 """
 
 import math
 
 
 def check(mu: float, epsilon: float = 0.0, delta: float = 0.5) -> None:
-    """Refuse what no theorem covers."""
+    """Raise ValueError for arguments outside the domain."""
     if not 0 <= mu < math.inf:
         raise ValueError(f"mu must be a number from 0 up, got {mu}")
     if not epsilon >= 0:
@@ -36,12 +36,12 @@ def epsilon_of(mu: float, delta: float) -> float:
     check(mu, 0.0, delta)
     if delta_of(mu, 0.0) <= delta:
         return 0.0
-    most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta))) + 1.0  # Mironov 2017: there δ is smaller
+    most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta))) + 1.0  # δ is smaller there (Mironov 2017)
     return float(brentq(lambda epsilon: delta_of(mu, epsilon) - delta, 0.0, most, xtol=1e-14 * most, rtol=1e-14))
 
 
 def mu_of(epsilon: float, delta: float) -> float:
-    """The largest μ that is (ε, δ)-private, exact: noise must have at least the deviation Δ/μ."""
+    """The largest μ at which μ-GDP implies (ε, δ)-privacy, exact: noise needs at least the deviation Δ/μ."""
     from scipy.optimize import brentq
 
     check(0.0, epsilon, delta)

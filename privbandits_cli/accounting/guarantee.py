@@ -1,4 +1,4 @@
-"""Statements about an algorithm's privacy, and which of them leads."""
+"""Statements about the privacy of an algorithm, and the choice of the one to quote."""
 
 import math
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ MEANINGLESS = 20.0  # an epsilon above it lets a single round change a likelihoo
 
 @dataclass(frozen=True)
 class Guarantee:
-    """An (epsilon, delta)-differential-privacy statement and where it comes from.
+    """A statement of (ε, δ)-differential privacy, with its source.
 
     epsilon: in nats, >= 0; delta: in [0, 1).
-    status: `paper` as printed, `proved` where a proof holds, `exact` where it is the value itself,
-    `numeric` where only a computation speaks for it.
-    lower: an attack; the algorithm is not (epsilon', delta)-private for any smaller epsilon'.
-    neighbours, unit, view: which inputs must look alike, what one of them is, what the observer sees.
+    status: `paper`, as printed there; `proved`, an upper bound; `exact`, the value itself; `numeric`, supported by a
+    computation only.
+    lower: the bound is an attack: the algorithm is not (epsilon', delta)-private for any smaller epsilon'.
+    neighbours, unit, view: which inputs are to be indistinguishable, what one unit is, what the observer sees.
     """
 
     epsilon: float
@@ -43,9 +43,9 @@ class Guarantee:
 
 
 def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> list[Guarantee]:
-    """Laplace noise of scale 1/epsilon of what one gain may move: proved by `source`, and tight but for delta.
+    """Laplace noise of scale 1/epsilon times what one gain may move: proved by `source`, and exact at δ = 0.
 
-    From below, the test of the sign of one `what`: Laplace noise has δ(ε') = 1 - e^((ε' - ε)/2).
+    The lower bound is the test of the sign of one `what`: Laplace noise has δ(ε') = 1 - e^((ε' - ε)/2).
     """
     seen = max(0.0, epsilon + 2 * math.log1p(-delta))
     return [
@@ -55,7 +55,7 @@ def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> l
 
 
 def leading(bounds: Iterable[Guarantee]) -> Guarantee | None:
-    """The one to quote: the least that is proved or exact, else the paper's; never a numeric one."""
+    """The bound to quote: the least that is proved or exact, else the paper's; never a numeric one."""
     upper = [bound for bound in bounds if not bound.lower]
     for statuses in ({"proved", "exact"}, {"paper"}):
         found = [bound for bound in upper if bound.status in statuses]

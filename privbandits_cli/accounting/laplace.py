@@ -1,15 +1,16 @@
-"""k numbers with Laplace noise, each moved by s scales by the same item: what they leak together, between two bounds.
+"""k numbers with Laplace noise, each moved by s scales by the same item: their joint privacy loss, between two bounds.
 
 The loss L = ln p(x)/p(x - s) of one number is s with probability 1/2, -s with probability e^-s/2, and s - 2x for x in
-[0, s], with density e^-x/2. Cut [0, s] into n cells. Seeing only the cell is post-processing and leaks no more: its
-loss is that of its middle, exactly, so that this law lies on a grid. Moving the mass of each point of a cell to the two
-ends, such that both laws of x keep their totals, is undone by post-processing and leaks no less. Both laws are composed
-k times by FFT; the δ of the true one lies between theirs, and for small cells these differ in the ninth digit.
+[0, s], where x has density e^-x/2. Divide [0, s] into n cells. For the lower bound, only the cell of x is observed.
+This is post-processing, so it reveals no more; its loss is exactly that of the middle of the cell, so that this law
+lies on a grid. For the upper bound, the mass of each point of a cell is moved to the two ends of the cell such that
+both laws of x keep their totals. Post-processing can undo this, so it reveals no less. Both laws are composed k times
+by FFT. The δ of the true law lies between theirs, and for small cells these differ in the ninth digit.
 
-The mass beyond ε may be 1e-11, which an FFT, right to 1e-16 of the largest mass, would blur. So each law is tilted by
-e^(θL) first, which brings the mass around ε to the middle.
+The mass beyond ε may be 1e-11, below the precision of an FFT, which is 1e-16 of the largest mass. So each law is first
+tilted by e^(θL), which brings the mass around ε to the middle.
 
-Units: s and ε in nats. Domain: k >= 1, 0 <= s <= 500, 0 < δ < 1; else a ValueError.
+Units: s and ε in nats. Domain: k >= 1, 0 <= s <= 500, 0 < δ < 1; else ValueError.
 """
 
 from functools import partial
@@ -20,13 +21,13 @@ from privbandits_cli.accounting.composition import check, optimal, solve
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.numerics.types import Floats
 
-POINTS = 2**17  # of a composed law, about
+POINTS = 2**17  # of a composed law, approximately
 REPLACED = "the loss vector of one round replaced"
-BLUR = 1e-10  # of the masses of an FFT, generously
+BLUR = 1e-10  # relative error of the masses of an FFT, with a wide margin
 
 
 def bracket(k: int, s: float, delta: float) -> tuple[float, float]:
-    """Two numbers between which the least ε lies at which the k releases are (ε, δ)-private."""
+    """A lower and an upper bound on the least ε at which the k releases are (ε, δ)-private."""
     check(s, k, delta)
     if s == 0:
         return 0.0, 0.0
@@ -36,12 +37,12 @@ def bracket(k: int, s: float, delta: float) -> tuple[float, float]:
 
 
 def vectors(m: int, scale: float, changes: tuple[float, float], box: bool, delta: float, view: str) -> list[Guarantee]:
-    """m vectors with Laplace noise of this scale in every coordinate, all of which one item moves.
+    """Bounds for m vectors with Laplace noise of this scale in every coordinate, all of which one item moves.
 
-    changes: the largest l1 and l2 distance of two items, cw and √c w of some that differ by w in c coordinates: at δ
-    = 0 the l1 distance says all, at δ > 0 those c m numbers are an attack. box: no coordinate differs by more than w;
-    then nothing is worse, as what a smaller shift shows is post-processing of what a larger one does. Else the
-    vectors are composed like any as private. view: what is seen of them.
+    changes: the largest l1 and l2 distances of two items. They are cw and √c w, attained by items that differ by w in c
+    coordinates. At δ = 0 the l1 distance determines ε; at δ > 0 these c m numbers are an attack. box: no coordinate
+    differs by more than w. Then that attack is the worst case, as a smaller shift is post-processing of a larger one.
+    Otherwise the vectors are composed like any releases of the same pure ε. view: what the observer sees of them.
     """
     (l1, l2), bound = changes, partial(Guarantee, neighbours=REPLACED, view=view)
     pure, what = m * l1 / scale, "all nodes of one loss" if m > 1 else "one noisy loss"
@@ -61,21 +62,21 @@ def vectors(m: int, scale: float, changes: tuple[float, float], box: bool, delta
 
 
 def _cells(s: float, n: int) -> Floats:
-    """Half the exponential mass of each n-th of [0, s]."""
+    """Half the exponential mass of each of n equal cells of [0, s]."""
     cuts = np.linspace(0, s, n + 1)[:-1]
     masses: Floats = -0.5 * np.exp(-cuts) * np.expm1(-s / n)
     return masses
 
 
 def _merged(s: float, n: int) -> Floats:
-    """Masses at the losses s, s - s/n, s - 2s/n, ..., -s: each cell's in its middle."""
+    """Masses at the losses s, s - s/n, s - 2s/n, ..., -s, each cell's mass in its middle."""
     law = np.zeros(2 * n + 1)
     law[0], law[-1], law[1::2] = 0.5, 0.5 * np.exp(-s), _cells(s, n)
     return law
 
 
 def _split(s: float, n: int) -> Floats:
-    """Masses at the losses s, s - 2s/n, ..., -s: each cell's at its two ends."""
+    """Masses at the losses s, s - 2s/n, ..., -s, each cell's mass at its two ends."""
     law, masses = np.zeros(n + 1), _cells(s, n)
     law[0], law[-1] = 0.5, 0.5 * np.exp(-s)
     law[1:] += masses / (np.exp(s / n) + 1)
@@ -85,7 +86,7 @@ def _split(s: float, n: int) -> Floats:
 
 def _epsilon(law: Floats, k: int, s: float, delta: float) -> float:
     """The ε at δ of k losses with this law on an even grid from s down to -s."""
-    steps = int(np.ceil(np.log(delta) / np.log(BLUR)))  # an ε that is right to BLUR tells how to tilt for the next
+    steps = int(np.ceil(np.log(delta) / np.log(BLUR)))  # an ε accurate to BLUR gives the tilt for the next step
     epsilon = theta = 0.0
     for step in (*range(1, steps + 1), steps):
         loss, mass = _upper_tail(law, k, s, theta)
@@ -97,13 +98,13 @@ def _epsilon(law: Floats, k: int, s: float, delta: float) -> float:
 
 
 def _delta(loss: Floats, mass: Floats, epsilon: float) -> float:
-    """E(1 - e^(ε - L))_+ of falling losses."""
+    """E(1 - e^(ε - L))_+ for losses in decreasing order."""
     beyond = np.searchsorted(-loss, -epsilon)
     return float(np.sum(mass[:beyond] * -np.expm1(epsilon - loss[:beyond])))
 
 
 def _upper_tail(law: Floats, k: int, s: float, theta: float) -> tuple[Floats, Floats]:
-    """The positive sums of k losses, falling, and their masses, tilted on the way."""
+    """The positive sums of k losses, in decreasing order, and their masses, computed under the tilt θ."""
     from scipy import fft
 
     tilt = theta * (np.linspace(s, -s, len(law)) - s)
@@ -118,7 +119,7 @@ def _upper_tail(law: Floats, k: int, s: float, theta: float) -> tuple[Floats, Fl
 
 
 def _saddle(k: int, s: float, epsilon: float) -> float:
-    """The θ > 0 that makes k ln E e^(θL) - θε - ln θ(θ + 1) least, a bound on ln δ but for a constant.
+    """The θ > 0 that minimises k ln E e^(θL) - θε - ln θ(θ + 1), a bound on ln δ up to a constant.
 
     E e^(θL) = e^(θs) (1 + θ + θ e^(-(1 + 2θ)s))/(1 + 2θ).
     """

@@ -1,19 +1,20 @@
-"""Wishart noise W_p(L~² I, k) on a sum of rows' [x; y] [x; y]', each of norm at most L~: its privacy loss, exactly.
+"""The privacy loss of Wishart noise W_p(L~² I, k) on a sum of [x; y] [x; y]' over rows of norm at most L~.
 
-Add or remove a row a = L~ √r u, |u| = 1: all that tells N + a a' from N is the Schur complement 1/(u' N^-1 u), which is
-L~² C, C ~ χ² of ν = k - p + 1 degrees of freedom, and L~² (C + r) with the row. So the mechanism is the location
-family of χ²_ν, whose density is log-concave for ν >= 2: the best tests are half-lines, and each gains with r. The worst
-row has r = 1, and the losses are, with the row and without,
+Let one row a = L~ √r u with |u| = 1 be added or removed. All that distinguishes N + a a' from N is the Schur complement
+1/(u' N^-1 u). It is L~² C without the row, where C ~ χ² with ν = k - p + 1 degrees of freedom, and L~² (C + r) with it.
+So the mechanism is the location family of χ²_ν. Its density is log-concave for ν >= 2: the best tests are half-lines,
+and the power of each grows with r. The worst row has r = 1. With it and without it, the losses are
 
     1/2 - (ν - 2)/2 ln(1 + 1/C),     -1/2 - (ν - 2)/2 ln(1 - 1/C), infinite for C <= 1.
 
-Replace a row by another: of orthogonal ones of norm L~ the loss is -(ν - 2)/2 ln(1 + (W22 - W11 - 1)/det W) of a block
-W ~ W_2(I, ν + 1). That no pair of rows is worse was only computed: `numeric`. Proved is this: the noise is the sum of
-two of half the rows, one hides that a row is gone, the other that one has come, so that replacing costs no more than
-one loss of either kind at k/2.
+Let a row be replaced by another. For orthogonal rows of norm L~ the loss is -(ν - 2)/2 ln(1 + (W22 - W11 - 1)/det W)
+with a 2 x 2 block W ~ W_2(I, ν + 1). That no pair of rows is worse has been computed, not proved; its status is
+`numeric`. The following is proved. The noise is the sum of two independent parts with half the rows each, of which one
+hides that a row was removed and the other that one was added. So replacing costs at most one loss of each kind at
+k/2.
 
-Losses of nodes add up; their law is convolved on a grid to which losses are rounded up, so that δ is not understated,
-but for the rounding of the Fourier transform, about 1e-15. Below δ = 1e-9 nothing is said.
+The losses of several nodes add up. Their law is convolved on a grid to which losses are rounded up, so that δ is not
+understated, except for the rounding errors of the Fourier transform of about 1e-15. δ below 1e-9 is refused.
 """
 
 import math
@@ -30,30 +31,30 @@ Change = Literal["add", "remove", "replace"]
 Cdf = Callable[[Floats], Floats]
 
 GRID = 2**18
-TAIL = 9.0  # standard deviations of the sum that the grid reaches, with room for skewness
-MOST_FREEDOM = 1e7  # beyond, the account would take minutes
+TAIL = 9.0  # standard deviations of the sum that the grid covers, with a margin for skewness
+MOST_FREEDOM = 1e7  # beyond this, the computation would take minutes
 LEAST_DELTA = 1e-9
 
 
 def cdf(change: Change, freedom: float) -> Cdf:
-    """The distribution function of one node's loss, ν = `freedom` > 2."""
+    """The distribution function of the loss of one node, ν = `freedom` > 2."""
     if not freedom > 2:
         raise ValueError(f"ν = k - d must exceed 2, got {freedom}")
     return _replaced(freedom) if change == "replace" else _shifted(change, freedom)
 
 
 def _shifted(change: Change, freedom: float) -> Cdf:
-    """C against C + 1."""
+    """C against C + 1: a row is added or removed."""
     from scipy import special
 
     half = (freedom - 2) / 2
 
-    def added(loss: Floats) -> Floats:  # more of C is more loss; 1/2 is the most
+    def added(loss: Floats) -> Floats:  # increasing in C, at most 1/2
         with np.errstate(divide="ignore", over="ignore"):
             at = np.where(loss < 0.5, 1 / np.expm1(np.maximum(0.5 - loss, 0) / half), np.inf)
         return np.asarray(special.gammainc(freedom / 2, at / 2), np.float64)
 
-    def removed(loss: Floats) -> Floats:  # less of C is more loss; -1/2 is the least
+    def removed(loss: Floats) -> Floats:  # decreasing in C, at least -1/2
         with np.errstate(divide="ignore", over="ignore"):
             at = np.where(loss > -0.5, -1 / np.expm1(-np.maximum(loss + 0.5, 0) / half), np.inf)
         return np.asarray(special.gammaincc(freedom / 2, at / 2), np.float64)
@@ -62,9 +63,10 @@ def _shifted(change: Change, freedom: float) -> Cdf:
 
 
 def _replaced(freedom: float) -> Cdf:
-    """W = T T', x = T11² ~ χ²_{ν+1}, z = T21, y = T22² ~ χ²_ν: x and z by quadrature, y by its distribution.
+    """Orthogonal rows: W = T T' with x = T11² ~ χ²_{ν+1}, z = T21, y = T22² ~ χ²_ν.
 
-    It is smooth: between 2049 points it is interpolated.
+    x and z are integrated by quadrature, y by its distribution function. The result is smooth, so it is interpolated
+    between 2049 points.
     """
     from scipy import interpolate, special, stats
 
@@ -90,12 +92,12 @@ def _replaced(freedom: float) -> Cdf:
 
 
 def reach(freedom: float) -> float:
-    """What hardly a loss of one node exceeds, ν = `freedom`."""
+    """A bound that the loss of one node exceeds with negligible probability, ν = `freedom`."""
     return 14 / math.sqrt(freedom) + 60 / freedom
 
 
 def _moments(law: Cdf, most: float) -> tuple[float, float]:
-    """Mean and standard deviation of one loss, from its distribution function on [-most, most]."""
+    """The mean and standard deviation of one loss, from its distribution function on [-most, most]."""
     edges = np.linspace(-most, most, 20_001)
     mass = np.diff(law(edges))
     middle = (edges[1:] + edges[:-1]) / 2
@@ -104,10 +106,10 @@ def _moments(law: Cdf, most: float) -> tuple[float, float]:
 
 
 class Losses:
-    """The sum of the losses of some nodes, each of a law of its own: a law of losses on a grid, rounded up."""
+    """The law of the sum of the losses of several nodes, on a grid to which losses are rounded up."""
 
     def __init__(self, changes: Sequence[Change], freedom: float, nodes: int) -> None:
-        """Of `nodes` nodes with ν = `freedom` the losses of each of these changes."""
+        """The losses of each of these changes at each of `nodes` nodes with ν = `freedom`."""
         laws = [cdf(change, freedom) for change in changes]
         moments = [_moments(law, reach(freedom)) for law in laws]
         centre = nodes * sum(mean for mean, _ in moments)
@@ -119,13 +121,13 @@ class Losses:
             start = math.floor((mean - span / 2) / step)
             edges: Floats = (start + np.arange(GRID + 1, dtype=np.float64)) * step
             below = law(edges)
-            mass = np.diff(below)  # of the losses in (edge, next edge], rounded up to the next
+            mass = np.diff(below)  # the losses in (edge, next edge], rounded up to the next edge
             mass[0] += below[0]
             transform *= np.fft.rfft(np.asarray(mass, np.float64)) ** nodes
             first += nodes * (start + 1)
             self.infinite += nodes * float(1 - below[-1])
         summed = np.fft.irfft(transform, GRID)
-        turn = round((centre - span / 2) / step) - first  # of the cyclic convolution, to the window of the sum
+        turn = round((centre - span / 2) / step) - first  # rotates the cyclic convolution to the window of the sum
         self.mass = np.maximum(np.roll(summed, -(turn % GRID)), 0)
         self.losses = (first + turn + np.arange(GRID)) * step
 
@@ -136,7 +138,7 @@ class Losses:
         return min(1.0, float(spent) + self.infinite)
 
     def epsilon(self, delta: float) -> float:
-        """The least ε of this δ; infinite where none is enough."""
+        """The least ε at this δ, infinite if there is none."""
         from scipy import optimize
 
         if not LEAST_DELTA <= delta < 1:
@@ -151,20 +153,20 @@ class Losses:
 
 @cache
 def epsilon(delta: float, freedom: float, nodes: int, replace: bool = True) -> float:
-    """ε at δ of `nodes` nodes with ν = `freedom`, where one row is replaced (numeric), or added or removed (exact)."""
+    """The ε at δ of `nodes` nodes with ν = `freedom`, if a row is replaced (numeric), or added or removed (exact)."""
     kinds: tuple[tuple[Change, ...], ...] = (("replace",),) if replace else (("add",), ("remove",))
     return max(Losses(changes, freedom, nodes).epsilon(delta) for changes in kinds)
 
 
 @cache
 def epsilon_by_halves(delta: float, half_freedom: float, nodes: int) -> float:
-    """A bound on ε at δ where one row is replaced, proved; `half_freedom` is ν of half the rows, k/2 - d."""
+    """The proved bound on ε at δ if a row is replaced; `half_freedom` is ν of half the rows, k/2 - d."""
     return Losses(("add", "remove"), half_freedom, nodes).epsilon(delta)
 
 
 @cache
 def freedom(epsilon_: float, delta: float, nodes: int, replace: bool = True) -> float:
-    """The ν at which `nodes` nodes have this ε at δ: what `epsilon` inverts; ValueError beyond about MOST_FREEDOM."""
+    """The ν at which `nodes` nodes have this ε at δ, the inverse of `epsilon`; ValueError above about MOST_FREEDOM."""
     from scipy import optimize
 
     mu = gaussian.mu_of(epsilon_, delta)

@@ -14,14 +14,14 @@ from privbandits_cli.audit.verdict import Audit, Test
 from privbandits_cli.engine.runner import cores
 from privbandits_cli.experiment.config import Experiment
 
-# each correct algorithm, then its mutants by their place among all: they hold functions, which do not travel
+# Each correct algorithm, then its mutants by their index in MUTANTS: they hold functions, which cannot be pickled.
 CASES = [
     (name, i) for name in CORRECT for i in (None, *(i for i, mutant in enumerate(MUTANTS) if mutant.subject == name))
 ]
 
 
 def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: int, test: Test) -> list[dict[str, Any]]:
-    """A row per algorithm, in the config's order."""
+    """One row per algorithm, in the config's order."""
     return [
         _row(title, audit(algorithm, setting, alpha, budget, seed, test=test))
         for title, algorithm, setting in titled_algorithms(experiment)
@@ -29,7 +29,7 @@ def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: in
 
 
 def audit_mutants(alpha: float, budget: int, seed: int, test: Test) -> Iterator[dict[str, Any]]:
-    """A row per correct algorithm (passed or accused) and per mutant of it (caught or missed), from every core."""
+    """One row per correct algorithm (passed or accused) and per mutant (caught or missed), computed on all cores."""
     audited = partial(_audit_case, alpha=alpha, budget=budget, seed=seed, test=test)
     with ProcessPoolExecutor(cores(), get_context("spawn"), _leave_ctrl_c_to_the_parent) as pool:
         yield from pool.map(audited, CASES)
@@ -46,8 +46,8 @@ def _audit_case(case: tuple[str, int | None], alpha: float, budget: int, seed: i
         found = CORRECT[name].audited(alpha, budget, seed, test)
         return _row(f"{title}, correct", found) | {"verdict": "passed" if found.verdict == "CONSISTENT" else "accused"}
     found = MUTANTS[i].audited(alpha, budget, seed, test)
-    seen = "caught" if found.verdict == "VIOLATION" else "missed"
-    return _row(f"{title}, {MUTANTS[i].name}", found) | {"verdict": seen}
+    verdict = "caught" if found.verdict == "VIOLATION" else "missed"
+    return _row(f"{title}, {MUTANTS[i].name}", found) | {"verdict": verdict}
 
 
 def _row(title: str, found: Audit) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def _copy(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
     shards = [Store(folder) for folder in folders]
     for shard in shards:
         shard.open(plan, clean=False)
-        store.unreadable += shard.unreadable
+        store.damaged += shard.damaged
     played = [one for one in (store, *shards) if one.played_by]
     if len(set().union(*(one.played_by for one in played))) > 1:
         lines = [f"  {one.folder}: {', '.join(sorted(one.played_by))}" for one in played]

@@ -1,4 +1,4 @@
-"""The privacy ledger: what each algorithm promises, what is proved of it, what is known from below; and its inverse."""
+"""The privacy ledger: guarantees, proofs and lower bounds of each algorithm. `tune` finds parameters for a given ε."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from privbandits_cli.plugins.registry import Registry
 
 
 def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str, Any]]:
-    """A block per algorithm of an experiment, in its order; delta defaults to its own, or else to T^-2, the paper's."""
+    """A block per algorithm of an experiment, in its order; for the default of delta see `block`."""
     return [
         {"algorithm": title} | block(algorithm, setting, delta)
         for title, algorithm, setting in titled_algorithms(experiment)
@@ -24,10 +24,10 @@ def ledger(experiment: Experiment, delta: float | None = None) -> list[dict[str,
 
 
 def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, Setting]]:
-    """Label or title with the sweeps, the tuned algorithm and what it is told: once for each setting and tuning.
+    """The tuned algorithms of an experiment, each with a title and its setting; once for each setting and tuning.
 
-    Titles that would be the same are told apart by their parameters, as where the sweeps of a config are spread out.
-    Where adversaries tell different things, those after the first are named.
+    A title names what is swept. Algorithms that would share a title are distinguished by the parameters in which they
+    differ, and by the adversary if its setting changes the tuning.
     """
     tunings: set[tuple[int, str]] = set()
     titles: set[str] = set()
@@ -42,8 +42,8 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, 
                 tunings.add((i % stages, algorithm.identity()))
                 title = _title(variant) + (f" ({note})" if note else "")
                 title = noted(title, matchup.setting, over)
-                told = matchup.adversary.named() or matchup.adversary.parameters.title
-                yield title + (f" against {told}" if title in titles else ""), algorithm, matchup.setting
+                adversary = matchup.adversary.named() or matchup.adversary.parameters.title
+                yield title + (f" against {adversary}" if title in titles else ""), algorithm, matchup.setting
                 titles.add(title)
 
 
@@ -52,27 +52,27 @@ def _title(variant: Variant) -> str:
 
 
 def _notes(variants: Sequence[Variant]) -> list[str]:
-    """What is swept of each, or of those that share a title without it, the parameters by which they differ."""
+    """The swept parameters of each; for those that share a title without sweeps, the parameters that differ."""
     every = [flat(variant.parameters.described()) for variant in variants]
     notes = []
     for variant, own in zip(variants, every, strict=True):
         kin = [other for other, at in zip(every, variants, strict=True) if _title(at) == _title(variant)]
         differ = {name: value for name, value in own.items() if any(one.get(name) != value for one in kin)}
-        asked = {name: value for name, value in differ.items() if name.rpartition(".")[2] == "epsilon"}
-        shown = variant.swept or asked or differ
-        notes.append(", ".join(f"{name} = {_said(value)}" for name, value in shown.items()))
+        budgets = {name: value for name, value in differ.items() if name.rpartition(".")[2] == "epsilon"}
+        shown = variant.swept or budgets or differ
+        notes.append(", ".join(f"{name} = {_written(value)}" for name, value in shown.items()))
     return notes
 
 
-def _said(value: object) -> str:
-    """As a config would have it: a whole number without its point."""
+def _written(value: object) -> str:
+    """A value as in a config: whole numbers without a decimal point."""
     return str(value).removesuffix(".0")
 
 
 def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) -> dict[str, Any]:
-    """Bounds and notes of one tuned algorithm, as plain data; `upper` and `lower` bracket the truth at delta.
+    """Bounds and notes of one tuned algorithm, as plain data; the true ε at delta is between `lower` and `upper`.
 
-    delta: by default the one that the algorithm is set for, where it has one, else T^-2.
+    delta: by default the algorithm's own, if it has one, else T^-2 as in the paper.
     """
     at = delta or _own_delta(algorithm) or papers_delta(setting)
     bounds = algorithm.bounds(setting, at)
@@ -97,7 +97,7 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
 
 
 def _own_delta(algorithm: Algorithm) -> float | None:
-    """The δ that an algorithm, or what it is put around, is set for."""
+    """The parameter δ of an algorithm, or of the base of a wrapper."""
     return getattr(algorithm, "delta", None) or getattr(getattr(algorithm, "base", None), "delta", None)
 
 
@@ -112,12 +112,13 @@ def tune(
     space: str | None = None,
     dimension: int | None = None,
 ) -> list[dict[str, Any]]:
-    """Parameters of the least regret bound whose proved ε is at most `epsilon`, and the paper's beside them.
+    """The parameters with the least regret bound whose proved ε is at most `epsilon`, and the paper's choice.
 
-    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play; dimension:
-    of a contextual game's arms, by default as many as there are.
+    size: number of arms, or of coordinates of a decision set. space: the decision set, by default the first on which
+    the algorithm can play. dimension: of the contexts, by default `size`.
 
-    KeyError for a name that is none or has no such parameters; ValueError where no parameters reach epsilon.
+    Raises KeyError for an unknown name or an algorithm without a privacy parameter, ValueError if no parameters
+    reach `epsilon`.
     """
     known = [other for other, model in registry.every("algorithms") if issubclass(model, Algorithm) and model.private]
     if name not in registry.names("algorithms"):
@@ -128,7 +129,7 @@ def tune(
         raise KeyError(f"unknown base '{base}'" + suggestion(base, registry.names("algorithms")))
     given: dict[str, Parameters] = {} if base is None else {"base": registry.find("algorithms", base)()}
     if base is not None and "base" not in model.model_fields:
-        raise KeyError(f"'{name}' is put around no base: leave --base out")
+        raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
     if base is not None and (message := misfit(registry, model, "base", given["base"])):
         raise KeyError(message)
     found = model.for_epsilon(epsilon, delta, given)
@@ -143,12 +144,12 @@ def tune(
         if not errors:
             rows.append({"choice": choice} | _evaluated(parameters.tuned(setting), setting, delta))
             if choice == "certified" and rows[-1]["epsilon"] is None:
-                raise ValueError(f"{name} promises nothing that is proved: give it `bounds`")
+                raise ValueError(f"nothing is proved of the privacy of {name}: give it `bounds`")
     return rows
 
 
 def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str, Any]:
-    """A tuned algorithm with what is proved of it."""
+    """The parameters of a tuned algorithm, its guarantee and its regret bounds."""
     promised = algorithm.guarantee(setting, delta)
     horizon = np.array([float(setting.horizon)])
     found = [algorithm.regret_bound(horizon, setting, memory) for memory in (0, 1)]

@@ -1,4 +1,4 @@
-"""What `list` and `show` say of an algorithm, an adversary or an experiment, taken from its own file."""
+"""The facts that `list` and `show` print about an algorithm, an adversary or an experiment."""
 
 import inspect
 import re
@@ -18,13 +18,13 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.registry import Kind, Registry
 
-# Against whom regret bounds are shown: rounds of memory, and who has it.
+# The adversaries for which regret bounds are shown: rounds of memory, and the name.
 OPPONENTS = {
     "bandit": ((0, "oblivious"), (1, "switching costs")),
     "linear": ((0, "oblivious"),),
     "contextual": ((0, "oblivious"),),
 }
-# What `show` puts where a parameter has no default.
+# The example that `show` uses if a parameter has no default.
 EXAMPLE: dict[str, Callable[[], Any]] = {
     "base": lambda: Registry().find("algorithms", "exp3")(),
     "epsilon": lambda: 1.0,
@@ -35,9 +35,9 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 
 
 def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
-    """Name, game, first line and parameters of every algorithm or adversary; name, game and title of the configs.
+    """Name, game, first line and parameters of every algorithm or adversary; name, game and title of every config.
 
-    Of those in `configs/`, or where there is no such folder of those shipped.
+    The configs are those of `configs/`, or, if that folder does not exist, the shipped ones.
     """
     if kind == "experiments":
         here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
@@ -85,10 +85,10 @@ def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
 def facts(
     registry: Registry, name: str, horizon: int, size: int, space: str | None = None, dimension: int | None = None
 ) -> dict[str, Any]:
-    """All that is known of an algorithm or adversary; KeyError with a suggestion.
+    """All that is known of an algorithm or adversary; raises KeyError with a suggestion for an unknown name.
 
-    size: arms, or coordinates of a decision set; space: which one, by default the first where it can play; dimension:
-    of a contextual game's arms, by default as many as there are.
+    size: number of arms, or of coordinates of a decision set. space: the decision set, by default the first on which
+    the algorithm can play. dimension: of the contexts, by default `size`.
     """
     kinds: tuple[Kind, ...] = ("algorithms", "adversaries")
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)
@@ -102,7 +102,7 @@ def facts(
     out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, setting.n_arms, setting.space.name if setting.space else None
     out["dimension"] = setting.contexts.dimension if setting.contexts else None
-    fit = not list(parameters.errors(setting))  # what plays a file is shown without one
+    fit = not list(parameters.errors(setting))  # `replay` is shown without a file to play
     ready = parameters.tuned(setting) if fit else parameters
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
     if isinstance(ready, Algorithm):
@@ -119,16 +119,14 @@ def facts(
 def _shown(
     model: type[Parameters], horizon: int, size: int, space: str | None, dimension: int | None
 ) -> tuple[Adversary | Algorithm, Setting, list[str]]:
-    """An example that can play, its setting, and which parameters it was given: the required ones, and else epsilon."""
+    """An example that can play, its setting, and the parameters it was given: the required ones, and if need be ε."""
     required = [name for name, field in model.model_fields.items() if field.is_required()]
     for given in (required, [*required, "epsilon"]):
         parameters = model(**{name: EXAMPLE[name]() for name in given})
         assert isinstance(parameters, Adversary | Algorithm)
         setting = example(parameters, horizon, size, space, dimension)
         unfit = list(parameters.errors(setting))
-        if not unfit:
-            return parameters, setting, given
-        if isinstance(parameters, Adversary):
+        if not unfit or isinstance(parameters, Adversary):
             return parameters, setting, given
         if "epsilon" not in model.model_fields:
             break
@@ -137,7 +135,7 @@ def _shown(
 
 def text(facts: dict[str, Any]) -> str:
     """Facts as a page of text, 80 columns wide."""
-    paragraphs = re.split(r"\n\n|\n(?=- )", facts["citation"])  # a list's items begin lines of their own
+    paragraphs = re.split(r"\n\n|\n(?=- )", facts["citation"])  # each item of a list begins a new line
     lines = ["\n\n".join(_filled(text, "", "  " * text.startswith("- ")) for text in paragraphs if text)]
     lines += ["", f"Game: {facts['game']}", ""]
     if facts["parameters"]:
@@ -151,7 +149,7 @@ def text(facts: dict[str, Any]) -> str:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
-        lines.append(f"  (= as set for T = {facts['horizon']}, {size} = {facts['arms']}{shown})")
+        lines.append(f"  (=: the value for T = {facts['horizon']}, {size} = {facts['arms']}{shown})")
     if facts["kind"] == "algorithms" and "tuned" in facts:
         lines += ["", *_promises(facts)]
     return "\n".join(lines)
@@ -167,7 +165,7 @@ def _plain(value: Any) -> str:
 def _promises(facts: dict[str, Any]) -> list[str]:
     promised = facts["guarantee"]
     if promised is None:
-        lines = ["Privacy: none is promised."]
+        lines = ["Privacy: no guarantee."]
     else:
         delta = f", delta = {promised['delta']:.4g}" if promised["delta"] else ""
         lines = [
@@ -177,8 +175,8 @@ def _promises(facts: dict[str, Any]) -> list[str]:
         ]
     for _, opponent in OPPONENTS[facts["game"]]:
         bound = facts[f"bound, {opponent}"]
-        said = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
-        lines.append(f"Against {opponent} adversaries: {said}")
+        limit = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
+        lines.append(f"Against {opponent} adversaries: {limit}")
     if facts["bound"]:
         lines += [_filled(paragraph, "  ") for paragraph in facts["bound"].split("\n\n")]
     return lines

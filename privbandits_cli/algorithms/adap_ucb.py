@@ -12,8 +12,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -41,7 +41,7 @@ class Parameters(bandit.Algorithm):
             scale=1 / self.epsilon,
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -52,8 +52,8 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each episode"
 
-    def tap(self) -> Tap | None:
-        return "mean"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Mean("means")
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["An audit watches the mean of an arm's first episode, of one gain, and of no longer one."]

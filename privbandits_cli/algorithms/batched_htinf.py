@@ -17,8 +17,8 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import dp_reduction, htinf, mini_batch
 from privbandits_cli.algorithms.mini_batch import choose, probabilities, released, update
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.numerics.jit import Records
 
 __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
@@ -50,8 +50,8 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         return self.blocks().state(setting)
 
-    def draws(self) -> dict[str, int]:
-        return self.blocks().draws()
+    def periods(self) -> dict[str, int]:
+        return self.blocks().periods()
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from self.blocks().errors(setting)
@@ -63,8 +63,8 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return self.blocks().mechanism() if self.tau > 1 else self.base.mechanism()
 
-    def tap(self) -> Tap | None:
-        return self.blocks().tap()
+    def view(self, setting: Setting) -> views.View | None:
+        return self.blocks().view(setting)
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

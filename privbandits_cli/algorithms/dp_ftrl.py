@@ -16,8 +16,8 @@ from privbandits_cli.accounting import gaussian, laplace
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.convex.losses import UnitCube
-from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, Tap, loss_set
+from privbandits_cli.games import linear, views
+from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, loss_set
 from privbandits_cli.mechanisms import tree
 from privbandits_cli.mechanisms.tree import close_vector, ones
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
@@ -112,8 +112,9 @@ class Tree(Aggregating):
         kind = "Gaussian" if self.gaussian() else "Laplace"
         return f"{kind} noise on the nodes of a tree"
 
-    def tap(self) -> Tap | None:
-        return "prefix"
+    def view(self, setting: Setting) -> views.View | None:
+        levels, shared = tree.height(setting.horizon), self.spare == "once"
+        return views.Prefix("wrapped.losses", levels=levels, shared=shared, gaussian=self.gaussian())
 
 
 class Parameters(Aggregating):

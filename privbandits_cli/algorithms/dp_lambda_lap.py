@@ -70,8 +70,8 @@ class Tuned(Parameters, Noisy):
     def state(self, setting: Setting) -> Records:
         return record(scale=self.scale(), b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting))
 
-    def draws(self) -> dict[str, int]:
-        return dict.fromkeys((*self.base.draws(), "laplace"), 1)  # an ignored round shifts the base's: all of them
+    def periods(self) -> dict[str, int]:
+        return dict.fromkeys((*self.base.periods(), "laplace"), 1)  # an ignored round shifts the base's: all of them
 
     def caveats(self, setting: Setting) -> list[str]:
         scale = self.scale()

@@ -31,8 +31,8 @@ from pydantic import Field, model_validator
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting import wishart as losses
 from privbandits_cli.accounting.guarantee import Guarantee, Status
-from privbandits_cli.games import contextual, regularisers
-from privbandits_cli.games.contextual import Contexts, Floats, Setting, Tap
+from privbandits_cli.games import contextual, regularisers, views
+from privbandits_cli.games.contextual import Contexts, Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
 from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms.matrix_tree import n_levels, nodes, release
@@ -196,8 +196,10 @@ class Tuned(Parameters):
     def mechanism(self) -> str:
         return f"a tree, {'Wishart' if self.wishart else 'symmetric Gaussian'} noise on every node"
 
-    def tap(self) -> Tap:
-        return "gram"
+    def view(self, setting: Setting) -> views.View | None:
+        square = setting.known().row_norm() ** 2
+        noise = views.Wishart(square, self.rows(setting)) if self.wishart else views.Normal(self.sigma(setting))
+        return views.Gram(noise=noise, shift="shift")
 
     def caveats(self, setting: Setting) -> list[str]:
         said = ["Joint privacy: the arm of a round may tell all of its own arms and of nobody else's."]

@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -39,7 +39,7 @@ class NoisyGains(bandit.Algorithm):
     def errors(self, setting: Setting) -> Iterator[str]:
         unfit = list(self.base.errors(setting))
         yield from unfit
-        if not unfit and "laplace" in self.base.tuned(setting).draws():
+        if not unfit and "laplace" in self.base.tuned(setting).periods():
             yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
 
 
@@ -52,8 +52,8 @@ class Noisy(NoisyGains):
         """λ: gains lie in [0, 1], so one that is replaced moves by at most 1."""
         return 1 / self.epsilon
 
-    def draws(self) -> dict[str, int]:
-        return self.base.draws() | {"laplace": 1}
+    def periods(self) -> dict[str, int]:
+        return self.base.periods() | {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """By the theorem, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
@@ -66,8 +66,8 @@ class Noisy(NoisyGains):
     def mechanism(self) -> str:
         return f"Laplace noise of scale {self.scale():.4g}"
 
-    def tap(self) -> Tap | None:
-        return "release"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Release()
 
 
 class Parameters(Noisy):

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, choose, cut, probabilities, pulled
-from privbandits_cli.games.bandit import Draws, Setting, Tap
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
 
 __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
@@ -33,7 +34,7 @@ class Tuned(Epochs, Parameters):
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon)
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -44,8 +45,8 @@ class Tuned(Epochs, Parameters):
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each epoch"
 
-    def tap(self) -> Tap | None:
-        return "mean"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Mean("means", canary, played="cycle", length="cycles")
 
 
 def noise(state: Record, rng: Draws) -> float:

@@ -14,7 +14,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Robust
 from privbandits_cli.mechanisms.tree import close_node, depth
 from privbandits_cli.numerics.jit import Record, Records
@@ -73,7 +74,7 @@ class Tuned(Parameters):
             noise=np.zeros((setting.n_arms, depth(setting.horizon) + 1)),
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -89,8 +90,8 @@ class Tuned(Parameters):
     def mechanism(self) -> str:
         return "a tree an arm of truncated gains, Laplace noise on every node"
 
-    def tap(self) -> Tap | None:
-        return "tree"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Tree("means", canary)
 
     def caveats(self, setting: Setting) -> list[str]:
         found = [f"The bonus of an arm falls to 1 after {self._plays_until_one(setting):.3g} plays."]

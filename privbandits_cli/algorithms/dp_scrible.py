@@ -14,8 +14,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import scrible
-from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Polytope, Setting, Tap, loss_set
+from privbandits_cli.games import linear, views
+from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Polytope, Setting, loss_set
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -101,8 +101,8 @@ class Parameters(linear.Algorithm):
     def mechanism(self) -> str:
         return "Laplace noise on " + ("the loss vector" if self.noise == "vector" else "the loss suffered")
 
-    def tap(self) -> Tap | None:
-        return "play"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.NoisyLoss(vector=self.noise == "vector")
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

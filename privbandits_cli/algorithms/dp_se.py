@@ -11,8 +11,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import choose, probabilities, pulled
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
@@ -54,7 +54,7 @@ class Tuned(Parameters):
         begin(state[0])
         return state
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -65,8 +65,8 @@ class Tuned(Parameters):
     def mechanism(self) -> str:
         return "Laplace noise on the mean of each epoch"
 
-    def tap(self) -> Tap | None:
-        return "mean"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Mean("means", played="cycle", length="cycles")
 
 
 def begin(state: Record) -> None:

@@ -18,8 +18,8 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.mechanisms.tree import close_node, depth
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -88,7 +88,7 @@ class Parameters(bandit.Algorithm):
             level=np.zeros(n_arms, np.int64),  # hybrid: its logarithm
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def errors(self, setting: Setting) -> Iterator[str]:
@@ -106,8 +106,8 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return f"{'hybrid trees' if self.hybrid else 'a tree'} an arm, Laplace noise on every node"
 
-    def tap(self) -> Tap | None:
-        return None if self.hybrid else "tree"
+    def view(self, setting: Setting) -> views.View | None:
+        return None if self.hybrid else views.Tree("means")
 
     def caveats(self, setting: Setting) -> list[str]:
         if self.bonus == "without_nu":

@@ -13,8 +13,8 @@ from privbandits_cli.accounting.composition import advanced, basic, optimal
 from privbandits_cli.accounting.draw import composed, draw
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 
 CANARY = "attack: canary on a rare arm, ideal prefix"
@@ -57,7 +57,7 @@ class Tuned(Parameters):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """From Theorem 3.3's 2 and from Lemma A's 1 per unit of sensitivity; below, the canary attack."""
-        game = self.leak(setting, sensitivity)
+        game = self.privacy_model(setting, sensitivity)
         k, one = game.k, sensitivity
         return [
             *(self._printed(setting, delta) if sensitivity == 1 else []),
@@ -73,12 +73,12 @@ class Tuned(Parameters):
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee:
         """The least of the proved ones, without computing the others."""
         delta = bandit.papers_delta(setting) if delta is None else delta
-        return min(lemmas(self.leak(setting, sensitivity), delta), key=lambda bound: bound.epsilon)
+        return min(lemmas(self.privacy_model(setting, sensitivity), delta), key=lambda bound: bound.epsilon)
 
-    def tap(self) -> Tap | None:
-        return "arms"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Arms(self.privacy_model(setting, 1.0))
 
-    def leak(self, setting: Setting, sensitivity: float) -> ExponentialWeights:
+    def privacy_model(self, setting: Setting, sensitivity: float) -> ExponentialWeights:
         """This EXP3 as its privacy sees it: a draw per round, gains that differ by `sensitivity`."""
         return ExponentialWeights(self.gamma, setting.n_arms, math.ceil(setting.horizon), sensitivity)
 

@@ -20,8 +20,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import SLACK, Floats, Setting, Tap
+from privbandits_cli.games import contextual, views
+from privbandits_cli.games.contextual import SLACK, Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -102,8 +102,8 @@ class Tuned(Parameters):
     def mechanism(self) -> str:
         return f"Gaussian noise of σ = {self.sigma():.4g} on every report"
 
-    def tap(self) -> Tap:
-        return "row"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.GramReport(noise=views.Normal(self.sigma()), shift=shift)
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:
@@ -119,6 +119,12 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
     drift = np.sqrt(3.0 * upsilon) + state.sigma_noise * np.sqrt(d * t / upsilon)
     state.fixed = 2.0 * state.sigma_noise * np.sqrt(d * state.log_t) + drift * d * state.log_t
     return optimistic(state, arms)
+
+
+def shift(state: Record) -> float:
+    """2 Υ_t."""
+    doubled: float = 2.0 * state.growth * np.sqrt(state.t)
+    return doubled
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:

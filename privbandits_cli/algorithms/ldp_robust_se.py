@@ -13,7 +13,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, choose, cut, probabilities, pulled
-from privbandits_cli.games.bandit import Draws, Setting, Tap
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
 
 __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
@@ -43,7 +44,7 @@ class Tuned(Epochs, Parameters):
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon, float(self.epochs), self.err == "printed")
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -57,8 +58,8 @@ class Tuned(Epochs, Parameters):
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
 
-    def tap(self) -> Tap | None:
-        return "report"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Report("sums", canary)
 
     def caveats(self, setting: Setting) -> list[str]:
         found = super().caveats(setting)

@@ -16,7 +16,8 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.ldp_ucb import behind
 from privbandits_cli.algorithms.robust_ucb import leader, optimist, power
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Robust
 from privbandits_cli.numerics.jit import Record, Records
 
@@ -55,7 +56,7 @@ class Tuned(Parameters):
             due=1.0,
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -66,8 +67,8 @@ class Tuned(Parameters):
     def mechanism(self) -> str:
         return "every gain truncated, then Laplace noise"
 
-    def tap(self) -> Tap | None:
-        return "report"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Report("sums", canary)
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

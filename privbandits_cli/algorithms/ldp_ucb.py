@@ -14,8 +14,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import leader
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -45,7 +45,7 @@ class Parameters(bandit.Algorithm):
             due=1.0 if laplace else math.inf,  # the round from which an arm may have too few plays
         )
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {"laplace" if self.report == "laplace" else "uniform": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -67,8 +67,8 @@ class Parameters(bandit.Algorithm):
     def mechanism(self) -> str:
         return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"
 
-    def tap(self) -> Tap | None:
-        return "report" if self.report == "laplace" else None
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Report("sums") if self.report == "laplace" else None
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["The auditor knows releases under Laplace noise only."] if self.report == "bernoulli" else []

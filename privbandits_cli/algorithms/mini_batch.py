@@ -13,8 +13,8 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Draws, Floats, Setting, Tap
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -131,8 +131,8 @@ class Tuned(Parameters):
     def state(self, setting: Setting) -> Records:
         return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(self.inner(setting)))
 
-    def draws(self) -> dict[str, int]:
-        return {kind: self.tau * period for kind, period in self.base.draws().items()}
+    def periods(self) -> dict[str, int]:
+        return {kind: self.tau * period for kind, period in self.base.periods().items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The base's, which sees T/τ averages that one round changes by at most 1/τ."""
@@ -142,9 +142,10 @@ class Tuned(Parameters):
         inner = self.base.mechanism()
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
-    def tap(self) -> Tap | None:
-        tap = self.base.tap()
-        return tap if tap in ("arms", "release") else None
+    def view(self, setting: Setting) -> views.View | None:
+        assert isinstance(self.tau, int), "tune the parameters first"
+        view = self.base.view(self.inner(setting))
+        return None if view is None else view.in_blocks(self.tau)
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
         """The base's, for averages; at the parameter `delta` where none is asked for."""

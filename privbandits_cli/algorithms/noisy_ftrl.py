@@ -16,8 +16,8 @@ from privbandits_cli.accounting import laplace
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.convex.losses import UnitCube
-from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Tap, loss_set
+from privbandits_cli.games import linear, views
+from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -73,8 +73,8 @@ class Tuned(Parameters):
     def mechanism(self) -> str:
         return "Laplace noise on each loss vector"
 
-    def tap(self) -> Tap | None:
-        return "prefix"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Prefix("wrapped.losses")
 
     def caveats(self, setting: Setting) -> list[str]:
         deviation = self.scale(setting) * math.sqrt(2 * setting.horizon)

@@ -16,8 +16,8 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import dp_linucb
-from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import Floats, Setting, Tap
+from privbandits_cli.games import contextual, views
+from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -66,8 +66,8 @@ class Parameters(contextual.Algorithm):
     def mechanism(self) -> str:
         return f"randomised response, and {self.base.mechanism() or 'nothing for later rounds'}"
 
-    def tap(self) -> Tap:
-        return "answer"
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Answer(self.epsilon, self.base)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from self.base.errors(setting)

@@ -70,7 +70,7 @@ class Epochs(Eliminating):
         begin(state[0])
         return state
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {}
 
     def first_epoch(self, setting: Setting) -> float:

@@ -22,7 +22,7 @@ class Parameters(bandit.Algorithm):
     def caveats(self, setting: Setting) -> list[str]:
         return ["Its arms are a function of the gains: no ε is true of it at any δ < 1."]
 
-    def draws(self) -> dict[str, int]:
+    def periods(self) -> dict[str, int]:
         return {}
 
 

@@ -1,8 +1,8 @@
-"""Statistics that an audit may rely on: whatever the score, the count of an event decides, at level alpha.
+"""Statistics that an audit can rely on: whatever the score, the count of an event decides, at level alpha.
 
-A claim says P(X in S) <= e^ε P(Y in S) + δ for every event S, X and Y being what is observed of two neighbouring
-inputs. Any event may be tried, found on other data than it is tested on; a poor one costs power, never validity.
-Events are half-lines of a score; none looks at the last bits of a float.
+A claim states that P(X in S) <= e^ε P(Y in S) + δ for every event S, where X and Y are what is observed under two
+neighbouring inputs. Any event may be tried if it is chosen on other data than it is tested on; a poor choice costs
+power, never validity. The events are half-lines of a score. None depends on the last bits of a float.
 """
 
 import math
@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 from privbandits_cli.numerics.types import Floats
 
-LARGEST = 50.0  # an ε that no count reaches: a run would need e^50 rounds
+LARGEST = 50.0  # no count can reach this ε: a run would need e^50 rounds
 
 
 @dataclass(frozen=True)
 class Event:
-    """`score > threshold`, or below it; X is the first world unless `swapped`."""
+    """`score > threshold`, or below it; X is the second world if `swapped`, else the first."""
 
     threshold: float
     above: bool
     swapped: bool
 
     def hits(self, x: Floats, y: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which of the scores of the two worlds lie in the event, the world that should be likelier first."""
+        """Which scores of the two worlds lie in the event; the world in which it should be likelier comes first."""
         first, second = (y, x) if self.swapped else (x, y)
         if self.above:
             return first > self.threshold, second > self.threshold
@@ -34,7 +34,7 @@ class Event:
 
 
 def best_event(x: Floats, y: Floats, epsilon: float, delta: float) -> Event:
-    """The half-line that grows a bet fastest on these scores, out of 64 quantiles, both sides, both directions."""
+    """The half-line on which a bet grows fastest on these scores, of 64 quantiles, both sides and both directions."""
     pooled = np.unique(np.quantile(np.concatenate([x, y]), np.linspace(0, 1, 64)))
     between = (pooled[1:] + pooled[:-1]) / 2 if len(pooled) > 1 else pooled
     best, event = -math.inf, Event(float(pooled[0]), True, False)
@@ -50,20 +50,20 @@ def best_event(x: Floats, y: Floats, epsilon: float, delta: float) -> Event:
 
 
 def _growth(p: float, q: float, epsilon: float, delta: float) -> float:
-    """How fast a bet on an event with these frequencies grows: mean over sd of its gain, one more count of doubt."""
+    """The growth of a bet on an event with these frequencies: mean over standard deviation of its gain, regularised."""
     odds = math.exp(min(epsilon, LARGEST))
     return (p - odds * q - delta) / math.sqrt(p + odds**2 * q + 1e-9)
 
 
 def bet(x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, delta: float, alpha: float) -> int | None:
-    """After how many pairs a bet against the claim reaches 1/α; None if it never does.
+    """The number of pairs after which a bet against the claim reaches 1/α; None if it never does.
 
     Wealth Π (1 + λ_i Z_i) with Z = 1{X in S} - e^ε 1{Y in S} - δ and λ_i from the pairs before i, in
-    [0, 1/(e^ε + δ)): under the claim a supermartingale, so it reaches 1/α with probability at most α, whenever one
-    stops (Ville). λ follows the growth-rate-optimal mean over mean square of the past.
+    [0, 1/(e^ε + δ)). Under the claim the wealth is a supermartingale, so it ever reaches 1/α with probability at most α
+    (Ville). λ is the mean over the mean square of the past, which is growth-rate optimal.
     """
     if epsilon > LARGEST:
-        return None  # no run is long enough
+        return None
     z = x_hits - math.exp(epsilon) * y_hits - delta
     most = 0.5 / (math.exp(epsilon) + delta)
     before = np.arange(len(z))
@@ -75,7 +75,7 @@ def bet(x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, de
 
 
 def clopper_pearson(hits: int, n: int, alpha: float) -> tuple[float, float]:
-    """Two one-sided limits of a probability, each wrong with probability at most α."""
+    """The lower and the upper confidence limit of a probability, each wrong with probability at most α."""
     from scipy import stats
 
     low = float(stats.beta.ppf(alpha, hits, n - hits + 1)) if hits else 0.0
@@ -93,14 +93,14 @@ def epsilon_from_counts(x_hits: Any, y_hits: Any, delta: float, alpha: float) ->
 def counts(
     x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, delta: float, alpha: float
 ) -> int | None:
-    """All pairs, if the limits of their counts refute the claim at level α; else None."""
+    """The number of pairs if the limits of their counts refute the claim at level α; else None."""
     return len(x_hits) if epsilon_from_counts(x_hits, y_hits, delta, alpha) > epsilon else None
 
 
 def refutable(n: int, p: float, epsilon: float, delta: float, alpha: float) -> float | None:
-    """The least true ε at which a bet over n pairs is expected to refute the claim (ε, δ); None if none is.
+    """The least true ε at which a bet over n pairs is expected to refute the claim (ε, δ); None if there is none.
 
-    p: probability of the event in its likelier world; in the other it is (p - δ) e^-ε' under a true ε'.
+    p: probability of the event in its likelier world. In the other world it is (p - δ) e^-ε', where ε' is the true ε.
     """
     from scipy import optimize
 
@@ -123,17 +123,17 @@ def refutable(n: int, p: float, epsilon: float, delta: float, alpha: float) -> f
 def epsilon_from_guesses(right: int, guesses: int, alpha: float) -> float:
     """A lower limit on a pure ε from one run with many independent canaries (Steinke, Nasr & Jagielski 2023).
 
-    Under ε each guess is right with probability at most e^ε/(1 + e^ε), whatever the others are.
+    Under ε each guess is right with probability at most e^ε/(1 + e^ε), given all others.
     """
     low, _ = clopper_pearson(right, guesses, alpha)
     return max(0.0, math.log(low / (1 - low))) if 0 < low < 1 else (math.inf if low >= 1 else 0.0)
 
 
 def conformance(noise: Floats, scale: float) -> float:
-    """The p-value of noise as independent Laplace noise of this scale: the least of three, times three.
+    """The p-value of noise as independent Laplace noise of this scale: the least of three, times three (Bonferroni).
 
-    Its size: Σ|noise| has the law Gamma(n, scale), two-sided; its shape: Kolmogorov and Smirnov; its freshness:
-    how many pairs of rounds have noise that is equal but for rounding, where independent noise has next to none.
+    Size: Σ|noise| has the law Gamma(n, scale), two-sided. Shape: the Kolmogorov-Smirnov test. Freshness: the number of
+    pairs of rounds with noise that is equal up to rounding, which is close to none for independent noise.
     """
     from scipy import stats
 
@@ -151,7 +151,7 @@ def conformance(noise: Floats, scale: float) -> float:
 
 
 def binomial_conformance(hits: int, n: int, p: float) -> float:
-    """The p-value of a count as Bin(n, p). Two-sided."""
+    """The two-sided p-value of a count under Bin(n, p)."""
     from scipy import stats
 
     law = stats.binom(n, p)

@@ -1,7 +1,7 @@
-"""Laws of sums of independent noise, in closed form, and how noise of any of them is made standard Laplace noise.
+"""Laws of sums of independent noise in closed form, and the transformation of noise of such a law to Laplace noise.
 
-If noise has the law that it should, then what `as_laplace` makes of it is standard Laplace noise exactly, however small
-the sample, so that `evidence.conformance` judges it. Units: of one node's scale λ, or deviation σ.
+If noise has the law in question, `as_laplace` turns it into exactly standard Laplace noise, for samples of any size, so
+that `evidence.conformance` can judge it. Units: the scale λ, or deviation σ, of one node.
 """
 
 import math
@@ -11,14 +11,14 @@ import numpy as np
 
 from privbandits_cli.numerics.types import Floats
 
-CONDITION = 1e6  # of the sum in `log_tail_of_point`: it loses as many of its 16 digits
+CONDITION = 1e6  # of the sum in `log_tail_of_point`, which then loses six of its 16 digits
 
 
 @cache
 def _polynomials(nodes: int) -> tuple[list[float], list[float]]:
-    """(p, q): the sum of so many standard Laplace numbers has density p(|z|) e^-|z| and tail P(Z > z) = q(z) e^-z.
+    """(p, q): the sum of this many standard Laplace numbers has density p(|z|) e^-|z| and tail P(Z > z) = q(z) e^-z.
 
-    It is the difference of two Gamma(nodes) numbers; integrated by parts, q = p + p' + p'' + ...
+    The sum is the difference of two Gamma(nodes) numbers. Integration by parts gives q = p + p' + p'' + ...
     """
     k = np.arange(nodes)
     density = np.array([math.comb(2 * nodes - 2 - i, nodes - 1) / math.factorial(i) for i in k])
@@ -29,7 +29,7 @@ def _polynomials(nodes: int) -> tuple[list[float], list[float]]:
 
 
 def log_density(noise: Floats, nodes: int, gaussian: bool) -> Floats:
-    """Of a sum of so many nodes' noise, but for a constant."""
+    """Log-density of the noise of a sum of nodes, up to a constant."""
     if gaussian:
         return -(noise**2) / (2 * nodes)
     far = np.abs(noise)
@@ -38,7 +38,7 @@ def log_density(noise: Floats, nodes: int, gaussian: bool) -> Floats:
 
 
 def log_tail(noise: Floats, nodes: int, gaussian: bool) -> Floats:
-    """ln P(Z > |z|), Z a sum of so many nodes' noise."""
+    """ln P(Z > |z|), where Z is the noise of a sum of nodes."""
     far = np.abs(noise)
     if gaussian:
         from scipy.special import log_ndtr
@@ -50,9 +50,9 @@ def log_tail(noise: Floats, nodes: int, gaussian: bool) -> Floats:
 
 
 def log_tail_of_point(noise: Floats, points: Floats) -> Floats:
-    """ln P(<Z, x> > |z|) for each point x of `points[plays, N]`, Z of standard Laplace numbers; NaN where it is lost.
+    """ln P(<Z, x> > |z|) for each point x of `points[plays, N]`, Z of standard Laplace numbers; NaN if inaccurate.
 
-    1/2 Σ c_i e^(-z/|x_i|) with c_i = Π_{j≠i} x_i²/(x_i² - x_j²): where coordinates are nearly equal the digits cancel.
+    The tail is 1/2 Σ c_i e^(-z/|x_i|) with c_i = Π_{j≠i} x_i²/(x_i² - x_j²). Nearly equal coordinates cancel digits.
     """
     squares = points**2
     squares[squares < 1e-20 * squares.max(axis=1, keepdims=True)] = 0.0
@@ -68,6 +68,6 @@ def log_tail_of_point(noise: Floats, points: Floats) -> Floats:
 
 
 def as_laplace(noise: Floats, log_tail: Floats) -> Floats:
-    """Standard Laplace noise, where `log_tail` is that of the noise's own law."""
+    """Standard Laplace noise, if `log_tail` is that of the law of the noise."""
     made: Floats = np.sign(noise) * -(math.log(2) + log_tail)
     return made

@@ -1,4 +1,4 @@
-"""Deliberately broken algorithms, each with the fault of a plausible slip. An auditor that misses one is no auditor."""
+"""Correct algorithms, and mutants of them that each have one plausible error; an auditor must detect every mutant."""
 
 import math
 from collections.abc import Callable
@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.audit import bandit_mutants, contextual_mutants, grams, linear_mutants
-from privbandits_cli.audit.auditor import audit, watched
+from privbandits_cli.audit import broken_bandit_steps, broken_contextual_steps, broken_linear_steps, grams
+from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.prefixes import ROUNDS
+from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.trees import ITEMS
-from privbandits_cli.audit.verdict import Audit, Steps, Test
+from privbandits_cli.audit.verdict import Audit, Test
 from privbandits_cli.games.linear import Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Contexts, Setting
 from privbandits_cli.games.steps import STEPS, composition, steps
@@ -36,22 +37,23 @@ class Subject:
 
     make: Callable[[], Algorithm]
     setting: Setting = ARMS
-    variant: str = ""  # where an algorithm is there more than once
+    variant: str = ""  # in the title, if several subjects are the same algorithm
 
     def title(self) -> str:
-        """As in a table."""
+        """The title in tables."""
         return ", ".join(filter(None, [self.make().tuned(self.setting).title, self.variant]))
 
     def audited(self, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
-        """The audit of it as it should be."""
+        """The audit of the correct algorithm."""
         return audit(self.make().tuned(self.setting), self.setting, alpha, budget, seed, test=test)
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A broken algorithm: the subject that it is taken for, and the step that is replaced, or a scale that is wrong.
+    """A broken algorithm: the subject whose claim it is audited against, and a step that is replaced, or a wrong scale.
 
-    kept: it keeps a noise in a field of that name; share: of the scale of the noise in the state, or of another field.
+    factor: FACTOR of the broken step; share: what `field` of the state, the scale of the noise, is multiplied with;
+    kept: the state has one more field `kept`, in which the broken step stores its noise.
     """
 
     name: str
@@ -64,10 +66,10 @@ class Mutant:
     kept: bool = False
 
     def audited(self, alpha: float, budget: int, seed: int, test: Test = "bets") -> Audit:
-        """The audit of this mutant, against the claim of the algorithm that it is taken for."""
+        """The audit of this mutant against the claim of its subject."""
         subject = CORRECT[self.subject]
         parameters = subject.make()
-        setting = watched(parameters, subject.setting)
+        setting = reduced(parameters.tuned(subject.setting), subject.setting)
         parameters = parameters.tuned(setting)
         state = parameters.state(setting)
         if self.kept:
@@ -80,7 +82,7 @@ class Mutant:
 
 @cache
 def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
-    """The steps of the algorithm of these modules compiled anew, with the mutant's broken one among them."""
+    """The steps of the algorithm of these modules, compiled with the broken step in place of the right one."""
     if mutant.broken is None:
         return steps(modules)
     base = steps(modules[1:]) if modules[1:] else {}
@@ -96,7 +98,7 @@ def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
 
 
 def with_field(state: Records, name: str, value: Any) -> Records:
-    """A state with one more field."""
+    """The state with one more field."""
     names = state.dtype.names or ()
     fields = {old: state[old].reshape(()) if state[old].dtype.names else state[old][0] for old in names}
     return record(**fields, **{name: value})
@@ -151,94 +153,98 @@ CORRECT: dict[str, Subject] = {
 }
 
 MUTANTS = (
-    Mutant("noise scale x 0.5", "dp_exp3_lap", "released", bandit_mutants.scaled_noise, 0.5),
-    Mutant("noise scale x 0.75", "dp_exp3_lap", "released", bandit_mutants.scaled_noise, 0.75),
-    Mutant("noise scale x 0.9", "dp_exp3_lap", "released", bandit_mutants.scaled_noise, 0.9),
-    Mutant("no noise", "dp_exp3_lap", "released", bandit_mutants.no_noise),
-    Mutant("sensitivity halved", "dp_exp3_lap", "released", bandit_mutants.twice_the_gain),
-    Mutant("noise reused", "dp_exp3_lap", "released", bandit_mutants.one_noise, kept=True),
-    Mutant("noise kept for two rounds", "dp_exp3_lap", "released", bandit_mutants.noise_for_two, kept=True),
-    Mutant("base fed the true gain", "dp_exp3_lap", "update", bandit_mutants.true_gain),
-    Mutant("noise scale x 0.5", "dp_exp2", "released", bandit_mutants.scaled_noise, 0.5),
-    Mutant("noise scale x 0.9", "dp_exp2", "released", bandit_mutants.scaled_noise, 0.9),
-    Mutant("no noise", "dp_exp2", "released", bandit_mutants.no_noise),
-    Mutant("noise reused", "dp_exp2", "released", bandit_mutants.one_noise, kept=True),
-    Mutant("base fed the true gain", "dp_exp2", "update", bandit_mutants.true_gain_kept),
-    Mutant("noise scale x 0.5", "batched_htinf", "released", bandit_mutants.scaled_release, 0.5),
-    Mutant("noise of a sum for a mean", "batched_htinf", "released", bandit_mutants.scaled_release, 4.0),
-    Mutant("sum under the noise of a mean", "batched_htinf", "released", bandit_mutants.sum_released),
-    Mutant("half the noise is used", "batched_htinf", "update", bandit_mutants.scaled, 0.5),
-    Mutant("sum for mean", "batched_htinf", "update", bandit_mutants.sum_of_block),
-    Mutant("one noise for all blocks", "batched_htinf", "update", bandit_mutants.first_noise, kept=True),
-    Mutant("learning rate doubled", "exp3", "update", bandit_mutants.doubled_rate),
-    Mutant("floor missing", "exp3", "choose", bandit_mutants.no_floor),
-    Mutant("losses for gains", "exp3", "update", bandit_mutants.losses),
-    Mutant("sum for mean", "exp3_tau", "update", bandit_mutants.sum_of_block),
-    Mutant("B for 2B on a mean", "dp_robust_se", "update", bandit_mutants.scaled, 0.5),
-    Mutant("no noise on a mean", "dp_robust_se", "update", bandit_mutants.scaled, 0.0),
-    Mutant("mean not divided by R", "dp_robust_se", "update", bandit_mutants.sum_for_mean),
-    Mutant("gains not truncated", "dp_robust_se", "update", bandit_mutants.uncut),
-    Mutant("noise scale x 0.5", "dp_se", "update", bandit_mutants.scaled, 0.5),
-    Mutant("noise scale x 0.5", "adap_ucb", "update", bandit_mutants.scaled, 0.5),
-    Mutant("B for 2B on a report", "ldp_robust_se", "update", bandit_mutants.scaled, 0.5),
-    Mutant("report not used", "ldp_robust_se", "update", bandit_mutants.scaled, 0.0),
-    Mutant("B for 2B on a report", "ldp_robust_ucb", "update", bandit_mutants.scaled, 0.5),
-    Mutant("B for 2B in a tree", "dp_robust_ucb", "update", bandit_mutants.scaled, 0.5),
+    Mutant("noise scale x 0.5", "dp_exp3_lap", "released", broken_bandit_steps.scaled_noise, 0.5),
+    Mutant("noise scale x 0.75", "dp_exp3_lap", "released", broken_bandit_steps.scaled_noise, 0.75),
+    Mutant("noise scale x 0.9", "dp_exp3_lap", "released", broken_bandit_steps.scaled_noise, 0.9),
+    Mutant("no noise", "dp_exp3_lap", "released", broken_bandit_steps.no_noise),
+    Mutant("sensitivity halved", "dp_exp3_lap", "released", broken_bandit_steps.twice_the_gain),
+    Mutant("noise reused", "dp_exp3_lap", "released", broken_bandit_steps.one_noise, kept=True),
+    Mutant("noise kept for two rounds", "dp_exp3_lap", "released", broken_bandit_steps.noise_for_two, kept=True),
+    Mutant("base fed the true gain", "dp_exp3_lap", "update", broken_bandit_steps.true_gain),
+    Mutant("noise scale x 0.5", "dp_exp2", "released", broken_bandit_steps.scaled_noise, 0.5),
+    Mutant("noise scale x 0.9", "dp_exp2", "released", broken_bandit_steps.scaled_noise, 0.9),
+    Mutant("no noise", "dp_exp2", "released", broken_bandit_steps.no_noise),
+    Mutant("noise reused", "dp_exp2", "released", broken_bandit_steps.one_noise, kept=True),
+    Mutant("base fed the true gain", "dp_exp2", "update", broken_bandit_steps.true_gain_kept),
+    Mutant("noise scale x 0.5", "batched_htinf", "released", broken_bandit_steps.scaled_release, 0.5),
+    Mutant("noise of a sum for a mean", "batched_htinf", "released", broken_bandit_steps.scaled_release, 4.0),
+    Mutant("sum under the noise of a mean", "batched_htinf", "released", broken_bandit_steps.sum_released),
+    Mutant("half the noise is used", "batched_htinf", "update", broken_bandit_steps.scaled, 0.5),
+    Mutant("sum for mean", "batched_htinf", "update", broken_bandit_steps.sum_of_block),
+    Mutant("one noise for all blocks", "batched_htinf", "update", broken_bandit_steps.first_noise, kept=True),
+    Mutant("learning rate doubled", "exp3", "update", broken_bandit_steps.doubled_rate),
+    Mutant("floor missing", "exp3", "choose", broken_bandit_steps.no_floor),
+    Mutant("losses for gains", "exp3", "update", broken_bandit_steps.losses),
+    Mutant("sum for mean", "exp3_tau", "update", broken_bandit_steps.sum_of_block),
+    Mutant("B for 2B on a mean", "dp_robust_se", "update", broken_bandit_steps.scaled, 0.5),
+    Mutant("no noise on a mean", "dp_robust_se", "update", broken_bandit_steps.scaled, 0.0),
+    Mutant("mean not divided by R", "dp_robust_se", "update", broken_bandit_steps.sum_for_mean),
+    Mutant("gains not truncated", "dp_robust_se", "update", broken_bandit_steps.uncut),
+    Mutant("noise scale x 0.5", "dp_se", "update", broken_bandit_steps.scaled, 0.5),
+    Mutant("noise scale x 0.5", "adap_ucb", "update", broken_bandit_steps.scaled, 0.5),
+    Mutant("B for 2B on a report", "ldp_robust_se", "update", broken_bandit_steps.scaled, 0.5),
+    Mutant("report not used", "ldp_robust_se", "update", broken_bandit_steps.scaled, 0.0),
+    Mutant("B for 2B on a report", "ldp_robust_ucb", "update", broken_bandit_steps.scaled, 0.5),
+    Mutant("B for 2B in a tree", "dp_robust_ucb", "update", broken_bandit_steps.scaled, 0.5),
     Mutant(
-        "log for levels in a tree", "dp_robust_ucb", "update", bandit_mutants.scaled, math.log(ITEMS) / depth(ITEMS)
+        "log for levels in a tree",
+        "dp_robust_ucb",
+        "update",
+        broken_bandit_steps.scaled,
+        math.log(ITEMS) / depth(ITEMS),
     ),
-    Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", bandit_mutants.redrawn),
+    Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", broken_bandit_steps.redrawn),
     Mutant("noise scale x 0.5", "dp_ftrl", share=0.5),
     Mutant("noise scale x 0.75", "dp_ftrl", share=0.75),
     Mutant("log2 for levels", "dp_ftrl", share=math.log2(ROUNDS) / height(ROUNDS)),
     Mutant("ln for levels", "dp_ftrl", share=math.log(ROUNDS) / height(ROUNDS)),
     Mutant("l2 norm for l1", "dp_ftrl", share=1 / math.sqrt(EXPERTS.n_arms)),
-    Mutant("second level without noise", "dp_ftrl", "update", linear_mutants.silent_level),
-    Mutant("top-up missing", "dp_ftrl", "choose", linear_mutants.no_top_up),
-    Mutant("top-up in the first round only", "dp_ftrl", "choose", linear_mutants.one_top_up),
-    Mutant("leader of the true prefix", "dp_ftrl", "choose", linear_mutants.true_prefix),
+    Mutant("second level without noise", "dp_ftrl", "update", broken_linear_steps.silent_level),
+    Mutant("top-up missing", "dp_ftrl", "choose", broken_linear_steps.no_top_up),
+    Mutant("top-up in the first round only", "dp_ftrl", "choose", broken_linear_steps.one_top_up),
+    Mutant("leader of the true prefix", "dp_ftrl", "choose", broken_linear_steps.true_prefix),
     Mutant("unsigned sensitivity", "dp_ftrl, signed", share=0.5),
-    Mutant("top-up missing", "dp_ftrl, spares", "choose", linear_mutants.no_top_up),
+    Mutant("top-up missing", "dp_ftrl, spares", "choose", broken_linear_steps.no_top_up),
     Mutant("noise scale x 0.75", "dp_ftrl, Gaussian", share=0.75),
-    Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", "choose", linear_mutants.redrawn),
+    Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", "choose", broken_linear_steps.redrawn),
     Mutant("noise scale x 0.75", "dp_ftpl", share=0.75),
     Mutant("noise scale x 0.5", "noisy_ftrl", share=0.5),
-    Mutant("noise reused", "noisy_ftrl", "update", linear_mutants.one_noise, kept=True),
-    Mutant("base fed the true losses", "noisy_ftrl", "update", linear_mutants.true_losses),
+    Mutant("noise reused", "noisy_ftrl", "update", broken_linear_steps.one_noise, kept=True),
+    Mutant("base fed the true losses", "noisy_ftrl", "update", broken_linear_steps.true_losses),
     Mutant("noise scale x 0.5", "dp_scrible", share=0.5),
     Mutant("no noise", "dp_scrible", share=0.0),
     Mutant("scale of one number", "dp_scrible", share=1 / math.sqrt(BALL.n_arms)),
-    Mutant("noise without the point", "dp_scrible", "released", linear_mutants.one_number),
-    Mutant("noise on one coordinate", "dp_scrible", "released", linear_mutants.one_coordinate),
-    Mutant("base fed the true loss", "dp_scrible", "update", linear_mutants.true_loss),
+    Mutant("noise without the point", "dp_scrible", "released", broken_linear_steps.one_number),
+    Mutant("noise on one coordinate", "dp_scrible", "released", broken_linear_steps.one_coordinate),
+    Mutant("base fed the true loss", "dp_scrible", "update", broken_linear_steps.true_loss),
     Mutant("noise scale x 0.75", "dp_scrible, scalar", share=0.75),
-    Mutant("noise reused", "dp_scrible, scalar", "released", linear_mutants.kept_number, kept=True),
+    Mutant("noise reused", "dp_scrible, scalar", "released", broken_linear_steps.kept_number, kept=True),
     Mutant("L for L squared", "dp_linucb", share=1 / CONTEXTS.known().row_norm()),
     Mutant("noise scale x 0.5", "dp_linucb", share=0.5),
     Mutant("noise scale x 0.9", "dp_linucb", share=0.9),
     Mutant("ln for levels", "dp_linucb", share=math.sqrt(math.log(grams.ROUNDS) / n_levels(grams.ROUNDS))),
-    Mutant("not symmetrised", "dp_linucb", "choose", contextual_mutants.unsymmetrised),
-    Mutant("leaves without noise", "dp_linucb", "choose", contextual_mutants.silent_leaves),
-    Mutant("m - 1 levels", "dp_linucb", "choose", contextual_mutants.silent_root),
-    Mutant("no noise on the vector", "dp_linucb", "choose", contextual_mutants.bare_vector),
-    Mutant("θ of the true vector", "dp_linucb", "choose", contextual_mutants.true_vector),
-    Mutant("arms by the true sums", "dp_linucb", "choose", contextual_mutants.true_sums),
-    Mutant("noise redrawn for every release", "dp_linucb", "choose", contextual_mutants.redrawn),
-    Mutant("noise drawn once", "dp_linucb", "choose", contextual_mutants.drawn_once),
+    Mutant("not symmetrised", "dp_linucb", "choose", broken_contextual_steps.unsymmetrised),
+    Mutant("leaves without noise", "dp_linucb", "choose", broken_contextual_steps.silent_leaves),
+    Mutant("m - 1 levels", "dp_linucb", "choose", broken_contextual_steps.silent_root),
+    Mutant("no noise on the vector", "dp_linucb", "choose", broken_contextual_steps.bare_vector),
+    Mutant("θ of the true vector", "dp_linucb", "choose", broken_contextual_steps.true_vector),
+    Mutant("arms by the true sums", "dp_linucb", "choose", broken_contextual_steps.true_sums),
+    Mutant("noise redrawn for every release", "dp_linucb", "choose", broken_contextual_steps.redrawn),
+    Mutant("noise drawn once", "dp_linucb", "choose", broken_contextual_steps.drawn_once),
     Mutant("L for L squared", "dp_linucb, Wishart", share=1 / CONTEXTS.known().row_norm()),
     Mutant("rows x 0.9", "dp_linucb, Wishart", share=0.9, field="k"),
-    Mutant("k degrees of freedom in every row", "dp_linucb, Wishart", "choose", contextual_mutants.level_degrees),
-    Mutant("factor on the wrong side", "dp_linucb, Wishart", "choose", contextual_mutants.turned_factor),
-    Mutant("no noise on the vector", "dp_linucb, Wishart", "choose", contextual_mutants.bare_vector),
-    Mutant("noise redrawn for every release", "dp_linucb, Wishart", "choose", contextual_mutants.redrawn),
+    Mutant("k degrees of freedom in every row", "dp_linucb, Wishart", "choose", broken_contextual_steps.level_degrees),
+    Mutant("factor on the wrong side", "dp_linucb, Wishart", "choose", broken_contextual_steps.turned_factor),
+    Mutant("no noise on the vector", "dp_linucb, Wishart", "choose", broken_contextual_steps.bare_vector),
+    Mutant("noise redrawn for every release", "dp_linucb, Wishart", "choose", broken_contextual_steps.redrawn),
     Mutant("L for L squared", "dp_linucb, unshifted", share=1 / CONTEXTS.known().row_norm()),
     Mutant("rows x 0.9", "dp_linucb, unshifted", share=0.9, field="k"),
-    Mutant("leaves without noise", "dp_linucb, unshifted", "choose", contextual_mutants.silent_leaves),
+    Mutant("leaves without noise", "dp_linucb, unshifted", "choose", broken_contextual_steps.silent_leaves),
     Mutant("noise scale x 0.5", "ldp_linucb", share=0.5, field="sigma_noise"),
     Mutant("sensitivity of the vector alone", "ldp_linucb", share=2 / math.sqrt(4.5), field="sigma_noise"),
-    Mutant("no noise on the vector", "ldp_linucb", "update", contextual_mutants.noiseless_vector),
-    Mutant("noise reused", "ldp_linucb", "update", contextual_mutants.one_report, kept=True),
-    Mutant("the base's arm", "plain_dp_linucb", "choose", contextual_mutants.answer, math.inf),
-    Mutant("followed twice as often", "plain_dp_linucb", "choose", contextual_mutants.answer, 2.0),
-    Mutant("any arm for another", "plain_dp_linucb", "choose", contextual_mutants.any_arm),
+    Mutant("no noise on the vector", "ldp_linucb", "update", broken_contextual_steps.noiseless_vector),
+    Mutant("noise reused", "ldp_linucb", "update", broken_contextual_steps.one_report, kept=True),
+    Mutant("the base's arm", "plain_dp_linucb", "choose", broken_contextual_steps.answer, math.inf),
+    Mutant("followed twice as often", "plain_dp_linucb", "choose", broken_contextual_steps.answer, 2.0),
+    Mutant("any arm for another", "plain_dp_linucb", "choose", broken_contextual_steps.any_arm),
 )

@@ -1,32 +1,28 @@
-"""What an audit is told and what it finds, and the steps that its loops are bound to."""
+"""The verdict of an audit: a bet between two worlds on what was observed, and a test of the law of the noise."""
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.audit import evidence
-from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.numerics.jit import Record, compile_step
+from privbandits_cli.numerics.types import Floats
 
 Verdict = Literal["VIOLATION", "CONSISTENT", "NOT AUDITABLE"]
 Test = Literal["bets", "counts"]
-Steps = dict[str, Callable[..., Any]]
 
 LEARN = 0.25  # share of the budget on which events are chosen; the rest decides
-SEEN = 0.05  # level of the lower limits on ε that are reported; verdicts have the level asked for
-
+REPORTED = 0.05  # level of the lower limits on ε that are reported; verdicts have the level asked for
 
 TESTS = {"bets": evidence.bet, "counts": evidence.counts}
 
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found."""
+    """The result of an audit."""
 
     verdict: Verdict
     claim: str
@@ -40,7 +36,8 @@ class Audit:
 class Contest:
     """Two worlds by a coin: an event was chosen on the first `learn` scores, the claim put to the test on the rest.
 
-    hits: which of the pairs lie in the event, in the likelier world and in the other; stopped: the pairs it took.
+    hits: which of the pairs lie in the event, in the likelier world and in the other; stopped: after how many pairs
+    the claim was refuted.
     """
 
     event: evidence.Event
@@ -50,10 +47,10 @@ class Contest:
 
     def limit(self, delta: float) -> float:
         """A lower limit on ε, from the counts of the event."""
-        return evidence.epsilon_from_counts(*self.hits, delta, SEEN)
+        return evidence.epsilon_from_counts(*self.hits, delta, REPORTED)
 
     def refutable(self, epsilon: float, delta: float, level: float, p: float | None = None) -> float | None:
-        """The least true ε that as many pairs refute, by an event of probability p, or of the one that was seen."""
+        """The least true ε that as many pairs refute, by an event of probability p; default: the observed share."""
         pairs = len(self.hits[0])
         return evidence.refutable(pairs, p or max(1 / pairs, float(self.hits[0].mean())), epsilon, delta, level)
 
@@ -69,8 +66,23 @@ def contest(score: Floats, coins: Floats, epsilon: float, delta: float, level: f
     return Contest(event, learn, hits, TESTS[test](*hits, epsilon, delta, level))
 
 
+def decided(
+    claim: str, found: Contest, limit: float, conforms: float, level: float, test: Test, cost: int, rounds: int = 1
+) -> Audit:
+    """A violation if the contest refutes the claim, or if the p-value `conforms` of the noise's law is below the level.
+
+    limit: the lower limit on ε to report; cost: all rounds observed; rounds: of each of the contest's observations.
+    """
+    if found.stopped is not None:
+        pairs = f"{found.stopped} pairs" + (" of games" if rounds > 1 else "")
+        return Audit("VIOLATION", claim, f"refuted after {pairs}", 2 * rounds * found.stopped, limit)
+    if conforms < level:
+        return Audit("VIOLATION", claim, f"the noise does not have this law (p = {conforms:.2g})", cost, limit)
+    return Audit("CONSISTENT", claim, f"noise conforms (p = {conforms:.2g}); not refuted by {test}", cost, limit)
+
+
 def refuted_share(refuted: Callable[[float], bool]) -> float | None:
-    """The largest share of its noise at which an algorithm is refuted, to a part in 50; None if 1/64 is too much."""
+    """The largest share of its noise at which an algorithm is refuted, to one part in 50; None if 1/64 is too much."""
     few, many = 1 / 64, 1.0
     if not refuted(few):
         return None
@@ -80,38 +92,52 @@ def refuted_share(refuted: Callable[[float], bool]) -> float | None:
     return few
 
 
-def choose(state: Record, rng: Draws) -> int:
-    """Stands for the algorithm's step until the loop is bound."""
-    raise NotImplementedError
+def judge(
+    seen: Floats,
+    coins: Floats,
+    epsilon: float,
+    what: str,
+    alpha: float,
+    test: Test,
+    law: str = "Laplace noise of scale 1/ε times its range",
+    conforms: float | None = None,
+) -> Audit:
+    """The verdict on noisy numbers `seen` that would equal their coins without noise of this law.
+
+    conforms: the p-value of the noise, if its scale, or the canary's range, varies from round to round. The least ε
+    that the budget refutes is then found by a contest on a smaller share of the same noise.
+    """
+    claim, level = f"ε = {epsilon:.4g} of each noisy {what}, {law}", alpha / 2  # half for the bet, half for the law
+
+    def met(share: float) -> Contest:
+        """The contest on this share of the noise."""
+        less = seen if share == 1 else coins + share * (seen - coins)
+        return contest(less, coins, epsilon, 0.0, level, test)
+
+    found, varies = met(1.0), conforms is not None
+    limit = guesses_lower_limit(seen, coins, found.event, found.learn)
+    if conforms is None:
+        conforms = evidence.conformance(seen - coins, 1 / epsilon)
+    result = decided(claim, found, limit, conforms, level, test, len(seen))
+    if not varies:  # half of the noise lies beyond the canary
+        return replace(result, refutable=found.refutable(epsilon, 0.0, level, 0.5))
+    share = refuted_share(lambda share: met(share).stopped is not None) if result.verdict == "CONSISTENT" else None
+    return replace(result, refutable=epsilon / share) if share else result
 
 
-def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Stands for the algorithm's step until the loop is bound."""
-    raise NotImplementedError
+def guesses_lower_limit(seen: Floats, coins: Floats, event: evidence.Event, learn: int) -> float:
+    """A lower limit on ε from one run: guess each coin from a noisy number that lies outside [0, 1], else abstain.
 
-
-def released(state: Record, gain: float, rng: Draws) -> float:
-    """Stands for the algorithm's tap until the loop is bound."""
-    raise NotImplementedError
-
-
-def canary(state: Record) -> tuple[float, float]:
-    """The ends of the range of gains that noise must hide, unless the algorithm's file says otherwise."""
-    return 0.0, 1.0
-
-
-@cache
-def compiled_canary(layout: str) -> Callable[..., Any]:
-    """The canary of algorithms whose file has none, for states of this layout."""
-    return compile_step(canary)
-
-
-@cache
-def _loop(template: Callable[..., None], names: tuple[tuple[str, Callable[..., Any]], ...]) -> Callable[..., None]:
-    return compile_step(template, **dict(names))
-
-
-def compiled(template: Callable[..., None], bound: Steps) -> Callable[..., None]:
-    """A loop over these steps, compiled once a process."""
-    wanted = ("choose", "update", "released", "canary", "optimistic")
-    return _loop(template, tuple((name, bound[name]) for name in wanted if name in bound))
+    Under Laplace noise these guesses are right with the full odds e^ε. If the event that was chosen lies elsewhere, as
+    without noise or with stale noise, it guesses the rounds after the first `learn`. Each of the two limits has half
+    the level, and the larger one counts.
+    """
+    by_model = np.where(seen > 1, 1.0, np.where(seen < 0, 0.0, np.nan))
+    by_event = np.where((seen > event.threshold) == (event.above != event.swapped), 1.0, 0.0)
+    by_event[:learn] = np.nan
+    limits = []
+    for guess in (by_model, by_event):
+        made = ~np.isnan(guess)
+        right = int(np.sum(guess[made] == coins[made]))
+        limits.append(evidence.epsilon_from_guesses(right, int(made.sum()), REPORTED / 2))
+    return max(limits)

@@ -1,4 +1,4 @@
-"""The Typer application, and what its commands share."""
+"""The Typer application, and helpers that its commands share."""
 
 import json
 import math
@@ -20,7 +20,7 @@ OK, FAILED, USAGE, REFUTED, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 1
 
 
 class SpaceName(StrEnum):
-    """The decision sets of a linear game that have a name."""
+    """The named decision sets of linear games."""
 
     simplex = "simplex"
     sphere = "sphere"
@@ -30,38 +30,38 @@ class SpaceName(StrEnum):
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help: Rich alone would take half of its time
+    rich_markup_mode=None,  # with Rich, help would take twice as long
     context_settings={"help_option_names": ["-h", "--help"]},
     help="""Reproduce the figures of the differentially private bandit literature.
 
 \b
 Examples:
-  privbandits run configs/fig1.yaml             the paper's figure, full scale
-  privbandits run configs/fig1.yaml --smoke     the same in seconds, small
+  privbandits run configs/fig1.yaml             the paper's figure, full size
+  privbandits run configs/fig1.yaml --smoke     a small version, in seconds
   privbandits run configs/fig1.yaml trials=48 experiment=mine
-                                                keys replaced, own folder
-  privbandits plot results/fig1 --bounds        with the regret theorems
-  privbandits report                            a page for each of results/
+                                                other keys, a folder of its own
+  privbandits plot results/fig1 --bounds        with the theorems' bounds
+  privbandits report                            a page per results folder
   privbandits show dp_exp3_lap                  formula, tuning, guarantee
-  privbandits privacy configs/fig1.yaml         what its privacy costs
-  privbandits check results/fig1                what the paper says of it
+  privbandits privacy configs/fig1.yaml         its privacy guarantees
+  privbandits check results/fig1                test the paper's claims
 
 \b
-Exit codes: 0 ok, 1 trials failed or are missing, 2 usage or config,
-3 a claim failed or results differ, 4 an audit found a violation,
-130 interrupted, 143 terminated.""",
+Exit codes: 0 success, 1 trials failed or are missing, 2 error in the
+command or config, 3 a claim fails or results differ, 4 an audit found a
+violation, 130 interrupted, 143 terminated.""",
 )
 
 
 def fail(*lines: str) -> typer.Exit:
-    """Print the complaint; raise what is returned."""
+    """Print error messages; the caller raises the returned exit."""
     for line in lines:
         print(fitted(line), file=sys.stderr)
     return typer.Exit(USAGE)
 
 
 def fitted(text: str) -> str:
-    """A complaint in the width of the terminal; elsewhere as it is, a line each. Of indented lines the end is cut."""
+    """A message wrapped to the terminal's width, with indented lines truncated; unchanged if there is no terminal."""
     if not (sys.stderr.isatty() or "COLUMNS" in os.environ):
         return text
     width = max(40, shutil.get_terminal_size().columns)
@@ -82,13 +82,15 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     pass
 
 
 def refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
-    """Print a config's errors; raise what is returned."""
+    """Print a config's errors; the caller raises the returned exit."""
     if as_json:
         print(dumps({"errors": error.errors}))
     n = len(error.errors)
@@ -96,20 +98,20 @@ def refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
 
 
 def rounds(given: str) -> int:
-    """A horizon as a config writes it: `65536`, `2^16`, `1e5`."""
+    """A horizon as in a config: `65536`, `2^16`, `1e5`."""
     from privbandits_cli.experiment.document import yaml_value
 
     value = yaml_value(str(given))
     if type(value) is not int or value < 1:
-        raise typer.BadParameter(f"{given} is no number of rounds: give one like 65536 or 2^16")
+        raise typer.BadParameter(f"{given} is not a number of rounds: give one like 65536 or 2^16")
     return value
 
 
-Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", help="Rounds: 65536, 2^16.")]
+Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", help="Number of rounds: 65536, 2^16.")]
 
 
 def complete_name(incomplete: str) -> list[str]:
-    """Shell completion of algorithms and adversaries."""
+    """Complete the names of algorithms and adversaries in a shell."""
     from privbandits_cli.plugins.registry import Registry
 
     names = Registry().names("algorithms") + Registry().names("adversaries")
@@ -117,13 +119,13 @@ def complete_name(incomplete: str) -> list[str]:
 
 
 def dumps(data: object) -> str:
-    """JSON on one line; what JSON has no number for becomes text."""
-    return json.dumps(_sayable(data), ensure_ascii=False, allow_nan=False)
+    """JSON on one line; infinities and NaN, which JSON lacks, become text."""
+    return json.dumps(_finite(data), ensure_ascii=False, allow_nan=False)
 
 
-def _sayable(data: object) -> object:
+def _finite(data: object) -> object:
     if isinstance(data, dict):
-        return {key: _sayable(value) for key, value in data.items()}
+        return {key: _finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_sayable(value) for value in data]
+        return [_finite(value) for value in data]
     return str(data) if isinstance(data, float) and not math.isfinite(data) else data

@@ -1,4 +1,4 @@
-"""`privbandits check`, `compare`: what the papers say against what came out, and one run against another."""
+"""`check` and `compare`: results against the papers' claims, and one run against another."""
 
 import math
 import textwrap
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 FORMS = """\b
-A config says, for example:
+For example, a config may contain:
   claims:
     - claim: "at round 2^18 in switching_costs: exp3_tau < exp3"
       source: section 4, Discussion
@@ -28,9 +28,9 @@ Forms of a claim:
   dp_exp3_lap within 15% of exp3
   slope(exp3, deterministic) in 0.5 +- 0.1      or: in 0.4 to 0.6
   final(exp3) <= bound(exp3)            the regret theorem
-  epsilon(exp3_tau) <= 1                proofs and attacks decide
-Curves: a name or 'A label', and [epsilon=1] where these are several.
-Before a colon, where it holds (if nothing is said, everywhere):
+  epsilon(exp3_tau) <= 1                decided by proofs and attacks
+A curve is a name or 'A label'; add [epsilon=1] if several match.
+Before a colon, conditions (without any, a claim covers everything):
   at round 2^17, epsilon >= 1 in stochastic, oblivious: ...
   at the worst gap, dimension = 10: ...
 """
@@ -41,19 +41,20 @@ def check(
     path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
     config: Annotated[
         Path,
-        typer.Option(help="Where claims stand: a config, or a folder of EXPERIMENT.yaml; else those shipped."),
+        typer.Option(help="Config(s) that contain the claims: a file, or a folder; else those shipped."),
     ] = Path("configs"),
     write: Annotated[bool, typer.Option("--write", help="Write the table to PATH/CLAIMS.md.")] = False,
     recorded: Annotated[
-        bool, typer.Option("--recorded", help="Compare with PATH/CLAIMS.md: exit 3 only where that says otherwise.")
+        bool, typer.Option("--recorded", help="Compare with PATH/CLAIMS.md; exit 3 only if it differs.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Check what papers claim against the results.
+    """Check the papers' claims against the results.
 
-    The claims stand in an experiment's config, under `claims`, and speak of it at its full size; the numbers come
-    from summary.csv and final.csv. A claim HOLDS or FAILS where a 95 % interval says so, else it is NOT DECIDED, or
-    NOT PLAYED. Exit 3 if one fails, 1 if none fails but one is not played or only in part.
+    An experiment's config lists claims under `claims`; they are about the experiment at its full size. The numbers
+    come from summary.csv and final.csv. A claim HOLDS or FAILS if a 95 % interval decides it. Otherwise it is NOT
+    DECIDED, or NOT PLAYED if results are missing. Exit 3 if a claim fails; 1 if none fails, but one is not played or
+    its results are partial.
 
     \b
     Examples:
@@ -97,7 +98,7 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequ
     found = counts(checked)
     print(f"{sum(found.values())} claims: " + ", ".join(f"{n} {name}" for name, n in found.items()))
     plain = [name for name in silent if name not in unknown]
-    for head, names in (("without claims", plain), ("without a config in which claims could stand", unknown)):
+    for head, names in (("without claims", plain), ("without a config", unknown)):
         if names:
             print(textwrap.fill(f"{head}: {', '.join(names)}", 80, subsequent_indent="  ", break_on_hyphens=False))
 
@@ -107,7 +108,7 @@ def _row(head: str, text: str) -> None:
 
 
 def _compare_with(table: Path, checked: "Sequence[Checked]", quiet: bool) -> int:
-    """Exit code of a comparison with the recorded table; says what differs."""
+    """Compare with the recorded table and print the differences; the exit code."""
     from privbandits_cli.actions.check import changed
 
     try:
@@ -115,22 +116,24 @@ def _compare_with(table: Path, checked: "Sequence[Checked]", quiet: bool) -> int
     except OSError as error:
         raise fail(f"{table} cannot be read: {error.strerror}; write it with --write") from error
     if not quiet:
-        print("\n".join([*lines, f"{table}: {len(lines)} lines are otherwise" if lines else f"{table}: as recorded"]))
+        print("\n".join([*lines, f"{table}: {len(lines)} lines differ" if lines else f"{table}: unchanged"]))
     return REFUTED if lines else OK
 
 
 @app.command()
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="A results folder.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The one that it is compared with.")],
-    tolerance: Annotated[str, typer.Option(metavar="P%", help="How far A's mean may be from B's, of B's.")] = "5%",
+    b: Annotated[Path, typer.Argument(metavar="B", help="The results folder to compare with.")],
+    tolerance: Annotated[
+        str, typer.Option(metavar="P%", help="Tolerated difference of the means, relative to B.")
+    ] = "5%",
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Compare two runs of an experiment, curve by curve.
 
-    The difference of the mean final regrets with its 95 % interval: of trials of the same seed and parameters one by
-    one, else of independent means. Exit 3 if a curve is beyond tolerance; 1 if none is, but one is not decided, as its
-    interval reaches across the tolerance, or stands in one folder alone.
+    Shows the difference of the mean final regrets with its 95 % interval: paired by trial if seeds and parameters
+    agree, else of independent means. Exit 3 if a curve is beyond tolerance. Exit 1 if none is, but a curve is not
+    decided because its interval contains the tolerance, or is in one folder only.
 
     \b
     Examples:
@@ -146,23 +149,22 @@ def compare(
         if not 0 <= part < 1:
             raise ValueError
     except ValueError:
-        raise fail(f"--tolerance {tolerance}: write it as a percentage below 100 %, for example 5%") from None
+        raise fail(f"--tolerance {tolerance}: give a percentage below 100 %, for example 5%") from None
     for folder, name in product((a, b), ("summary.csv", "final.csv")):
         if not (folder / name).exists():
-            raise fail(f"{folder}: no {name} here: name a results folder, as `run` leaves it")
+            raise fail(f"{folder}: no {name} here: give a results folder, as `run` writes it")
     try:
         found = comparing.compare(a, b, part)
     except (ValueError, OSError) as error:
         raise fail(str(error)) from error
-    identical = all(one.verdict == "identical" for one in found)
+    verdicts = comparing.counts(found).keys()
     if as_json:
-        identical = all(one.verdict == "identical" for one in found)
+        identical = verdicts <= {"identical"}
         print(dumps({"tolerance": part, "identical": identical, "curves": [asdict(one) for one in found]}))
     else:
         _print_differences(found, part, f"{a} and {b}")
         for remark in comparing.remarks(a, b):
             print(textwrap.fill(remark, 80, subsequent_indent="  "))
-    verdicts = comparing.counts(found).keys()
     raise typer.Exit(REFUTED if "beyond" in verdicts else OK if verdicts <= {"identical", "within"} else FAILED)
 
 
@@ -170,8 +172,8 @@ def _print_differences(found: "Sequence[Difference]", tolerance: float, names: s
     from privbandits_cli.analysis.compare import counts
     from privbandits_cli.cli import terminal
 
-    told = counts(found)
-    if told.keys() == {"identical"}:
+    counted = counts(found)
+    if counted.keys() == {"identical"}:
         print(f"{names} are identical: {len(found)} curves")
         return
     rows = [
@@ -179,7 +181,7 @@ def _print_differences(found: "Sequence[Difference]", tolerance: float, names: s
         for one in found
     ]
     terminal.stdout().print(terminal.table(["curve", "", "A", "B", "A - B", ""], rows, text=2))
-    words = ", ".join(f"{n} {verdict}" for verdict, n in told.items())
+    words = ", ".join(f"{n} {verdict}" for verdict, n in counted.items())
     print(f"\n{len(found)} curves, tolerance {100 * tolerance:g} % of B: {words}")
 
 
@@ -190,11 +192,11 @@ def _number(value: float | None) -> str:
 def _interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
-    if 1e-3 < max(abs(low), abs(high)) < 10:  # in whole numbers nothing would be left of it; below, it is rounding
+    if 1e-3 < max(abs(low), abs(high)) < 10:  # whole numbers would hide it; smaller ones are rounding errors
         return f"{low:.2g} to {high:.2g}"
     return f"{_rounded(low):,} to {_rounded(high):,}"
 
 
 def _rounded(value: float) -> int | float:
-    """A whole number, which is never -0; what is infinite stays so."""
+    """The nearest whole number, never -0; infinities stay."""
     return round(value) if math.isfinite(value) else value

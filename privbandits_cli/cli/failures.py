@@ -1,4 +1,4 @@
-"""Failed trials as a person reads them: each kind of fault once, whatever arms, rounds and numbers it names."""
+"""Messages about failed trials: each kind of failure once, whatever arms, rounds and numbers it names."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Plan
 
 
-LONG = 40  # characters of trials' numbers: of more only the first are listed
+LONG = 40  # characters of trial numbers; a longer list is cut
 
 
 def kind(failure: "Failure") -> tuple[str, str]:
-    """What failures share that a person would call the same: curve, place, and the words of the message."""
+    """The curve and the message without its numbers: failures that agree in these are of one kind."""
     return failure.key, re.sub(r"(?<=[ (])-?\d[\d.,e+-]*", "N", failure.error)
 
 
 def lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) -> Iterator[str]:
-    """A message for each kind, the first of its trials speaking for all; with `source`, the user's line below it."""
+    """A message per kind of failure, taken from its first trial; with `source`, the line of the user's file below."""
     from privbandits_cli.cli.terminal import trials
 
     alike: dict[tuple[str, str], list[Failure]] = {}

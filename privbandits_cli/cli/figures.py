@@ -1,4 +1,4 @@
-"""`plot`, `report`: figures and pages from what lies in results folders; nothing is played."""
+"""`plot`, `report`, `tables`: figures, pages and tables from results folders; nothing is played."""
 
 import sys
 from pathlib import Path
@@ -15,26 +15,27 @@ Where = Annotated[Path, typer.Argument(help="A results folder, or the folder of 
 def plot(
     path: Where = Path("results"),
     kind: Annotated[str, typer.Option(help="regret, distribution, against=PARAMETER or paired.")] = "regret",
-    formats: Annotated[str, typer.Option("--format", help="Which files to write.")] = "pdf,png,svg",
-    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; written as NAME-log.")] = False,
-    bounds: Annotated[bool, typer.Option("--bounds", help="Regret bounds, upper and lower; as NAME-bounds.")] = False,
-    pair: Annotated[str, typer.Option(help="Of paired: two algorithms or labels, the second subtracted.")] = "",
+    formats: Annotated[str, typer.Option("--format", help="File formats to write.")] = "pdf,png,svg",
+    log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; the file is NAME-log.")] = False,
+    bounds: Annotated[
+        bool, typer.Option("--bounds", help="Add the theorems' regret bounds; the file is NAME-bounds.")
+    ] = False,
+    pair: Annotated[str, typer.Option(help="For paired: two algorithms or labels; the second is subtracted.")] = "",
 ) -> None:
     """Draw figures from the files of a results folder; nothing is played.
 
     \b
-    regret        as the experiment has it: over rounds, or against what it
-                  sweeps
-    distribution  the final regrets of all trials, box and points
-    against=NAME  the final regret against any parameter that takes several
-                  values
-    paired        differences between algorithms in the same trials of the
-                  same games; without --pair, each against the first
+    regret        the experiment's figure: regret over rounds, or against a
+                  swept parameter
+    distribution  the final regrets of all trials, as box plots with points
+    against=NAME  the final regret against a parameter with several values
+    paired        differences of algorithms trial by trial, on the same
+                  games; without --pair, of each from the first
 
     \b
     Examples:
       privbandits plot                              all of results/
-      privbandits plot results/fig1 --bounds        as fig1-bounds.pdf, ...
+      privbandits plot results/fig1 --bounds        fig1-bounds.pdf, ...
       privbandits plot results/fig1 --kind paired --pair exp3_tau,exp3
       privbandits plot results/frontier --kind against=epsilon --format png
     """
@@ -56,7 +57,7 @@ def plot(
 
 
 def _folders(path: Path) -> list[Path]:
-    """The results folders meant."""
+    """The results folders at a path."""
     folders = [path] if (path / "summary.csv").exists() else sorted(p.parent for p in path.glob("*/summary.csv"))
     if not folders:
         raise fail(f"{path}: no summary.csv here or one folder below; run an experiment first")
@@ -111,19 +112,19 @@ def report(
 
 @app.command()
 def tables(
-    results: Annotated[Path, typer.Argument(help="Where the results folders are.")] = Path("results"),
+    results: Annotated[Path, typer.Argument(help="The folder of the results folders.")] = Path("results"),
 ) -> None:
-    """Write the tables of rates of Agarwal & Singh 2017, each beside what was measured.
+    """Compare the rates of Agarwal & Singh 2017 with measured ones.
 
-    They are left in RESULTS/price_tables.md, made from the CSVs of the experiments price_*.
+    Writes the tables to RESULTS/price_tables.md, from the CSVs of the experiments price_*.
     """
     from privbandits_cli.actions.price_tables import price_tables
 
     try:
         text = price_tables(results)
     except FileNotFoundError as error:
-        raise fail(f"{error.filename} is missing: play the experiments price_* first (make figures)") from error
+        raise fail(f"{error.filename} is missing: run the experiments price_* first (make figures)") from error
     except (KeyError, ValueError) as error:
-        raise fail(f"the CSVs in {results} are not those of the experiments price_*: {error}") from error
+        raise fail(f"the CSVs in {results} do not fit the experiments price_*: {error}") from error
     (results / "price_tables.md").write_text(text, encoding="utf-8")
     print(text)

@@ -1,4 +1,4 @@
-"""`privbandits merge`: join the shards of an experiment."""
+"""`merge`: join the shards of an experiment."""
 
 import sys
 from pathlib import Path
@@ -14,14 +14,14 @@ from privbandits_cli.cli.signals import Stop
 @app.command()
 def merge(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="The results folders of the shards.")],
-    results: Annotated[Path, typer.Option(help="Where the results folders are.")] = Path("results"),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
+    results: Annotated[Path, typer.Option(help="The folder of the results folders.")] = Path("results"),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Join shards: the figure, CSVs and manifest of the whole.
+    """Join shards into the figure, CSVs and manifest of the whole.
 
-    They are left in results/EXPERIMENT, as by one run. What is missing is told, and exits 1. Merging again, or
-    shards that overlap, does no harm.
+    Writes results/EXPERIMENT as one run would have. Missing trials are listed, and the exit code is then 1. Shards
+    may overlap, and may be merged again.
 
     \b
     Examples:

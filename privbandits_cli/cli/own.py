@@ -47,18 +47,16 @@ def registry_with(files: list[Path] | None) -> "Registry":
 @contextmanager
 def own_errors() -> Iterator[None]:
     """Leave with the line of a user's file that raised, not with a traceback through ours."""
-    from privbandits_cli.games.guards import PluginError
-    from privbandits_cli.plugins import loader
+    from privbandits_cli.plugins import loader, messages
 
     try:
         yield
     except loader.IncludeError as error:
         raise fail(str(error)) from error
     except Exception as error:
-        told = loader.told(error) if isinstance(error, PluginError) else loader.fault_of(error)
-        if told is None:
+        if messages.place(error) is None:
             raise
-        raise fail(told) from error
+        raise fail(messages.message(error)) from error
 
 
 def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -> None:
@@ -77,7 +75,7 @@ def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -
 def debugged() -> Iterator[None]:
     """Plain Python; what a user's file raises is shown as Python shows it, from the game's loop on."""
     from privbandits_cli.numerics.jit import uncompiled
-    from privbandits_cli.plugins import loader
+    from privbandits_cli.plugins import messages
 
     try:
         with uncompiled():
@@ -85,5 +83,5 @@ def debugged() -> Iterator[None]:
     except (typer.Exit, KeyboardInterrupt):
         raise
     except Exception as error:
-        print("".join(loader.inner_trace(error)), file=sys.stderr, end="")
-        raise fail(loader.told(error)) from error
+        print("".join(messages.inner_trace(error)), file=sys.stderr, end="")
+        raise fail(messages.message(error)) from error

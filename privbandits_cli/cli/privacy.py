@@ -1,4 +1,4 @@
-"""`privacy`, `tune`, `audit`: what privacy costs, what it takes to reach it, and attempts to refute it."""
+"""`privacy`, `tune`, `audit`: privacy guarantees, the parameters that reach them, and attempts to refute them."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +11,7 @@ from privbandits_cli.cli.own import Include, load_config, own_errors, registry_w
 
 
 class Test(StrEnum):
-    """How an audit decides."""
+    """The statistical test of an audit."""
 
     bets = "bets"
     counts = "counts"
@@ -22,12 +22,13 @@ def privacy(
     config: Annotated[Path, typer.Argument(help="An experiment.")],
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
     include: Include = None,
-    delta: Annotated[float | None, typer.Option(help="δ; default the algorithm's own, else T^-2, the paper's.")] = None,
+    delta: Annotated[float | None, typer.Option(help="δ; by default the algorithm's own, else T^-2.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """What each algorithm of an experiment costs in privacy.
+    """Show the privacy of each algorithm of an experiment.
 
-    For each: the paper's theorem, what is proved, what an attack shows from below, and what the paper gets wrong.
+    For each algorithm: the paper's theorem, the proved bound, a lower bound from an attack, and corrections to the
+    paper.
     """
     from privbandits_cli.actions.privacy import ledger
     from privbandits_cli.cli import terminal
@@ -42,21 +43,22 @@ def privacy(
 @app.command()
 def tune(
     algorithm: Annotated[str, typer.Argument(help="A private algorithm.", autocompletion=complete_name)],
-    epsilon: Annotated[float, typer.Option(min=0, help="The ε that it may cost, proved.")],
+    epsilon: Annotated[float, typer.Option(min=0, help="Target for the proved ε.")],
     delta: Annotated[float, typer.Option(help="δ.")] = 1e-6,
     horizon: Horizon = 2**18,
-    arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game.")] = 4,
+    arms: Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
     dimension: Annotated[
-        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear one.  [default: K]")
+        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")
     ] = None,
-    base: Annotated[str | None, typer.Option(help="What a wrapper is put around.")] = None,
+    base: Annotated[str | None, typer.Option(help="The base algorithm of a wrapper.")] = None,
     include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Find the parameters for an ε.
+    """Find the parameters for a given ε.
 
-    Of those whose proved ε is small enough, the ones with the least regret bound; the paper's choice beside them.
+    Among the parameters whose proved ε is small enough, shows those with the least regret bound, and beside them the
+    paper's choice.
     """
     from pydantic import ValidationError
 
@@ -79,9 +81,9 @@ def tune(
 
 
 def check_level(option: str, value: float | None) -> None:
-    """Leave with a complaint where a probability is none."""
+    """Exit with a message unless a value is a probability between 0 and 1."""
     if value is not None and not 0 < value < 1:
-        raise fail(f"{option} must lie between 0 and 1, got {value:g}")
+        raise fail(f"{option} must be between 0 and 1, got {value:g}")
 
 
 @app.command()
@@ -89,14 +91,14 @@ def audit(
     config: Annotated[Path | None, typer.Argument(help="An experiment.")] = None,
     overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
     include: Include = None,
-    alpha: Annotated[float, typer.Option(help="Chance that a correct algorithm is accused.")] = 0.001,
-    budget: Annotated[int, typer.Option(min=1024, help="Rounds to observe of each algorithm.")] = 2**18,
-    seed: Annotated[int, typer.Option(min=0, help="Of the audit's own random numbers.")] = 0,
-    test: Annotated[Test, typer.Option(help="Bets stop when they have won; counts at the budget's end.")] = Test.bets,
-    mutants: Annotated[bool, typer.Option("--mutants", help="Audit deliberately broken algorithms.")] = False,
+    alpha: Annotated[float, typer.Option(help="False-positive rate.")] = 0.001,
+    budget: Annotated[int, typer.Option(min=1024, help="Rounds to observe for each algorithm.")] = 2**18,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the audit's random numbers.")] = 0,
+    test: Annotated[Test, typer.Option(help="bets stops at a violation; counts uses the whole budget.")] = Test.bets,
+    mutants: Annotated[bool, typer.Option("--mutants", help="Audit deliberately broken algorithms instead.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Try to refute what the algorithms of an experiment promise.
+    """Try to refute the privacy guarantees of an experiment.
 
     An audit can refute a claim; it cannot prove one. Exit code 4 on a violation.
     """
@@ -105,7 +107,7 @@ def audit(
 
     check_level("--alpha", alpha)
     if (config is None) != mutants:
-        raise fail("name an experiment, or --mutants")
+        raise fail("give an experiment or --mutants")
     if config is None:
         rows = []
         with terminal.progress("mutants", len(audit.CASES), 0, as_json, "audits") as advance:

@@ -1,4 +1,4 @@
-"""`privbandits run`: play an experiment, show its progress, write its outputs."""
+"""`run`: play an experiment, show its progress, write its outputs."""
 
 import os
 import re
@@ -28,7 +28,7 @@ LISTED = 12  # kinds of failures, at a run's end
 
 
 class EngineName(StrEnum):
-    """What plays the trials."""
+    """The engines that play trials."""
 
     threads = "threads"
     processes = "processes"
@@ -41,32 +41,31 @@ def run(
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cores to use; 0 is all of them.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cores to use; 0 means all.")] = 0,
     engine: Annotated[
-        EngineName, typer.Option(help="Threads start faster; processes survive a crash; dask reaches other machines.")
+        EngineName, typer.Option(help="threads start fastest; processes survive crashes; dask uses other machines.")
     ] = EngineName.threads,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="TCP://HOST:PORT", help="With --engine dask: its workers play, all of them.")
+        str | None,
+        typer.Option(metavar="TCP://HOST:PORT", help="A Dask scheduler, for --engine dask; all of its workers play."),
     ] = None,
-    shard: Annotated[
-        str | None, typer.Option(metavar="I/N", help="Play the I-th of N parts, for `privbandits merge`.")
-    ] = None,
+    shard: Annotated[str | None, typer.Option(metavar="I/N", help="Play part I of N, to be merged later.")] = None,
     include: Include = None,
-    results: Annotated[Path, typer.Option(help="Where the results folders are.")] = Path("results"),
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be played, and stop.")] = False,
-    smoke: Annotated[bool, typer.Option("--smoke", help="A small version, in a folder of its own.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is already played.")] = False,
+    results: Annotated[Path, typer.Option(help="The folder of the results folders.")] = Path("results"),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be played, and exit.")] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", help="Play a small version, in a folder of its own.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete the trials that are already played.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")] = False,
     python: Annotated[
-        bool, typer.Option("--python", help="Uncompiled, on one core, to debug an own file: print, breakpoint().")
+        bool, typer.Option("--python", help="Debug your own file uncompiled, on one core: print, breakpoint().")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no table.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Play an experiment: figure, CSVs, manifest.
+    """Play an experiment and write its figure, CSVs and manifest.
 
-    They are left in results/EXPERIMENT. The same command again goes on where the last one stopped: finished
-    trials are not played again; raising `trials` or adding an algorithm plays only what is missing.
+    They are written to results/EXPERIMENT. After an interruption, the same command continues where it stopped:
+    finished trials are kept. After raising `trials` or adding an algorithm, only the missing trials are played.
 
     \b
     Examples:
@@ -124,7 +123,7 @@ def _part(shard: str | None) -> tuple[int, int]:
 
 @contextmanager
 def errors_reported(plan: "Plan", store: "Store", stop: Stop, as_json: bool) -> Iterator[None]:
-    """Exit with a message where a run cannot start or continue."""
+    """Exit with a message if a run cannot start or continue."""
     from privbandits_cli.engine import EngineError, EngineLost
     from privbandits_cli.engine.store import Busy
     from privbandits_cli.experiment.config import ConfigError
@@ -231,13 +230,14 @@ def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
 
 
 def warn_of(store: "Store") -> None:
-    """Say which chunk files are damaged, and whether other code played some."""
-    if store.unreadable:
-        n = len(store.unreadable)
+    """Warn of damaged chunk files, and of trials that other code has played."""
+    if store.damaged:
+        n = len(store.damaged)
         others = f" and {n - 1} more chunks were" if n > 1 else " was"
-        print(f"{store.unreadable[0]}{others} damaged; their trials are played again", file=sys.stderr)
+        print(f"{store.damaged[0]}{others} damaged; their trials are played again", file=sys.stderr)
     if store.other_code:
         print(
-            f"{len(store.other_code)} curves hold trials played by other code, NumPy or numba; --fresh plays them anew",
+            f"{len(store.other_code)} curves contain trials that another version of the code, NumPy or numba played; "
+            "--fresh plays them again",
             file=sys.stderr,
         )

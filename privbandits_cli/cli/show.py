@@ -1,4 +1,4 @@
-"""`list` and `show`: the algorithms, adversaries and experiments that there are."""
+"""`list` and `show`: the available algorithms, adversaries and experiments."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -10,7 +10,7 @@ from privbandits_cli.cli.own import Include, own_errors, registry_with
 
 
 class Kind(StrEnum):
-    """What can be listed."""
+    """The things that can be listed."""
 
     algorithms = "algorithms"
     adversaries = "adversaries"
@@ -41,17 +41,17 @@ def list_(
 def show(
     name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=complete_name)],
     horizon: Horizon = 2**18,
-    arms: Annotated[int, typer.Option(min=2, help="K, or N of a linear game, for the tuning and the numbers.")] = 4,
+    arms: Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")] = 4,
     space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
     dimension: Annotated[
-        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear one.  [default: K]")
+        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")
     ] = None,
     include: Include = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Show an algorithm or adversary.
 
-    Citation, formula, parameters with the paper's tuning, guarantee and regret bound.
+    Prints its citation, formula, parameters with the paper's tuning, privacy guarantee and regret bound.
 
     \b
     Examples:

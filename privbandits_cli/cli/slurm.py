@@ -1,4 +1,4 @@
-"""`privbandits slurm`: a script that plays an experiment on a Slurm cluster."""
+"""`slurm`: a script that plays an experiment on a Slurm cluster."""
 
 import shlex
 from pathlib import Path
@@ -19,8 +19,9 @@ def slurm(
 ) -> None:
     """Print a script that plays an experiment on a Slurm cluster.
 
-    Run on the login node it submits an array of shards and the job that merges them, or with the word `dask` one
-    job of a Dask scheduler, its workers and the client. How many, how large and how long stands on top.
+    Run on the login node, the script submits an array of shards and a job that merges them. With the argument `dask`
+    it submits one job with a Dask scheduler, its workers and the client. Adjust the numbers at its top to the
+    cluster.
 
     \b
     Examples:

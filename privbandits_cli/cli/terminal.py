@@ -1,4 +1,4 @@
-"""What a person sees while and after a run: progress on stderr, tables on stdout."""
+"""Progress on stderr, and tables on stdout."""
 
 import textwrap
 import time
@@ -22,12 +22,12 @@ Advance = Callable[[int, int], None]  # trials, rounds
 
 
 def stderr() -> Console:
-    """For progress and complaints."""
+    """The console for progress and messages."""
     return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def stdout() -> Console:
-    """For results only."""
+    """The console for results."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
@@ -49,7 +49,7 @@ def speed(per_second: float) -> str:
 
 @contextmanager
 def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials") -> Iterator[Advance]:
-    """A bar on a terminal, else a line every 30 s, else nothing; yields the function that advances it."""
+    """A bar on a terminal, a line every 30 s elsewhere, nothing if quiet; yields a function that advances it."""
     console = stderr()
     if quiet:
         yield lambda trials, rounds: None
@@ -92,7 +92,7 @@ def _plain_lines(console: Console, name: str, total: int, done: int, unit: str) 
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> Table:
-    """A plain table; the first `text` columns are text, the others numbers."""
+    """A plain table; the first `text` columns hold text, the others numbers."""
     out = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for i, column in enumerate(columns):
         widest = max((len(word) for word in column.split()), default=0) if i else 0
@@ -170,40 +170,40 @@ def trials(numbers: Iterable[int]) -> str:
 
 
 def print_part(plan: "Plan", done: int, folder: Path) -> None:
-    """What a shard has, and what to do with it."""
+    """The state of a shard, and the command that merges it."""
     i, n = plan.shard
     console = stdout()
     if plan.span:
         part = f"{trials(plan.span)} of each curve, {done}/{len(plan.curves) * len(plan.span)} played"
     else:
-        part = f"no trial, as there are but {plan.trials}"
+        part = f"no trials, as there are only {plan.trials}"
     console.print(f"{plan.name}, shard {i}/{n}: {part}")
     console.print(f"\n{folder}/: chunks, experiment.yaml, manifest.json")
-    console.print(f"when all are there: privbandits merge {folder.parent}/{plan.name}-shard-*-of-{n}")
+    console.print(f"when all shards are done: privbandits merge {folder.parent}/{plan.name}-shard-*-of-{n}")
 
 
 def remark_lines(plan: "Plan") -> Iterator[str]:
-    """What algorithms have to say before they are played; of one label no more than the first remark."""
-    said: dict[str, str] = {}
+    """The algorithms' remarks about their settings; one for each label and panel."""
+    remarks: dict[str, str] = {}
     for curve in plan.curves:
         for remark in curve.algorithm.remarks(curve.setting):
-            said.setdefault(f"{curve.label}, {curve.panel}" if curve.panel else curve.label, remark)
-    for label, remark in said.items():
+            remarks.setdefault(f"{curve.label}, {curve.panel}" if curve.panel else curve.label, remark)
+    for label, remark in remarks.items():
         yield f"note: {label}: {remark}"
 
 
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:
-    """What nobody has played, and how to get it."""
+    """The missing trials, and how to play them."""
     for numbers, curves in lacking.items():
         some = [f"{curve.label} against {curve.adversary.name}" for curve in curves]
         for name in ["every curve"] if len(some) == len(plan.curves) else some:
             yield f"missing: {name}, {trials(numbers)}"
     if lacking:
-        yield "run those shards again and merge, or run the experiment itself: it plays what is missing"
+        yield "run those shards again and merge, or run the experiment itself, which plays the missing trials"
 
 
 def _fitting(columns: list[str], width: int) -> Iterator[tuple[int, int]]:
-    """Runs of columns, each narrow enough to stand beside labels in one table."""
+    """Ranges of columns that fit beside the labels into one table of this width."""
     first, used = 0, 20
     for i, column in enumerate(columns):
         needed = 1 + max(9, *(len(word) for word in column.split()))
@@ -215,7 +215,7 @@ def _fitting(columns: list[str], width: int) -> Iterator[tuple[int, int]]:
 
 
 def print_forecast(facts: dict[str, Any]) -> None:
-    """What a run would play."""
+    """The trials that a run would play."""
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
     console.print(table(["curve", "against", "done", "trials"], cells, text=2))
@@ -225,7 +225,7 @@ def print_forecast(facts: dict[str, Any]) -> None:
 
 
 def print_ledger(blocks: list[dict[str, Any]]) -> None:
-    """What brackets the truth, a line per algorithm; then each bound, and what a reader should know."""
+    """Upper and lower bounds on the true ε, a line per algorithm; then each bound, and notes."""
     console = stdout()
     rows = [
         [*(block[key] for key in ("algorithm", "mechanism")), *(_number(block[key]) for key in ("upper", "lower")), at]
@@ -242,13 +242,13 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
             sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
             line = f"ε {sign} {_number(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
             print(_filled(line, "  ", " " * 36))
-        nothing = [] if block["bounds"] else ["Nothing is promised of its privacy."]
-        for note in nothing + block["notes"]:
+        missing = [] if block["bounds"] else ["It has no privacy guarantee."]
+        for note in missing + block["notes"]:
             print(_filled(f"- {note}", "  ", "    "))
 
 
 def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
-    """The parameters that `tune` found, and the paper's."""
+    """The parameters that `tune` found, and the paper's choice."""
     opponents = [key for key in ("oblivious", "switching_costs") if any(row[f"bound_{key}"] for row in rows)]
     cells = [
         [row["choice"], _number(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
@@ -256,16 +256,16 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
         for row in rows
     ]
     heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
-    stdout().print(table(["", "ε", "which is", "δ", *heads], cells))
-    least = "; certified is the least against switching costs" if "switching_costs" in opponents else ""
-    print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds its regret here")
+    stdout().print(table(["", "ε", "status", "δ", *heads], cells))
+    least = "; certified has the least bound against switching costs" if "switching_costs" in opponents else ""
+    print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
     for row in rows:
         entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")
-        print("\n" + _filled(entry, "", "  ").replace("\xa0", " "))  # no line ends between a key and its value
+        print("\n" + _filled(entry, "", "  ").replace("\xa0", " "))  # no line break between a key and its value
 
 
 def _flow(parameters: dict[str, Any]) -> str:
-    """Parameters as they are written in a config."""
+    """Parameters as a config writes them."""
     shown = {key: f"{{{_flow(value)}}}" if isinstance(value, dict) else value for key, value in parameters.items()}
     return ", ".join(f"{key}: {value}" for key, value in shown.items() if value is not None)
 
@@ -279,21 +279,21 @@ def _filled(text: str, indent: str, further: str | None = None) -> str:
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:
-    """Verdicts with what they rest on."""
+    """Verdicts, and the evidence for each."""
     cells = [
         [row["algorithm"], row["verdict"], _number(row["epsilon_seen"]), _number(row["refutable"]), f"{row['cost']:,}"]
         for row in rows
     ]
-    stdout().print(table(["", "verdict", "ε seen", "refutable", "cost"], cells, text=2))
+    stdout().print(table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2))
     for row in rows:
         print()
         print(_filled(f"{row['algorithm']}: {row['verdict']}", ""))
         print(_filled(f"claim: {row['claim']}", "  ", "    "))
-        print(_filled(f"found: {row['found']}", "  ", "    "))
+        print(_filled(f"evidence: {row['found']}", "  ", "    "))
     print()
     notes = (
-        "ε seen: a lower limit at 95 %, at the claim's δ. refutable: the least true ε, at that δ and on that game, for "
-        "which this budget would have refuted the claim; - where counting cannot. cost: observations used. "
-        "An audit can refute a claim; it cannot prove one."
+        "ε lower bound: at confidence 95 % and the claim's δ. detectable ε: the smallest true ε, at that δ and on that "
+        "game, for which this budget would have refuted the claim; - if counting cannot refute it. cost: observations "
+        "used. An audit can refute a claim; it cannot prove one."
     )
     print(_filled(notes, ""))

@@ -1,4 +1,4 @@
-"""`validate` and `schema`: whether configs are correct, and what they may contain."""
+"""`validate` and `schema`: whether configs are correct, and which keys they may have."""
 
 import json
 import sys
@@ -19,7 +19,8 @@ def validate(
 ) -> None:
     """Check configs without running them.
 
-    Every fault at once, with its place and a suggestion. One's own files play a few rounds.
+    Reports all errors at once, each with its place and a suggestion. Algorithms and adversaries of your own are played
+    for a few rounds.
     """
     from privbandits_cli.experiment.config import ConfigError, load
     from privbandits_cli.experiment.plan import make_plan

@@ -1,7 +1,7 @@
-"""chunks of trials -> results, on Dask workers here or on other machines: the only module that imports distributed.
+"""Play chunks on Dask workers, here or on other machines: the only module that imports distributed.
 
-Results travel back to this process, which keeps them: no disk is shared. Dask gives the work of a dead worker to
-others; what has seen four workers die is given up (its setting `distributed.scheduler.allowed-failures`).
+Results travel back to this process, which stores them, so no disk is shared. Dask gives the work of a dead worker to
+another one; a chunk that was lost with four workers is given up (Dask's `distributed.scheduler.allowed-failures`).
 """
 
 import logging
@@ -9,22 +9,24 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
+from multiprocessing import resource_tracker
 
 from distributed import Client, Future, KilledWorker, LocalCluster, get_worker
 
 from privbandits_cli.engine import EngineError, EngineLost
 from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, lost, play_chunk, warm
+from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.version import __version__
 
 PATIENCE = 60.0  # seconds without a scheduler or a single worker before the run ends
-AHEAD = 4  # chunks given out for each thread of the workers
+AHEAD = 4  # chunks submitted for each thread of the workers
 LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 
 _compiling = threading.Lock()
@@ -45,7 +47,7 @@ def _silent() -> Iterator[None]:
 
 @cache
 def identity() -> dict[str, str]:
-    """What decides the numbers, and so must be the same on every worker."""
+    """The versions on which the numbers depend: they must be the same on every worker."""
     libraries = {name: version(name) for name in ("numpy", "numba")}
     return {"privbandits": __version__, "kernels": source_hash()} | libraries
 
@@ -75,6 +77,7 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
     """Play the chunks on the workers of a scheduler, or on `jobs` workers of our own; started when this returns."""
     if address:
         return _run(_client(address), chunks)
+    start_silently(resource_tracker)
     try:
         cluster = LocalCluster(
             n_workers=min(jobs, len(chunks)),
@@ -89,7 +92,7 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
 
 
 def _client(address: str) -> Client:
-    """Connect, in a thread of its own: Dask waits for ever for a peer that answers in another language."""
+    """Connect in a separate thread: if the peer is not a scheduler, Dask may wait forever."""
     found: queue.SimpleQueue[Client | Exception] = queue.SimpleQueue()
 
     def connect() -> None:
@@ -111,7 +114,7 @@ def _client(address: str) -> Client:
 
 
 def _threads(client: Client) -> int:
-    """How many chunks the workers play at once."""
+    """The number of chunks that the workers play at once."""
     try:
         if client.status == "running":
             return int(sum(client.nthreads().values()))
@@ -122,28 +125,35 @@ def _threads(client: Client) -> int:
 
 def _run(client: Client, chunks: Sequence[Chunk]) -> Iterator[Played]:
     killed: list[Chunk] = []
-    with _silent(), client.cluster or nullcontext(), client:  # in the end both are closed
-        for chunk, played in _offer(client, chunks, lambda: AHEAD * _threads(client)):
-            if played:
-                yield played
-            else:
-                killed.append(chunk)
-        for chunk in killed:
-            yield (_alone(client, chunk) if len(killed) > 1 else None) or lost(chunk, "the workers that played it died")
+    with _silent(), ExitStack() as closed:
+        closed.enter_context(client.cluster or nullcontext())
+        closed.enter_context(client)
+        try:
+            for chunk, played in _offer(client, chunks, lambda: AHEAD * _threads(client)):
+                if played:
+                    yield played
+                else:
+                    killed.append(chunk)
+            for chunk in killed:
+                again = _alone(client, chunk) if len(killed) > 1 else None
+                yield again or lost(chunk, "the workers that played it died")
+        except KeyboardInterrupt:  # workers on this machine receive it, too: nothing is left to close in order
+            closed.pop_all()
+            raise
 
 
 def _alone(client: Client, chunk: Chunk) -> Played | None:
-    """Offer a chunk again with nothing beside it: it may have been its neighbour that killed the workers."""
+    """Submit a chunk again with nothing beside it, as another chunk may have killed its workers."""
     try:
         return next(_offer(client, [chunk], lambda: 1))[1]
     except EngineLost:
         if client.status != "running":
             raise
-        return None  # it took the last worker with it
+        return None  # the chunk killed the last worker
 
 
 def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) -> Iterator[tuple[Chunk, Played | None]]:
-    """Give out so many chunks at a time; yields each with what came of it, None where its workers died."""
+    """Submit `width()` chunks at a time; yields each with its result, or with None if its workers died."""
     todo, done = iter(chunks), queue.SimpleQueue[Future]()
     alive: dict[str, tuple[Future, Chunk]] = {}
     while True:
@@ -166,7 +176,7 @@ def _offer(client: Client, chunks: Sequence[Chunk], width: Callable[[], int]) ->
 
 
 def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
-    """The next future that is done; looks every second whether the cluster is still there."""
+    """The next finished future; checks every second that the cluster is alive."""
     seen = time.monotonic()
     while True:
         try:
@@ -179,9 +189,9 @@ def _next(client: Client, done: "queue.SimpleQueue[Future]") -> Future:
 
 
 def play_there(payload: bytes, wanted: dict[str, str]) -> Played | str:
-    """On a worker: play a chunk, or say why this worker must not.
+    """Play a chunk on a worker; a message if this worker must not or cannot play it.
 
-    Nothing is raised: the client waits for ever for an error whose traceback it cannot read.
+    Errors are returned, not raised: if the client cannot unpickle a traceback, it waits forever.
     """
     worker = get_worker().address
     try:
@@ -191,7 +201,7 @@ def play_there(payload: bytes, wanted: dict[str, str]) -> Played | str:
         with _compiling:  # once for all threads of the worker
             warm([chunk])
         return play_chunk(chunk)
-    except Exception as error:  # a chunk reports what it raises: this is the worker's
+    except Exception as error:  # of the worker; an error of a trial is reported by its chunk
         return _difference(worker, error, wanted)
 
 
@@ -202,4 +212,4 @@ def _difference(worker: str, found: dict[str, str] | Exception, wanted: dict[str
         what = ", ".join(
             f"{name} {found.get(name)}, not {value}" for name, value in wanted.items() if found.get(name) != value
         )
-    return f"worker {worker} has {what}: install the same privbandits there, and start the worker anew"
+    return f"worker {worker} has {what}: install the same privbandits there, and restart the worker"

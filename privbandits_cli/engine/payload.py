@@ -1,4 +1,4 @@
-"""A chunk as it travels to another process: with the user's files that it needs, which nobody there may have."""
+"""A chunk as bytes for another process, together with the users' files that it needs."""
 
 import pickle
 
@@ -7,7 +7,7 @@ from privbandits_cli.plugins import loader
 
 
 def sources(chunk: Chunk) -> list[loader.Source]:
-    """The user's files that a chunk needs, each once."""
+    """The users' files that a chunk needs, each once."""
     players = (chunk.match.adversary, *chunk.match.algorithms)
     names = dict.fromkeys(name for player in players for name in loader.modules(player))
     return [loader.source_of(name) for name in names]
@@ -19,7 +19,7 @@ def pack(chunk: Chunk) -> bytes:
 
 
 def unpack(payload: bytes) -> Chunk:
-    """The inverse of `pack`, in any process that has this package."""
+    """The inverse of `pack`, in any process in which this package is installed."""
     files, inner = pickle.loads(payload)
     for source in files:
         loader.module(source)

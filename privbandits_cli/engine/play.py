@@ -1,4 +1,4 @@
-"""Play one chunk: blocks of the adversary, every missing algorithm, regret at the checkpoints. Pure."""
+"""Play one chunk: its adversary against each of its algorithms, with the regret at the checkpoints. Pure."""
 
 import time
 import traceback
@@ -28,7 +28,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Played:
-    """What came of a chunk."""
+    """The results of a chunk."""
 
     chunk: Chunk
     regrets: dict[str, tuple[tuple[int, ...], Floats]]  # curve key -> trials, regrets [trials, checkpoints]
@@ -37,9 +37,9 @@ class Played:
 
 
 def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-    """Compile or load every loop that the chunks need, before jobs share them; `wait` is entered between two.
+    """Compile or load every loop that the chunks need before jobs share them; `wait` is entered before each loop.
 
-    What raises here is reported by its chunk, which meets the same error.
+    Errors are ignored here: the chunk meets the same error and reports it.
     """
     seen: set[object] = set()
     for chunk in chunks:
@@ -54,16 +54,16 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
 
 
 def play_chunk(chunk: Chunk) -> Played:
-    """Play a chunk. If anything in it raises, its trials are played one by one, so that only the bad fail.
+    """Play a chunk. If anything in it raises, its trials are played one by one, so that only those at fault fail.
 
-    Uncompiled, for a person who looks for a fault, it raises.
+    In uncompiled code, which is for debugging, the error is raised.
     """
     start = time.perf_counter()
     failures: list[Failure] = []
     try:
         regrets = _checked(chunk)
         found = {key: (chunk.trials, regrets[i]) for i, key in enumerate(chunk.keys)}
-    except Exception:  # whatever an algorithm or adversary raises is its trial's failure, reported as such
+    except Exception:  # whatever an algorithm or adversary raises is reported as a failure of its trial
         if plain():
             raise
         found = {}
@@ -74,15 +74,16 @@ def play_chunk(chunk: Chunk) -> Played:
                 try:
                     rows[trial] = _checked(Chunk(alone, (key,), (trial,)))[0, 0]
                 except Exception as error:
-                    said = rehearsal.told(error, alone, key, trial)
-                    failures.append(Failure(key, trial, said.splitlines()[0], f"{said}\n{traceback.format_exc()}"))
+                    message = rehearsal.message(error, alone, key, trial)
+                    trace = f"{message}\n{traceback.format_exc()}"
+                    failures.append(Failure(key, trial, message.splitlines()[0], trace))
             if rows:
                 found[key] = (tuple(rows), np.array(list(rows.values())))
     return Played(chunk, found, tuple(failures), time.perf_counter() - start)
 
 
 def lost(chunk: Chunk, error: str) -> Played:
-    """A chunk whose every trial failed, with what played it."""
+    """A chunk all of whose trials failed because the process that played it died."""
     return Played(
         chunk, {}, tuple(Failure(key, trial, error, error) for key in chunk.keys for trial in chunk.trials), 0
     )

@@ -1,8 +1,9 @@
-"""Users' files before they play: some rounds in plain Python, where a fault has a line, then compiled.
+"""Users' files before they play: some rounds in plain Python, where an error has a line, then the same compiled.
 
-And after a trial of theirs has failed: the same trial once more in plain Python, to learn where.
+And after a trial with a user's file has failed: the same trial once more in plain Python, to find the line.
 """
 
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -11,52 +12,50 @@ from typing import Any, Literal
 import numpy as np
 
 from privbandits_cli.experiment.plan import Curve, Plan
-from privbandits_cli.games.guards import NotANumber, PluginError
+from privbandits_cli.games.guards import ASKING, NotANumber
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.games.steps import composition
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import PluginError, uncompiled
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.plugins import loader
+from privbandits_cli.plugins import lint, loader, messages
 
 REHEARSED = {"bandit": (8, 250), "linear": (2, 50), "contextual": (2, 50)}  # trials and rounds: some tenths of a second
-BLOCK = 7  # rounds of a second rehearsal, which has to come to the same
-REPLAYED = 2**18  # of a trial that failed, at most: some seconds
+BLOCK = 7  # rounds in a block of a second rehearsal, which must give the same regrets
+REPLAYED = 2**18  # the most rounds of a failed trial that are replayed, which takes some seconds
 
-_places: dict[tuple[str, type[Exception]], tuple[str, int] | None] = {}  # where a curve's trials were found to fail
+_places: dict[tuple[str, type[Exception]], messages.Place | None] = {}  # where a curve's trials were found to fail
 
 
 def errors(plan: Plan, compiled: bool = True) -> list[str]:
-    """What is wrong with the users' files of a plan, each fault once; without `compiled`, as plain Python shows it."""
+    """What is wrong with the users' files of a plan, each error once; without `compiled`, in plain Python only."""
     found: dict[str, None] = {}
-    for curve in _own(plan.curves):
-        printed = list(loader.printing(curve.algorithm)) if compiled else []
-        if printed:
-            found |= dict.fromkeys(printed)
-            continue
-        said = _fault(plan.match([curve]), compiled)
-        if said is not None:
-            found.setdefault(said)
+    for curve in _rehearsed(plan.curves):
+        printed = list(_prints(curve)) if compiled else []
+        found |= dict.fromkeys(printed or _failures(plan.match([curve]), compiled))
     return list(found)
 
 
-def _own(curves: Sequence[Curve]) -> Iterator[Curve]:
-    """The first curve of each pair of kinds that meet and of which one is a user's."""
+def _rehearsed(curves: Sequence[Curve]) -> Iterator[Curve]:
+    """The first curve of each pairing of an adversary with a composition that contains a user's file."""
     seen: set[object] = set()
     for curve in curves:
-        pair = curve.adversary.name, composition(curve.algorithm), curve.setting.n_arms
-        if _needs(curve.adversary, curve.algorithm) and pair not in seen:
-            seen.add(pair)
+        pairing = curve.adversary.name, composition(curve.algorithm), curve.setting.n_arms
+        if (loader.modules(curve.adversary) or loader.modules(curve.algorithm)) and pairing not in seen:
+            seen.add(pairing)
             yield curve
 
 
-def _needs(*players: Adversary | Algorithm) -> bool:
-    return any(loader.modules(player) for player in players)
+def _prints(curve: Curve) -> Iterator[str]:
+    """The lines of a user's steps that print."""
+    for name in loader.modules(curve.algorithm):
+        for line in lint.prints(sys.modules[name]):
+            text = "compiled, this prints in every round of every trial: run it with --python, or remove it"
+            yield messages.at(loader.source_of(name).path, line, text)
 
 
-def _fault(match: Match, compiled: bool) -> str | None:
-    """Of one pair; None if it plays, in blocks of whatever size."""
+def _failures(match: Match, compiled: bool) -> Iterator[str]:
+    """The error of one pairing, if it does not play, or not in blocks of any size."""
     from numba.core.errors import NumbaTypeSafetyWarning
 
     trials, rounds = REHEARSED[match.game]
@@ -66,58 +65,58 @@ def _fault(match: Match, compiled: bool) -> str | None:
     for plain in (True, False)[: 1 + compiled]:
         try:
             with uncompiled(plain), np.errstate(all="ignore"), warnings.catch_warnings():
-                warnings.simplefilter("ignore", NumbaTypeSafetyWarning)  # what it warns of, it refuses next
+                warnings.simplefilter("ignore", NumbaTypeSafetyWarning)  # an error follows
                 regrets = game.play(short, range(trials))
                 _check(regrets, game.play(short, range(trials), BLOCK) if plain != compiled else regrets, match)
         except Exception as error:  # whatever a user's file raises
-            return _told(error, _place(error, short, 0), match)
-    return None
+            yield _message(error, _place(error, short, 0), match)
+            return
 
 
 def _check(regrets: Floats, others: Floats, match: Match) -> None:
-    """Raise PluginError for regrets that are no numbers, or other ones in blocks of another size."""
+    """PluginError for regrets that are not finite, or that differ in blocks of another size."""
     algorithm, adversary = match.algorithms[0], match.adversary
-    table: Any = getattr(type(adversary), loader.TABLE[adversary.game])
+    function: Any = getattr(type(adversary), loader.TABLE[adversary.game])
     own = loader.modules(algorithm)
     if not np.isfinite(regrets).all():
-        said = f"{algorithm.name} against {adversary.name}: the regret is no finite number"
-        raise PluginError(said, import_module(own[0]).choose if own else table)
+        text = f"{algorithm.name} against {adversary.name}: the regret is not a finite number"
+        raise PluginError(text, import_module(own[0]).choose if own else function)
     if not np.array_equal(regrets, others):
         hint = "draw in the order of the rounds, each kind from its own of `rng.spawn(n)`"
         if not loader.modules(adversary):
-            table, hint = getattr(type(algorithm), "draws", None), "let them depend on the round alone"
-        raise PluginError(f"the numbers of `{table.__name__}` depend on where a block of rounds ends: {hint}", table)
+            function, hint = (
+                getattr(type(algorithm), ASKING[adversary.game], None),
+                "let them depend on the round alone",
+            )
+        text = f"the numbers of `{function.__name__}` depend on where a block of rounds ends: {hint}"
+        raise PluginError(text, function)
 
 
-def told(error: Exception, match: Match, key: str, trial: int) -> str:
-    """What failed in a trial of a match of one algorithm, of the curve `key`: of a user's file the place, too."""
-    if not _needs(match.adversary, match.algorithms[0]):
-        return f"{type(error).__name__}: {error}".splitlines()[0]
+def message(error: Exception, match: Match, key: str, trial: int) -> str:
+    """What failed in a trial of a match of one algorithm, of the curve `key`; at its line in a user's file."""
+    if not (loader.modules(match.adversary) or loader.modules(match.algorithms[0])):
+        return messages.summary(error)
     if (key, type(error)) not in _places:
         _places[key, type(error)] = _place(error, match, trial)
-    return _told(error, _places[key, type(error)], match)
+    return _message(error, _places[key, type(error)], match)
 
 
-def _told(error: Exception, place: tuple[str, int] | None, match: Match) -> str:
-    """What a person should know of a fault, at this line if there is one, else at least in which file."""
-    if place is None:
-        said = loader.told(error)
-        if said != loader.named(error):
-            return said
-        names = dict.fromkeys(name for who in (*match.algorithms, match.adversary) for name in loader.modules(who))
-        files = ", ".join(loader.source_of(name).path for name in names)
-        return f"{files}: the game cannot go on with what it gave: {said}; --python shows where"
-    return loader.placed(*place, str(error) if isinstance(error, NotANumber) else loader.named(error))
+def _message(error: Exception, place: messages.Place | None, match: Match) -> str:
+    """An error at this line if there is one, else with the files that play."""
+    if place is not None:
+        return messages.at(*place, messages.summary(error))
+    if messages.in_compiler(error):
+        return messages.message(error)
+    names = dict.fromkeys(name for player in (*match.algorithms, match.adversary) for name in loader.modules(player))
+    files = ", ".join(loader.source_of(name).path for name in names)
+    return f"{files}: the game failed on a value from here: {messages.summary(error)}; --python shows where"
 
 
-def _place(error: Exception, match: Match, trial: int) -> tuple[str, int] | None:
-    """The line of a user's file where a trial fails in plain Python."""
-    if (isinstance(error, PluginError) and not isinstance(error, NotANumber)) or type(error).__module__.startswith(
-        "numba."
-    ):
-        return None  # it says itself where
-    if loader.place_of(error):
-        return loader.place_of(error)
+def _place(error: Exception, match: Match, trial: int) -> messages.Place | None:
+    """The line of a user's file where a trial fails, replayed in plain Python if the error does not show it."""
+    found = messages.place(error)
+    if messages.in_compiler(error) or (found and not isinstance(error, NotANumber)):
+        return found
     rounds = match.checkpoints[match.checkpoints <= REPLAYED]
     short = match._replace(checkpoints=rounds if len(rounds) else np.array([REPLAYED], np.int64))
     numbers = isinstance(error, ArithmeticError | NotANumber)
@@ -125,6 +124,6 @@ def _place(error: Exception, match: Match, trial: int) -> tuple[str, int] | None
     try:
         with uncompiled(), np.errstate(divide=strict, invalid=strict, over="ignore", under="ignore"):
             GAMES[match.game].play(short, [trial])
-    except Exception as found:  # the same, with a traceback
-        return loader.place_of(found)
-    return None
+    except Exception as replayed:  # the same, with a traceback
+        return messages.place(replayed) or found
+    return found

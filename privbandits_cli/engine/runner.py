@@ -1,8 +1,7 @@
-"""chunks of trials -> results: the only module that starts jobs."""
+"""Play chunks of trials on jobs: the only module that starts them."""
 
 import os
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -19,18 +18,19 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from privbandits_cli.engine import Engine, EngineError
 from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, lost, play_chunk
+from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """The number of cores that this process may use."""
     return int(cpu_count())
 
 
 def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
-    """Play the chunks on so many jobs; results come as they finish, in any order."""
+    """Play the chunks on `jobs` jobs; yields results as they finish, in any order."""
     if engine.kind in BACKENDS:
         return _run_here(chunks, BACKENDS[engine.kind], jobs)
     results: Iterator[Played] = _dask().run(chunks, jobs, engine.address)
@@ -57,7 +57,7 @@ def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Play
     time and at last one by one, so that only a chunk that keeps killing its worker fails.
     """
     if backend == "loky":
-        _start_resource_tracker()
+        start_silently(resource_tracker)
     outstanding = {chunk.trials + chunk.keys: chunk for chunk in chunks}
     for width in (max(1, len(outstanding)), jobs, 1):
         rest = list(outstanding.values())
@@ -75,16 +75,6 @@ def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Play
                 raise
     for chunk in outstanding.values():
         yield lost(chunk, "the worker process died")
-
-
-def _start_resource_tracker() -> None:
-    """Start loky's process that removes leftovers of stopped runs, with an option that keeps it silent about them."""
-    option = "ignore:resource_tracker"
-    sys.warnoptions.append(option)  # a new Python process inherits these options
-    try:
-        resource_tracker.ensure_running()
-    finally:
-        sys.warnoptions.remove(option)
 
 
 def _parallel(chunks: list[Chunk], backend: str, jobs: int) -> Generator[Played, None, None]:

@@ -1,8 +1,8 @@
-"""What has been played, on disk: chunk files, written whole or not at all, and a journal.
+"""The trials that have been played, on disk: chunk files, each written whole or not at all, and a journal.
 
-The chunk files are the truth: a trial is done when it stands in one whose checksum is right. The journal says when
-each was played and what failed. Regrets are read when they are asked for, a curve at a time: memory does not grow with
-the number of curves.
+The chunk files are authoritative: a trial is done if it is in a chunk file whose checksum is right. The journal records
+when each chunk was played and which trials failed. Regrets are read on demand, one curve at a time, so that memory does
+not grow with the number of curves.
 """
 
 import errno
@@ -28,7 +28,7 @@ from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.numerics.types import Floats
 
 Trials = NDArray[np.int64]
-DIGEST = 32  # bytes of sha256 that end a chunk file; NumPy reads the file all the same
+DIGEST = 32  # bytes of SHA-256 at the end of a chunk file, which NumPy ignores
 
 
 class Busy(Exception):
@@ -36,11 +36,11 @@ class Busy(Exception):
 
 
 class Damaged(OSError):
-    """A chunk file that is not what was written."""
+    """A chunk file whose checksum is wrong."""
 
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Write a file so that a reader, now or after a crash, sees the old content or the new, never a part."""
+    """Write a file so that a reader, also after a crash, sees the old content or the new, never a mixture."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -56,28 +56,28 @@ def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
 
 @cache
 def libraries() -> str:
-    """Those that decide numbers beside our sources: streams are NumPy's, what draws from them is numba's."""
+    """The libraries on which numbers depend: NumPy makes the random streams, and numba draws from them."""
     return ", ".join(f"{name} {version(name.lower())}" for name in ("NumPy", "numba"))
 
 
 def code_here() -> str:
-    """What trials are played by here: hash of the sources, and the libraries that decide numbers."""
+    """The code that plays trials here: hash of the sources, and the libraries on which numbers depend."""
     return f"{source_hash()} with {libraries()}"
 
 
 def read_chunk(path: Path) -> tuple[Trials, Floats, str]:
-    """Trials, their regrets `[trials, checkpoints]` and the code that played them, as `code_here` says; or Damaged."""
+    """Trials, their regrets `[trials, checkpoints]` and the `code_here` that played them. Raises Damaged."""
     facts = path.stat()
     return _read_chunk(path, facts.st_size, facts.st_mtime_ns)
 
 
-@lru_cache(maxsize=512)  # each output of a run reads them all
+@lru_cache(maxsize=512)  # each output of a run reads all chunk files
 def _read_chunk(path: Path, size: int, changed: int) -> tuple[Trials, Floats, str]:
     content = path.read_bytes()
     if hashlib.sha256(content[:-DIGEST]).digest() != content[-DIGEST:]:
         raise Damaged(errno.EIO, "its checksum is wrong", str(path))
     with np.load(io.BytesIO(content[:-DIGEST]), allow_pickle=False) as arrays:
-        code = arrays["code" if "code" in arrays else "source_hash"]  # before libraries were noted beside it
+        code = arrays["code" if "code" in arrays else "source_hash"]  # older files do not name the libraries
         return arrays["trials"], arrays["regrets"], str(code)
 
 
@@ -87,14 +87,14 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.chunks = folder / "chunks"
-        self.unreadable: list[Path] = []  # chunk files found damaged; their trials are played again
-        self.other_code: dict[str, set[str]] = {}  # curve key -> other code that played some of it
-        self.played_by: set[str] = set()  # the code of all that was read
-        self._pieces: dict[str, list[tuple[Path, Trials]]] = {}  # curve key -> chunk files and the trials in them
+        self.damaged: list[Path] = []  # chunk files; their trials are played again
+        self.other_code: dict[str, set[str]] = {}  # curve key -> other code that played some of its trials
+        self.played_by: set[str] = set()  # the code of all chunk files that were read
+        self._pieces: dict[str, list[tuple[Path, Trials]]] = {}  # curve key -> chunk files with their trials
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for this process; raises Busy when another one does."""
+        """Reserve the folder for this process; raises Busy if another process holds it."""
         self.chunks.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a+") as lock:
             try:
@@ -108,7 +108,7 @@ class Store:
             yield
 
     def open(self, plan: Plan, fresh: bool = False, clean: bool = True) -> None:
-        """Read what is done of a plan; `fresh` forgets it instead; without `clean` nothing is deleted."""
+        """Read which trials of a plan are done. fresh: delete them instead; without `clean` nothing is deleted."""
         for folder in (self.chunks, self.folder) if clean else ():
             for leftover in folder.glob(".*.tmp*"):
                 leftover.unlink()
@@ -125,7 +125,7 @@ class Store:
         try:
             trials, _, code = read_chunk(file)
         except Damaged:
-            self.unreadable.append(file)
+            self.damaged.append(file)
             if clean:
                 file.unlink()
             return
@@ -135,20 +135,20 @@ class Store:
         self._pieces.setdefault(key, []).append((file, trials))
 
     def done(self, curve: Curve) -> Trials:
-        """The trials of a curve that need not be played, in order."""
+        """The trials of a curve that are done, in order."""
         return np.unique(np.concatenate([np.empty(0, np.int64), *(t for _, t in self._pieces.get(curve.key, []))]))
 
     def count(self, curves: Iterable[Curve], span: range) -> int:
-        """How many trials of this span are done, over all these curves."""
+        """The number of trials of this span that are done, summed over the curves."""
         return sum(int(np.isin(span, self.done(curve), assume_unique=True).sum()) for curve in curves)
 
     def save(self, plan: Plan, played: Played) -> None:
-        """Keep what came of a chunk."""
+        """Write the results of a chunk."""
         for key, (trials, regrets) in played.regrets.items():
             self.keep(plan.by_key[key], np.array(trials), regrets, code_here())
 
     def keep(self, curve: Curve, trials: Trials, regrets: Floats, code: str) -> None:
-        """Write a chunk file: trials of a curve, none of which is done, as played by these sources."""
+        """Write a chunk file: trials of a curve, none of which is done yet, and the code that played them."""
         buffer = io.BytesIO()
         np.savez(buffer, trials=trials, regrets=regrets, code=np.array(code))
         content = buffer.getvalue()
@@ -162,7 +162,7 @@ class Store:
             journal.write(json.dumps(event) + "\n")
 
     def pace(self) -> float | None:
-        """Rounds per second and job of the chunks in the journal; None if there are none."""
+        """Rounds per second and job over the chunks in the journal; None without any."""
         rounds, seconds = 0, 0.0
         for event in self._events():
             if event.get("event") == "chunk" and event["seconds"]:
@@ -170,18 +170,18 @@ class Store:
         return rounds / seconds if seconds else None
 
     def _events(self) -> Iterator[dict[str, Any]]:
-        """The journal; lines that a crash or a full disk has torn are passed over."""
+        """The journal's events; lines that a crash or a full disk cut short are skipped."""
         path = self.folder / "journal.jsonl"
         for line in path.read_bytes().splitlines() if path.exists() else []:
             with suppress(ValueError):
                 yield json.loads(line)
 
     def pieces(self, curve: Curve) -> Iterator[tuple[Trials, Floats, str]]:
-        """What the chunk files of a curve hold."""
+        """The contents of a curve's chunk files: trials, regrets, code."""
         return (read_chunk(file) for file, _ in self._pieces.get(curve.key, []))
 
     def regrets(self, curve: Curve, trials: int) -> tuple[Trials, Floats]:
-        """The trials below `trials` that are done, in order, and their regrets `[trials, checkpoints]`."""
+        """The done trials with numbers below `trials`, in order, and their regrets `[trials, checkpoints]`."""
         pieces = list(self.pieces(curve))
         if not pieces:
             return np.empty(0, np.int64), np.empty((0, 0))
@@ -190,7 +190,7 @@ class Store:
         return done[done < trials], np.concatenate([piece[1] for piece in pieces])[rows]
 
     def digest(self, plan: Plan) -> str:
-        """sha256 over all regrets of a plan, in the order of curves and trials; independent of the chunks."""
+        """SHA-256 of all regrets of a plan, in the order of keys and trials; independent of the chunks."""
         digest = hashlib.sha256()
         for curve in sorted(plan.curves, key=lambda curve: curve.key):
             trials, regrets = self.regrets(curve, plan.trials)

@@ -7,10 +7,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import players
-from privbandits_cli.games.players import Setting, Tap, papers_delta
+from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.numerics.types import Floats
 
-__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Setting", "Tap", "papers_delta"]
+__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Setting", "papers_delta"]
 
 
 class Draws(NamedTuple):
@@ -59,6 +59,6 @@ class Algorithm(players.Algorithm):
         """The same with every parameter that was left out set as the paper says."""
         return self
 
-    def draws(self) -> dict[str, int]:
-        """Which fields of `Draws` its steps use: on the first and the last of every so many rounds."""
+    def periods(self) -> dict[str, int]:
+        """Which fields of `Draws` its steps use, and the period: in the first and the last of every so many rounds."""
         return {"uniform": 1}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, players
-from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, Tap, papers_delta
+from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, papers_delta
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
@@ -33,7 +33,6 @@ __all__ = [
     "Match",
     "Seat",
     "Setting",
-    "Tap",
     "blocks",
     "composition",
     "papers_delta",
@@ -169,7 +168,7 @@ class Seat(NamedTuple):
     state: Records
     player: Records
     names: tuple[str, str]
-    draws: dict[str, int]
+    periods: dict[str, int]
     modules: tuple[str, ...]  # the files of its steps
 
 
@@ -193,7 +192,7 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, list[Fill]]:
     """The random numbers of an algorithm, by kind, a source for each trial."""
     return {
-        kind: [SOURCES[kind](stream(seed, kind, *seat.names, trial=trial)) for trial in trials] for kind in seat.draws
+        kind: [SOURCES[kind](stream(seed, kind, *seat.names, trial=trial)) for trial in trials] for kind in seat.periods
     }
 
 
@@ -239,8 +238,8 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
             oracle(adversary.binary)(gains, marks, totals, best)
         for k, seat in enumerate(seats):
             for kind, fills in sources[k].items():
-                draw(rounds, seat.draws[kind], fills, draws[kind])
-            numbers = [draws[kind] if kind in seat.draws else none for kind in Draws._fields]
+                draw(rounds, seat.periods[kind], fills, draws[kind])
+            numbers = [draws[kind] if kind in seat.periods else none for kind in Draws._fields]
             table = gains, marks, earned, seated[k], states[k], *numbers, worth, *adversary.reaction()
             guards.play_block(seat.play_block, table, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]

@@ -14,16 +14,26 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, players
-from privbandits_cli.games.guards import PluginError, WrongArm
+from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.players import Contexts, Setting, Tap
+from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.numerics.jit import Record, Records, bind, borrow, borrower, compile_step, kept, record
+from privbandits_cli.numerics.jit import (
+    PluginError,
+    Record,
+    Records,
+    bind,
+    borrow,
+    borrower,
+    compile_step,
+    kept,
+    record,
+)
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
-__all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "Tap", "play", "warm"]
+__all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play", "warm"]
 
 Law = Literal["signs", "bernoulli", "gaussian"]
 

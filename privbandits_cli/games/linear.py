@@ -20,7 +20,7 @@ from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.convex.spaces import Cube, Simplex, Space, Sphere
 from privbandits_cli.games import arms, guards, players
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.players import Setting, Tap, papers_delta
+from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
 from privbandits_cli.numerics.jit import Record, Records, bind, borrow, borrower, compile_step, kept, record
 from privbandits_cli.numerics.streams import stream
@@ -37,7 +37,6 @@ __all__ = [
     "Simplex",
     "Space",
     "Sphere",
-    "Tap",
     "papers_delta",
     "play",
     "warm",
@@ -226,9 +225,12 @@ class _Seat:
         numbers, ends = [], []
         for kind, fill in self.fills.items():
             end = np.zeros(len(rounds) + 1, np.int64)
-            np.cumsum(asked.get(kind, 0) + np.zeros(len(rounds), np.int64), out=end[1:])
+            counts = asked.get(kind, int(guards.guarded(self.modules)))  # a NaN where a user's file asks for none
+            np.cumsum(counts + np.zeros(len(rounds), np.int64), out=end[1:])
             out = np.empty(end[-1])
-            if len(out):
+            if kind not in asked:
+                out[:] = np.nan
+            elif len(out):
                 fill(out)
             numbers.append(out)
             ends.append(end)
@@ -242,7 +244,7 @@ class _Seat:
 
 def _asked(algorithm: Algorithm, setting: Setting, rounds: Ints) -> dict[str, Ints]:
     """How many numbers of each kind an algorithm draws in these rounds, `[rounds]`."""
-    return guards.draws_of(algorithm, setting, rounds, Draws._fields)
+    return guards.draws_of(algorithm, Draws._fields, setting, rounds)
 
 
 def _play_trial(match: Match, trial: int, block: int) -> Floats:

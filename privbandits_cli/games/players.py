@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from privbandits_cli.accounting.guarantee import Guarantee, leading
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.views import View
 from privbandits_cli.numerics.jit import Records
 from privbandits_cli.numerics.types import Floats
 
 Game = Literal["bandit", "linear", "contextual"]
-Tap = Literal["arms", "release", "report", "mean", "tree", "prefix", "play", "gram", "row", "answer"]
 
 
 class Contexts(NamedTuple):
@@ -130,18 +130,8 @@ class Algorithm(Parameters):
         """What makes it private, in a few words; empty where nothing does."""
         return ""
 
-    def tap(self) -> Tap | None:
-        """What an audit watches: what the proof privatises. None: there is no claim to refute.
-
-        `arms`: the arms played, of EXP3 or blocks of it; `release`: `released(state, gain, rng)` of the file. The
-        others watch what `update` keeps of the arm played, by which alone its gains may act: `report`, what a round
-        adds to `state.sums`; `mean`, an epoch's in `state.means`; `tree`, all sums, `state.means` times the plays.
-        Of linear games: `prefix`, the noisy sum of losses by which the base plays, in `state.wrapped.losses`; `play`,
-        the noisy loss of a point, `released(state, x, loss, rng)` of the file.
-        Of contextual games: `gram`, every release of V and u~; `row`, what a round adds to `state.reports`; `answer`,
-        the arm of a round whose own arms are secret, and beside it what the base's tap is.
-        `canary(state)` of the file has the ends of the range in which a gain counts, if they are not 0 and 1.
-        """
+    def view(self, setting: Setting) -> View | None:
+        """What an audit observes of a tuned algorithm: what its proof makes private; None if nothing is claimed."""
         return None
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:

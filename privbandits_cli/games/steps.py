@@ -18,7 +18,7 @@ SOURCES: dict[str, Callable[[Generator], Fill]] = {
     "normal": lambda rng: filling(fill_normals, **source(rng)),
 }
 
-STEPS = ("choose", "update", "probabilities", "released", "canary")
+STEPS = ("choose", "update", "probabilities", "released")
 
 
 def composition(algorithm: Algorithm) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ One cached name then has one signature, so that two processes compiling at once 
 
 import functools
 import hashlib
+import inspect
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -28,6 +29,17 @@ T = TypeVar("T")
 
 ROOM = "privbandits_cli.plugins.loader."  # the modules of users' files
 SOURCES = ("numerics", "convex", "games", "adversaries", "algorithms", "mechanisms")
+
+
+class PluginError(Exception):
+    """A user's function that cannot play; `function` is the one at whose line the error is reported."""
+
+    def __init__(self, message: str, function: Callable[..., Any] | None = None) -> None:
+        super().__init__(message)
+        self.function = function
+
+    def __reduce__(self) -> Any:  # another process may not know the function
+        return type(self), (str(self),)
 
 
 def record(**fields: Any) -> Records:
@@ -106,10 +118,20 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
     namespace = {**function.__globals__, **names}
     for name in () if plain() else function.__code__.co_names:
         if namespace.get(name) is function:
-            raise RecursionError(f"the function {name} calls itself, which a compiled step cannot do")
+            raise PluginError(f"`{name}` calls itself, which a compiled step cannot do", function)
         if isinstance(namespace.get(name), types.FunctionType):
             namespace[name] = _called(namespace[name])
-    copy = types.FunctionType(function.__code__, namespace, function.__name__ + suffix)
+    code, defaults, named = function.__code__, function.__defaults__, function.__kwdefaults__ or {}
+    only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    if only and not plain():  # numba knows no keyword-only arguments: make them ordinary ones
+        if code.co_flags & inspect.CO_VARARGS or (len(named) < len(only) and (named or defaults)):
+            raise PluginError(
+                f"compiled, `{function.__name__}` cannot take {', '.join(only)} by keyword only: drop the `*`", function
+            )
+        code = code.replace(co_argcount=code.co_argcount + len(only), co_kwonlyargcount=0)
+        defaults, named = (defaults or ()) + tuple(named[name] for name in only if name in named), {}
+    copy = types.FunctionType(code, namespace, function.__name__ + suffix, defaults, function.__closure__)
+    copy.__kwdefaults__ = named
     copy.__module__ = function.__module__
     copy.__qualname__ = function.__name__ + suffix
     return copy

@@ -80,7 +80,7 @@ def test_a_shard_passes_for_no_whole(swept, tmp_path):
     assert not made["complete"] and made["shard"] == {"part": "2/3", "trials": 8 * 5, "done": 8 * 5}
     text = call("run", swept, "--results", tmp_path, "--shard", "2/3").stdout
     assert "small, shard 2/3: trials 5-9 of each curve, 40/40 played" in text and "privbandits merge" in text
-    assert "no trial, as there are but 16" in call("run", swept, "--results", tmp_path, "--shard", "1/20").stdout
+    assert "no trials, as there are only 16" in call("run", swept, "--results", tmp_path, "--shard", "1/20").stdout
     told = json.loads(call("run", swept, "--results", tmp_path, "--shard", "2/3", "--json").stdout)
     assert told["done"] == told["trials"] == 40 and "final" not in told
 

@@ -18,7 +18,7 @@ ADVERSARIES = playing("adversaries")
 AS_PRINTED = {"dp_robust_ucb": {"constants": 1.0}}
 MATCHES = [(name, other) for name in ALGORITHMS for other in ADVERSARIES if fit(make(name), foe(other))]
 SETTING = Setting(1000, 4)
-DRAWN = [name for name in ALGORITHMS if "uniform" in make(name).tuned(SETTING).draws()]
+DRAWN = [name for name in ALGORITHMS if "uniform" in make(name).tuned(SETTING).periods()]
 
 
 def ready(name, setting=SETTING, **parameters):
@@ -426,7 +426,7 @@ def test_draws_are_declared():
                     bound["update"](state, arm, (t % 3) / 3, draws)
             if arms[:8000] != arms[8000:] or states[0].tobytes() != states[1].tobytes():
                 seen.add(kind)
-        assert seen == set(algorithm.draws()), name
+        assert seen == set(algorithm.periods()), name
 
 
 def test_rounding_up_tau_never_weakens_the_guarantee():

@@ -358,7 +358,7 @@ def test_batches_and_their_noise(epsilon, tau):
     """τ = ⌈1/ε⌉, a mean moves by 1/τ under noise of 1/(ετ): ε of a gain, exactly."""
     algorithm = make("batched_htinf", epsilon=epsilon).tuned(PAPER)
     state = algorithm.state(PAPER)[0]
-    assert (algorithm.tau, state.tau, algorithm.draws()) == (tau, tau, {"uniform": tau, "laplace": tau})
+    assert (algorithm.tau, state.tau, algorithm.periods()) == (tau, tau, {"uniform": tau, "laplace": tau})
     assert state.wrapped.scale == pytest.approx(1 / (epsilon * tau)) and state.wrapped.scale <= 1
     promised = algorithm.guarantee(PAPER)
     assert promised.epsilon == pytest.approx(epsilon) and promised.delta == 0 and promised.status == "proved"

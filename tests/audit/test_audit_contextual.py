@@ -5,9 +5,10 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.audit import grams
-from privbandits_cli.audit.auditor import audit, watched
+from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.games.contextual import Contexts, Setting
+from tests.audit import SEEDS
 from tests.conftest import make
 from tests.naive_contextual import bartlett, symmetric_gaussian
 
@@ -44,35 +45,34 @@ def test_wishart_noise_becomes_its_factor():
 
 @pytest.mark.parametrize("noise", ["gaussian", "wishart"])
 def test_noise_of_the_twins_conforms_and_a_twentieth_less_does_not(noise):
-    rng, algorithm, setting = np.random.default_rng(2), tuned(SETTING, noise=noise, calibration="exact"), SETTING
-    square, k = setting.known().row_norm() ** 2, algorithm.rows(setting)
+    rng, law = np.random.default_rng(2), tuned(SETTING, noise=noise, calibration="exact").view(SETTING).noise
 
     def node():
         if noise == "gaussian":
-            return symmetric_gaussian(5, algorithm.sigma(setting), rng)[:5]
-        return bartlett(5, square, k, rng)[:5]
+            return symmetric_gaussian(5, law.sigma, rng)[:5]
+        return bartlett(5, law.scale, law.rows, rng)[:5]
 
     nodes = np.array([node() for _ in range(2000)])
-    assert grams.conformance(nodes, algorithm, setting) > 1e-3
-    assert grams.conformance(0.95 * nodes, algorithm, setting) < 1e-6
+    assert grams.conformance(nodes, law) > 1e-3
+    assert grams.conformance(0.95 * nodes, law) < 1e-6
 
 
 def test_the_score_is_the_likelihood_ratio_of_the_whole_wishart_density():
     """Where the corner is integrated out: ratios of the density of V and u, from SciPy's Wishart and normal laws."""
     setting, rng = Setting(5e7, 25, contexts=Contexts(2)), np.random.default_rng(3)
-    algorithm = tuned(setting, noise="wishart", calibration="exact")
-    square, k = setting.known().row_norm() ** 2, algorithm.rows(setting)
+    law = tuned(setting, noise="wishart", calibration="exact").view(setting).noise
+    square, k = setting.known().row_norm() ** 2, law.rows
     nodes = np.array([bartlett(2, square, k, rng)[:2] for _ in range(3)])
     by_hand = [
         stats.wishart(k, square * np.eye(2)).logpdf(x[:, :2])
         + stats.multivariate_normal(np.zeros(2), square * x[:, :2]).logpdf(x[:, 2])
         for x in nodes
     ]
-    found = grams.log_density(nodes, algorithm, setting)
+    found = grams.log_density(nodes, law)
     np.testing.assert_allclose(np.diff(found), np.diff(by_hand), rtol=1e-9)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", CONTEXTUAL)
 def test_no_correct_algorithm_is_flagged(name, seed):
     for test in ("bets", "counts"):
@@ -93,8 +93,8 @@ def test_every_mutant_is_caught(mutant):
 
 def test_so_few_rows_that_a_short_tree_proves_nothing_are_watched_in_a_long_one():
     algorithm = tuned(SETTING, noise="wishart", calibration="exact")
-    assert watched(algorithm, SETTING).horizon == 5e7
-    assert watched(tuned(SETTING), SETTING).horizon == grams.ROUNDS
+    assert reduced(algorithm, SETTING).horizon == 5e7
+    assert reduced(tuned(SETTING), SETTING).horizon == grams.ROUNDS
     found = audit(algorithm, SETTING, budget=2**12)
     assert found.verdict == "CONSISTENT" and "k = " in found.claim
 

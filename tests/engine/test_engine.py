@@ -137,7 +137,7 @@ def test_a_damaged_chunk_is_noticed_and_played_again(small, tmp_path, whole, har
     half = content[: len(content) // 2]
     victim.write_bytes({"cut": half, "empty": b"", "swapped": half[::-1] + content[len(half) :]}.get(harm, flip))
     _, store, found = outputs(folder, small)
-    assert store.unreadable == [victim] and found == whole
+    assert store.damaged == [victim] and found == whole
 
 
 def test_leftovers_of_a_crash_are_swept(small, tmp_path):

@@ -1,4 +1,4 @@
-"""The errors of the mutants of contextual algorithms: steps with a plausible slip in each."""
+"""Steps of contextual algorithms, each with a plausible error, for the mutants."""
 
 import math
 
@@ -12,20 +12,20 @@ from privbandits_cli.mechanisms.matrix_tree import release
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
 
-FACTOR = 1.0  # set where a mutant is made
+FACTOR = 1.0  # bound when a mutant is compiled
 ROOT_2 = math.sqrt(2)
 
-base_choose = base_update = right_update = unbound  # filled in where a mutant is compiled
+base_choose = base_update = right_update = unbound  # bound when a mutant is compiled
 
 
 def played(state: Record, arms: Floats) -> int:
-    """The arm, given the noise of a release."""
+    """The arm of a release, given its noise."""
     refresh(state)
     return optimistic(state, arms)
 
 
 def unsymmetrised(state: Record, arms: Floats, rng: Generator) -> int:
-    """One triangle of a square of independent numbers, copied: σ on the diagonal in place of √2 σ."""
+    """One triangle of a square of independent numbers, mirrored: σ on the diagonal in place of √2 σ."""
     level = len(state.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
     release(state, state.t, rng)
     for j in range(level, -1, -1):
@@ -37,14 +37,14 @@ def unsymmetrised(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def silent_leaves(state: Record, arms: Floats, rng: Generator) -> int:
-    """The nodes of single rounds have no noise."""
+    """No noise on the nodes of single rounds."""
     release(state, state.t, rng)
     state.noise[0] = state.noise[1]
     return played(state, arms)
 
 
 def silent_root(state: Record, arms: Floats, rng: Generator) -> int:
-    """m - 1 levels: the top one has no noise."""
+    """m - 1 levels: no noise on the top one."""
     release(state, state.t, rng)
     if state.t == 0:
         root = state.noise[len(state.noise) - 2].copy()
@@ -61,7 +61,7 @@ def bare_vector(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def true_vector(state: Record, arms: Floats, rng: Generator) -> int:
-    """The noisy sum of x y is released for show, θ~ made from the true one."""
+    """θ~ from the true sum of x y, not from the noisy one that is released."""
     release(state, state.t, rng)
     refresh(state)
     for i in range(len(state.u)):
@@ -71,7 +71,7 @@ def true_vector(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def true_sums(state: Record, arms: Floats, rng: Generator) -> int:
-    """The arm is chosen by the true sums; the noisy ones are released for show."""
+    """The arm is chosen by the true sums, not by the noisy ones that are released."""
     release(state, state.t, rng)
     for i in range(len(state.v)):
         for j in range(i + 1):
@@ -85,20 +85,20 @@ def true_sums(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def redrawn(state: Record, arms: Floats, rng: Generator) -> int:
-    """All nodes are drawn anew for every release."""
+    """The noise of all nodes is drawn anew for every release."""
     release(state, 0, rng)
     return played(state, arms)
 
 
 def drawn_once(state: Record, arms: Floats, rng: Generator) -> int:
-    """The noise of the first release, for all."""
+    """The noise of the first release in all releases."""
     if state.t == 0:
         release(state, 0, rng)
     return played(state, arms)
 
 
 def bartlett(state: Record, out: Floats, rng: Generator, falling: float, turned: bool) -> None:
-    """A node's noise by Bartlett's factor A, whose χ² lose `falling` degrees a row: A A', or A' A where turned."""
+    """A node's noise from Bartlett's factor A, whose χ² lose `falling` degrees a row: A A', or A' A if `turned`."""
     d = len(out)
     a = np.zeros((d + 1, d + 1))
     for i in range(d + 1):
@@ -114,7 +114,7 @@ def bartlett(state: Record, out: Floats, rng: Generator, falling: float, turned:
 
 
 def drawn(state: Record, rng: Generator, falling: float, turned: bool) -> None:
-    """The release's noise, of such nodes."""
+    """The noise of a release from such nodes."""
     node = np.zeros(state.gram.shape)
     level = len(state.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
     for j in range(level, -1, -1):
@@ -135,7 +135,7 @@ def turned_factor(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def noiseless_vector(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    """No noise on what is reported of x y."""
+    """No noise on the report of x y."""
     before = state.reports[:, len(x)].copy()
     right_update(state, x, reward, rng)
     for i in range(len(x)):
@@ -143,7 +143,7 @@ def noiseless_vector(state: Record, x: Floats, reward: float, rng: Generator) ->
 
 
 def one_report(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    """The noise of the first report, on all."""
+    """The noise of the first report on all reports."""
     if state.t == 1:
         right_update(state, x, reward, rng)
         for i in range(len(x)):
@@ -159,7 +159,7 @@ def one_report(state: Record, x: Floats, reward: float, rng: Generator) -> None:
 
 
 def answer(state: Record, arms: Floats, rng: Generator) -> int:
-    """The base's arm FACTOR times as likely as randomised response says."""
+    """The base's arm with FACTOR times the probability of randomised response."""
     arm: int = base_choose(state.wrapped, arms, rng)
     if rng.random() < FACTOR * state.followed:
         return arm
@@ -168,6 +168,6 @@ def answer(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def any_arm(state: Record, arms: Floats, rng: Generator) -> int:
-    """Where the base's arm is not followed any arm is played, that one among them."""
+    """If the base's arm is not followed, any arm is played, including that one."""
     arm: int = base_choose(state.wrapped, arms, rng)
     return arm if rng.random() < state.followed else int(rng.random() * arms.shape[1])

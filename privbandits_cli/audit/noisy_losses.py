@@ -1,36 +1,38 @@
 """Audit of the noisy loss that a linear bandit releases: one run, every round a canary along the point played.
 
 The loss is the largest or the least that a loss vector may have there, by a coin. Its noise is one Laplace number, or
-<Z, x> of N of them, whose law depends on the point: it is made standard Laplace noise by its own law (laws.py). Rounds
-in which coordinates are too nearly equal for that are left out, which their noise has no part in.
+<Z, x> of N of them, whose law depends on the point; it is transformed to standard Laplace noise by its own law
+(laws.py). Rounds whose point has coordinates too nearly equal for that are left out. The point alone decides which
+rounds these are, not its noise.
 """
 
 import numpy as np
 
-from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.algorithms.dp_scrible import Parameters as Noisy
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.releases import FEWEST, judge
-from privbandits_cli.audit.twins import Seen, sees_more
-from privbandits_cli.audit.verdict import Audit, Steps, Test, compiled
-from privbandits_cli.games.linear import Draws, Floats, Setting, Sphere, choose, loss_set, update
+from privbandits_cli.audit.bypass import Round, bypassed
+from privbandits_cli.audit.releases import FEWEST
+from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.verdict import Audit, judge
+from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
 from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.games.views import NoisyLoss
 from privbandits_cli.numerics.jit import Record, Records
-from privbandits_cli.numerics.streams import stream
 
 NUMBERS = 2**22  # of the points of all rounds, at most
 
 
 def released(state: Record, x: Floats, loss: float, rng: Draws) -> float:
-    """Stands for the algorithm's tap until the loop is bound."""
+    """Placeholder for the algorithm's step."""
     raise NotImplementedError
 
 
-def watch_plays(states: Records, coins: Floats, round_ball: bool, numbers: Draws, points: Floats, seen: Floats) -> None:
+def observe_losses(
+    states: Records, coins: Floats, round_ball: bool, numbers: Draws, points: Floats, seen: Floats
+) -> None:
     """Play on; `points[round, N]` are those played, `seen[round, 2]` the canary's size and what is released of it.
 
     round_ball: whether losses are of the Euclidean unit ball, and not of that of the l1 norm. numbers: `[rounds, ...]`.
-    `states[1]` is a copy on which the tap is taken, so that a release that keeps a state advances once a round.
+    `states[1]` is a copy on which the release is read, so that one that keeps a state advances once a round.
     """
     for t in range(len(coins)):
         rng = Draws(numbers.uniform[t], numbers.laplace[t], numbers.normal[t])
@@ -49,18 +51,15 @@ def watch_plays(states: Records, coins: Floats, round_ball: bool, numbers: Draws
         update(states[0], x, loss, rng)
 
 
-def audit_plays(
-    algorithm: Noisy, setting: Setting, bound: Steps, state: Records, claim: Guarantee, alpha: float,
-    budget: int, seed: int, test: Test,
-) -> Audit:  # fmt: skip
-    """Whether the noisy losses tell more of a canary than ε, and whether their noise has its law at every point."""
-    coins = stream(seed, "audit", "coins", trial=0).integers(0, 2, min(budget, NUMBERS // setting.n_arms)).astype(float)
-    states, seen, points = _watch(algorithm, setting, bound, state, coins, seed)
-    vector = algorithm.noise == "vector"
+def audit_losses(target: Target[NoisyLoss]) -> Audit:
+    """Whether the noisy losses reveal more of a canary than ε, and whether their noise has its law at every point."""
+    setting, claim, vector = target.setting, target.claim, target.view.vector
+    coins = target.coins(min(target.budget, NUMBERS // setting.n_arms))
+    states, seen, points = _observed(target, coins)
     change = loss_set(setting).changes()[0] if vector else 2 * setting.decisions().largest_loss()
     scale = change / claim.epsilon
     law = f"<Z, x> of Laplace noise Z of scale {scale:.4g}" if vector else f"Laplace noise of scale {scale:.4g}"
-    if _sees_more(algorithm, setting, bound, states):
+    if _bypassed(target, states):
         more = "two losses that are released as one lead to different points: more is used than is released"
         return Audit("VIOLATION", f"{claim} of each noisy loss, {law}", more, 2)
     most, noisy = seen.T
@@ -68,45 +67,44 @@ def audit_plays(
     tail = laws.log_tail_of_point(noise, points) if vector else laws.log_tail(noise, 1, False)
     known = ~np.isnan(tail)
     if known.sum() < min(FEWEST, len(coins) / 2):
-        few = f"of only {known.sum()} points is the noise's law known to enough digits"
+        few = f"at only {known.sum()} points is the noise's law known to enough digits"
         return Audit("NOT AUDITABLE", str(claim), few, len(coins))
     conforms = evidence.conformance(laws.as_laplace(noise, tail)[known], 1.0)
     moved = most > 0
     unit = (noisy[moved] / most[moved] + 1) / 2
-    return judge(unit, coins[moved], claim.epsilon, "loss", alpha, test, law, conforms)
+    return judge(unit, coins[moved], claim.epsilon, "loss", target.alpha, target.test, law, conforms)
 
 
-def _watch(
-    algorithm: Noisy, setting: Setting, bound: Steps, state: Records, coins: Floats, seed: int
-) -> tuple[Records, Floats, Floats]:
-    """The state at the end, what was seen, and the points played."""
-    states, rounds = np.repeat(state, 2), len(coins)
-    asked = algorithm.draws(setting, np.array([1]))
+def _observed(target: Target[NoisyLoss], coins: Floats) -> tuple[Records, Floats, Floats]:
+    """The state at the end, the canaries with their releases, and the points played."""
+    setting, states, rounds = target.setting, np.repeat(target.state, 2), len(coins)
+    asked = target.algorithm.draws(setting, np.array([1]))
     numbers = {kind: np.empty(rounds * int(asked.get(kind, np.zeros(1))[0])) for kind in SOURCES}
     for kind, out in numbers.items():
-        SOURCES[kind](stream(seed, "audit", kind, trial=0))(out)
+        SOURCES[kind](target.stream(kind))(out)
     points, seen = np.empty((rounds, setting.n_arms)), np.empty((rounds, 2))
     draws = Draws(*(numbers[kind].reshape(rounds, -1) for kind in Draws._fields))
     ball = isinstance(setting.decisions(), Sphere)
-    compiled(watch_plays, bound)(states, coins, ball, draws, points, seen)
+    target.loop(observe_losses)(states, coins, ball, draws, points, seen)
     return states, seen, points
 
 
-def _sees_more(algorithm: Noisy, setting: Setting, bound: Steps, states: Records) -> bool:
-    """Whether the next points, of each number that they may be drawn by, depend on more than the noisy loss."""
-    asked = algorithm.draws(setting, np.array([1]))
+def _bypassed(target: Target[NoisyLoss], states: Records) -> bool:
+    """Whether the next points, for each number that may draw them, depend on more than the noisy loss."""
+    setting, steps = target.setting, target.steps
+    asked = target.algorithm.draws(setting, np.array([1]))
     drawn = 2 * setting.n_arms
 
-    def play(end: int, numbers: Floats) -> Seen:
+    def play(end: int, numbers: Floats) -> Round:
         fork, x = states[:1].copy(), np.zeros(setting.n_arms)
         rng = Draws(np.full(int(asked["uniform"][0]), 0.3), numbers.copy(), np.empty(0))
-        bound["choose"](fork[0], x, rng)
+        steps["choose"](fork[0], x, rng)
         loss = (2.0 * end - 1.0) * float(np.abs(x).max())
-        found = np.array([bound["released"](fork.copy()[0], x, loss, rng)])
-        bound["update"](fork[0], x, loss, rng)
+        found = np.array([steps["released"](fork.copy()[0], x, loss, rng)])
+        steps["update"](fork[0], x, loss, rng)
         points = np.zeros((drawn, setting.n_arms))
         for i in range(drawn):
-            bound["choose"](fork[0], points[i], Draws(np.array([(i + 0.5) / drawn]), rng.laplace, rng.normal))
-        return Seen(found, points)
+            steps["choose"](fork[0], points[i], Draws(np.array([(i + 0.5) / drawn]), rng.laplace, rng.normal))
+        return Round(found, points)
 
-    return sees_more(play, int(asked["laplace"][0]))
+    return bypassed(play, int(asked["laplace"][0]))

@@ -8,18 +8,19 @@ import numpy as np
 from privbandits_cli.games.linear import Floats
 
 
-class Seen(NamedTuple):
-    """Of a round: what is released of its loss, and the points that may be played next, one after another."""
+class Round(NamedTuple):
+    """What is released of the loss of a round, and the points that may be played next, one after another."""
 
     released: Floats
     points: Floats
 
 
-def sees_more(play: Callable[[int, Floats], Seen], count: int) -> bool:
+def bypassed(play: Callable[[int, Floats], Round], count: int) -> bool:
     """Whether two losses that are released as one lead to different points, `play(end, numbers)` being the round.
 
-    count: how many random numbers the round's noise takes. It is found by trying how what is released follows each of
-    them, which numbers make the other end's release the same. Where none do there is no noise, which counts will tell.
+    count: how many random numbers the round's noise takes. The release is affine in them, so its response to each
+    number shows which numbers make the other end's release the same. If none do, there is no noise, and the counts
+    will show it.
     """
     numbers = np.random.default_rng(0).standard_normal(count)
     first, other = play(0, numbers), play(1, numbers)

@@ -1,4 +1,4 @@
-"""The errors of the mutants of bandit algorithms: steps with a plausible slip in each."""
+"""Steps of bandit algorithms, each with a plausible error, for the mutants."""
 
 from privbandits_cli.algorithms.dp_robust_se import noise as mean_noise
 from privbandits_cli.algorithms.exp3 import restart
@@ -6,7 +6,7 @@ from privbandits_cli.algorithms.robust_se import begin, cut, pulled
 from privbandits_cli.games.bandit import Draws
 from privbandits_cli.numerics.jit import Record
 
-FACTOR = 1.0  # set where a mutant is made
+FACTOR = 1.0  # bound when a mutant is compiled
 
 
 def scaled_noise(state: Record, gain: float, rng: Draws) -> float:
@@ -21,13 +21,13 @@ def no_noise(state: Record, gain: float, rng: Draws) -> float:
 
 
 def twice_the_gain(state: Record, gain: float, rng: Draws) -> float:
-    """The sensitivity taken for half of what it is: gains of range 2 under the noise for range 1."""
+    """Half the sensitivity: gains of range 2 under the noise for range 1."""
     noisy: float = 2.0 * gain - 0.5 + state.scale * rng.laplace
     return noisy
 
 
 def one_noise(state: Record, gain: float, rng: Draws) -> float:
-    """One noise, drawn in the first round and kept."""
+    """The noise of the first round in all rounds."""
     if state.kept == 0.0:
         state.kept = state.scale * rng.laplace
     noisy: float = gain + state.kept
@@ -35,7 +35,7 @@ def one_noise(state: Record, gain: float, rng: Draws) -> float:
 
 
 def noise_for_two(state: Record, gain: float, rng: Draws) -> float:
-    """Each noise serves two rounds."""
+    """Each noise is used in two rounds."""
     if state.kept == 0.0:
         state.kept = state.scale * rng.laplace
         noisy: float = gain + state.kept
@@ -46,14 +46,14 @@ def noise_for_two(state: Record, gain: float, rng: Draws) -> float:
 
 
 def true_gain(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """The base is fed the gain itself; the noise only decides whether."""
+    """The base is fed the gain itself; the noise only decides whether it is accepted."""
     noisy = gain + state.scale * rng.laplace
     if -state.b <= noisy <= state.b + 1.0:
         base_update(state.wrapped, arm, (gain + state.b) / (2.0 * state.b + 1.0), rng)
 
 
 def true_gain_kept(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """The base is fed the gain itself, and the noise is released for show."""
+    """The base is fed the gain itself, not the noisy gain that is released."""
     base_update(state.wrapped, arm, gain, rng)
 
 
@@ -65,7 +65,7 @@ def doubled_rate(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def no_floor(state: Record, rng: Draws) -> int:
-    """EXP3 that forgets to explore."""
+    """EXP3 without exploration."""
     threshold = rng.uniform * state.sums[1]
     reached = 0.0
     arm = 0
@@ -76,14 +76,14 @@ def no_floor(state: Record, rng: Draws) -> int:
 
 
 def losses(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """EXP3 carried over to losses: the difference of two tables is amplified, not contracted."""
+    """EXP3 with losses in place of gains: the difference of two tables is amplified, not contracted."""
     p = (1.0 - state.gamma) * state.weights[arm] / state.sums[1] + state.rate
     state.gains[arm] -= state.rate * (1.0 - gain) / p
     restart(state, state.gains.max())
 
 
 def sum_of_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """A mini-batch that feeds the sum of its block, not the mean."""
+    """Mini-batches whose base is fed the sum of a block, not the mean."""
     state.gain += gain
     state.played += 1
     if state.played == state.tau:
@@ -93,57 +93,57 @@ def sum_of_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def scaled_release(state: Record, gain: float, rng: Draws) -> float:
-    """What is released of a block under noise of FACTOR times the scale."""
+    """The release of a block with noise of FACTOR times the scale."""
     noisy: float = right_released(state, gain, Draws(rng.uniform, FACTOR * rng.laplace))
     return noisy
 
 
 def sum_released(state: Record, gain: float, rng: Draws) -> float:
-    """The sum of a block, under the noise for its mean."""
+    """The sum of a block with the noise for its mean."""
     noisy: float = right_released(state, (state.gain + gain) * state.tau - state.gain, rng)
     return noisy
 
 
 def first_noise(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """The noise of the first round, for every block."""
+    """The noise of the first round in every block."""
     if state.kept == 0.0:
         state.kept = rng.laplace
     right_update(state, arm, gain, Draws(rng.uniform, state.kept))
 
 
 def scaled(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """The right step under noise of FACTOR times the scale."""
+    """The right step with noise of FACTOR times the scale."""
     right_update(state, arm, gain, Draws(rng.uniform, FACTOR * rng.laplace))
 
 
 def sum_for_mean(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """The division of an epoch's sum by R forgotten, but in the noise."""
+    """The sum of an epoch, not divided by R, with the noise for the mean."""
     if state.left > 1 and pulled(state, arm, state.cycles * cut(state, gain), mean_noise(state, rng)):
         begin(state)
 
 
 def uncut(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Gains that are not truncated, under the noise for those that are."""
+    """Gains that are not truncated, with the noise for truncated ones."""
     if state.left > 1 and pulled(state, arm, gain, mean_noise(state, rng)):
         begin(state)
 
 
 def redrawn(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Fresh noise for every sum that is asked for, in place of that of its nodes."""
+    """Fresh noise for every released sum, in place of that of its nodes."""
     state.noise[:] = 0.0
     right_update(state, arm, gain, rng)
 
 
 def right_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Stands for the algorithm's own step until its mutant is compiled."""
+    """Placeholder for the right step."""
     raise NotImplementedError
 
 
 def right_released(state: Record, gain: float, rng: Draws) -> float:
-    """Stands for the algorithm's own tap until its mutant is compiled."""
+    """Placeholder for the right release."""
     raise NotImplementedError
 
 
 def base_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Stands for EXP3's step until `sum_of_block` is compiled."""
+    """Placeholder for the step of the base."""
     raise NotImplementedError

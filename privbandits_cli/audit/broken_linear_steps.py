@@ -1,4 +1,4 @@
-"""The errors of the mutants of linear algorithms: steps with a plausible slip in each."""
+"""Steps of linear algorithms, each with a plausible error, for the mutants."""
 
 import numpy as np
 
@@ -6,17 +6,17 @@ from privbandits_cli.algorithms.dp_ftrl import release
 from privbandits_cli.games.linear import Draws, Floats
 from privbandits_cli.numerics.jit import Record, unbound
 
-base_choose = base_update = right_update = unbound  # filled in where a mutant is compiled
+base_choose = base_update = right_update = unbound  # bound when a mutant is compiled
 
 
 def released_prefix(state: Record) -> None:
-    """The prefix with the noise of its nodes, and no more."""
+    """The prefix with the noise of its nodes, without top-up."""
     for i in range(len(state.prefix)):
         state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
 
 
 def no_top_up(state: Record, x: Floats, rng: Draws) -> None:
-    """Top-up noise forgotten: a prefix has the noise of its ones alone."""
+    """No top-up noise: a prefix has the noise of its own nodes only."""
     released_prefix(state)
     base_choose(state.wrapped, x, rng)
 
@@ -31,7 +31,7 @@ def one_top_up(state: Record, x: Floats, rng: Draws) -> None:
 
 
 def true_prefix(state: Record, x: Floats, rng: Draws) -> None:
-    """The leader of the true prefix; the noisy one is released for show."""
+    """The leader of the true prefix, not of the noisy one that is released."""
     release(state, x, rng)
     noisy = state.wrapped.losses.copy()
     state.wrapped.losses[:] = state.prefix
@@ -40,7 +40,7 @@ def true_prefix(state: Record, x: Floats, rng: Draws) -> None:
 
 
 def redrawn(state: Record, x: Floats, rng: Draws) -> None:
-    """For every prefix fresh noise, of the right deviation, in place of that of its nodes."""
+    """Fresh noise of the right deviation for every prefix, in place of that of its nodes."""
     deviation = state.scale * np.sqrt(float(state.levels))
     for i in range(len(x)):
         state.wrapped.losses[i] = state.prefix[i] + deviation * rng.normal[len(rng.normal) - len(x) + i]
@@ -55,7 +55,7 @@ def silent_level(state: Record, losses: Floats, rng: Draws) -> None:
 
 
 def one_noise(state: Record, losses: Floats, rng: Draws) -> None:
-    """The noise of the first round, for every loss."""
+    """The noise of the first round in every round."""
     for i in range(len(losses)):
         if state.kept[i] == 0.0:
             state.kept[i] = state.scale * rng.laplace[i]
@@ -69,19 +69,19 @@ def true_losses(state: Record, losses: Floats, rng: Draws) -> None:
 
 
 def one_number(state: Record, x: Floats, loss: float, rng: Draws) -> float:
-    """Noise that forgets the point: one number of the scale of the vector's."""
+    """Noise that does not depend on the point: one number with the scale of the vector's."""
     noisy: float = loss + state.scale * rng.laplace[0]
     return noisy
 
 
 def one_coordinate(state: Record, x: Floats, loss: float, rng: Draws) -> float:
-    """Noise on the first coordinate of the loss alone."""
+    """Noise on the first coordinate of the loss only."""
     noisy: float = loss + state.scale * rng.laplace[0] * x[0]
     return noisy
 
 
 def kept_number(state: Record, x: Floats, loss: float, rng: Draws) -> float:
-    """The noise of the first round, for every loss."""
+    """The noise of the first round in every round."""
     if state.kept[0] == 0.0:
         state.kept[0] = state.scale * rng.laplace[0]
     noisy: float = loss + state.kept[0]
@@ -89,5 +89,5 @@ def kept_number(state: Record, x: Floats, loss: float, rng: Draws) -> float:
 
 
 def true_loss(state: Record, x: Floats, loss: float, rng: Draws) -> None:
-    """The base is fed the loss itself, and the noise is released for show."""
+    """The base is fed the loss itself, not the noisy loss that is released."""
     base_update(state.wrapped, x, loss, rng)

@@ -1,0 +1,111 @@
+"""Audit of the arms that EXP3 plays, in single rounds or in blocks: one prefix, many forks with and without a canary.
+
+The prefix, in which arm 1 becomes rare, is played once. There the canary's gain is 1 or 0. Many continuations in which
+no arm earns anything are forked from each of the two states, and the draws of arm 1 are counted. No count could reach
+the ε that is proved. The claim put to the test is EXP3's exact law on this game: (1, δ), or (0.02, δ) with blocks, with
+the δ between the two exact laws of the count. An EXP3 that loses more than that is not EXP3.
+"""
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from privbandits_cli.accounting.exponential_weights import hockey_stick, raised
+from privbandits_cli.audit import evidence
+from privbandits_cli.audit.target import Target, choose, update
+from privbandits_cli.audit.verdict import LEARN, REPORTED, TESTS, Audit
+from privbandits_cli.games.bandit import Draws, Floats
+from privbandits_cli.games.views import Arms
+from privbandits_cli.numerics.jit import Records
+
+CANARY = 2.0  # arm 1 is at (1 + this) times the floor when the canary is sent
+ROUNDS_A_FORK = 128  # a fork takes thousands of rounds, so the budget buys fewer of them
+
+
+def observe_arms(states: Records, gain: float, uniform: Floats, rest: int, counts: NDArray[np.int64]) -> None:
+    """Fork: each state plays on, `gain` for every arm; `counts[fork]` is how often it starts a block with arm 1.
+
+    uniform: `[forks, draws]`; rest: rounds of a block after its first.
+    """
+    for fork in range(len(states)):
+        for t in range(uniform.shape[1]):
+            rng = Draws(uniform[fork, t], 0.0)
+            arm = choose(states[fork], rng)
+            update(states[fork], arm, gain, rng)
+            counts[fork] += arm == 0
+            for _ in range(rest):
+                update(states[fork], choose(states[fork], rng), gain, rng)
+
+
+def audit_arms(target: Target[Arms]) -> Audit:
+    """Fork the game where arm 1 is rare, with and without the canary's gain, and count the draws of arm 1."""
+    model, rounds, forks = target.view.model, target.view.rounds, max(64, target.budget // ROUNDS_A_FORK)
+    if model.gamma == 1:
+        return Audit("NOT AUDITABLE", "EXP3's law", "no canary is known for uniform play", 0)
+    silent = min(model.k, int(7 / model.floor))
+    prefix = _rare(target)
+    out = np.empty(target.setting.n_arms)
+    target.steps["probabilities"](prefix[0], out)
+    p = float(out[0])
+    if p < model.floor * (1 - 1e-9):
+        below = f"arm 1 is played with probability {p:.3g}, below EXP3's floor {model.floor:.3g}"
+        return Audit("VIOLATION", "EXP3's law", below, 1)
+    if p > (1 + CANARY) * model.floor:
+        return Audit("NOT AUDITABLE", "EXP3's law", "within this horizon arm 1 does not become rare", 0)
+    lifted = raised(model, p, model.sensitivity)
+    epsilon = 1.0 if rounds == 1 else 0.02
+    delta = hockey_stick(silent, lifted, p, epsilon)
+    claim = f"EXP3's law: (ε, δ) = ({epsilon:g}, {delta:.3g}) over {silent} draws after a canary at p = {p:.4g}"
+    rng = target.stream("forks")
+    worlds = [_sent(target, prefix, first_gain) for first_gain in (1.0, 0.0)]
+    x, y = (_counts(target, world, forks, silent, rng) for world in worlds)
+    learn, level = int(LEARN * forks), target.alpha / 2
+    hits = evidence.best_event(x[:learn], y[:learn], epsilon, delta).hits(x[learn:], y[learn:])
+    limit = evidence.epsilon_from_counts(*hits, delta, REPORTED)
+    most = evidence.refutable(forks - learn, float(hits[0].mean()), epsilon, delta, level)
+    stopped = TESTS[target.test](*hits, epsilon, delta, level)
+    if stopped is not None:
+        return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of forks", stopped, limit, most)
+    counts = ((x, lifted), (y, p))
+    conforms = min(evidence.binomial_conformance(int(z.sum()), forks * silent, share) for z, share in counts)
+    if conforms < target.alpha / 4:
+        law = f"arm 1 is not drawn as EXP3 draws it (p = {conforms:.2g})"
+        return Audit("VIOLATION", claim, law, forks, limit, most)
+    found = f"draws conform (p = {conforms:.2g}); not refuted by {target.test}"
+    return Audit("CONSISTENT", claim, found, forks, limit, most)
+
+
+def _rare(target: Target[Arms]) -> Records:
+    """The state after gain 1 for every arm but the first until that one is rare, at the start of a block."""
+    model, rounds, rng = target.view.model, target.view.rounds, target.stream("prefix")
+    state, out = target.state.copy(), np.empty(target.setting.n_arms)
+    for _ in range(int(target.setting.horizon / rounds)):
+        target.steps["probabilities"](state[0], out)
+        if out[0] <= (1 + CANARY) * model.floor:
+            break
+        draws = Draws(rng.random(), 0.0)
+        for _ in range(rounds):
+            arm = target.steps["choose"](state[0], draws)
+            target.steps["update"](state[0], arm, float(arm != 0), draws)
+    return state
+
+
+def _sent(target: Target[Arms], prefix: Records, gain: float) -> Records:
+    """The state after arm 1 was played for a block that earned `gain` in its first round, then nothing."""
+    state = prefix.copy()
+    draws = Draws(0.0, 0.0)  # the number that leads to arm 1
+    for t in range(target.view.rounds):
+        arm = target.steps["choose"](state[0], draws)
+        target.steps["update"](state[0], arm, gain if t == 0 else 0.0, draws)
+    return state
+
+
+def _counts(target: Target[Arms], world: Records, forks: int, silent: int, rng: Generator) -> Floats:
+    """How often arm 1 is drawn in each of the forks of a world."""
+    counts = np.zeros(forks, np.int64)
+    loop = target.loop(observe_arms)
+    at_once = max(1, 2**22 // silent)
+    for first in range(0, forks, at_once):
+        part = counts[first : first + at_once]
+        loop(np.repeat(world, len(part)), 0.0, rng.random((len(part), silent)), target.view.rounds - 1, part)
+    return counts.astype(float)

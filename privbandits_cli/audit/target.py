@@ -1,0 +1,94 @@
+"""The target of an audit, and the loops that play it while they record the observable of its view."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+from numpy.random import Generator
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.audit.verdict import Test
+from privbandits_cli.games.bandit import Draws
+from privbandits_cli.games.players import Setting
+from privbandits_cli.games.views import Place, View, reader
+from privbandits_cli.numerics.jit import Record, Records, compile_step
+from privbandits_cli.numerics.streams import stream
+from privbandits_cli.numerics.types import Floats
+
+Steps = dict[str, Callable[..., Any]]
+V = TypeVar("V", bound=View, covariant=True)
+
+
+@dataclass(frozen=True)
+class Target(Generic[V]):
+    """A tuned algorithm, its view and its claim. A mutant has other steps, or another first state, than its algorithm.
+
+    alpha: level of the test; budget: how many rounds are observed; seed: of the audit's own random numbers.
+    """
+
+    algorithm: Any  # of the game that the view belongs to
+    setting: Setting
+    view: V
+    steps: Steps
+    state: Records
+    claim: Guarantee
+    alpha: float
+    budget: int
+    seed: int
+    test: Test
+
+    def stream(self, name: str) -> Generator:
+        """Random numbers for this purpose."""
+        return stream(self.seed, "audit", name, trial=0)
+
+    def coins(self, n: int) -> Floats:
+        """Fair coins 0 or 1, `[n]`: which of the two canaries each observation has."""
+        return self.stream("coins").integers(0, 2, n).astype(float)
+
+    def at(self, place: Place) -> Callable[..., Any]:
+        """The compiled reader of this place of the state."""
+        return _reader(place, str(self.state.dtype.descr))
+
+    def loop(self, template: Callable[..., None], **bound: Callable[..., Any]) -> Callable[..., None]:
+        """The template compiled with the steps that it calls and with what else is bound, once in a process."""
+        found = {name: step for name, step in (self.steps | bound).items() if name in template.__code__.co_names}
+        return _loop(template, tuple(found.items()))
+
+
+@cache
+def _loop(template: Callable[..., None], names: tuple[tuple[str, Callable[..., Any]], ...]) -> Callable[..., None]:
+    return compile_step(template, **dict(names))
+
+
+@cache
+def _reader(place: Place, layout: str) -> Callable[..., Any]:
+    return reader(place)  # one for each layout: numba takes a record for another that begins with the same fields
+
+
+# ------------------------------------------------------------- what the loops over bandits call, until they are bound
+
+
+def choose(state: Record, rng: Draws) -> int:
+    """Placeholder for the algorithm's step."""
+    raise NotImplementedError
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Placeholder for the algorithm's step."""
+    raise NotImplementedError
+
+
+def released(state: Record, gain: float, rng: Draws) -> float:
+    """Placeholder for the algorithm's step."""
+    raise NotImplementedError
+
+
+def canary(state: Record) -> tuple[float, float]:
+    """Placeholder for the view's range."""
+    raise NotImplementedError
+
+
+def values(state: Record) -> Floats:
+    """Placeholder for the reader of the view's place."""
+    raise NotImplementedError

@@ -1,0 +1,229 @@
+"""Views: what an audit observes of an algorithm, one class for each kind of observable.
+
+An algorithm's `view(setting)` returns a view of what its proof of privacy makes private. The auditor chooses its test
+by the class of the view and reads everything else from the fields: where the state keeps the observable, how noise
+enters it, and in which range a gain acts. A `Place` is the name of a field of the state, with dots where states nest
+(`wrapped.losses`), or a function of the state.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any, ClassVar
+
+from privbandits_cli.accounting.exponential_weights import ExponentialWeights
+from privbandits_cli.numerics.jit import Record, compile_step
+
+Place = str | Callable[[Record], Any]
+Range = Callable[[Record], tuple[float, float]]
+
+
+def unit(state: Record) -> tuple[float, float]:
+    """The range [0, 1] of a gain."""
+    return 0.0, 1.0
+
+
+@dataclass(frozen=True)
+class View:
+    """What an audit observes."""
+
+    steps: ClassVar[tuple[str, ...]] = ()  # that the algorithm's file has beside `choose` and `update`
+
+    def in_blocks(self, rounds: int) -> "View | None":
+        """The view of an algorithm that is fed the mean gain of each block of rounds, None if no audit knows it."""
+        return None
+
+
+# ---------------------------------------------------------------------------------------- the game `bandit`
+
+
+@dataclass(frozen=True)
+class Release(View):
+    """The noisy gain `released(state, gain, rng)`, a step of the algorithm's file; Laplace noise.
+
+    rounds: how many rounds one release covers; the noise is on their mean gain.
+    """
+
+    steps = ("released", "probabilities")
+    rounds: int = 1
+    canary: Range = unit
+
+    def in_blocks(self, rounds: int) -> View:
+        """One release for each block of blocks."""
+        return replace(self, rounds=self.rounds * rounds)
+
+
+@dataclass(frozen=True)
+class Kept(View):
+    """Numbers, one for each arm, through which alone a gain of that arm acts; Laplace noise.
+
+    canary: the range outside which a gain moves them no further.
+    """
+
+    values: Place
+    canary: Range = unit
+
+
+@dataclass(frozen=True)
+class Report(Kept):
+    """Sums of reports: each round adds a noisy report of its gain to the sum of the arm played."""
+
+
+@dataclass(frozen=True)
+class Mean(Kept):
+    """The noisy means of epochs; noise enters a mean with the last gain of its epoch.
+
+    played, length: the fields that count the plays of an arm in its epoch, and that hold how many there are; left out
+    if the first epoch has one play.
+    """
+
+    played: str | None = None
+    length: str | None = None
+
+
+@dataclass(frozen=True)
+class Tree(Kept):
+    """The noisy running means of an arm, each times its number of gains a sum that a tree releases."""
+
+
+@dataclass(frozen=True)
+class Arms(View):
+    """The arms that EXP3 plays. rounds: how many rounds each drawn arm is played, and its mean gain fed to EXP3."""
+
+    steps = ("probabilities",)
+    model: ExponentialWeights
+    rounds: int = 1
+
+    def in_blocks(self, rounds: int) -> View | None:
+        """Arms played for a block: one gain moves the mean of its block by at most its share of it."""
+        if self.rounds > 1:
+            return None  # no canary is known for blocks of blocks
+        return replace(self, rounds=rounds, model=replace(self.model, sensitivity=self.model.sensitivity / rounds))
+
+
+# ---------------------------------------------------------------------------------------- the game `linear`
+
+
+@dataclass(frozen=True)
+class Prefix(View):
+    """The noisy sums of the losses so far, through which alone losses act on the next point.
+
+    levels: of the tree over the rounds whose nodes carry the noise; None: every loss has noise of its own.
+    shared: the top-up noise is drawn once for each level of the tree, not anew for every prefix.
+    gaussian: the noise is Gaussian, not Laplace.
+    """
+
+    losses: Place
+    levels: int | None = None
+    shared: bool = False
+    gaussian: bool = False
+
+
+@dataclass(frozen=True)
+class NoisyLoss(View):
+    """The noisy loss of a point, `released(state, x, loss, rng)`, a step of the algorithm's file.
+
+    vector: the noise is <Z, x> of a vector Z of Laplace numbers, not one Laplace number.
+    """
+
+    steps = ("released",)
+    vector: bool = False
+
+
+# ------------------------------------------------------------------------------------ the game `contextual`
+
+
+@dataclass(frozen=True)
+class Normal:
+    """Gaussian noise of deviation σ, symmetric on a matrix."""
+
+    sigma: float
+
+
+@dataclass(frozen=True)
+class Wishart:
+    """Wishart noise W(scale I, rows)."""
+
+    scale: float
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ellipsoid(View):
+    """What a learner that plays by `games.ellipsoid` releases: a noisy matrix V, shifted by a multiple of I, and u~.
+
+    shift: that multiple; inverse, theta: V^-1 and θ~ = V^-1 u~; indefinite: the number of rounds in which V was not
+    positive definite, so that the last V and θ~ were kept.
+    """
+
+    shift: Place
+    inverse: Place = "inverse"
+    theta: Place = "theta"
+    indefinite: Place = "indefinite"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gram(Ellipsoid):
+    """Every release of V and u~ by a tree; the noise is that of each node.
+
+    nodes: `[levels + 1, d, d + 1]`, at each level the noise of its node and of those above it.
+    """
+
+    noise: Normal | Wishart
+    nodes: Place = "noise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GramReport(Ellipsoid):
+    """What each round adds to the sums of reports of x x' and x y; the noise is that of each report.
+
+    reports: the sums, `[d, d + 1]`.
+    """
+
+    noise: Normal
+    reports: Place = "reports"
+
+
+@dataclass(frozen=True)
+class Answer(View):
+    """The arm of a round whose own arms are secret, too, by randomised response with this ε.
+
+    base: the algorithm whose arm is hidden; the later rounds are observed by its own view.
+    """
+
+    epsilon: float
+    base: Any
+
+
+# ------------------------------------------------------------------------------------------ reading a place
+
+
+def read(state: Record, place: Place) -> Any:
+    """What the state has at this place."""
+    return place(state) if callable(place) else reduce(lambda part, name: part[name], place.split("."), state)
+
+
+def reader(place: Place) -> Callable[[Record], Any]:
+    """`read` of one place, compiled."""
+    if callable(place):
+        return compile_step(place)
+    step = compile_step(_itself)
+    for name in reversed(place.split(".")):
+        step = compile_step(_part, FIELD=name, rest=step)
+    return step
+
+
+FIELD = ""  # bound, as `rest` is, where a reader is compiled
+
+
+def _itself(part: Any) -> Any:
+    return part
+
+
+def _part(state: Record) -> Any:
+    return rest(state[FIELD])
+
+
+def rest(part: Any) -> Any:
+    """Placeholder for the reader of what is left of a place."""
+    raise NotImplementedError

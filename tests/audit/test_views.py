@@ -1,0 +1,113 @@
+"""Views: what algorithms declare, how the auditor reads it, and what a user's file may get wrong."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from privbandits_cli.accounting.exponential_weights import ExponentialWeights
+from privbandits_cli.audit.auditor import AUDITS, reduced
+from privbandits_cli.audit.mutants import CORRECT
+from privbandits_cli.cli import app
+from privbandits_cli.games import views
+from privbandits_cli.numerics.jit import record
+from tests.conftest import SMALL
+
+OWN = '''\
+"""Every arm in turn; each round adds a report, a gain with Laplace noise, to a sum."""
+
+import numpy as np
+
+from privbandits_cli.accounting.guarantee import noised
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.numerics.jit import Record, Records, record
+
+
+class Parameters(bandit.Algorithm):
+    """The privacy, and the share of its noise that is drawn."""
+
+    private = True
+    epsilon: float = 1.0
+    share: float = 1.0
+
+    def state(self, setting: Setting) -> Records:
+        return record(t=0, scale=self.share / self.epsilon, kept=record(sums=np.zeros(setting.n_arms)))
+
+    def draws(self):
+        return {"laplace": 1}
+
+    def bounds(self, setting, delta, sensitivity=1.0):
+        return noised(self.epsilon * sensitivity, delta, "each gain used once", "report", "all reports")
+
+    def view(self, setting):
+        return views.Report("kept.sums")
+
+
+def choose(state: Record, rng: Draws) -> int:
+    return state.t % len(state.kept.sums)
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    state.kept.sums[arm] += gain + state.scale * rng.laplace
+    state.t += 1
+'''
+
+
+@pytest.mark.parametrize("place", ["wrapped.losses", lambda state: state.wrapped.losses])
+def test_a_place_is_read_alike_compiled_and_not(place):
+    state = record(scale=2.0, wrapped=record(losses=np.arange(3.0)))
+    for read in (views.reader(place), lambda state: views.read(state, place)):
+        np.testing.assert_array_equal(read(state[0]), [0.0, 1.0, 2.0])
+    assert views.reader("scale")(state[0]) == views.read(state[0], "scale") == 2.0
+
+
+def test_blocks_change_what_a_release_covers_and_how_far_one_gain_moves_a_mean():
+    assert views.Release(2).in_blocks(3) == views.Release(6)
+    model = ExponentialWeights(0.1, 4, 100)
+    assert views.Arms(model).in_blocks(5) == views.Arms(ExponentialWeights(0.1, 4, 100, 0.2), 5)
+    assert views.Report("sums").in_blocks(2) is None
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_every_audited_algorithm_declares_a_view_of_what_its_state_has(name):
+    subject = CORRECT[name]
+    tuned = subject.make().tuned(subject.setting)
+    setting = reduced(tuned, subject.setting)
+    tuned = tuned.tuned(setting)
+    view, state = tuned.view(setting), tuned.state(setting)[0]
+    assert type(view) in AUDITS
+    places = [place for place in vars(view).values() if isinstance(place, str)]
+    assert all(np.size(views.read(state, place)) for place in places)
+
+
+def audited(tmp_path, text, *words):
+    Path(tmp_path / "own.py").write_text(text)
+    Path(tmp_path / "small.yaml").write_text(SMALL)
+    given = ["--include", str(tmp_path / "own.py"), "algorithms=[{name: own, " + ", ".join(words) + "}]"]
+    return CliRunner().invoke(app, ["audit", str(tmp_path / "small.yaml"), *given, "--budget", "16384", "--json"])
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(1.0, "CONSISTENT"), (0.5, "VIOLATION")])
+def test_an_own_algorithm_is_audited_by_the_view_that_it_declares(tmp_path, share, verdict):
+    found = json.loads(audited(tmp_path, OWN, f"share: {share}").stdout)
+    assert [row["verdict"] for row in found] == [verdict] and found[0]["claim"].startswith("ε = 1 of each noisy report")
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        ('"report"', "view returned 'report': return None, or one of views.Release, views.Report,"),
+        ('views.Report("sums")', "view returned a views.Report of 'sums', a field that the state does not have"),
+        ("views.Release()", "view returned a views.Release, which needs a function `released` in the algorithm's file"),
+    ],
+)
+def test_a_view_that_does_not_fit_is_reported_at_its_line(tmp_path, returned, message):
+    text = OWN.replace('views.Report("kept.sums")', returned)
+    result = audited(tmp_path, text)
+    line = 1 + text[: text.index("    def view")].count("\n")
+    assert result.exit_code == 2
+    words = " ".join(result.stderr.split())
+    assert f"own.py:{line}" in words and message in words
