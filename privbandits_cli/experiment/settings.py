@@ -78,16 +78,8 @@ def swept(keys: Keys, setting: Setting) -> dict[str, Any]:
     return {name: value for name, value in values.items() if len(listed(getattr(keys, name))) > 1}
 
 
-def notes(setting: Setting, values: Mapping[str, Any]) -> dict[str, str]:
+def swept_notes(setting: Setting, values: Mapping[str, Any]) -> dict[str, str]:
     """The notes in a title on the swept values of its setting, by parameter: `cube`, `N = 10`, `T = 1,024`."""
     letter = "N" if setting.contexts is None else "d"
     texts = {"set": "{}", "dimension": letter + " = {}", "horizon": "T = {:,}"}
     return {name: text.format(values[name]) for name, text in texts.items() if name in values}
-
-
-def noted(title: str, setting: Setting, values: Mapping[str, Any]) -> str:
-    """A title with the notes on its setting: `Gap (cube, N = 10)`."""
-    note = ", ".join(notes(setting, values).values())
-    if not note:
-        return title
-    return f"{title[:-1]}, {note})" if title.endswith(")") else f"{title} ({note})"
