@@ -36,7 +36,9 @@ class Aggregating(linear.Algorithm):
     private = True
 
     delta: float | None = Field(None, gt=0, lt=1, description="δ of Gaussian nodes; default T^-2")
-    spare: Sparing = Field("fresh", description="top-up noise: for every prefix, or one a level for all; the same law")
+    spare: Sparing = Field(
+        "fresh", description="top-up noise: fresh for every prefix, or one node per level shared by all; the same law"
+    )
     base: linear.Algorithm
 
     def gaussian(self) -> bool:
