@@ -8,7 +8,8 @@ import numpy as np
 from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import misfit, suggestion
-from privbandits_cli.experiment.settings import example, noted, swept
+from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.settings import example, swept, swept_notes
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
@@ -33,17 +34,15 @@ def titled_algorithms(experiment: Experiment) -> Iterator[tuple[str, Algorithm, 
     titles: set[str] = set()
     stages = len(experiment.settings)
     for i, matchup in enumerate(experiment.matchups):
-        over = swept(experiment.keys, matchup.setting)
-        notes = _notes(matchup.algorithms)
-        for variant, note in zip(matchup.algorithms, notes, strict=True):
+        over = swept_notes(matchup.setting, swept(experiment.keys, matchup.setting))
+        for variant, notes in zip(matchup.algorithms, _notes(matchup.algorithms), strict=True):
             algorithm = variant.parameters
             assert isinstance(algorithm, Algorithm)
             if (i % stages, algorithm.identity()) not in tunings:  # equal parameters may cost more on another set
                 tunings.add((i % stages, algorithm.identity()))
-                title = _title(variant) + (f" ({note})" if note else "")
-                title = noted(title, matchup.setting, over)
-                adversary = matchup.adversary.named() or matchup.adversary.parameters.title
-                yield title + (f" against {adversary}" if title in titles else ""), algorithm, matchup.setting
+                title = Name(_title(variant), notes).noted(over)
+                adversary = f" against {matchup.adversary.named()}" if title in titles else ""
+                yield title + adversary, algorithm, matchup.setting
                 titles.add(title)
 
 
@@ -51,7 +50,7 @@ def _title(variant: Variant) -> str:
     return variant.label or variant.parameters.title
 
 
-def _notes(variants: Sequence[Variant]) -> list[str]:
+def _notes(variants: Sequence[Variant]) -> list[dict[str, str]]:
     """The swept parameters of each; for those that share a title without sweeps, the parameters that differ."""
     every = [flat(variant.parameters.described()) for variant in variants]
     notes = []
@@ -60,7 +59,7 @@ def _notes(variants: Sequence[Variant]) -> list[str]:
         differ = {name: value for name, value in own.items() if any(one.get(name) != value for one in kin)}
         budgets = {name: value for name, value in differ.items() if name.rpartition(".")[2] == "epsilon"}
         shown = variant.swept or budgets or differ
-        notes.append(", ".join(f"{name} = {_written(value)}" for name, value in shown.items()))
+        notes.append({name: f"{name} = {_written(value)}" for name, value in shown.items()})
     return notes
 
 

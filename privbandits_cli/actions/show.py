@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic_core import PydanticUndefined
 
-from privbandits_cli.experiment import shipped
+from privbandits_cli.experiment.config import ConfigError, load, located, shipped
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.parameters import Parameters
@@ -39,7 +39,7 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
     """
     if kind == "experiments":
         here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
-        return here or [_experiment(shipped.located(Path(name)), name) for name in shipped.names()]
+        return here or [_experiment(located(Path(name)), name) for name in shipped()]
     known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
         {"name": name, "game": model.game, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
@@ -48,8 +48,6 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
 
 
 def _experiment(path: Path, name: str) -> dict[str, Any]:
-    from privbandits_cli.experiment.config import ConfigError, load
-
     try:
         keys = load(path).keys
     except ConfigError as error:

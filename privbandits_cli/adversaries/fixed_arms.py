@@ -12,8 +12,9 @@ import numpy as np
 from numpy.random import Generator
 from pydantic import Field
 
+from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import REWARDS, SLACK, Floats, Law, Setting
+from privbandits_cli.games.contextual import REWARDS, Floats, Law, Setting
 
 
 class Parameters(contextual.Adversary):

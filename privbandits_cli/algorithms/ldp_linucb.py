@@ -20,8 +20,9 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual, views
-from privbandits_cli.games.contextual import SLACK, Floats, Setting
+from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
 from privbandits_cli.numerics.jit import Record, Records, record
 

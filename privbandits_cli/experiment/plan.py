@@ -190,7 +190,7 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     curves: list[Curve] = []
     for i, matchup in enumerate(experiment.matchups):
         over = settings.swept(experiment.keys, matchup.setting)
-        notes = settings.notes(matchup.setting, {key: x for key, x in over.items() if key != "horizon"})
+        notes = settings.swept_notes(matchup.setting, {key: x for key, x in over.items() if key != "horizon"})
         title = titles[i // stages].noted(notes)  # the horizons share a panel
         lineup = zip(matchup.algorithms, _labels(matchup.algorithms, matchup.setting), apart, strict=True)
         curves.extend(_curve(experiment, matchup, title, *entry) for entry in lineup)

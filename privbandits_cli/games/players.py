@@ -1,4 +1,4 @@
-"""Who plays a game, whichever it is: what an adversary and an algorithm are, and what they may know."""
+"""The players of any game, adversaries and algorithms, and what they may know of it."""
 
 import math
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ Game = Literal["bandit", "linear", "contextual"]
 
 
 class Contexts(NamedTuple):
-    """What an algorithm may know of a contextual game: bounds on its arms x, its parameter θ and its rewards.
+    """What an algorithm may know of a contextual game: bounds on the arms x, the parameter θ and the rewards.
 
-    sigma: a reward is its mean <θ, x> and σ-subgaussian noise. reward: the largest |reward|, infinite where none is.
+    sigma: a reward is its mean <θ, x> plus σ-subgaussian noise. reward: the largest |reward|, which may be infinite.
     """
 
     dimension: int  # d
@@ -32,11 +32,11 @@ class Contexts(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms.
+    """What an algorithm may know before the game: the horizon in rounds (T/tau inside a mini-batch) and the arms.
 
-    Of heavy-tailed gains X also v, in (0, 1], and u, a bound on E|X|^(1+v) over the arms. Of a linear game the
-    decision set, whose dimension then stands for the arms, and whether losses on the simplex may be negative. Of a
-    contextual game its bounds; there `horizon` is the planned one, and fewer rounds may be played.
+    v, u: for heavy-tailed gains X, v in (0, 1] and u, a bound on E|X|^(1+v) over the arms. space: the decision set of a
+    linear game, with `n_arms` its dimension; signed: whether losses on the simplex may be negative. contexts: the
+    bounds of a contextual game; its `horizon` is the planned one, and fewer rounds may be played.
     """
 
     horizon: float
@@ -59,17 +59,17 @@ class Setting(NamedTuple):
 
 
 def papers_delta(setting: Setting) -> float:
-    """T^-2, the δ of Tossou & Dimitrakakis 2017; 1/4 for the single round at which that is no δ."""
+    """T^-2, the δ of Tossou & Dimitrakakis 2017; at most 1/4, as for T = 1 it would be 1."""
     return float(min(0.25, setting.horizon**-2.0))
 
 
 class Adversary(Parameters):
-    """What produces the rounds of a game."""
+    """The source of the rounds of a game."""
 
-    bounded: ClassVar[bool] = True  # every gain lies in [0, 1], every loss in the loss set
+    bounded: ClassVar[bool] = True  # every gain is in [0, 1], every loss in the loss set
 
     def revealed(self, setting: Setting) -> Setting:
-        """What an algorithm may know of the game when it meets this adversary, tuned."""
+        """What an algorithm may know of the game against this adversary, tuned."""
         return setting
 
     def tuned(self, setting: Setting) -> "Adversary":

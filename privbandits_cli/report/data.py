@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from privbandits_cli.analysis.format import parameter
-from privbandits_cli.experiment import shipped
+from privbandits_cli.experiment.config import shipped
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.table import Table
 
@@ -46,7 +46,7 @@ class ReportData:
     def command(self) -> str:
         """The command that runs the experiment again: the given one without options of execution, or its config's."""
         words = self.manifest.get("command", [])
-        config = next((word for word in words[2:] if word.endswith(".yaml") or word in shipped.names()), None)
+        config = next((word for word in words[2:] if word.endswith(".yaml") or word in shipped()), None)
         if words[1:2] != ["run"] or config is None:
             return f"privbandits run {self.name}/config.yaml"
         kept = [word for word in words[2:] if "=" in word and not word.startswith("-")]

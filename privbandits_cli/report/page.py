@@ -1,10 +1,9 @@
 """The HTML pages: the report of an experiment, and the index of many. The templates escape everything they insert."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from privbandits_cli.analysis.format import amount
-from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.styles import Style, styles_of
 from privbandits_cli.report import data, plots
@@ -22,12 +21,12 @@ def page(report: ReportData, script: str, listed: bool = False) -> str:
 
     script: the address of plotly's JavaScript; listed: the index of all experiments is one folder up.
     """
-    named = [figure.named for figure in (report.distribution, report.pairs) if figure]
-    styles: dict[str, Style] = {}
-    for curves in (*named, report.table.named()):  # the styles of the picture win
-        styles |= styles_of(curves)
-    figures = [_figure(report, styles)]
-    figures += [_distribution(each, styles, report) for each in (report.distribution, report.pairs)]
+    style_of: dict[str, Style] = {}
+    others = [figure.named for figure in (report.distribution, report.pairs) if figure]
+    for curves in (*others, report.table.named()):  # the styles of the last are those of the picture
+        style_of |= styles_of(curves)
+    figures = [_figure(report, style_of)]
+    figures += [_distribution(each, style_of, report) for each in (report.distribution, report.pairs)]
     slopes = [
         f"{title}: {line.label}: {line.slope_text()}"
         for title, lines in report.table.panels.items()
@@ -56,29 +55,28 @@ def _template(name: str) -> "Template":
     return environment.get_template(name)
 
 
-def _figure(report: ReportData, styles: dict[str, Style]) -> Figure:
+def _figure(report: ReportData, style_of: dict[str, Style]) -> Figure:
     table = report.table
-    panels = {title: plots.line_plot(title, table, styles, report.partial) for title in table.panels}
-    return _described(panels, [label for _, label in table.named()], styles, table.notes())
+    panels: dict[str, plots.Plot] = {
+        title: plots.line_plot(title, lines, table, style_of, report.partial) for title, lines in table.panels.items()
+    }
+    return _described(panels, [label for _, label in table.named()], style_of, table.notes())
 
 
-def _distribution(figure: Distributions | None, styles: dict[str, Style], report: ReportData) -> Figure:
+def _distribution(figure: Distributions | None, style_of: dict[str, Style], report: ReportData) -> Figure:
     if figure is None:
         return {}
-    panels = {title: plots.distribution_plot(title, figure, styles, report.partial) for title in figure.panels}
-    labels = [row.line for members in figure.panels.values() for row in members]
-    return _described(panels, labels, styles, [f"{figure.fewest} trials", figure.note])
+    panels = {title: plots.distribution_plot(title, figure, style_of, report.partial) for title in figure.panels}
+    labels = [row.line for rows in figure.panels.values() for row in rows]
+    return _described(panels, labels, style_of, [f"{figure.fewest} trials", figure.note])
 
 
 def _described(
-    panels: Mapping[Name, plots.Plot] | Mapping[str, plots.Plot],
-    labels: Sequence[str],
-    styles: dict[str, Style],
-    notes: Sequence[str],
+    panels: dict[str, plots.Plot], labels: Sequence[str], style_of: dict[str, Style], notes: Sequence[str]
 ) -> Figure:
-    """What the template draws: panels by title, the entries of the legend, the notes below."""
+    """A figure for the template: panels by title, the entries of the legend, the notes below."""
     legend = [
         {"label": label, "colour": plots.colour(style), "dashes": plots.dashes(style), "glyph": GLYPHS[style.marker]}
-        for label, style in ((label, styles[label]) for label in dict.fromkeys(labels))
+        for label, style in ((label, style_of[label]) for label in dict.fromkeys(labels))
     ]
     return {"panels": panels, "legend": legend, "notes": notes}

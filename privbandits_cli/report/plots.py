@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis.format import amount
-from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, thousands
@@ -70,12 +69,11 @@ def dashes(style: Style) -> str:
     return ",".join(f"{1.8 * part:.3g}px" for part in style.stroke)
 
 
-def line_plot(title: Name, table: Table, styles: dict[str, Style], partial: str) -> Plot:
+def line_plot(title: str, lines: list[Line], table: Table, style_of: dict[str, Style], partial: str) -> Plot:
     """A panel of lines.
 
-    styles: by label; partial: the watermark of an incomplete experiment.
+    style_of: the style of a line by its label; partial: the watermark of an incomplete experiment.
     """
-    lines = table.panels[title]
     scales = axes_of(lines, table.log)
     x, y = (_axis(scale, label) for scale, label in zip(scales, table.labels(), strict=True))
     every = np.unique(np.concatenate([line.x for line in lines]))
@@ -85,8 +83,8 @@ def line_plot(title: Name, table: Table, styles: dict[str, Style], partial: str)
             none = np.zeros(len(every))
             line = replace(line, x=every, regret=none + line.regret[0], below=none, above=none)
         marked = bar_positions(line.x, table.bar_rounds, k, len(lines), table.log)
-        traces += _line_traces(line, styles[line.label], marked, scales[1].low)
-    traces += _rates(lines, styles)
+        traces += _line_traces(line, style_of[line.label], marked, scales[1].low)
+    traces += _rates(lines, style_of)
     x["unifiedhovertitle"] = {"text": f"{escape(table.labels()[0])} %{{x:,~r}}"}
     layout = {"hovermode": "x unified", "height": 300, "xaxis": x, "yaxis": y}
     if table.ratio:
@@ -179,7 +177,7 @@ def _with_bars(regret: float, below: float, above: float) -> str:
     return amount(regret) + bars
 
 
-def _rates(lines: Sequence[Line], styles: dict[str, Style]) -> Iterable[Plot]:
+def _rates(lines: Sequence[Line], style_of: dict[str, Style]) -> Iterable[Plot]:
     """Rates that theory states: one that is stated of several algorithms has the colour of the first."""
     names = list(dict.fromkeys(rate.name for line in lines for rate in line.rates))
     drawn = set()
@@ -191,31 +189,31 @@ def _rates(lines: Sequence[Line], styles: dict[str, Style]) -> Iterable[Plot]:
                 yield {
                     "type": "scatter", "mode": "lines", "legendgroup": line.label, "name": _wrapped(rate.name),
                     "x": line.x.tolist(), "y": rate.regret.tolist(), "customdata": list(map(amount, rate.regret)),
-                    "hovertemplate": HOVER, "line": _stroke(colour(styles[line.label]), 0.9, dash),
+                    "hovertemplate": HOVER, "line": _stroke(colour(style_of[line.label]), 0.9, dash),
                 }  # fmt: skip
 
 
-def distribution_plot(title: str, figure: Distributions, styles: dict[str, Style], partial: str) -> Plot:
+def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Style], partial: str) -> Plot:
     """A panel of distributions, a row each: the trials, and over them the box, or the mean with its interval."""
-    members, scale = figure.panels[title], figure.scale(title)
-    titles, rows = places(members)
+    rows, scale = figure.panels[title], figure.scale(title)
+    titles, heights = places(rows)
     traces: list[Plot] = []
-    for label in dict.fromkeys(one.line for one in members):
-        own = [(row, one) for row, one in zip(rows, members, strict=True) if one.line == label]
-        headed = [row - 1 for row, _ in own if row - 1 in titles]
-        traces += _distribution_traces(own, {row: titles[row] for row in headed}, scale, colour(styles[label]))
+    for label in dict.fromkeys(row.line for row in rows):
+        own = [(height, row) for height, row in zip(heights, rows, strict=True) if row.line == label]
+        headed = {height - 1: titles[height - 1] for height, _ in own if height - 1 in titles}
+        traces += _distribution_traces(own, headed, scale, colour(style_of[label]))
     zero = _at(scale, np.zeros(1)) * 2
     layout = {
-        "height": ROW * (rows[-1] + 2) + 60,
+        "height": ROW * (heights[-1] + 2) + 60,
         "xaxis": _axis(scale, figure.x_label),
         "yaxis": {
-            "range": [rows[-1] + 0.8, -0.7], "tickvals": rows, "ticktext": [escape(one.at) for one in members],
+            "range": [heights[-1] + 0.8, -0.7], "tickvals": heights, "ticktext": [escape(row.at) for row in rows],
             "automargin": True, "showgrid": False, "zeroline": False, "tickfont": {"size": 9.5},
         },
-        "shapes": [
+        "shapes": [  # the zero of differences, not drawn through the titles
             {"type": "line", "layer": "between", "line": _stroke("#555555"), "x0": zero[0], "x1": zero[1]}
-            | {"y0": row - 0.5, "y1": row + 0.5}
-            for row in rows
+            | {"y0": height - 0.5, "y1": height + 0.5}
+            for height in heights
             if figure.paired
         ],
     }  # fmt: skip
@@ -225,40 +223,41 @@ def distribution_plot(title: str, figure: Distributions, styles: dict[str, Style
 def _distribution_traces(
     own: Sequence[tuple[int, Distribution]], titles: dict[int, str], scale: Scale, ink: str
 ) -> Iterable[Plot]:
-    """The distributions of one line, each with its row; titles: by row."""
+    """The distributions of one line, each with its height in the panel; titles: by height."""
     group = {"type": "scatter", "legendgroup": own[0][1].line, "showlegend": False, "hoverinfo": "skip"}
     left = scale.low + 1e-9 * (scale.high - scale.low)  # rounding could put the end itself outside of the axis
     yield group | {
         "mode": "text", "x": _at(scale, np.full(len(titles), left)), "y": list(titles), "cliponaxis": False,
         "text": list(map(escape, titles.values())), "textposition": "middle right", "textfont": {"size": 10},
     }  # fmt: skip
-    for row, one in own:
-        values, beside = one.points()
+    for height, row in own:
+        values, beside = row.points()
         yield group | {
-            "mode": "markers", "x": _at(scale, values), "y": (row + 0.6 * beside).round(2).tolist(),
+            "mode": "markers", "x": _at(scale, values), "y": (height + 0.6 * beside).round(2).tolist(),
             "marker": {"color": ink, "size": 4 if len(values) < MANY else 3, "opacity": 0.45},
-            "hoverinfo": "text", "hovertext": _summary(one),
+            "hoverinfo": "text", "hovertext": _summary(row),
         }  # fmt: skip
-        if one.interval is None:
-            ends = _at(scale, np.array(one.box()))
+        if row.interval is None:
+            ends = _at(scale, np.array(row.box()))
             x = [None if i is None else ends[i] for i, _ in BOX]
-            yield group | {"mode": "lines", "x": x, "y": [row + beside for _, beside in BOX], "line": _stroke(INK, 1.1)}
+            yield group | {"mode": "lines", "x": x, "y": [height + up for _, up in BOX], "line": _stroke(INK, 1.1)}
         else:
-            low, high = one.interval
+            low, high = row.interval
             yield group | {
-                "mode": "lines+markers", "x": _at(scale, np.array([low, one.mean, high])), "y": [row] * 3,
+                "mode": "lines+markers", "x": _at(scale, np.array([low, row.mean, high])), "y": [height] * 3,
                 "line": _stroke(INK, 2), "marker": {"symbol": "diamond", "size": [0, 7, 0], "opacity": 1},
             }  # fmt: skip
 
 
-def _summary(one: Distribution) -> str:
+def _summary(row: Distribution) -> str:
     """The text at the pointer."""
-    if one.interval is not None:
-        rows = {"mean": [one.mean], "95 % interval": one.interval}
+    facts: dict[str, Sequence[float]]
+    if row.interval is not None:
+        facts = {"mean": [row.mean], "95 % interval": row.interval}
     else:
-        low, first, middle, third, high = one.box()
-        ends = one.values.min(), one.values.max()
-        rows = {"median": [middle], "quartiles": [first, third], "5 % to 95 %": [low, high], "range": ends}
-    title = _wrapped(", ".join(part for part in (one.title, one.at) if part))
-    text = [f"{name}: {' to '.join(map(amount, values))}" for name, values in rows.items()]
-    return "<br>".join([f"<b>{title}</b>", *text, f"trials: {len(one.values)}"])
+        low, first, middle, third, high = row.box()
+        ends = float(row.values.min()), float(row.values.max())
+        facts = {"median": [middle], "quartiles": [first, third], "5 % to 95 %": [low, high], "range": ends}
+    text = [f"{name}: {' to '.join(map(amount, values))}" for name, values in facts.items()]
+    title = _wrapped(", ".join(filter(None, (row.title, row.at))))
+    return "<br>".join([f"<b>{title}</b>", *text, f"trials: {len(row.values)}"])

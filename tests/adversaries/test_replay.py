@@ -138,7 +138,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
-        ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; a path is taken from"),
+        ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; paths are relative to"),
         ("path: log.txt", "log.txt: gains are read from .csv or .npy files"),
         ("path: empty.csv", "empty.csv: there is no row of gains in it"),
         ("path: names.csv", "names.csv: there is no row of gains in it"),

@@ -62,11 +62,11 @@ def played(bound, state, gains, laplace=0.0):
         ("epsilon: 1}", "epsilon: 1, u: 0}", "10:42", "greater than 0"),
         ("epsilon: 1}", "epsilon: 1, u: -2}", "10:42", "greater than 0"),
         ("epsilon: 1}", "epsilon: 1, v: 2}", "10:42", "less than or equal to 1"),
-        ("epsilon: 1}", "epsilon: 1, v: 0.9}", "10:5", "of v = 0.5: with v = 0.9 give u as a number"),
-        ("u: 0.5x}", "u: 0x}", "11:5", "such a multiple of the adversary's as 0.5x"),
+        ("epsilon: 1}", "epsilon: 1, v: 0.9}", "10:5", "for v = 0.5: with v = 0.9 give u as a number"),
+        ("u: 0.5x}", "u: 0x}", "11:5", "a multiple of the adversary's u such as 0.5x"),
         ("u: 0.5x}", "u: half}", "11:5", "give a positive number"),
-        ("- uniform", "- exp3", "12:5", "exp3 needs gains in [0, 1], which pareto does not keep to"),
-        ("- uniform", "- {name: adap_ucb, epsilon: 1}", "12:5", "these need not: dp_robust_se, "),
+        ("- uniform", "- exp3", "12:5", "exp3 needs gains in [0, 1], which pareto does not guarantee"),
+        ("- uniform", "- {name: adap_ucb, epsilon: 1}", "12:5", "these do not: dp_robust_se, "),
     ],
 )
 def test_bad_input_is_told_where_it_stands_with_what_would_work(tmp_path, old, new, place, words):

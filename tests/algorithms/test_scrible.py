@@ -260,7 +260,7 @@ def test_newtons_decrement_is_small_in_every_round_however_thin_the_polytope(thi
     "a, b, said",
     [
         ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, -2, 1, 1], "empty"),
-        ([[1, 0], [-1, 0], [0, 1], [0, 0]], [1, 1, 1, -1], "row 4 says 0 <= -1"),
+        ([[1, 0], [-1, 0], [0, 1], [0, 0]], [1, 1, 1, -1], "row 4 requires 0 <= -1"),
         ([[1, 0], [-1, 0], [0, 1]], [1, 1, 1], "unbounded along x_2"),
         ([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1]], [1, 1, 1, 1, math.inf], "row 5 of the polytope has a number"),
         ([[0, 0], [0, 0]], [1, 1], "all rows of a are zero"),

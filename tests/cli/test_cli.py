@@ -189,12 +189,10 @@ def test_show_tells_the_papers_numbers():
 
 def test_what_is_no_config_or_has_no_set_is_told():
     told = call("privacy", "exp3_tau").stderr
-    assert "exp3_tau is an algorithm, and this wants a config: try `privbandits show exp3_tau`" in " ".join(
-        told.split()
-    )
+    assert "exp3_tau is an algorithm, not a config: try `privbandits show exp3_tau`" in " ".join(told.split())
     for words in (["tune", "exp3_tau", "--epsilon", "1"], ["show", "linucb"]):
         refused = call(*words, "--set", "sphere")
-        assert refused.exit_code == 2 and "on no decision set: leave --set out" in refused.stderr
+        assert refused.exit_code == 2 and "which has no decision set: leave --set out" in refused.stderr
 
 
 def test_show_of_an_unknown_name():
