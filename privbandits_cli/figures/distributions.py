@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.curves import Curve, Curves
+from privbandits_cli.analysis.format import parameter
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats
@@ -213,7 +214,7 @@ def _row(curves: Curves, curve: Curve, values: Floats, title: str, interval: boo
 
 def _value(name: str, x: float) -> str:
     """`ε = 0.1`, `T = 1,024`."""
-    return f"{SYMBOLS.get(name, name)} = {f'{x:,.0f}' if x >= 1000 else f'{x:g}'}"
+    return f"{SYMBOLS.get(name, name)} = {parameter(x)}"
 
 
 def _base(curves: Curves, curve: Curve, met: Sequence[Curve], pair: tuple[str, str] | None) -> Curve | None:
