@@ -220,7 +220,7 @@ class _Seat:
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Its total loss after the marks, `[marks]`."""
         suffered = np.empty(len(marks))
-        asked = _asked(self.algorithm, self.setting, np.arange(rounds.start, rounds.stop))
+        asked = self.algorithm.draws(self.setting, np.arange(rounds.start, rounds.stop))
         numbers, ends = [], []
         for kind, fill in self.fills.items():
             end = np.zeros(len(rounds) + 1, np.int64)
@@ -239,11 +239,6 @@ class _Seat:
         guards.play_block(self.kernel, table, self.modules, rounds, self.states)
         guards.check_points(points, self.setting.decisions(), rounds, self.modules)
         return suffered
-
-
-def _asked(algorithm: Algorithm, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-    """How many numbers of each kind an algorithm draws in these rounds, `[rounds]`."""
-    return guards.draws_of(algorithm, Draws._fields, setting, rounds)
 
 
 def _play_trial(match: Match, trial: int, block: int) -> Floats:
@@ -275,8 +270,8 @@ def _width(match: Match) -> int:
     rounds, most = np.arange(1, 65), match.setting.n_arms
     for algorithm in match.algorithms:
         assert isinstance(algorithm, Algorithm)
-        asked = _asked(algorithm, match.setting, rounds).values()
-        most = max([most, *(int(counts.sum()) // len(rounds) for counts in asked)])
+        asked = algorithm.draws(match.setting, rounds).values()
+        most = max([most, *(int(np.sum(counts)) // len(rounds) for counts in asked)])
     return most
 
 
