@@ -1,4 +1,4 @@
-"""Plain-Python twins, written from the papers: slow, without state that the paper does not have.
+"""Plain-Python twins, written from the papers: slow, with only the state that the paper has.
 
 They draw from the same streams as the package and keep the same order of operations where floating point
 could tell the difference, so that comparisons are exact.
@@ -14,7 +14,7 @@ from privbandits_cli.numerics.streams import stream
 
 
 class Exp3:
-    """Eq. (2.1) and the estimator below it: G_i, p_i from G, nothing else."""
+    """Eq. (2.1) and the estimator below it: G_i, and p_i from G."""
 
     def __init__(self, n_arms: int, gamma: float) -> None:
         self.n_arms, self.gamma, self.estimate = n_arms, gamma, [0.0] * n_arms
@@ -181,7 +181,7 @@ class Ucb1:
 
 
 class Optimist:
-    """Each arm once, then the largest index; what is reported of the gains of an arm is kept in a list."""
+    """Each arm once, then the largest index; a list for each arm has the reports of its gains."""
 
     def __init__(self, algorithm: Algorithm, n_arms: int, horizon: float, laplace: Callable[[], float]) -> None:
         self.algorithm, self.n_arms, self.horizon, self.laplace = algorithm, n_arms, horizon, laplace
@@ -323,7 +323,7 @@ class DpUcb(Optimist):
         return (sum(self.reports[arm]) + self.scaled_noise(self.noise[arm])) / len(self.reports[arm])
 
     def scaled_noise(self, noise: list[float]) -> float:
-        """The noise of the nodes whose ranges end where the ones of n, cut off one by one from below, do."""
+        """The noise of the nodes whose ranges end at n, at n without its lowest one, and so on."""
         epsilon, n = self.algorithm.epsilon, len(noise)
         if not self.algorithm.hybrid:
             return sum(noise[end - 1] for end in ends(n)) * int(self.horizon).bit_length() / epsilon
@@ -392,7 +392,7 @@ class Eliminator:
         self.length, self.bound, self.noise, self.threshold = self.epoch(len(self.viable))
 
     def epoch(self, s: int) -> tuple[int, float, float, float]:
-        """R, B, the scale of the noise, and how far an arm may lie below the best."""
+        """R, B, the scale of the noise, and how far below the best an arm may be."""
         algorithm, tau = self.algorithm, self.tau
         if algorithm.name == "dp_se":
             h_log, c_log, d = (
@@ -511,7 +511,7 @@ def gain_table(adversary: Adversary, setting: Setting, seed: int, trial: int) ->
 def regrets(
     adversary: Adversary, algorithm: Algorithm, setting: Setting, checkpoints: Sequence[int], seed: int, trial: int
 ) -> list[float]:
-    """The regret at each checkpoint: best arm on the gains up to it, less the learner's own gain.
+    """The regret at each checkpoint: the gain of the best arm so far minus the learner's own gain.
 
     Against an adversary that tells its means: what the means of the arms played fall short of the largest.
     """
@@ -520,7 +520,7 @@ def regrets(
     names = (algorithm.identity(), adversary.identity())
     numbers = {"uniform": stream(seed, "uniform", *names, trial=trial).random}
     numbers["laplace"] = standard_laplace(stream(seed, "laplace", *names, trial=trial))
-    now: dict[str, float] = {}  # this round's numbers: a kind that is not due has none, and using it raises
+    now: dict[str, float] = {}  # this round's numbers; using a kind that is not due raises an error
 
     def uniform() -> float:
         return now["uniform"]
@@ -552,7 +552,7 @@ def standard_laplace(rng) -> Callable[[], float]:
 
 
 def bernoulli(rng, means: Sequence[float], n: int) -> list[list[bool]]:
-    """Rows of gains: 16 bits of a word for each, lowest first, against the mean; a tie goes to another stream."""
+    """Rows of gains: 16 bits of a word each, lowest first, compared with the mean; another stream decides ties."""
     last, rows = rng.spawn(1)[0], []
     for _ in range(n):
         words = [int(rng.bit_generator.random_raw()) for _ in range(math.ceil(len(means) / 4))]

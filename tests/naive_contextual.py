@@ -13,7 +13,7 @@ from privbandits_cli.numerics.streams import stream
 
 
 def in_order(x, y):
-    """<x, y>, from the first coordinate to the last: unit vectors tie but for rounding, so that this matters."""
+    """<x, y>, summed from the first coordinate to the last: the order decides ties of unit vectors."""
     total = 0.0
     for a, b in zip(x, y, strict=True):
         total += a * b
@@ -118,7 +118,7 @@ class LinUCB:
 
 
 def symmetric_gaussian(d, sigma, rng):
-    """Of order d + 1; the corner, which nobody uses, is 0."""
+    """Gaussian noise of order d + 1; the corner, which is never used, is 0."""
     z = np.zeros((d + 1, d + 1))
     for i in range(d):
         for j in range(i):
@@ -129,7 +129,7 @@ def symmetric_gaussian(d, sigma, rng):
 
 
 def bartlett(d, scale, k, rng):
-    """Wishart of order d + 1, but for the corner."""
+    """Wishart noise of order d + 1 without the corner."""
     a = np.zeros((d + 1, d + 1))
     for i in range(d + 1):
         a[i, : min(i, d)] = rng.standard_normal(min(i, d))

@@ -102,7 +102,7 @@ class Aggregating:
         return prefix + self.scale * math.sqrt(-2 * math.log(product)) * numbers["normal"][i]
 
     def update(self, losses: Sequence[float], numbers: Numbers) -> None:
-        """An item is the last of one node; nodes are known by their last item over their size, an odd number."""
+        """Each item closes one node; a node's name is its last item divided by its size, an odd number."""
         self.losses.append(losses)
         t, level = len(self.losses), 0
         while t % 2 ** (level + 1) == 0:
@@ -112,7 +112,7 @@ class Aggregating:
 
 
 class NoisyFtrl:
-    """Each loss with Laplace noise of its own."""
+    """Each loss with independent Laplace noise."""
 
     def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
         self.base, self.scale = learner(algorithm.base, setting), algorithm.scale(setting)
@@ -176,7 +176,7 @@ def add(values: Sequence[float]) -> float:
 
 
 def project(x: Sequence[float]) -> list[float]:
-    """The nearest point of the simplex: x less a threshold, cut off at 0, with the threshold that makes the sum 1."""
+    """The nearest point of the simplex: x minus a threshold, clipped at 0; the threshold makes the sum 1."""
     largest = sorted(x, reverse=True)
     thresholds = [(add(largest[: k + 1]) - 1) / (k + 1) for k in range(len(x))]
     threshold = [theta for theta, y in zip(thresholds, largest, strict=True) if y > theta][-1]

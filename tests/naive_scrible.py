@@ -1,4 +1,4 @@
-"""SCRiBLe again, from the papers and slowly: barriers by their definitions, Newton's method with NumPy, whole matrices.
+"""A slow SCRiBLe from the papers: barriers by their definitions, Newton's method with NumPy, whole matrices.
 
 Only what is a choice and no formula is the same: that directions come from a reflection, or from Cholesky's factor in
 the coordinates z of a polytope.
@@ -66,7 +66,7 @@ def leader(space, eta, losses):
 
 
 def root(space, x, losses):
-    """C with C C' = the Hessian at x, of which the columns are the directions."""
+    """C with C C' = the Hessian at x; its columns are the directions."""
     h, n = hessian(space, x), len(x)
     if isinstance(space, Polytope):
         axes = space.rounded.axes
@@ -90,7 +90,7 @@ def least(space, total):
 
 
 def regrets(game, trial=0):
-    """Regret after each round of a match with one algorithm; with `epsilon` it is the private one."""
+    """Regret after each round of a match with one algorithm; with `epsilon`, the private one."""
     adversary, (algorithm,), setting, checkpoints, seed = game
     horizon, space, n = int(checkpoints[-1]), setting.space, setting.n_arms
     names = algorithm.identity(), adversary.identity()

@@ -52,6 +52,9 @@ ALONE = {
         "cli/validate.py",
     },
     "rich": {"cli/terminal.py"},
+    "plotly": {"report/plots.py"},
+    "jinja2": {"report/page.py"},
+    "tabulate": {"report/tables.py"},
 }
 
 

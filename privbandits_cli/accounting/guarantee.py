@@ -47,10 +47,10 @@ def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> l
 
     The lower bound is the test of the sign of one `what`: Laplace noise has δ(ε') = 1 - e^((ε' - ε)/2).
     """
-    seen = max(0.0, epsilon + 2 * math.log1p(-delta))
+    attack = max(0.0, epsilon + 2 * math.log1p(-delta))
     return [
         Guarantee(epsilon, 0.0, source, "proved", view=view),
-        Guarantee(seen, delta, f"attack: the sign of one {what}", "exact", lower=True, view=view),
+        Guarantee(attack, delta, f"attack: the sign of one {what}", "exact", lower=True, view=view),
     ]
 
 

@@ -113,9 +113,9 @@ def _upper_tail(law: Floats, k: int, s: float, theta: float) -> tuple[Floats, Fl
     padded = fft.next_fast_len(size, real=True)
     together = fft.irfft(fft.rfft(law * np.exp(tilt - log_moment), padded) ** k, padded)[:size]
     totals = np.linspace(k * s, -k * s, size)
-    seen = (totals > 0) & (together > 0)
-    log_mass = np.log(together[seen]) + k * log_moment - theta * (totals[seen] - k * s)
-    return totals[seen], np.exp(np.minimum(log_mass, 0))
+    positive = (totals > 0) & (together > 0)
+    log_mass = np.log(together[positive]) + k * log_moment - theta * (totals[positive] - k * s)
+    return totals[positive], np.exp(np.minimum(log_mass, 0))
 
 
 def _saddle(k: int, s: float, epsilon: float) -> float:

@@ -9,8 +9,7 @@ from typing import Any
 import yaml
 
 from privbandits_cli.claims.verdicts import Judgement, Verdict, verdicts
-from privbandits_cli.experiment import shipped
-from privbandits_cli.experiment.config import ConfigError, Experiment, load
+from privbandits_cli.experiment.config import SHIPPED, ConfigError, Experiment, load, shipped
 
 TABLE = "CLAIMS.md"
 CONFIGS = Path("configs")  # the default; configs that it lacks are taken from those shipped with the package
@@ -88,7 +87,7 @@ def _file(folder: Path, config: Path) -> Path:
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError):
         name = folder.resolve().name
     here = config / f"{name}.yaml"
-    return shipped.FOLDER / here.name if config == CONFIGS and not here.exists() and name in shipped.names() else here
+    return SHIPPED / here.name if config == CONFIGS and not here.exists() and name in shipped() else here
 
 
 def claims_on(folder: Path, config: Path) -> list[dict[str, Any]]:

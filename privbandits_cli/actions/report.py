@@ -1,4 +1,4 @@
-"""A results folder -> its report: a page, and what a paper needs; many folders -> an index of their pages."""
+"""Reports of results folders: a page, tables for a paper, and an index of the pages."""
 
 import json
 from collections.abc import Sequence
@@ -11,17 +11,19 @@ from privbandits_cli.engine.store import write_atomically
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.figures import distributions
 from privbandits_cli.figures.table import table
-from privbandits_cli.report.data import Findings
-from privbandits_cli.report.latex import pgfplots, table_tex
-from privbandits_cli.report.markdown import markdown
+from privbandits_cli.report.data import ReportData
 from privbandits_cli.report.page import index, page
+from privbandits_cli.report.plots import script
+from privbandits_cli.report.tables import latex, markdown
+
+SCRIPT = "plotly.min.js"
 
 
-def gather(folder: Path, claims: Sequence[dict[str, Any]] = ()) -> Findings:
-    """All that a report tells of a results folder.
+def gather(folder: Path, claims: Sequence[dict[str, Any]] = ()) -> ReportData:
+    """The data of the report on a results folder.
 
-    claims: claim, source, verdict, figures, note and epsilon of each, as text.
-    Raises FileNotFoundError or ValueError with what is wrong.
+    claims: for each its claim, source, verdict, figures, note and epsilon, as text.
+    Raises FileNotFoundError or ValueError if a file is missing or damaged.
     """
     found = curves.read(folder)
     distribution = pairs = None
@@ -32,10 +34,11 @@ def gather(folder: Path, claims: Sequence[dict[str, Any]] = ()) -> Findings:
             pairs = distributions.paired(found, samples)
         except distributions.Unpaired:
             pairs = None
-    privacy, unknown = _privacy(folder / "config.yaml")
     path = folder / "config.yaml"
-    return Findings(
-        name=folder.resolve().name,
+    privacy, unknown = _privacy(path)
+    name = folder.resolve().name
+    return ReportData(
+        name=name,
         table=table(found),
         distribution=distribution,
         pairs=pairs,
@@ -45,13 +48,14 @@ def gather(folder: Path, claims: Sequence[dict[str, Any]] = ()) -> Findings:
         config=found.config,
         config_text=path.read_text(encoding="utf-8") if path.exists() else "",
         manifest=_manifest(folder / "manifest.json"),
+        picture=f"{name}.png" if (folder / f"{name}.png").exists() else "",
     )
 
 
 def _privacy(path: Path) -> tuple[list[dict[str, Any]], str]:
-    """The ledger of an experiment, or why it cannot be told."""
+    """The ledger of an experiment, or why there is none."""
     if not path.exists():
-        return [], "Unknown: no config.yaml lies beside the results."
+        return [], "Unknown: there is no config.yaml beside the results."
     try:
         return ledger(load(path)), ""
     except ConfigError as error:
@@ -59,37 +63,46 @@ def _privacy(path: Path) -> tuple[list[dict[str, Any]], str]:
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    """The manifest; empty where there is none."""
+    """The manifest; empty if there is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except ValueError as error:
         raise ValueError(f"{path} is not JSON: run the experiment again ({error})") from error
     if not isinstance(found, dict):
-        raise ValueError(f"{path} is no manifest: run the experiment again")
+        raise ValueError(f"{path} is not a manifest: run the experiment again")
     return found
 
 
-def write(folder: Path, found: Findings, listed: bool = False) -> list[Path]:
-    """report.html, report.md, table.tex, figure.tex and the points that it draws, a file a panel.
+def write(folder: Path, report: ReportData, listed: bool = False) -> Path:
+    """Write report.html, report.md, table.tex and the script of the page; returns the path of the page.
 
-    listed: whether an index is written one folder up, to which the page links.
+    The pages of a tree of results share one script, one folder up; another page has its own beside it.
+    listed: the folder belongs to a tree, whose index is written, too.
     """
+    shared = folder.absolute().parent / SCRIPT
+    listed = listed or shared.exists()
+    _write_script(shared if listed else folder / SCRIPT)
+    if listed:
+        (folder / SCRIPT).unlink(missing_ok=True)
     files = {
-        "report.html": page(found, listed or (folder.resolve().parent / "index.html").exists()),
-        "report.md": markdown(found),
-        "table.tex": table_tex(found),
-        **pgfplots(found),
+        "report.html": page(report, f"../{SCRIPT}" if listed else SCRIPT, listed),
+        "report.md": markdown(report),
+        "table.tex": latex(report),
     }
-    for stale in folder.glob("figure-*.dat"):
-        if stale.name not in files:
-            stale.unlink()
     for name, text in files.items():
         write_atomically(folder / name, text.encode())
-    return [folder / name for name in files]
+    return folder / "report.html"
 
 
-def write_index(results: Path, reports: Sequence[Findings]) -> Path:
-    """The index of a folder of results."""
+def _write_script(path: Path) -> None:
+    """Write plotly's JavaScript, unless the file holds it already."""
+    content = script().encode()
+    if not path.exists() or path.read_bytes() != content:
+        write_atomically(path, content)
+
+
+def write_index(results: Path, reports: Sequence[ReportData]) -> Path:
+    """Write the index of a folder of results; returns its path."""
     path = results / "index.html"
     write_atomically(path, index(reports).encode())
     return path

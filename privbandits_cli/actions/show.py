@@ -1,9 +1,7 @@
 """The facts that `list` and `show` print about an algorithm, an adversary or an experiment."""
 
 import inspect
-import re
 import sys
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic_core import PydanticUndefined
 
-from privbandits_cli.experiment import shipped
+from privbandits_cli.experiment.config import ConfigError, load, located, shipped
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.parameters import Parameters
@@ -41,7 +39,7 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
     """
     if kind == "experiments":
         here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
-        return here or [_experiment(shipped.located(Path(name)), name) for name in shipped.names()]
+        return here or [_experiment(located(Path(name)), name) for name in shipped()]
     known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
         {"name": name, "game": model.game, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
@@ -50,8 +48,6 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
 
 
 def _experiment(path: Path, name: str) -> dict[str, Any]:
-    from privbandits_cli.experiment.config import ConfigError, load
-
     try:
         keys = load(path).keys
     except ConfigError as error:
@@ -99,7 +95,7 @@ def facts(
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
     out["game"] = model.game
     parameters, setting, shown = _shown(model, horizon, size, space, dimension)
-    out["shown_with"] = {name: _plain(parameters.described()[name]) for name in shown}
+    out["shown_with"] = {name: plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, setting.n_arms, setting.space.name if setting.space else None
     out["dimension"] = setting.contexts.dimension if setting.contexts else None
     fit = not list(parameters.errors(setting))  # `replay` is shown without a file to play
@@ -133,61 +129,9 @@ def _shown(
     raise KeyError(unfit[0])
 
 
-def text(facts: dict[str, Any]) -> str:
-    """Facts as a page of text, 80 columns wide."""
-    paragraphs = re.split(r"\n\n|\n(?=- )", facts["citation"])  # each item of a list begins a new line
-    lines = ["\n\n".join(_filled(text, "", "  " * text.startswith("- ")) for text in paragraphs if text)]
-    lines += ["", f"Game: {facts['game']}", ""]
-    if facts["parameters"]:
-        lines.append("Parameters")
-    for parameter in facts["parameters"]:
-        lines.append(_filled(f"{parameter['name']}: {parameter['description']}", "  ", "    "))
-        given = facts.get("tuned", {}).get(parameter["name"])
-        if given is not None:
-            lines.append(_filled(f"= {_plain(given)}", "      ", "        "))
-    if facts["parameters"] and "tuned" in facts:
-        shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
-        size = f"{facts['set']}, N" if facts["set"] else "K"
-        shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
-        lines.append(f"  (=: the value for T = {facts['horizon']}, {size} = {facts['arms']}{shown})")
-    if facts["kind"] == "algorithms" and "tuned" in facts:
-        lines += ["", *_promises(facts)]
-    return "\n".join(lines)
-
-
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A parameter as text."""
     if isinstance(value, dict):
-        inner = ", ".join(f"{k} = {_plain(v)}" for k, v in value.items() if k != "name" and v is not None)
+        inner = ", ".join(f"{k} = {plain(v)}" for k, v in value.items() if k != "name" and v is not None)
         return str(value.get("name", "")) + (f" ({inner})" if inner else "")
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _promises(facts: dict[str, Any]) -> list[str]:
-    promised = facts["guarantee"]
-    if promised is None:
-        lines = ["Privacy: no guarantee."]
-    else:
-        delta = f", delta = {promised['delta']:.4g}" if promised["delta"] else ""
-        lines = [
-            f"Privacy: epsilon = {promised['epsilon']:.6g}{delta}, {promised['status']}",
-            _filled(promised["source"], "  "),
-            _filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  "),
-        ]
-    for _, opponent in OPPONENTS[facts["game"]]:
-        bound = facts[f"bound, {opponent}"]
-        limit = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
-        lines.append(f"Against {opponent} adversaries: {limit}")
-    if facts["bound"]:
-        lines += [_filled(paragraph, "  ") for paragraph in facts["bound"].split("\n\n")]
-    return lines
-
-
-def _filled(paragraph: str, indent: str, further: str = "") -> str:
-    """One paragraph, refilled to 80 columns."""
-    return textwrap.fill(
-        " ".join(paragraph.split()),
-        80,
-        initial_indent=indent,
-        subsequent_indent=further or indent,
-        break_on_hyphens=False,
-    )

@@ -1,1 +1,1 @@
-"""What produces the rounds of a game, one file each."""
+"""The adversaries, which produce the rounds of a game, one file each."""

@@ -1,8 +1,8 @@
-"""Losses that swing to the other end of the loss set each round: on these Follow-the-Leader fails (Shalev-Shwartz
-2011, section 2.2).
+"""Losses that alternate between the two ends of the loss set: Follow-the-Leader fails on them (Shalev-Shwartz 2011,
+section 2.2).
 
-The first round goes half way, so that the leader so far is always the one that loses next; a learner that is stable,
-by a regulariser or by noise, has next to no regret.
+The first loss is half as large, so that the current leader always suffers the next loss. A learner that is stable, by
+a regulariser or by noise, has almost no regret.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,6 @@
-"""The arms are the standard basis: a plain bandit, as a contextual game (Shariff & Sheffet 2018, section 1.1).
+"""The arms are the standard basis: a plain bandit as a contextual game (Shariff & Sheffet 2018, section 1.1).
 
-θ holds the arms' means.
+θ contains the arms' means.
 """
 
 import math

@@ -1,6 +1,6 @@
-"""Bernoulli gains with means of one's own, or those of an instance: C1 to C4 are those of Sajed & Sheffet 2019.
+"""Bernoulli gains with given means, or with those of a named instance: C1 to C4 are those of Sajed & Sheffet 2019.
 
-An arm gives 1 where the round's number, uniform on [0, 1), lies below its mean. Regret is counted on the means.
+An arm's gain is 1 if the round's number, uniform on [0, 1), is below the arm's mean. The regret is pseudo-regret.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,4 +27,4 @@ class Parameters(Stationary):
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
         if isinstance(self.means, list) and not all(0 <= mean <= 1 for mean in self.means):
-            yield "a Bernoulli gain is 0 or 1, so its mean lies in [0, 1]; other means fit student_t"
+            yield "a Bernoulli gain is 0 or 1, so its mean must be in [0, 1]; for other means use student_t"

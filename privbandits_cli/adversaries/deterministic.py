@@ -1,7 +1,7 @@
 """Deterministic adversary (Tossou & Dimitrakakis 2017, section 4).
 
-Arm 1 always gives 0.38, arm 2 gives 1 on even rounds, arm 3 gives 1 on rounds that are multiples of 3, all
-others give 0. Arm 2 is best with 1/2 a round, yet arm 1 never disappoints and arm 3 starts later.
+Arm 1 always gives 0.38, arm 2 gives 1 on even rounds, arm 3 gives 1 on multiples of 3, and all other arms give 0. Arm 2
+is the best with 1/2 per round, but arm 1 never gives 0.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ class Parameters(bandit.Adversary):
     display = "Deterministic"
 
     def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        pattern = np.zeros((6, setting.n_arms))  # of the rounds t with t mod 6 = 0, 1, ...
+        pattern = np.zeros((6, setting.n_arms))  # row i: the gains of rounds t with t mod 6 = i
         pattern[:, 0] = 0.38
         pattern[::2, 1] = 1.0
         pattern[::3, 2:3] = 1.0

@@ -1,8 +1,8 @@
-"""The better expert, axis or direction drifts from the first to the second (for Agarwal & Singh 2017).
+"""The best expert, axis or direction drifts from the first to the second (for Agarwal & Singh 2017).
 
-At round t the mean loss is better by gap cos²θ along the first and by gap sin²θ along the second, θ = π/2 turns t/T:
-with one turn the first is the better one for the first half of the game, the second for the other. The law of the
-losses about their mean is that of `gap`.
+At round t the mean loss is smaller by gap cos²θ along the first and by gap sin²θ along the second, θ = π/2 turns t/T.
+With one turn, the first is the better one in the first half of the game and the second in the other half. Apart from
+the mean, the law of the losses is that of `gap`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from privbandits_cli.games.linear import Floats, Setting, loss_set
 
 
 class Parameters(gap.Parameters):
-    """The gap, and how often it changes sides."""
+    """The gap, and how often the better side changes."""
 
     display = "Drifting"
 
@@ -34,4 +34,4 @@ class Parameters(gap.Parameters):
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
         if setting.n_arms < 2:
-            yield "there is nothing to drift to: set a dimension of at least 2"
+            yield "drifting needs two coordinates: set a dimension of at least 2"

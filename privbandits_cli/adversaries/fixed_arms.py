@@ -1,8 +1,8 @@
 """The same arms in every round, given or drawn: the environment of Chowdhury & Zhou 2022 (their code).
 
-Drawn, an arm is a unit vector of d - 1 coordinates and a last coordinate 1; the first d arms are the standard basis
-with that last coordinate. θ is uniform of norm 1/2 in d - 1 coordinates and 1/2 in the last: the means lie in [0, 1].
-Theirs are 100 arms in dimension 5, 20 000 rounds. Regret is counted on the means, theirs on the gains.
+A drawn arm is a unit vector of d - 1 coordinates with a last coordinate 1; the first d arms are the standard basis with
+that last coordinate. θ is uniform of norm 1/2 in d - 1 coordinates and 1/2 in the last, so the means lie in [0, 1].
+They use 100 arms in dimension 5 and 20 000 rounds. They count the regret on the gains; here it is pseudo-regret.
 """
 
 import math
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.random import Generator
 from pydantic import Field
 
+from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import REWARDS, SLACK, Floats, Law, Setting
+from privbandits_cli.games.contextual import REWARDS, Floats, Law, Setting
 
 
 class Parameters(contextual.Adversary):
@@ -33,7 +34,7 @@ class Parameters(contextual.Adversary):
         return self.rewards
 
     def _norms(self) -> tuple[Floats, float]:
-        """Of the arms and of θ."""
+        """The norms of the arms, and the norm of θ."""
         if self.vectors is None or self.theta is None:
             return np.array([math.sqrt(2)]), math.sqrt(0.5)
         return np.array([math.hypot(*vector) for vector in self.vectors]), math.hypot(*self.theta)
@@ -84,11 +85,11 @@ class Parameters(contextual.Adversary):
         law = REWARDS[self.rewards]
         if means.min() < law.lowest_mean - SLACK or means.max() > law.largest + SLACK:
             found, allowed = f"[{means.min():.4g}, {means.max():.4g}]", f"[{law.lowest_mean:g}, {law.largest:g}]"
-            yield f"the means <θ, x> lie in {found}, those of {self.rewards} rewards in {allowed}"
+            yield f"the means <θ, x> lie in {found}, but those of {self.rewards} rewards must lie in {allowed}"
 
 
 def repeated(vectors: Floats, theta: Floats, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
-    """For each block the arms `vectors[k, d]` in every round, with their means."""
+    """Yield for each block the arms `vectors[k, d]` in every round, with their means."""
     k, d = vectors.shape
     arms, means = np.empty((0, d, k)), np.empty((0, k))
     for rounds in blocks:

@@ -1,9 +1,9 @@
 """Fully oblivious adversary (Tossou & Dimitrakakis 2017, section 4; Audibert & Bubeck 2010).
 
-Every round each arm draws a number p, uniform in [0.5, 0.5 + 2 spread] for arm 1, the best, and uniform in
-[0.5 - spread, 0.5 + spread] for the others, and then its gain from Bern(p). As p is never seen and never
-used again, the gains are independent with means 0.5 + spread and 0.5, and they are drawn so: this is the law
-of the stochastic adversary.
+In every round each arm draws a number p, uniform in [0.5, 0.5 + 2 spread] for arm 1, the best, and uniform in
+[0.5 - spread, 0.5 + spread] for the others, and then its gain from Bern(p). Because p is never observed and never used
+again, the gains are independent with means 0.5 + spread and 0.5. They are drawn from this law directly; it is also the
+law of the stochastic adversary.
 """
 
 from collections.abc import Callable, Iterable, Iterator

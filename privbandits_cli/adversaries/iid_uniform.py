@@ -1,6 +1,6 @@
 """Losses that are independent and uniform on the loss set (a null case for Agarwal & Singh 2017).
 
-Nobody is better than anybody else, so whatever a learner plays costs the same, and noise costs nothing.
+No decision is better than another in expectation, so all learners have the same cost, and noise costs nothing.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,6 +1,6 @@
-"""Lognormal gains: a tail lighter than any power, heavier than exponential.
+"""Lognormal gains: a tail that is lighter than any power and heavier than an exponential.
 
-X = mean exp(σ Z - σ²/2) with Z standard normal, so that E X is the mean asked for and, for every v,
+X = mean exp(σ Z - σ²/2) with Z standard normal, so that E X is the given mean and, for every v,
 E X^(1+v) = mean^(1+v) exp(σ² v (1 + v)/2).
 """
 
@@ -35,4 +35,4 @@ class Parameters(HeavyTailed):
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
         if isinstance(self.means, list) and min(self.means, default=1.0) <= 0:
-            yield "lognormal gains are positive, so their means must be: for others take student_t"
+            yield "lognormal gains are positive, so their means must be positive: for other means use student_t"

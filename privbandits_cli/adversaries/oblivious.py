@@ -1,8 +1,8 @@
 """Oblivious adversary (Tossou & Dimitrakakis 2017, section 4).
 
-Draws as the fully oblivious adversary does on every round that is a multiple of `period`, and repeats that
-row of gains until the next multiple. The paper leaves the rounds before the first multiple open; here they
-repeat a row drawn before the game.
+On every round that is a multiple of `period` it draws a row of gains like the fully oblivious adversary, and repeats
+that row until the next multiple. The paper does not specify the rounds before the first multiple; here they repeat a
+row that is drawn before the game.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ class Parameters(bandit.Adversary):
     def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         draw = draw_rows(rng, setting.n_arms, self.spread)
         rows = draw(1)
-        held = 0  # rows[0] is the row of the rounds held * period ...
+        held = 0  # rows[0] is the row of the rounds from held * period on
         for rounds in blocks:
             last = (rounds.stop - 1) // self.period
             rows = np.concatenate([rows, draw(last - held)])

@@ -1,8 +1,8 @@
 """Pareto gains (Zhou & Zhang 2024, appendix A.2; Bubeck, Cesa-Bianchi & Lugosi 2013).
 
-Density s m^s / x^(s+1) for x >= m, with shape s and m = mean (s - 1)/s: gains above m with the mean asked for. Then
-E X^(1+v) = s m^(1+v) / (s - 1 - v), finite for s > 1 + v only; at the default s = 2 + v the variance is finite, too,
-at s near 1 + v it is not.
+The density is s m^s / x^(s+1) for x >= m, with shape s and m = mean (s - 1)/s, which gives the required mean. Then
+E X^(1+v) = s m^(1+v) / (s - 1 - v), which is finite only for s > 1 + v. At the default s = 2 + v the variance is
+finite, too; for s near 1 + v it is not.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ class Parameters(HeavyTailed):
         yield from super().errors(setting)
         yield from self._too_heavy("shape", self.shape)
         if isinstance(self.means, list) and min(self.means, default=1.0) <= 0:
-            yield "Pareto gains are positive, so their means must be: for others take student_t"
+            yield "Pareto gains are positive, so their means must be positive: for other means use student_t"
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(**dict(super().tuned(setting)) | {"shape": self.shape or 2 + self.v})

@@ -1,11 +1,12 @@
-"""Replay: a log of gains played back, a row each round, a column each arm.
+"""Replay: recorded gains, one row per round, one column per arm.
 
-The file is a CSV (one line of names may come first) or a `.npy` array `[rows, arms]`; a path is taken from the working
-directory. Gains lie in [0, 1], or in what `scale` says is mapped to it. In the file's order all trials meet the same
-game, and differ by the algorithms' own draws; `order: shuffled` plays the rows of each trial in an order of its own.
-A `.npy` file is read as it is played (shuffled, 8 bytes a row and trial are kept); a CSV is kept in memory. The file's
-sha256 stands for its content in a curve's key; given in a config, another file of that name is refused. The same
-gains as .csv and as .npy are two files: random streams go by the sha256, and the numbers differ.
+The file is a CSV (an optional first line has names) or a `.npy` array `[rows, arms]`; its path is relative to the
+working directory. Gains lie in [0, 1], or in the range `scale`, which is mapped to [0, 1]. In the order of the file all
+trials have the same game and differ only in the algorithms' random numbers. `order: shuffled` plays the rows in another
+order in each trial. A `.npy` file is read during the game (shuffling takes 8 bytes for each row and trial); a CSV is
+kept in memory. The file's sha256 represents its content in a curve's key. If a config gives a sha256, a file with
+another content is refused. The same gains as .csv and as .npy have different sha256 values, hence other random streams
+and other numbers.
 """
 
 import hashlib
@@ -24,11 +25,11 @@ from pydantic import Field, PrivateAttr
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 
-ROWS = 65536  # that are looked at together
+ROWS = 65536  # rows that are checked together
 
 
 class Parameters(bandit.Adversary):
-    """Which file, and how its rows become rounds."""
+    """The file, and how its rows become rounds."""
 
     display = "Replay"
 
@@ -42,7 +43,7 @@ class Parameters(bandit.Adversary):
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     def identity(self) -> str:
-        """By the content, wherever the file lies."""
+        """Name and parameters without the path: the content of the file counts, not its place."""
         return json.dumps({k: v for k, v in self.described().items() if k != "path"}, sort_keys=True)
 
     def tuned(self, setting: Setting) -> Self:
@@ -56,7 +57,7 @@ class Parameters(bandit.Adversary):
         n, order = len(rows), np.empty(0, np.int64)
         for rounds in blocks:
             if self.order == "shuffled":
-                while len(order) < len(rounds):  # a pass is used up, but for what is left of it
+                while len(order) < len(rounds):  # the rest of this pass over the file is too short
                     order = np.append(order, rng.permutation(n))
                 places, order = order[: len(rounds)], order[len(rounds) :]
                 part = rows[places]
@@ -67,7 +68,7 @@ class Parameters(bandit.Adversary):
             yield self._scaled(np.asarray(part, np.float64))
 
     def _found(self) -> str:
-        """The path as it leads there from here: a worker may stand in another folder, or on another machine."""
+        """The path of the file from here: a worker may run in another folder, or on another machine."""
         there = self._folder / self.path
         return str(there) if Path.cwd() != self._folder and there.exists() else self.path
 
@@ -79,12 +80,12 @@ class Parameters(bandit.Adversary):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if self.scale is not None and not self.scale[0] < self.scale[1]:
-            yield f"scale is [low, high], low the smaller, got {self.scale}"
+            yield f"scale is [low, high] with low < high, got {self.scale}"
             return
         try:
             rows, sha256 = table(self.path), _digest(self.path, _stamp(self.path))
         except OSError as error:
-            yield f"{self.path}: cannot be read: {error.strerror or error}; a path is taken from the working directory"
+            yield f"{self.path}: cannot be read: {error.strerror or error}; paths are relative to the working directory"
             return
         except ValueError as error:
             yield str(error)
@@ -101,7 +102,7 @@ class Parameters(bandit.Adversary):
             yield from self._values(rows)
 
     def _values(self, rows: NDArray[np.float64]) -> Iterator[str]:
-        """The first value that is no gain."""
+        """The error for the first value that is not a valid gain."""
         low, high = self.scale or (0.0, 1.0)
         found = _extremes(self.path, _stamp(self.path), low, high)
         if found is None:
@@ -109,22 +110,22 @@ class Parameters(bandit.Adversary):
         row, column, value, least, most = found
         what = f"{_place(self.path, row)} column {column} is {value:g}"
         if np.isnan(value):
-            yield f"{what}: every round needs a gain of every arm"
+            yield f"{what}: every round needs a gain for every arm"
         elif np.isfinite([least, most]).all():
-            yield f"{what}, outside [{low:g}, {high:g}]: `scale: [{least:g}, {most:g}]` would map all of the file"
+            yield f"{what}, outside [{low:g}, {high:g}]: `scale: [{least:g}, {most:g}]` covers the whole file"
         else:
-            yield f"{what}: gains are finite"
+            yield f"{what}: gains must be finite"
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """What changes with a file."""
+    """Size and time of the last change, which detect another content."""
     facts = Path(path).stat()
     return facts.st_size, facts.st_mtime_ns
 
 
 @lru_cache(maxsize=16)
 def _digest(path: str, stamp: tuple[int, int]) -> str:
-    """The file's sha256."""
+    """The sha256 of the file."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -133,7 +134,7 @@ def _digest(path: str, stamp: tuple[int, int]) -> str:
 def _extremes(
     path: str, stamp: tuple[int, int], low: float, high: float
 ) -> tuple[int, int, float, float, float] | None:
-    """Row, column (from 1) and value of the first outside [low, high]; the file's least and largest value."""
+    """Row and column (from 1) of the first value outside [low, high], that value, and the file's least and largest."""
     rows, first = table(path), None
     least, most = np.inf, -np.inf
     for start in range(0, len(rows), ROWS):
@@ -150,7 +151,7 @@ def _extremes(
 
 
 def table(path: str) -> NDArray[np.float64]:
-    """The rows of a file `[rows, arms]`; OSError, or ValueError with the place of what is wrong."""
+    """The rows of a file `[rows, arms]`; raises OSError, or ValueError with the place of the error."""
     return _table(path, _stamp(path))
 
 
@@ -177,7 +178,7 @@ def _table(path: str, stamp: tuple[int, int]) -> NDArray[np.float64]:
 
 
 def _lines(path: str) -> tuple[list[str], bool]:
-    """The lines of a CSV, and whether the first has the arms' names."""
+    """The lines of a CSV, and whether the first one has the arms' names."""
     lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     while lines and not lines[-1].strip():
         lines.pop()
@@ -185,7 +186,7 @@ def _lines(path: str) -> tuple[list[str], bool]:
 
 
 def _place(path: str, row: int) -> str:
-    """Where a row (from 1) stands: in a CSV the line, which names and empty lines are counted in, too."""
+    """The place of a row (from 1); in a CSV it is the line number, which counts the names and empty lines."""
     if path.endswith(".npy"):
         return f"{path}: row {row},"
     lines, named = _lines(path)
@@ -193,7 +194,7 @@ def _place(path: str, row: int) -> str:
 
 
 def _misread(path: str, lines: list[str], named: bool) -> str | None:
-    """The line of a CSV that is no row of as many numbers as the first."""
+    """The error for the first line of a CSV that is not a row of numbers as long as the first row."""
     width = len(lines[named].split(","))
     for number, line in enumerate(lines[named:], named + 1):
         cells = line.split(",")
@@ -202,8 +203,8 @@ def _misread(path: str, lines: list[str], named: bool) -> str | None:
         for column, cell in enumerate(cells, 1):
             if not _is_number(cell):
                 several = all(_is_number(part) for part in re.split(r"[;\t ]+", cell.strip()))
-                told = ": columns are separated by commas" if several else ""
-                return f"{path}:{number}: column {column} is {cell.strip()!r}, no number{told}"
+                hint = ": columns are separated by commas" if several else ""
+                return f"{path}:{number}: column {column} is {cell.strip()!r}, no number{hint}"
     return None
 
 

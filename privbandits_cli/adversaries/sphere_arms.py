@@ -1,11 +1,11 @@
-"""Fresh arms on the unit sphere each round, one of them best by a gap: the environment of Shariff & Sheffet 2018.
+"""New arms on the unit sphere in each round, one of them best by a gap: the environment of Shariff & Sheffet 2018.
 
-After the code of their experiments: θ is uniform on the sphere, drawn once. Every arm is a uniformly random direction x
-given that its mean <θ, x> lies in [-best, best - gap]; then one, at random, is given the mean `best`. So that is the
-largest mean of every round, and no other is nearer to it than the gap. The paper's arms are k = d² of them.
+This follows the code of their experiments: θ is uniform on the sphere and drawn once. Every arm is a uniformly random
+direction x, conditional on its mean <θ, x> being in [-best, best - gap]. Then one random arm is given the mean `best`.
+It has the largest mean of the round, and every other mean is smaller by at least the gap. The paper has k = d² arms.
 
-A direction whose mean is out of range is turned, in the plane of itself and θ, to a mean drawn anew from its law given
-the range, of density (1 - u²)^((d - 3)/2): around θ a random direction is uniform, whatever its mean.
+A direction whose mean is out of range is rotated, in the plane that it spans with θ, to a new mean from the conditional
+law, which has density (1 - u²)^((d - 3)/2). Around θ a random direction is uniform, whatever its mean.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
 from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 
-FEW = 8  # coordinates: up to so many the compiler unrolls their loops
+FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 
 
 class Parameters(contextual.Adversary):
@@ -48,19 +48,19 @@ class Parameters(contextual.Adversary):
             if len(rounds) > len(arms):
                 arms, means = np.empty((len(rounds), dimension, k)), np.empty((len(rounds), k))
             n = len(rounds)
-            with np.errstate(over="ignore"):  # words are meant to wrap around
+            with np.errstate(over="ignore"):  # words wrap around by design
                 kernel(arms[:n], means[:n], room, -self.best, self.best - self.gap, self.best)
             yield arms[:n], means[:n]
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.known().dimension < 2:
-            yield "on a line there are two directions, of means 1 and -1 only: take a dimension of at least 2"
+            yield "on a line the only means are 1 and -1: set a dimension of at least 2"
         if self.gap >= 2 * self.best:
             yield f"gap = {self.gap:g} leaves no room for other means in [-{self.best:g}, {self.best:g} - gap]"
 
 
 def fill(arms: Floats, means: Floats, rooms: Records, low: float, high: float, best: float) -> None:
-    """Draw the arms `[rounds, d, k]` and their means `[rounds, k]`."""
+    """Fill `arms[rounds, d, k]` and `means[rounds, k]` with random arms and their means."""
     room = rooms[0]
     theta, inverse = room.theta, room.inverse
     for t in range(len(arms)):
@@ -74,9 +74,9 @@ def fill(arms: Floats, means: Floats, rooms: Records, low: float, high: float, b
 
 
 def normalise(x: Floats, mean: Floats, theta: Floats, inverse: Floats) -> None:
-    """Give every arm of `x[d, k]` length 1, and find its mean; the two forms differ in speed alone."""
+    """Normalise every arm of `x[d, k]`, and compute its mean; the two branches differ only in speed."""
     if len(theta) <= FEW:
-        for a in range(len(inverse)):  # the compiler does several arms at a time
+        for a in range(len(inverse)):  # vectorised over the arms
             square, along = 0.0, 0.0
             for i in range(len(theta)):
                 square += x[i, a] * x[i, a]
@@ -113,7 +113,7 @@ def redrawn(low: float, high: float, power: float, room: Record) -> float:
 
 
 def turn(x: Floats, mean: Floats, theta: Floats, a: int, new: float) -> None:
-    """Turn arm `a` to the mean `new`."""
+    """Rotate arm `a` so that its mean is `new`."""
     rest = 0.0
     for i in range(len(theta)):
         x[i, a] -= mean[a] * theta[i]
@@ -126,5 +126,5 @@ def turn(x: Floats, mean: Floats, theta: Floats, a: int, new: float) -> None:
 
 @kept
 def filler(dimension: int, k: int) -> Callable[..., None]:
-    """The compiled `fill`, for so many coordinates and arms: the compiler knows both."""
+    """The compiled `fill` for constant numbers of coordinates and arms."""
     return bind(fill, "sphere_arms", str(dimension), str(k))

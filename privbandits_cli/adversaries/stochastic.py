@@ -20,10 +20,10 @@ SIXTEEN, NEXT = np.uint64(2**16 - 1), np.uint64(16)  # bits
 
 
 def bernoulli(rng: Generator, means: NDArray[np.float64]) -> Callable[[int], Gains]:
-    """A source of rows of gains, independent and Bern(means[arm]): each call draws `[n, arms]`, going on from the last.
+    """A source of independent gains from Bern(means[arm]): each call draws the next n rows, `[n, arms]`.
 
-    16 bits decide a gain, four of them to a random word, unless they equal those of the mean; then a uniform
-    number from a stream of its own is held against the rest of the mean, so that the law is exact.
+    16 bits decide a gain, so a random word serves four. If they equal the first 16 bits of the mean, a uniform number
+    from a separate stream is compared with the rest of the mean, so that the law is exact.
     """
     first = np.minimum(np.floor(65536 * means), 65535)
     last = record(**words_of(rng.spawn(1)[0]))

@@ -1,6 +1,6 @@
-"""Student's t: gains mean + scale t with `df` degrees of freedom, heavy on both sides.
+"""Student's t: gains mean + scale t with `df` degrees of freedom, heavy-tailed on both sides.
 
-E|X|^(1+v) is finite for df > 1 + v only, and is integrated numerically: at mean 0 it is
+E|X|^(1+v) is finite only for df > 1 + v, and is integrated numerically. At mean 0 it is
 (scale √df)^(1+v) Γ(1 + v/2) Γ((df - 1 - v)/2) / (√π Γ(df/2)).
 """
 
@@ -50,7 +50,7 @@ class Tuned(Parameters):
 
         law, order = stats.t(self.df), 1 + self.v
 
-        def both_sides(x: float) -> float:  # the tails of |mean + scale t| for t = x and t = -x
+        def both_sides(x: float) -> float:  # |mean + scale t| at t = x and t = -x
             return float((abs(mean + self.scale * x) ** order + abs(mean - self.scale * x) ** order) * law.pdf(x))
 
         kink = abs(mean) / self.scale

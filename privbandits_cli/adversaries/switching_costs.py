@@ -1,15 +1,14 @@
 """Switching costs: the multi-scale random walk of Dekel, Ding, Koren & Peres 2014, Figure 1.
 
-W_0 = 0, W_t = W_ρ(t) + ξ_t with ξ_t i.i.d. N(0, σ²) and ρ(t) = t with its lowest set bit cleared. One arm χ,
-uniform, is better by `gap`: the loss of arm x is W_t + 1/2 - gap 1{x = χ} clipped to [0, 1], the gain is one
-minus it. At horizon T with K arms, σ = 1/(9 log2 T) and gap = K^(1/3) T^(-1/3) / (9 log2 T).
+W_0 = 0, W_t = W_ρ(t) + ξ_t, where the ξ_t are i.i.d. N(0, σ²) and ρ(t) is t with its lowest set bit cleared. One
+uniformly random arm χ is better by `gap`: the loss of arm x is W_t + 1/2 - gap 1{x = χ}, clipped to [0, 1], and the
+gain is one minus the loss. At horizon T with K arms, σ = 1/(9 log2 T) and gap = K^(1/3) T^(-1/3) / (9 log2 T).
 
-A switch earns 0 ("by giving the lowest possible gain of 0", Tossou & Dimitrakakis 2017, section 2.1) and the
-learner sees that 0. The paper does not say what its code showed the learner: `penalty_observed: false` shows
-the gain that the switch forfeits. `memory: m` is the m-bounded memory adversary of Theorem 3.4: a gain counts
-only once its arm has been held for m rounds; 1 is plain switching costs. The first arm is no switch, and the
-best fixed arm never pays. The gap is so small (40 gains in all at T = 2^18) that regret here is the price of
-switching.
+A switch earns 0 ("by giving the lowest possible gain of 0", Tossou & Dimitrakakis 2017, section 2.1), and the learner
+observes that 0. The paper does not say what its code showed the learner; `penalty_observed: false` shows the forfeited
+gain. `memory: m` is the m-bounded memory adversary of Theorem 3.4: a gain counts only once its arm has been held for m
+rounds, and m = 1 is plain switching costs. The first arm is not a switch, and the best fixed arm never pays. The gap is
+so small (40 gains in total at T = 2^18) that the regret here is the price of switching.
 """
 
 import math
@@ -33,10 +32,10 @@ def walk(
     advantage: NDArray[np.float64],
     gains: NDArray[np.float64],
 ) -> None:
-    """Gains `[rounds, arms]` from round `first` on: 1/2 - W + advantage, clipped; steps are the ξ_t.
+    """Fill `gains[rounds, arms]` from round `first` on with 1/2 - W + advantage, clipped; steps are the ξ_t.
 
-    `nodes[j]` is W at the last round so far, its j lowest bits cleared. The rounds whose lowest bit is j follow
-    those with higher ones, which hold their ρ(t).
+    `nodes[j]` is W at the last round so far with its j lowest bits cleared. Rounds with lowest set bit j are computed
+    after those with a higher one, which contain their ρ(t).
     """
     w = np.empty(len(steps))
     last = first + len(steps) - 1
@@ -58,12 +57,12 @@ def walk(
 
 @kept
 def compiled_walk() -> Callable[..., None]:
-    """The walk's loop, compiled."""
+    """The compiled loop of the walk."""
     return bind(walk, "switching_costs.walk")
 
 
 class Parameters(bandit.Adversary):
-    """The walk's scale and gap, and what a switch costs."""
+    """The scale and gap of the walk, and the cost of a switch."""
 
     display = "Switching costs"
 

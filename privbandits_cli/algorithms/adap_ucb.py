@@ -1,10 +1,11 @@
-"""AdaP-UCB (Azize & Basu 2022): episodes that double, and forget.
+"""AdaP-UCB (Azize & Basu 2022): UCB in doubling episodes, each of which forgets the earlier ones.
 
-The arm with the largest index is played as often as it was before, once if never, and then known by the mean of this
-episode alone, of m gains, with Laplace noise of scale 1/(ε m): index = mean + √(β ln t / (2m)) + β ln t / (ε m), β > 3.
-Each arm's first episode has one round. A gain enters one mean, so that is ε-DP; the regret is at most
-Σ_a 16 β ln T / min(Δ_a, ε) + 3 β/(β - 3) (Theorem 5.3 of Azize 2024).
-The paper writes N/2 for m, N the plays so far; for an arm played once m is 1 here, its one gain's sensitivity.
+In each episode the arm with the largest index is played as often as it was played before, and once if it never was.
+From then on only the mean of this episode's m gains represents the arm, with Laplace noise of scale 1/(ε m):
+index = mean + √(β ln t / (2m)) + β ln t / (ε m), β > 3. Each gain enters one mean, so the algorithm is ε-DP. Its regret
+is at most Σ_a 16 β ln T / min(Δ_a, ε) + 3 β/(β - 3) (Theorem 5.3 of Azize 2024).
+The paper writes N/2 for m, where N counts the plays so far. For an arm that was played once we take m = 1, because the
+sensitivity of that mean is the range of a single gain.
 """
 
 import numpy as np
@@ -18,7 +19,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(bandit.Algorithm):
-    """The privacy, and the confidence."""
+    """ε, and β of the confidence width."""
 
     display = "AdaP-UCB"
     private = True
@@ -31,10 +32,10 @@ class Parameters(bandit.Algorithm):
         return record(
             t=1,
             arm=0,
-            left=0,  # rounds of the episode to come
+            left=0,  # rounds that remain in the episode
             total=0.0,
             plays=np.zeros(n_arms, np.int64),
-            means=np.full(n_arms, np.inf),  # an arm that was not played comes first
+            means=np.full(n_arms, np.inf),  # arms that were never played come first
             roots=np.zeros(n_arms),  # 1/√m
             inverses=np.zeros(n_arms),  # 1/m
             beta=self.beta,
@@ -45,7 +46,7 @@ class Parameters(bandit.Algorithm):
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Theorem 5.2 of Azize 2024: the means of disjoint episodes, each noised once."""
+        """Theorem 5.2 of Azize 2024: the episodes are disjoint, and the mean of each is noised once."""
         source, view = "a gain enters the mean of one episode", "all noisy means, and so all arms played"
         return [Guarantee(self.epsilon * sensitivity, 0.0, source, "proved", view=view)]
 
@@ -56,7 +57,7 @@ class Parameters(bandit.Algorithm):
         return views.Mean("means")
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["An audit watches the mean of an arm's first episode, of one gain, and of no longer one."]
+        return ["An audit observes only the mean of each arm's first episode, which has a single gain."]
 
 
 def choose(state: Record, rng: Draws) -> int:

@@ -1,11 +1,12 @@
-"""Batched HTINF (Asi, Raman & Talwar 2025): blocks of τ = ⌈1/ε⌉ rounds, noise on their means, HTINF at α = 2.
+"""Batched HTINF (Asi, Raman & Talwar 2025): HTINF at α = 2 on noisy means of blocks of τ = ⌈1/ε⌉ rounds.
 
-One arm is played for a block, and HTINF is fed the mean of its losses with Laplace noise of scale 1/(ετ): a gain moves
-one mean by at most 1/τ, so that is ε-DP. At ε >= 1 it is noise on every gain. Regret O(√(KT/ε) + 1/ε), below the
-√(KT)/ε of noise on every gain as soon as ε < 1.
+One arm is played throughout a block. HTINF then receives the mean of the block's losses with Laplace noise of scale
+1/(ετ). A gain changes one mean by at most 1/τ, so the algorithm is ε-DP. At ε >= 1 blocks have one round, and every
+gain gets its own noise. The regret is O(√(KT/ε) + 1/ε), which is below the √(KT)/ε of noise on every gain once ε < 1.
 
-The wrappers `mini_batch` and `dp_reduction` around `htinf`. Read in an abstract and notes: the regret, τ, the noise, α
-and σ = √6, which is the second moment 2 (1 + 2) of loss and noise bounded one by one. Together they have 1 + 2.
+This file combines the wrappers `mini_batch` and `dp_reduction` around `htinf`. The regret, τ, the noise, α and σ = √6
+come from an abstract and notes. σ² = 6 is the second moment 2 (1 + 2) when loss and noise are bounded separately;
+bounded together they have 1 + 2.
 """
 
 import math
@@ -25,7 +26,7 @@ __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(bandit.Algorithm):
-    """The privacy asked for, and HTINF's σ."""
+    """ε, and HTINF's σ."""
 
     display = "Batched HTINF"
     private = True
@@ -40,11 +41,11 @@ class Parameters(bandit.Algorithm):
 
     @property
     def base(self) -> dp_reduction.Parameters:
-        """What sees the means: a gain moves them by 1/τ only, so ετ of a mean is ε of a gain."""
+        """The learner on the means. A gain changes a mean by at most 1/τ, so ετ for a mean is ε for a gain."""
         return dp_reduction.Parameters(epsilon=self.epsilon * self.tau, base=htinf.Parameters(sigma=self.sigma))
 
     def blocks(self) -> mini_batch.Tuned:
-        """All of it."""
+        """The composition of the wrappers and HTINF."""
         return mini_batch.Tuned(tau=self.tau, base=self.base)
 
     def state(self, setting: Setting) -> Records:
@@ -57,7 +58,7 @@ class Parameters(bandit.Algorithm):
         yield from self.blocks().errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The noise's on the means, which one round changes by at most 1/τ."""
+        """Those of the noise on the means, each of which one round changes by at most 1/τ."""
         return self.blocks().bounds(setting, delta, sensitivity)
 
     def mechanism(self) -> str:
@@ -68,9 +69,9 @@ class Parameters(bandit.Algorithm):
 
     def caveats(self, setting: Setting) -> list[str]:
         return [
-            "HTINF is written from memory, its paper not at hand; the regret bound is derived here, not the paper's.",
+            "HTINF is written from memory, without its paper; the regret bound is our own derivation.",
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """Blocks of HTINF under noise of scale 1/(ετ): τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""
+        """τ times HTINF's bound on t/τ rounds under noise of scale 1/(ετ), + t m/τ + τ, for m < τ."""
         return self.blocks().regret_bound(rounds, setting, memory)

@@ -1,16 +1,16 @@
-"""DP-EXP2 (Agarwal & Singh 2017, Theorem 4.1): Laplace noise of scale λ = 1/ε, and nothing else, before EXP2.
+"""DP-EXP2 (Agarwal & Singh 2017, Theorem 4.1): EXP2 on gains with Laplace noise of scale λ = 1/ε, and no other change.
 
-η and γ by `tuning`, logarithms natural:
+`tuning` determines η and γ; logarithms are natural.
 
-`variance`: η = √(ln K / (KT (2λ + ⅔(1 + 2λ²)))), γ = 2ηKλ. A noisy loss has the second moment l² + 2λ², and with
-this γ that is all that EXP2's bound under noise counts, γT + ln K / η + ⅔ηKT (1 + 2λ²); this η makes it least. The
-regret is at most 2√(KT ln K (2λ + ⅔(1 + 2λ²))): no log T is paid for noise that is rarely large.
+`variance`: η = √(ln K / (KT (2λ + ⅔(1 + 2λ²)))), γ = 2ηKλ. A noisy loss has the second moment l² + 2λ². With this γ,
+EXP2's bound under noise is γT + ln K / η + ⅔ηKT (1 + 2λ²), and this η minimises it. The regret is at most
+2√(KT ln K (2λ + ⅔(1 + 2λ²))), so noise that is rarely large costs no log T.
 
-`proof`: η = √(ln K / (2KT (1 + 2λ² ln² KT))), γ = min(½, ηK (1 + 4λ ln KT)), what the proof of the theorem needs.
+`proof`: η = √(ln K / (2KT (1 + 2λ² ln² KT))), γ = min(½, ηK (1 + 4λ ln KT)), which the proof of the theorem needs.
 
-`printed`: the theorem's own, ln for ln² and γ = ηK √(1 + 2λ² ln KT), which is less than its proof needs.
+`printed`: as the theorem prints it, with ln for ln² and γ = ηK √(1 + 2λ² ln KT), which is less than its proof needs.
 
-All three have a bound on their regret here: that under noise asks for γ >= 2ηKλ only.
+The regret bound here holds for all three, because it only needs γ >= 2ηKλ.
 """
 
 import math
@@ -26,7 +26,7 @@ __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(dp_reduction.Parameters):
-    """The privacy asked for, and how EXP2 is tuned for its noise; EXP2's own parameters under `base`."""
+    """ε, and how EXP2 is tuned for the noise; EXP2's own parameters are under `base`."""
 
     display = "DP-EXP2"
 
@@ -41,7 +41,7 @@ class Parameters(dp_reduction.Parameters):
         return self.model_copy(update={"base": exp2.Tuned(**dict(self.base) | given)})
 
     def _rates(self, setting: Setting) -> tuple[float, float]:
-        """(η, γ) by the tuning; with another μ than the uniform one 1/min μ stands for K where arms are explored."""
+        """(η, γ) by `tuning`; for a μ that is not uniform, 1/min μ replaces K where exploration enters."""
         scale = self.scale()
         horizon, n_arms = setting.horizon, setting.n_arms
         log_k, log_kt = math.log(n_arms), math.log(n_arms * horizon)
@@ -63,6 +63,6 @@ class Parameters(dp_reduction.Parameters):
     def caveats(self, setting: Setting) -> list[str]:
         return [
             *super().caveats(setting),
-            "Theorem 4.1 prints ln KT where its proof has ln² KT, in η and in the regret, and a γ that does not reach "
-            "the proof's ηK (1 + 4λ ln KT): `tuning: proof` is what was proved.",
+            "Theorem 4.1 prints ln KT where its proof has ln² KT, in η and in the regret, and a γ that is smaller than "
+            "the proof's ηK (1 + 4λ ln KT): `tuning: proof` has the values that the proof needs.",
         ]

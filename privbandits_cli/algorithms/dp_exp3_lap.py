@@ -1,7 +1,7 @@
 """DP-EXP3-Lap (Tossou & Dimitrakakis 2017, Algorithm 1): DP-Λ-Lap with EXP3 as its base.
 
-γ, b and the expected regret by Corollary 3.1; ε-differentially private by Theorem 3.2. Figure 1 of the paper
-runs it at the ε of Corollary 3.2, 243.3 for K = 4 and T = 2^18: a noise of scale 0.004, hardly any.
+Corollary 3.1 gives γ, b and the expected regret; Theorem 3.2 proves ε-differential privacy. Figure 1 of the paper uses
+the ε of Corollary 3.2, which is 243.3 for K = 4 and T = 2^18: noise of scale 0.004, which is hardly any.
 """
 
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 
 
 class Parameters(dp_lambda_lap.Parameters):
-    """The privacy asked for; EXP3's own parameters under `base`."""
+    """ε; EXP3's own parameters are under `base`."""
 
     display = "DP-EXP3-Lap"
 

@@ -1,17 +1,18 @@
 """Private FTPL (Agarwal & Singh 2017, Algorithm 3): the leader on prefixes that a tree with Gaussian nodes releases.
 
-x_t = argmin over x in X of <x, L~_{t-1}>, where L~_t is the sum of the first t losses and of m = ⌈log2 T⌉ node noises:
-the noise of the prefix is the perturbation of FTPL. So up to an ε privacy is what a leader has for nothing: a node of
-deviation σ/√m, σ FTPL's own, makes the prefixes μ-Gaussian-private with μ = m |l - l'|_2 / σ.
+x_t = argmin over x in X of <x, L~_{t-1}>, where L~_t is the sum of the first t losses and of m = ⌈log2 T⌉ node noises.
+The noise of a prefix doubles as the perturbation of FTPL. Nodes of deviation σ/√m, where σ is FTPL's own, make the
+prefixes μ-Gaussian-private with μ = m |l - l'|_2 / σ. This much privacy is therefore free.
 
-Nodes have the larger deviation of that and of what ε and δ ask for; `sigma` says how that is computed:
+Nodes have the larger of that deviation and the one that ε and δ require. The parameter `sigma` determines the latter:
 
-`exact`: √m |l - l'|_2 / μ(ε, δ), μ the largest that is (ε, δ)-private. From FTPL's own ε up it costs nothing at all.
+`exact`: √m |l - l'|_2 / μ(ε, δ), where μ is the largest that is (ε, δ)-private. From FTPL's own ε upwards, privacy
+costs nothing.
 
-`printed` (Theorem 3.5): max{|Y|_2 √(T/(√N log T)), (√N/ε) log T log(log T/δ)}. Its second half comes from Jain, Kothari
-& Thakurta 2012, who have the square root of the last logarithm: with it the deviation is 3.9 times the second of the
-exact ones, without it 15.7 (experts, N = 10, T = 2^16, ε = 1, δ = 1e-6). And √N stands for |Y|_2, which is 1 on the
-sphere and the cube.
+`printed` (Theorem 3.5): max{|Y|_2 √(T/(√N log T)), (√N/ε) log T log(log T/δ)}. The second term comes from Jain, Kothari
+& Thakurta 2012, who have the square root of the last logarithm. With that root the deviation is 3.9 times that of
+`exact`, without it 15.7 times (experts, N = 10, T = 2^16, ε = 1, δ = 1e-6). The term also has √N in place of |Y|_2,
+which is 1 on the sphere and the cube.
 """
 
 import math
@@ -31,7 +32,7 @@ __all__ = ["Parameters", "choose", "update"]
 
 
 class Parameters(Aggregating):
-    """The privacy asked for, and how the noise follows from it; FTPL's own perturbation under `base`."""
+    """ε and δ, and how they determine the noise; FTPL's own perturbation is under `base`."""
 
     display = "DP-FTPL"
 
@@ -40,7 +41,7 @@ class Parameters(Aggregating):
     base: ftpl.Parameters = Field(ftpl.Parameters(), description="FTPL; its σ is the least that a prefix has")
 
     def gaussian(self) -> bool:
-        """Always."""
+        """Always true."""
         return True
 
     @classmethod
@@ -60,7 +61,7 @@ class Tuned(Parameters, Tree):
     base: ftpl.Tuned
 
     def node_scale(self, setting: Setting) -> float:
-        """The larger of FTPL's own and of what privacy asks for."""
+        """The larger of FTPL's own deviation and the one that privacy requires."""
         if self.sigma == "printed":
             log_t = log2(setting.horizon)
             private = math.sqrt(setting.n_arms) / self.epsilon * log_t * math.log(log_t / self.delta)
@@ -71,22 +72,22 @@ class Tuned(Parameters, Tree):
         )
 
     def own_epsilon(self, setting: Setting) -> float:
-        """The ε at `delta` of FTPL's own perturbation, given to the nodes."""
+        """The ε at `delta` of nodes that carry FTPL's own perturbation and no more."""
         levels = tree.height(setting.horizon)
         return gaussian.epsilon_of(levels * loss_set(setting).changes()[1] / self.base.sigma, self.delta)
 
     def caveats(self, setting: Setting) -> list[str]:
-        said = [
-            f"FTPL's own perturbation, of deviation {self.base.sigma:.4g}, is good for ε = "
-            f"{self.own_epsilon(setting):.4g} at δ = {self.delta:.2g}: from there up privacy costs nothing. "
-            f"Here a prefix has deviation {self.deviation(setting):.4g}.",
+        notes = [
+            f"FTPL's own perturbation has deviation {self.base.sigma:.4g}, which gives ε = "
+            f"{self.own_epsilon(setting):.4g} at δ = {self.delta:.2g}: from that ε upwards privacy costs nothing. "
+            f"Here the noise of a prefix has deviation {self.deviation(setting):.4g}.",
         ]
         if self.sigma == "printed":
-            said.append("Theorem 3.5 states ε-privacy with δ in σ: Gaussian noise has (ε, δ)-privacy only.")
-        return said
+            notes.append("Theorem 3.5 states ε-privacy with δ in σ, but Gaussian noise is only (ε, δ)-private.")
+        return notes
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """FTPL's, with the deviation of a prefix's noise."""
+        """FTPL's bound with the deviation of a prefix's noise."""
         return ftpl.perturbed(self.deviation(setting), rounds, setting)
 
 

@@ -1,7 +1,7 @@
 """Private FTRL (Agarwal & Singh 2017, Algorithm 1): FTRL on prefixes of the losses that a noisy tree releases.
 
 x_t = argmin over x in X of η <x, L~_{t-1}> + R(x), where L~_t is the sum of the first t losses and of m = ⌈log2 T⌉ node
-noises, Laplace or Gaussian, in every coordinate: see mechanisms/tree.py. A loss is in at most m nodes.
+noises in every coordinate, Laplace or Gaussian (mechanisms/tree.py). Each loss is in at most m nodes.
 """
 
 import math
@@ -31,7 +31,7 @@ ONE_OF = "give epsilon, or in its place blur"
 
 
 class Aggregating(linear.Algorithm):
-    """A leader that sees the losses through TreeBasedAgg (Algorithm 2) alone."""
+    """A leader that sees the losses only through TreeBasedAgg (Algorithm 2)."""
 
     private = True
 
@@ -40,7 +40,7 @@ class Aggregating(linear.Algorithm):
     base: linear.Algorithm
 
     def gaussian(self) -> bool:
-        """Whether nodes have Gaussian noise, not Laplace."""
+        """Whether nodes have Gaussian noise; otherwise it is Laplace."""
         raise NotImplementedError
 
     def errors(self, setting: Setting) -> Iterator[str]:
@@ -48,14 +48,14 @@ class Aggregating(linear.Algorithm):
 
 
 class Tree(Aggregating):
-    """The same once its noise is known."""
+    """The same when the scale of its noise is known."""
 
     def node_scale(self, setting: Setting) -> float:
-        """Scale λ, or deviation σ, of a node's noise in one coordinate."""
+        """Scale λ of a node's Laplace noise, or deviation σ of its Gaussian noise, in one coordinate."""
         raise NotImplementedError
 
     def deviation(self, setting: Setting) -> float:
-        """Of the noise of a prefix, in one coordinate."""
+        """Standard deviation of the noise of a prefix in one coordinate."""
         return self.node_scale(setting) * math.sqrt(tree.height(setting.horizon) * (1 if self.gaussian() else 2))
 
     def state(self, setting: Setting) -> Records:
@@ -73,7 +73,7 @@ class Tree(Aggregating):
         )
 
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        """Top-up noise of the prefix before the round, then a node's noise; see `begin` and `top_up`."""
+        """Numbers for the top-up noise of the prefix before the round, then for a node; see `begin` and `top_up`."""
         n, levels = setting.n_arms, tree.height(setting.horizon)
         node, topped = np.full_like(rounds, n), np.full_like(rounds, n if self.spare == "fresh" else 0)
         if self.spare == "once":
@@ -84,10 +84,10 @@ class Tree(Aggregating):
         return {"uniform": topped * missing, "normal": topped, "laplace": node}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Of ⌈log2 T⌉ nodes with a loss that is replaced; a single round releases no loss at all.
+        """From ⌈log2 T⌉ nodes for the replacement of a loss; a game of one round releases no loss at all.
 
-        With one spare a level the prefixes tell what the nodes hold. Fresh top-up noise hides some of it: then what
-        is proved of the nodes is not known to be reached at δ > 0, and no attack is claimed there.
+        With shared top-up noise the prefixes reveal the nodes. Fresh top-up noise hides part of them: the bound that is
+        proved for the nodes may then not be tight at δ > 0, so no attack is claimed there.
         """
         view = "all noisy prefixes"
         if setting.horizon <= 1:
@@ -105,7 +105,7 @@ class Tree(Aggregating):
         return [upper, known(source="attack: all nodes of one loss", status="exact", lower=True)] if once else [upper]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """If no δ is asked for, at that which Gaussian nodes were made for, and 0 of Laplace ones."""
+        """By default at the δ of Gaussian nodes, and at δ = 0 for Laplace nodes."""
         return super().guarantee(setting, (self.delta or 0.0) if delta is None else delta, sensitivity)
 
     def mechanism(self) -> str:
@@ -118,7 +118,7 @@ class Tree(Aggregating):
 
 
 class Parameters(Aggregating):
-    """The privacy asked for, or the noise; FTRL's own parameters under `base`."""
+    """ε, or the size of the noise in its place; FTRL's own parameters are under `base`."""
 
     display = "DP-FTRL"
 
@@ -131,7 +131,7 @@ class Parameters(Aggregating):
     base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL, its η and its regulariser")
 
     def gaussian(self) -> bool:
-        """As `nodes` says."""
+        """By the parameter `nodes`."""
         return self.nodes == "gaussian"
 
     def errors(self, setting: Setting) -> Iterator[str]:
@@ -160,7 +160,7 @@ class Tuned(Parameters, Tree):
     base: ftrl.Tuned
 
     def node_scale(self, setting: Setting) -> float:
-        """By ε and the law of the nodes, or by the blur that is asked for."""
+        """From ε and the law of the nodes, or from `blur`."""
         levels = tree.height(setting.horizon)
         if self.blur is not None:
             return self.blur / self.base.eta / math.sqrt(levels * (1 if self.gaussian() else 2))
@@ -169,7 +169,7 @@ class Tuned(Parameters, Tree):
         losses = loss_set(setting)
         if self.delta is not None:  # of Gaussian nodes
             return math.sqrt(levels) * losses.changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
-        if self.calibration == "printed":  # log T for the levels, a loss's norm for its change
+        if self.calibration == "printed":  # log T in place of the levels, the norm of a loss in place of its change
             return losses.norms()[0] * log2(setting.horizon) / self.epsilon
         return levels * losses.changes()[0] / self.epsilon
 
@@ -180,32 +180,32 @@ class Tuned(Parameters, Tree):
 
     def caveats(self, setting: Setting) -> list[str]:
         deviation = self.deviation(setting)
-        said = [
-            f"Each coordinate of a prefix has noise of deviation {deviation:.4g}, {self.base.eta * deviation:.3g}/η: "
-            "below 0.5 it costs little, above 5 most of the regret is its.",
+        notes = [
+            f"Each coordinate of a prefix has noise of deviation {deviation:.4g} = {self.base.eta * deviation:.3g}/η: "
+            "below 0.5/η the noise costs little, above 5/η it causes most of the regret.",
         ]
         if self.calibration == "printed":
-            said.append(
-                "Definition 2.1 replaces a loss, which moves signed losses by twice their norm, and a loss is in "
+            notes.append(
+                "Definition 2.1 replaces a loss, which changes a signed loss by up to twice its norm, and a loss is in "
                 "⌈log2 T⌉ nodes: the printed λ gives up to 2ε."
             )
-        return said
+        return notes
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
-        """FTRL's, with D_noise = E [max <Z, x> - min <Z, x>] more (Theorem 3.4)."""
+        """FTRL's bound plus D_noise = E [max <Z, x> - min <Z, x>] (Theorem 3.4)."""
         return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
 
 
 def log2(horizon: float) -> float:
-    """log T where it counts levels; 1 for games so short that it is less."""
+    """log2 T where the paper counts levels with it, and at least 1."""
     return max(1.0, math.log2(horizon))
 
 
 def noise_width(algorithm: Tree, setting: Setting) -> float:
-    """A bound on E [max <Z, x> - min <Z, x>] over X, Z the noise of a prefix.
+    """A bound on E [max <Z, x> - min <Z, x>] over X, where Z is the noise of a prefix.
 
-    Sphere: 2 E |Z|_2. Cube: 2 E |Z|_1. Simplex: the range of N numbers, at most 2 (ln N + ln M(s))/s for each s with a
-    moment generating function M, of m Laplace numbers (1 - λ²s²)^-m.
+    Sphere: 2 E |Z|_2. Cube: 2 E |Z|_1. Simplex: the range of N numbers, which is at most 2 (ln N + ln M(s))/s for each
+    s, where M is the moment generating function, (1 - λ²s²)^-m for m Laplace numbers.
     """
     n, deviation = setting.n_arms, algorithm.deviation(setting)
     if isinstance(setting.space, Sphere):
@@ -225,7 +225,7 @@ def choose(state: Record, x: Floats, rng: Draws) -> None:
 
 
 def release(state: Record, scratch: Floats, rng: Draws) -> None:
-    """L~_t for the base: the prefix and the noise of its nodes, with as many more as it has zeros."""
+    """L~_t for the base: the prefix, the noise of its nodes, and top-up noise for each zero of t in binary."""
     n = len(state.prefix)
     if state.once and state.t == 0:
         begin(state, rng.normal if state.gaussian else rng.laplace)
@@ -236,7 +236,7 @@ def release(state: Record, scratch: Floats, rng: Draws) -> None:
 
 
 def begin(state: Record, numbers: Floats) -> None:
-    """One spare node for each level, from the first `levels` N numbers."""
+    """The shared top-up noise, one node for each level, from the first `levels` N numbers."""
     n = len(state.prefix)
     for level in range(state.levels - 1, -1, -1):
         for i in range(n):
@@ -245,10 +245,10 @@ def begin(state: Record, numbers: Floats) -> None:
 
 
 def top_up(state: Record, scratch: Floats, rng: Draws) -> None:
-    """Fresh noise of r nodes at once, from one normal number a coordinate.
+    """Fresh noise of r nodes at once, from one normal number for each coordinate.
 
-    The sum of r normal numbers is √r times one. That of r Laplace numbers is √(2 E) times one, E the sum of r
-    exponential ones, which is -ln of a product of r uniform ones.
+    The sum of r normal numbers is distributed as √r times one. The sum of r Laplace numbers is distributed as √(2 E)
+    times a normal number, where E is the sum of r exponential numbers, which is -ln of a product of r uniform numbers.
     """
     n = len(state.prefix)
     if state.gaussian:
@@ -267,7 +267,7 @@ def top_up(state: Record, scratch: Floats, rng: Draws) -> None:
 
 def update(state: Record, losses: Floats, rng: Draws) -> None:
     state.t += 1
-    if state.t >> state.levels:  # T itself, a power of 2: nobody asks for the prefix of all losses
+    if state.t >> state.levels:  # t is T, a power of 2: the prefix of all losses is never used
         return
     numbers = rng.normal if state.gaussian else rng.laplace
     close_vector(state.noise, state.spare, state.t, state.scale, numbers[len(numbers) - len(losses) :])

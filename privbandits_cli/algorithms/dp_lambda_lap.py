@@ -1,8 +1,8 @@
 """DP-Λ-Lap: Laplace noise around any base algorithm Λ (Tossou & Dimitrakakis 2017, section 3.1).
 
-The learner sees g' = g + Lap(1/ε). If g' falls in [-b, b + 1], the base is fed (g' + b) / (2b + 1), which lies
-in [0, 1]; otherwise the round is ignored. The scaling comes before the update, as in Algorithm 1.
-Each gain is used once, under fresh noise, and all else is post-processing: ε-DP (Theorem 3.2).
+The learner sees g' = g + Lap(1/ε). If g' lies in [-b, b + 1], the base receives (g' + b) / (2b + 1), which lies in
+[0, 1]; otherwise the round is ignored. The scaling precedes the update, as in Algorithm 1. Each gain is used once and
+under fresh noise, and everything else is post-processing, so the algorithm is ε-DP (Theorem 3.2).
 """
 
 import math
@@ -21,13 +21,13 @@ base_update: Any = unbound
 
 
 def corollary_3_2_epsilon(setting: Setting) -> float:
-    """ε of EXP3-τ in Corollary 3.2, 28 K ln K + √(112 K ln K ln T): the paper's setting in Figure 1."""
+    """ε of EXP3-τ in Corollary 3.2, 28 K ln K + √(112 K ln K ln T), which Figure 1 of the paper uses."""
     k_ln_k = setting.n_arms * math.log(setting.n_arms)
     return 28 * k_ln_k + math.sqrt(112 * k_ln_k * math.log(setting.horizon))
 
 
 class Parameters(NoisyGains):
-    """The privacy asked for, the acceptance threshold and the base."""
+    """ε, the acceptance threshold b and the base."""
 
     theorem = "Theorem 3.2"
 
@@ -71,21 +71,22 @@ class Tuned(Parameters, Noisy):
         return record(scale=self.scale(), b=self.b, shrink=1 / (2 * self.b + 1), wrapped=self.base.state(setting))
 
     def periods(self) -> dict[str, int]:
-        return dict.fromkeys((*self.base.periods(), "laplace"), 1)  # an ignored round shifts the base's: all of them
+        # Ignored rounds shift the base's periods, so it needs its numbers in every round
+        return dict.fromkeys((*self.base.periods(), "laplace"), 1)
 
     def caveats(self, setting: Setting) -> list[str]:
         scale = self.scale()
         return [
             f"The Laplace noise has scale {scale:.4g} on gains in [0, 1], b = {self.b:.4g}: "
             + ("hardly any noise." if scale < 0.05 else "the privacy is local, round by round."),
-            "Corollary 3.1 prints 2b for 2b + 1 in the regret: at large ε it lies below the bound of the base itself.",
+            "Corollary 3.1 prints 2b for 2b + 1 in the regret: at large ε it is smaller than the base's own bound.",
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 3.1: the base's bound times 2b + 1 (gains in [-b, b + 1]), + 2TK exp(-εb) + √(32T)/ε.
 
-        Corollary 3.1 prints 2b = 2 ln T/ε for the first factor, which drops the 1; so at ε = 243 its bound
-        lies below that of EXP3 without noise. Here the factor is 2b + 1. The text's exp(-eb) is exp(-εb).
+        Corollary 3.1 prints 2b = 2 ln T/ε for the factor 2b + 1. At ε = 243 its bound is therefore smaller than that of
+        EXP3 without noise. We read the text's exp(-eb) as exp(-εb).
         """
         base = self.base.regret_bound(rounds, setting, memory)
         if base is None:

@@ -1,22 +1,24 @@
 """Jointly private LinUCB (Shariff & Sheffet 2018, Algorithm 1 and section 4).
 
-LinUCB on a noisy sum of [x; y] [x; y]', the first d rows and columns V, the last column u~, from a tree whose every
-release has the noise of m = 1 + ⌈log2 n⌉ nodes, shifted by a multiple of the identity:
-play the arm with the largest <θ~, x> + β |x| in the norm of V^-1, θ~ = V^-1 u~, β as in Proposition 4.
+LinUCB on a noisy sum of the matrices [x; y] [x; y]'. Its first d rows and columns are V, its last column is u~. The sum
+comes from a tree: every release has the noise of m = 1 + ⌈log2 n⌉ nodes and is shifted by a multiple of the identity.
+The arm with the largest <θ~, x> + β |x| in the norm of V^-1 is played; θ~ = V^-1 u~, and β is that of Proposition 4.
 
-noise: symmetric Gaussian (Proposition 11); Wishart, shifted or not (Proposition 9). calibration, of the noise:
+The noise is symmetric Gaussian (Proposition 11) or Wishart, with or without shift (Proposition 9). `calibration`
+determines its size:
 
-- code, the authors': σ = 4 √m L~² ln(4/δ)/ε. Advanced composition leaves a node ε' = ε/√(8 m ln((m + 1)/δ)) and
-  δ' = δ/(m + 1): k = d + 1 + ⌊28 ln(4/δ')/ε'²⌋. α' = α/2N, N the power of two from n up; α/2 in the ellipsoid.
-- printed: the same σ; k = d + 1 + ⌈224 m ε^-2 ln(8m/δ) ln(2/δ)⌉; α' = α/2n; α in the ellipsoid. Where it prints
-  W(L~ I, k), its Theorem 8 needs W(L~² I, k).
-- exact: the least noise at which m nodes have (ε, δ) by the exact law of their losses, a row replaced. Of Wishart
-  noise that orthogonal rows are the worst is taken from computations, and not proved: at ε = 1, δ = 0.1, 5e7 rounds
-  k = 40 has numerically ε = 0.998, by proof 2.57.
+- code, the authors': σ = 4 √m L~² ln(4/δ)/ε. Advanced composition leaves ε' = ε/√(8 m ln((m + 1)/δ)) and
+  δ' = δ/(m + 1) for a node, so k = d + 1 + ⌊28 ln(4/δ')/ε'²⌋. α' = α/2N, where N is the least power of two that is at
+  least n. The ellipsoid has α/2.
+- printed: the same σ; k = d + 1 + ⌈224 m ε^-2 ln(8m/δ) ln(2/δ)⌉; α' = α/2n. The ellipsoid has α. The paper prints
+  W(L~ I, k) where its Theorem 8 needs W(L~² I, k).
+- exact: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
+  row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which computations support
+  but nothing proves: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically and 2.57 by proof.
 
-`rho: VALUE` is the shift that makes ρ_min the value; `shift: rho_min=VALUE` is the same.
+`rho: VALUE` is the shift that makes ρ_min equal to the value; `shift: rho_min=VALUE` means the same.
 
-If V is not positive definite in a round, which the shift makes very unlikely, the round before's V and θ~ are used.
+If V is not positive definite in a round, which the shift makes very unlikely, V and θ~ of the last round are used.
 """
 
 import math
@@ -47,7 +49,7 @@ def jointly(epsilon: float, delta: float, source: str, status: Status) -> Guaran
 
 
 class Parameters(contextual.Algorithm):
-    """The privacy, its noise, and the shift."""
+    """ε and δ, the noise, and the shift."""
 
     display = "DP-LinUCB"
     private = True
@@ -70,12 +72,12 @@ class Parameters(contextual.Algorithm):
     @model_validator(mode="before")
     @classmethod
     def _named_rho_min(cls, given: Any) -> Any:
-        """`shift: rho_min=VALUE` is `rho: VALUE`; what is not so is left for the type of `shift` to refuse."""
+        """Read `shift: rho_min=VALUE` as `rho: VALUE`; any other text is left to the validation of `shift`."""
         shift = given.get("shift") if isinstance(given, dict) else None
         if isinstance(shift, str) and shift.startswith("rho_min=") and "rho" not in given:
             with suppress(ValueError):
                 rho = float(shift.removeprefix("rho_min="))
-                if not rho > 0:  # told by the name that was given
+                if not rho > 0:  # so that the error names `shift`
                     return given
                 return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
         return given
@@ -91,21 +93,21 @@ class Parameters(contextual.Algorithm):
             yield "its noise hides rewards up to a bound, and these have none: choose a bounded law of `rewards`"
             return
         if self.rho is not None and self.shift == "optimal":
-            yield "rho stands in place of the shift: leave one of them out"
+            yield "rho replaces the shift: leave one of them out"
         if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
             yield "wishart_unshifted has no shift: with one it is `noise: wishart`"
         elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
             yield "so few rows of Wishart noise need not keep V positive definite: take `noise: wishart`"
 
     def sigma(self, setting: Setting) -> float:
-        """Of a Gaussian node. Exactly: a row replaced moves M by at most √2 L~², seen at √2 σ: a node's μ is L~²/σ."""
+        """σ of a Gaussian node. Replacing a row changes M by at most √2 L~², in units of √2 σ: a node's μ is L~²/σ."""
         m, square = n_levels(setting.horizon), setting.known().row_norm() ** 2
         if self.calibration == "exact":
             return math.sqrt(m) * square / gdp.mu_of(self.epsilon, self.delta)
         return math.sqrt(16 * m) * square * math.log(4 / self.delta) / self.epsilon
 
     def rows(self, setting: Setting) -> int:
-        """k, of a Wishart node."""
+        """k of a Wishart node."""
         m, d, epsilon, delta = n_levels(setting.horizon), setting.known().dimension, self.epsilon, self.delta
         if self.calibration == "exact":
             return d + math.ceil(losses.freedom(epsilon, delta, m))
@@ -124,13 +126,13 @@ class Tuned(Parameters):
     alpha: float
 
     def _confidence(self, setting: Setting) -> tuple[float, float]:
-        """(α of the ellipsoid, ln α' of a round's regulariser); α/2 of each are spent."""
+        """(α of the ellipsoid, ln α' of a round's regulariser); the ellipsoid and the regularisers share α."""
         printed = self.calibration == "printed"
         union = setting.horizon if printed or self.shift == "optimal" else 2.0 ** (n_levels(setting.horizon) - 1)
         return self.alpha if printed else self.alpha / 2, math.log(self.alpha / 2) - math.log(union)
 
     def regularisers(self, setting: Setting) -> Regularisers:
-        """Of the tree's noise, with the shift."""
+        """The regularisers of the tree's noise, with the shift."""
         known, m = setting.known(), n_levels(setting.horizon)
         alpha, log_alpha = self._confidence(setting)
         if self.wishart:
@@ -163,7 +165,7 @@ class Tuned(Parameters):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """As printed, and from the exact losses of m nodes."""
+        """The printed bound, and those from the exact privacy losses of m nodes."""
         m, d = n_levels(setting.horizon), setting.known().dimension
         out = []
         if self.calibration != "exact" and delta >= self.delta:
@@ -184,7 +186,7 @@ class Tuned(Parameters):
         return [*out, jointly(orthogonal, delta, source, "numeric")]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """At its own δ, if no other is asked for."""
+        """By default at the parameter `delta`."""
         return super().guarantee(setting, self.delta if delta is None else delta, sensitivity)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
@@ -202,12 +204,12 @@ class Tuned(Parameters):
         return views.Gram(noise=noise, shift="shift")
 
     def caveats(self, setting: Setting) -> list[str]:
-        said = ["Joint privacy: the arm of a round may tell all of its own arms and of nobody else's."]
+        notes = ["Joint privacy: the arm played in a round may reveal that round's own arms, but no other round's."]
         if self.wishart:
-            said.append("That orthogonal rows of full norm are the worst to replace was computed, not proved.")
+            notes.append("That replacing orthogonal rows of full norm is the worst case was computed, not proved.")
         if self.calibration != "exact":
-            said.append("The noise is far more than ε needs: see `calibration: exact`.")
-        return said
+            notes.append("The noise is far larger than ε requires: see `calibration: exact`.")
+        return notes
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:
@@ -217,7 +219,7 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def refresh(state: Record) -> None:
-    """V, θ~ and ln det V of this round's release."""
+    """Compute V, θ~ and ln det V from this round's release."""
     noise = state.noise[0]
     for i in range(len(state.v)):
         for j in range(i):

@@ -1,7 +1,7 @@
-"""The reduction to a bandit algorithm without privacy (Agarwal & Singh 2017, Algorithm 4): Laplace noise, nothing else.
+"""The reduction to a non-private bandit algorithm (Agarwal & Singh 2017, Algorithm 4): Laplace noise on every gain.
 
-The base is fed g + Lap(1/ε): not clipped and not scaled, so it sees gains outside [0, 1]. Its regret on the noisy gains
-is in expectation its regret on the true ones (Lemma 4.3). Each gain is used once, under fresh noise: ε-DP (Lemma 4.2).
+The base receives g + Lap(1/ε), neither clipped nor scaled, so it sees gains outside [0, 1]. Its expected regret on the
+noisy gains equals that on the true ones (Lemma 4.3). Each gain is used once and under fresh noise: ε-DP (Lemma 4.2).
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ base_probabilities: Any = unbound
 
 @runtime_checkable
 class StandsNoise(Protocol):
-    """A base whose theorem speaks of gains in [0, 1] under Laplace noise."""
+    """A base with a regret bound for gains in [0, 1] under Laplace noise."""
 
     def noisy_regret_bound(self, rounds: Floats, setting: Setting, scale: float) -> Floats | None:
-        """Bound on the expected regret against oblivious adversaries under noise of this scale, or None."""
+        """Bound on the expected regret against oblivious adversaries under noise of this scale, if there is one."""
 
 
 class NoisyGains(bandit.Algorithm):
-    """A base that sees of each gain no more than itself plus Laplace noise of scale λ = 1/ε."""
+    """A base that sees each gain only with Laplace noise of scale λ = 1/ε."""
 
     private = True
     theorem: ClassVar[str]
@@ -44,19 +44,19 @@ class NoisyGains(bandit.Algorithm):
 
 
 class Noisy(NoisyGains):
-    """The same once ε is a number."""
+    """The same when ε is a number."""
 
     epsilon: float
 
     def scale(self) -> float:
-        """λ: gains lie in [0, 1], so one that is replaced moves by at most 1."""
+        """λ = 1/ε: gains lie in [0, 1], so replacing one changes it by at most 1."""
         return 1 / self.epsilon
 
     def periods(self) -> dict[str, int]:
         return self.base.periods() | {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """By the theorem, and the test of one released noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
+        """From the theorem; from below, the test of one noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
         source, view = (
             f"{self.theorem}: each gain seen once, under fresh noise",
             "all noisy gains, and so all arms played",
@@ -71,7 +71,7 @@ class Noisy(NoisyGains):
 
 
 class Parameters(Noisy):
-    """The privacy asked for, and the base."""
+    """ε and the base."""
 
     theorem = "Lemma 4.2 of Agarwal & Singh"
 
@@ -89,14 +89,14 @@ class Parameters(Noisy):
 
     def caveats(self, setting: Setting) -> list[str]:
         return [
-            "λ = 1/ε is exact for gains in [0, 1]. For the losses in [-1, 1] of Theorem 4.1 a replaced one moves by 2: "
-            "the same noise gives 2ε there.",
-            f"{self.base.title} sees gains of any size and sign: its own theorems, on gains in [0, 1], speak of the "
-            "noisy game only where they say so.",
+            "λ = 1/ε is exact for gains in [0, 1]. Replacing one of the losses in [-1, 1] of Theorem 4.1 changes it by "
+            "up to 2, so the same noise gives 2ε there.",
+            f"{self.base.title} sees gains of any size and sign: its own theorems, on gains in [0, 1], cover the noisy "
+            "game only where they say so.",
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """The base's under this noise, where it has a theorem for it: the same of the true gains by Lemma 4.3."""
+        """The base's bound under this noise, if a theorem has one; by Lemma 4.3 it holds for the true gains, too."""
         scale = self.scale()
         if scale == 0:
             return self.base.regret_bound(rounds, setting, memory)
@@ -111,7 +111,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:
-    """The noisy gain g': all that the base and any observer learn of the gain."""
+    """The noisy gain g', the only thing that the base and any observer learn of the gain."""
     noisy: float = gain + state.scale * rng.laplace
     return noisy
 

@@ -1,8 +1,8 @@
 """DP Robust Successive Elimination (Tao, Wu, Zhao & Wang 2022, Algorithm 3): noise on the mean of each epoch.
 
-As `robust_se` with L/ε in place of L, and Lap(2B/(Rε)) on each arm's mean: R = ⌈u^(1/v) 24^((1+v)/v) L /
+As `robust_se` with L/ε in place of L and Lap(2B/(Rε)) on each arm's mean: R = ⌈u^(1/v) 24^((1+v)/v) L /
 (ε D^((1+v)/v)) + 1⌉, B = (u R ε/L)^(1/(1+v)), err = u^(1/(1+v)) (L/(R ε))^(v/(1+v)).
-A gain is in one epoch of one arm, so that is ε-DP (Theorem 3).
+Each gain is in one epoch of one arm, so the algorithm is ε-DP (Theorem 3).
 """
 
 from pydantic import Field
@@ -17,7 +17,7 @@ __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Eliminating):
-    """The privacy, the moment, the confidence, and how much of the width to use."""
+    """ε, the moment (v, u), the confidence β, and the scale of the width."""
 
     display = "DP-Robust-SE"
     private = True
@@ -38,7 +38,7 @@ class Tuned(Epochs, Parameters):
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Theorem 3; below, the test of the sign of one noisy mean."""
+        """From Theorem 3; from below, the test of the sign of one noisy mean."""
         source, view = "Theorem 3: a gain is in one noisy mean", "all noisy means, and so all arms played"
         return noised(self.epsilon, delta, source, "noisy mean", view)
 
@@ -56,7 +56,7 @@ def noise(state: Record, rng: Draws) -> float:
 
 
 def canary(state: Record) -> tuple[float, float]:
-    """No gain moves a sum by more than from -B to B."""
+    """No gain changes a sum by more than from -B to B."""
     return -state.bound, state.bound
 
 

@@ -1,7 +1,7 @@
 """DP Robust UCB (Tao, Wu, Zhao & Wang 2022, Algorithms 1 and 2): a tree of truncated gains for each arm.
 
-The n-th gain of an arm, x 1{|x| <= B_n} with B_n = (ε u n / ln^1.5 T)^(1/(1+v)), goes into the arm's tree, whose nodes
-have Laplace noise of scale 2 B_n levels/ε. Each arm once, then the largest
+The n-th gain of an arm enters the arm's tree as x 1{|x| <= B_n}, where B_n = (ε u n / ln^1.5 T)^(1/(1+v)). The nodes of
+the tree have Laplace noise of scale 2 B_n levels/ε. Each arm is played once, then the arm with the largest
 Ŝ/n + 18 u^(1/(1+v)) (ln(2 t⁴) ln^(1.5+1/v) T / (n ε))^(v/(1+v)). Logarithms are natural.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Robust):
-    """The privacy, the moment, and how much of the width to use."""
+    """ε, the moment (v, u), and the scale of the width."""
 
     display = "DP-Robust-UCB"
     private = True
@@ -36,7 +36,7 @@ class Parameters(Robust):
     constants: float = Field(1.0, gt=0, description="c, multiplies the 18 of the width")
 
     def divisor(self, setting: Setting) -> float:
-        """What ε is divided by for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
+        """The divisor of ε for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
         return depth(setting.horizon) if self.levels == "exact" else math.log(setting.horizon)
 
     def errors(self, setting: Setting) -> Iterator[str]:
@@ -78,7 +78,7 @@ class Tuned(Parameters):
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Theorem 1 with the levels that there are; truncation bounds what one gain may do, whatever its size."""
+        """Theorem 1 with the actual number of levels; truncation bounds the effect of a gain, whatever its size."""
         levels, view = depth(setting.horizon), "all noisy sums, and so all arms played"
         true = self.epsilon * levels / self.divisor(setting)
         source = f"Theorem 1: a gain is in {levels} nodes of one arm's tree"
@@ -96,9 +96,9 @@ class Tuned(Parameters):
     def caveats(self, setting: Setting) -> list[str]:
         found = [f"The bonus of an arm falls to 1 after {self._plays_until_one(setting):.3g} plays."]
         if self.levels == "printed":
-            found.append("Algorithm 2 divides ε by log T for floor(log2 T) + 1 levels: the ε promised is exceeded.")
+            found.append("Algorithm 2 divides ε by log T for floor(log2 T) + 1 levels, which exceeds the stated ε.")
         if setting.v is None:
-            found.append("Told no moment, it takes gains for what lies in [0, 1], with v = 1 and u = 1 unless given.")
+            found.append("The adversary states no moment: gains are taken to lie in [0, 1], with v = u = 1 by default.")
         return found
 
     def _plays_until_one(self, setting: Setting) -> float:
@@ -106,10 +106,11 @@ class Tuned(Parameters):
         return float(rounds * state.width ** (1 / state.q))
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """Theorem 2 at the gaps that are worst for it, c >= 1 and ε <= 1, with the constants of Lemma 2.
+        """Theorem 2 at its worst gaps, for c >= 1 and ε <= 1, with the constants of Lemma 2.
 
-        A gap above Δ is played until twice its bonus is below it, A/K Δ^-((1+v)/v) times, and then 1 + π²/3 times in
-        the mean; gaps below Δ cost tΔ. So t Δ + A Δ^(-1/v) for any Δ, and no gap exceeds 2 u^(1/(1+v)).
+        An arm with a gap above Δ is played until twice its bonus is below the gap, A/K Δ^-((1+v)/v) times, and then
+        1 + π²/3 times in expectation; gaps below Δ cost tΔ. Hence t Δ + A Δ^(-1/v) for any Δ. No gap exceeds
+        2 u^(1/(1+v)).
         """
         if memory > 0 or self.constants < 1 or self.epsilon > 1:
             return None
@@ -124,7 +125,7 @@ class Tuned(Parameters):
 
 
 def canary(state: Record) -> tuple[float, float]:
-    """No gain moves a sum by more than from -B to B, the B of the next gain."""
+    """No gain changes a sum by more than from -B to B, where B is that of the next gain."""
     n = state.plays[choose(state, Draws(0.0, 0.0))] + 1
     bound = state.bound * (n / power(n, state.q))
     return -bound, bound

@@ -1,9 +1,9 @@
 """DP-SE (Sajed & Sheffet 2019): successive elimination on noisy means, for gains in [0, 1].
 
-In epoch e = 1, 2, ... each arm of S is played R times, in turn. With D = 2^-e: R = ⌈max(32 ln(8 |S| e²/β) / D²,
-8 ln(4 |S| e²/β) / (ε D))⌉ + 1; Lap(1/(ε R)) on the mean of these R gains alone; an arm leaves S if its noisy mean lies
-more than 2h + 2c below the largest, h = √(ln(8 |S| e²/β) / (2R)), c = ln(4 |S| e²/β) / (R ε).
-A gain is in one epoch of one arm, so that is ε-DP.
+In epoch e = 1, 2, ... each arm of S is played R times in turn. With D = 2^-e: R = ⌈max(32 ln(8 |S| e²/β) / D²,
+8 ln(4 |S| e²/β) / (ε D))⌉ + 1. The mean of these R gains alone gets noise Lap(1/(ε R)). An arm leaves S if its noisy
+mean is more than 2h + 2c below the largest; h = √(ln(8 |S| e²/β) / (2R)), c = ln(4 |S| e²/β) / (R ε).
+Each gain is in one epoch of one arm, so the algorithm is ε-DP.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ __all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(bandit.Algorithm):
-    """The privacy and the confidence."""
+    """ε, and the confidence β."""
 
     display = "DP-SE"
     private = True
@@ -58,7 +58,7 @@ class Tuned(Parameters):
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Disjoint epochs and arms, each mean noised once; below, the test of the sign of one noisy mean."""
+        """Epochs and arms are disjoint, and each mean is noised once; from below, the test of one noisy mean's sign."""
         source, view = "a gain is in one noisy mean", "all noisy means, and so all arms played"
         return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view)
 
@@ -70,7 +70,7 @@ class Tuned(Parameters):
 
 
 def begin(state: Record) -> None:
-    """The next epoch: its length, and how far an arm may lie below the best."""
+    """Start the next epoch: its length, and how far below the best an arm may be."""
     state.epoch += 1
     sampling = np.log(8.0 * state.left * state.epoch**2 / state.beta)
     noising = np.log(4.0 * state.left * state.epoch**2 / state.beta)

@@ -1,13 +1,13 @@
-"""DP-UCB: an index on noisy prefix sums of each arm's gains, in [0, 1], from a tree or a hybrid of trees.
+"""DP-UCB for gains in [0, 1]: an index on noisy prefix sums of each arm's gains, from a tree or a hybrid of trees.
 
-Each arm once, then the largest Ŝ/n + bonus. By `bonus`:
+Each arm is played once, then the arm with the largest Ŝ/n + bonus. The parameter `bonus` selects the variant:
 
-- with_nu (Tossou & Dimitrakakis 2016, Algorithm 1): √(2 ln t/n) + ν/n, ν = (√8/ε) ln(4t⁴), times 1 + ln n unless n is
-  a power of two; without_nu, the same without ν/n. Ŝ from the hybrid mechanism of Chan, Shi & Song 2011: at n = 2^k the
-  sum of k + 1 noisy blocks, in between a tree over the items since, ε/2 each.
-- mishra_thakurta (2015): √(2 ln t/n) + ln² T ln(K T ln T/γ) / (ε n). Ŝ from a tree of ε. The paper gives each of the
-  K trees ε/K and so has ε/K in the bonus, too; a gain enters one tree only, so that each may have all of ε.
-- azize (2024, section 5.1): √(2 ln(2/γ)/n) + √8 ln^1.5 T ln(2/γ) / (ε n). Ŝ from a tree of ε.
+- with_nu (Tossou & Dimitrakakis 2016, Algorithm 1): √(2 ln t/n) + ν/n, where ν is (√8/ε) ln(4t⁴), times 1 + ln n unless
+  n is a power of two. without_nu omits ν/n. Ŝ comes from the hybrid mechanism of Chan, Shi & Song 2011: at n = 2^k it
+  is the sum of k + 1 noisy blocks, and in between a tree covers the items since. Each of the two has ε/2.
+- mishra_thakurta (2015): √(2 ln t/n) + ln² T ln(K T ln T/γ) / (ε n). Ŝ comes from a tree with all of ε. The paper gives
+  each of the K trees ε/K, and so has ε/K in the bonus; but a gain enters only one tree, so each tree may have all of ε.
+- azize (2024, section 5.1): √(2 ln(2/γ)/n) + √8 ln^1.5 T ln(2/γ) / (ε n). Ŝ comes from a tree with all of ε.
 """
 
 import math
@@ -27,7 +27,7 @@ ROOT_8 = math.sqrt(8)
 
 
 class Parameters(bandit.Algorithm):
-    """The privacy and the bonus."""
+    """ε and the bonus."""
 
     display = "DP-UCB"
     private = True
@@ -49,7 +49,7 @@ class Parameters(bandit.Algorithm):
         return self if self.hybrid else self.model_copy(update={"gamma": self._gamma(setting)})
 
     def _gamma(self, setting: Setting) -> float:
-        power = -4.0 if self.bonus == "mishra_thakurta" else -2.0  # the restatement leaves its confidence open
+        power = -4.0 if self.bonus == "mishra_thakurta" else -2.0  # Azize 2024 leaves γ open
         return self.gamma or min(0.5, setting.horizon**power)
 
     def _widths(self, setting: Setting) -> tuple[float, float, float, float]:
@@ -73,9 +73,9 @@ class Parameters(bandit.Algorithm):
             t=1,
             plays=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
-            means=np.full(n_arms, np.inf),  # an arm that was not played comes first
+            means=np.full(n_arms, np.inf),  # arms that were never played come first
             roots=np.zeros(n_arms),  # 1/√n
-            inverses=np.zeros(n_arms),  # 1/n, times 1 + ln n where ν is
+            inverses=np.zeros(n_arms),  # 1/n, for `with_nu` times 1 + ln n between powers of two
             a=a,
             b=b,
             c=c,
@@ -96,7 +96,7 @@ class Parameters(bandit.Algorithm):
             yield "one round leaves no log T to multiply with: take a horizon of at least 2"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """ε, as a gain enters one arm's sums: in a node of every level of a tree, or in the hybrid's two halves."""
+        """ε, because a gain enters one arm's sums only: every level of one tree, or the two halves of the hybrid."""
         source = (
             "a gain is in one block, ε/2, and one tree over a block, ε/2" if self.hybrid else "a gain is in one tree"
         )
@@ -112,15 +112,15 @@ class Parameters(bandit.Algorithm):
     def caveats(self, setting: Setting) -> list[str]:
         if self.bonus == "without_nu":
             return [
-                "Nothing in the bonus stands for the noise: an arm whose first noise is low may never be played again."
+                "The bonus does not account for the noise: an arm whose first noise is low may never be played again."
             ]
         if self.bonus == "mishra_thakurta":
-            return ["The paper splits ε over the K trees; a gain enters one of them, so each has all of ε here."]
+            return ["The paper divides ε among the K trees; a gain enters only one of them, so here each has all of ε."]
         return []
 
 
 def noisy_leader(means: Floats, roots: Floats, inverses: Floats, wide: float, far: float) -> int:
-    """The first arm with the largest mean + wide root + far inverse: one for chance, one for the noise of the mean."""
+    """The first arm with the largest mean + wide root + far inverse, widths for chance and for the mean's noise."""
     best, arm = -np.inf, 0
     for i in range(len(means)):
         index = means[i] + wide * roots[i] + far * inverses[i]
@@ -146,7 +146,7 @@ def prefix_noise(state: Record, arm: int, n: int, laplace: float) -> float:
         state.noise[arm, :] = 0.0
         state.level[arm] += n > 1
     else:
-        level = state.level[arm]  # after the block there are at most 2^level - 1 items: a tree of so many levels
+        level = state.level[arm]  # at most 2^level - 1 items follow the block, so the tree has `level` levels
         total += close_node(state.noise[arm], n - (1 << level), state.scale * level * laplace)
     return total
 

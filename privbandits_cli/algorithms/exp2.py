@@ -1,7 +1,7 @@
 """EXP2 with exploration μ (Bubeck, Cesa-Bianchi & Kakade 2012; Algorithm 5 of Agarwal & Singh 2017), over arms.
 
-p_i = (1 - γ) q_i + γ μ_i, and after playing arm i with loss l = 1 - gain: q_i is multiplied by exp(-η l / p_i), and
-all are divided by their sum. Over arms the paper's estimate P⁺ e_i e_iᵀ l is the loss over its probability.
+p_i = (1 - γ) q_i + γ μ_i. After arm i is played with loss l = 1 - gain, q_i is multiplied by exp(-η l / p_i), and q is
+normalised. Over arms, the paper's estimate P⁺ e_i e_iᵀ l is the loss divided by its probability.
 """
 
 import math
@@ -19,7 +19,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(bandit.Algorithm):
-    """The learning rate, and how much is explored, and where."""
+    """The learning rate η, the amount γ of exploration, and its distribution μ."""
 
     display = "EXP2"
 
@@ -32,7 +32,7 @@ class Parameters(bandit.Algorithm):
     @field_validator("mu")
     @classmethod
     def _distribution(cls, mu: list[float] | None) -> list[float] | None:
-        """Refuse what does not sum to 1."""
+        """Refuse a list that does not sum to 1."""
         if mu is not None and abs(sum(mu) - 1) > 1e-6:
             raise PydanticCustomError("mu", "should sum to 1, not to {total}", {"total": f"{sum(mu):g}"})
         return mu
@@ -48,7 +48,7 @@ class Parameters(bandit.Algorithm):
 
     def tuned(self, setting: Setting) -> "Tuned":
         horizon, n_arms = setting.horizon, setting.n_arms
-        # With γ = ηK the lemma is 3ηKT + ln K / η, as in Bubeck et al. 2012, least at this η
+        # With γ = ηK Lemma 4.4 is 3ηKT + ln K / η, as in Bubeck et al. 2012; this η minimises it
         eta = self.eta or math.sqrt(math.log(n_arms) / (3 * n_arms * horizon))
         gamma = min(1.0, eta / float(self.shares(setting).min())) if self.gamma is None else self.gamma
         return Tuned(eta=eta, gamma=gamma, mu=self.mu)
@@ -76,16 +76,16 @@ class Tuned(Parameters):
             gains=np.zeros(n_arms),  # -η times the estimated losses
             offset=0.0,
             weights=np.ones(n_arms),  # exp(gains - offset): q_i times their sum
-            arms=mu,  # below a node of EXP3's tree over blocks of arms: the sum of μ, ...
-            sums=sums,  # ... and of the weights
-            least=n_arms / WORN,  # a sum of all weights below it has lost too many digits
+            arms=mu,  # per node of EXP3's tree over blocks of arms: the sum of μ below it, ...
+            sums=sums,  # ... and that of the weights
+            least=n_arms / WORN,  # a smaller sum of all weights has lost too many digits
         )
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["Nothing is proved: Lemma A needs gains, and with losses the difference of two tables is amplified."]
+        return ["No privacy is proved: Lemma A needs gains; with losses, the difference of two tables is amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """Lemma 4.4, 2γt + ln K / η + ηKt, where its condition η/p_i <= 1 is sure: η <= γ min μ."""
+        """Lemma 4.4, 2γt + ln K / η + ηKt, if η <= γ min μ ensures its condition η/p_i <= 1."""
         eta, gamma = self.eta, self.gamma
         if memory > 0 or eta > gamma * self.shares(setting).min() * (1 + 1e-12):
             return None
@@ -94,8 +94,8 @@ class Tuned(Parameters):
     def noisy_regret_bound(self, rounds: Floats, setting: Setting, scale: float) -> Floats | None:
         """γt + ln K / η + ⅔ηKt (1 + 2λ²) where losses carry Laplace noise of scale λ <= γ min μ / (2η).
 
-        Lemma 4.4 wants all noise bounded. But the mean of exp(-η(l + Z)/p) is exp(-ηl/p) / (1 - a²), a = ηλ/p, and
-        for a <= ½ at most 1 - ηl/p + ⅔(η/p)² (1 + 2λ²): no noise need be cut off, and no log T is paid.
+        Lemma 4.4 needs bounded noise. But the mean of exp(-η(l + Z)/p) is exp(-ηl/p) / (1 - a²) with a = ηλ/p, and
+        for a <= ½ at most 1 - ηl/p + ⅔(η/p)² (1 + 2λ²). So the noise need not be truncated, and there is no log T.
         """
         eta, gamma = self.eta, self.gamma
         if 2 * eta * scale > gamma * self.shares(setting).min() * (1 + 1e-12):
@@ -118,7 +118,7 @@ def choose(state: Record, rng: Draws) -> int:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     total, weight = state.sums[1], state.weights[arm]
     mass = (1.0 - state.gamma) * weight + state.gamma * total * state.mu[arm]  # p_i Σ_j weights
-    step = -state.eta * (1.0 - gain) * total / mass  # of any size and sign, where gains are noisy
+    step = -state.eta * (1.0 - gain) * total / mass  # of any size and sign if gains are noisy
     state.gains[arm] += step
     if abs(step) < 2.0**-5 and weight > SMALL:
         put(state, arm, weight * exp_near_0(step))
@@ -131,11 +131,11 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
         state.least = state.sums[1] / WORN
 
 
-WORN = 16.0  # times what the sum of all weights is of its largest, when it is computed anew
+WORN = 16.0  # the weights are recomputed when their sum has fallen by this factor
 
 
 def put(state: Record, arm: int, weight: float) -> None:
-    """Set a weight, and add the difference to the sums that it is part of."""
+    """Set a weight, and add the difference to all sums that contain it."""
     change = weight - state.weights[arm]
     state.weights[arm] = weight
     node = len(state.sums) // 2 + arm // SPAN

@@ -1,6 +1,6 @@
 """EXP3 (Auer, Cesa-Bianchi, Freund & Schapire 2003; eq. 2.1 of Tossou & Dimitrakakis 2017).
 
-p_i = (1 - γ) exp(γ/K G_i) / Σ_j exp(γ/K G_j) + γ/K, and after playing arm i with gain g: G_i += g / p_i.
+p_i = (1 - γ) exp(γ/K G_i) / Σ_j exp(γ/K G_j) + γ/K. After arm i is played with gain g: G_i += g / p_i.
 """
 
 import math
@@ -22,7 +22,7 @@ REPLAYED = "attack, at δ = 0: the canary's arm replayed"
 
 
 class Parameters(bandit.Algorithm):
-    """The exploration rate, which is K times the learning rate."""
+    """The exploration rate γ, which is K times the learning rate."""
 
     display = "EXP3"
 
@@ -51,12 +51,12 @@ class Tuned(Parameters):
             gains=np.zeros(n_arms),  # γ/K G_i
             offset=0.0,
             weights=np.ones(n_arms),  # exp(γ/K G_i - offset)
-            arms=arms,  # below a node of the tree over blocks of arms: how many arms, ...
+            arms=arms,  # per node of the tree over blocks of arms: the number of arms below it, ...
             sums=arms,  # ... and the sum of their weights
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """From Theorem 3.3's 2 and from Lemma A's 1 per unit of sensitivity; below, the canary attack."""
+        """From a loss per draw of 2Δ (Theorem 3.3) and of Δ (Lemma A), Δ the sensitivity; below, the canary attack."""
         game = self.privacy_model(setting, sensitivity)
         k, one = game.k, sensitivity
         return [
@@ -71,7 +71,7 @@ class Tuned(Parameters):
         ]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee:
-        """The least of the proved ones, without computing the others."""
+        """The smallest proved bound, without computing the others."""
         delta = bandit.papers_delta(setting) if delta is None else delta
         return min(lemmas(self.privacy_model(setting, sensitivity), delta), key=lambda bound: bound.epsilon)
 
@@ -79,11 +79,11 @@ class Tuned(Parameters):
         return views.Arms(self.privacy_model(setting, 1.0))
 
     def privacy_model(self, setting: Setting, sensitivity: float) -> ExponentialWeights:
-        """This EXP3 as its privacy sees it: a draw per round, gains that differ by `sensitivity`."""
+        """The privacy model of this EXP3: a draw per round, gains that differ by at most `sensitivity`."""
         return ExponentialWeights(self.gamma, setting.n_arms, math.ceil(setting.horizon), sensitivity)
 
     def _printed(self, setting: Setting, delta: float) -> list[Guarantee]:
-        """Theorem 3.3's three terms; the third with Chernoff's √(T ln(1/δ)/2) for the printed √(2 ln T/T)."""
+        """The terms of Theorem 3.3; the third with Chernoff's √(T ln(1/δ)/2) in place of the printed √(2 ln T/T)."""
         horizon, n_arms, gamma = setting.horizon, setting.n_arms, self.gamma
         exploited = (1 - gamma) * horizon + math.sqrt(-horizon * math.log(delta) / 2)
         return [
@@ -94,10 +94,10 @@ class Tuned(Parameters):
 
     def caveats(self, setting: Setting) -> list[str]:
         return [
-            "The sketch of Theorem 3.3 leaves out that one gain changes all later importance weights; Lemma A "
+            "The sketch of Theorem 3.3 omits that one gain changes all later importance weights; Lemma A "
             "shows that this feedback does no harm, with half the loss per draw.",
-            "With γ of order 1/√T it leaks like √T at δ > 0 (Lemma B): that it must leak linearly followed from an "
-            "upper bound only.",
+            "With γ of order 1/√T, ε grows like √T at δ > 0 (Lemma B): the paper's conclusion that it must grow "
+            "linearly rests on an upper bound.",
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
@@ -108,7 +108,7 @@ class Tuned(Parameters):
 
 
 def lemmas(game: ExponentialWeights, delta: float) -> list[Guarantee]:
-    """What Lemmas A and B prove; one of them is the least of all that is proved."""
+    """The bounds of Lemmas A and B, one of which is the smallest of all proved bounds."""
     one, k = game.sensitivity, game.k
     return [
         Guarantee(basic(one, max(1, k - 1)), 0.0, "Lemma A: Δ a draw, basic composition", "proved"),
@@ -117,21 +117,21 @@ def lemmas(game: ExponentialWeights, delta: float) -> list[Guarantee]:
     ]
 
 
-NOTHING = -0.0  # where sums start: x + -0.0 is x for every x, so that the compiler leaves it out, unlike x + 0.0
-SMALL, LARGE = 1e-200, 1e200  # weights beyond are computed anew, with another offset before none is left
-SPAN = 8  # arms in a block. A draw goes down a binary tree to a block, then along its arms: O(log K)
+NOTHING = -0.0  # start of sums: x + -0.0 is x for every x, so the compiler removes it, unlike x + 0.0
+SMALL, LARGE = 1e-200, 1e200  # weights outside are recomputed, with another offset before all of them vanish
+SPAN = 8  # arms in a block; a draw descends a binary tree to a block and then scans its arms: O(log K)
 
 
 def block_of(arm: int, n_arms: int) -> tuple[int, int]:
-    """The first arm of its block and the one after the last."""
-    if n_arms <= SPAN:  # known to the compiler, which then unrolls loops over the block
+    """The first arm of the block of `arm`, and the arm after its last."""
+    if n_arms <= SPAN:  # a constant for the compiler, which then unrolls loops over the block
         return 0, n_arms
     first = arm // SPAN * SPAN
     return first, min(first + SPAN, n_arms)
 
 
 def add_up(tree: Floats) -> None:
-    """Fill the nodes 1, 2, ... of a tree, of which the second half are leaves: node i has 2i and 2i + 1 below."""
+    """Fill the inner nodes of a tree: node i is the sum of nodes 2i and 2i + 1, and the second half are leaves."""
     for node in range(len(tree) // 2 - 1, 0, -1):
         tree[node] = tree[2 * node] + tree[2 * node + 1]
 
@@ -148,9 +148,9 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def descend(state: Record, threshold: float, floor: float) -> tuple[int, int, float]:
-    """Down the tree to the block in which the arms' p_i Σ_j weights add up to the threshold; what of it is left there.
+    """Descend to the block in which the cumulative p_i Σ_j weights reach the threshold: its ends, and the remainder.
 
-    floor: what exploration adds to an arm, `state.arms` of them below a node.
+    floor: the share of exploration for each arm; a node has `state.arms` arms below it.
     """
     leaves = len(state.sums) // 2
     node = 1
@@ -166,10 +166,10 @@ def descend(state: Record, threshold: float, floor: float) -> tuple[int, int, fl
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     weight, total = state.weights[arm], state.sums[1]
-    mass = (1.0 - state.gamma) * weight + state.rate * total  # p_i Σ_j weights, as when it was drawn
-    step = state.rate * gain * total / mass  # of any size and sign, where gains are noisy
+    mass = (1.0 - state.gamma) * weight + state.rate * total  # p_i Σ_j weights at the draw
+    step = state.rate * gain * total / mass  # of any size and sign if gains are noisy
     state.gains[arm] += step
-    if abs(step) < 2.0**-5 and SMALL < weight < LARGE:  # nearly always
+    if abs(step) < 2.0**-5 and SMALL < weight < LARGE:  # the usual case
         put(state, arm, weight * exp_near_0(step))
         return
     grown = state.gains[arm] - state.offset
@@ -182,7 +182,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def exp_near_0(x: float) -> float:
-    """The series of exp for |x| < 1/32, to two units in the last place; its halves side by side, so that none waits."""
+    """The series of exp for |x| < 1/32, to two units in the last place; its two halves are evaluated in parallel."""
     square = x * x
     low = (1 + x) + square * (1 / 2 + x * (1 / 6))
     high = (1 / 24 + x * (1 / 120)) + square * (1 / 720 + x * (1 / 5040))
@@ -190,11 +190,11 @@ def exp_near_0(x: float) -> float:
 
 
 def put(state: Record, arm: int, weight: float) -> None:
-    """Set a weight, and the sums that it is part of."""
+    """Set a weight, and recompute all sums that contain it."""
     first, end = block_of(arm, len(state.weights))
     node = len(state.sums) // 2 + first // SPAN
     total = NOTHING
-    for i in range(first, end):  # all are written: the next reads need not wait to learn which one was
+    for i in range(first, end):  # writing all of them frees later reads from waiting for the index
         own = weight if i == arm else state.weights[i]
         state.weights[i] = own
         total += own
@@ -205,7 +205,7 @@ def put(state: Record, arm: int, weight: float) -> None:
 
 
 def restart(state: Record, offset: float) -> None:
-    """Compute all weights anew with another offset."""
+    """Recompute all weights with another offset."""
     leaves = len(state.sums) // 2
     state.offset = offset
     state.weights[:] = np.exp(state.gains - offset)

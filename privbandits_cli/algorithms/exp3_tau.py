@@ -1,6 +1,6 @@
 """EXP3-τ (Tossou & Dimitrakakis 2017, section 3.2): the mini-batch loop around EXP3.
 
-τ by Corollary 3.2 or 3.3, regret by Theorem 3.4, privacy by Theorem 3.5.
+Corollary 3.2 or 3.3 gives τ, Theorem 3.4 the regret, and Theorem 3.5 the privacy.
 """
 
 import math
@@ -18,7 +18,7 @@ __all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(mini_batch.Parameters):
-    """The length of a block; EXP3's own parameters under `base`."""
+    """The length of a block; EXP3's own parameters are under `base`."""
 
     display = "EXP3-τ"
     private = True
@@ -35,11 +35,11 @@ class Tuned(mini_batch.Tuned, Parameters):
     base: exp3.Tuned
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """EXP3's for averages, after what the paper prints."""
+        """The paper's printed bounds, then EXP3's bounds for averages."""
         return [*self._printed(setting, delta), *super().bounds(setting, delta, sensitivity)]
 
     def _printed(self, setting: Setting, delta: float) -> Iterator[Guarantee]:
-        """Theorem 3.5 at this τ; Corollary 3.2 at its own δ and unrounded τ; Corollary 3.3 where ε was asked for."""
+        """Theorem 3.5 at this τ; Corollary 3.2 at its own δ and unrounded τ; Corollary 3.3 if `epsilon` is given."""
         yield Guarantee(theorem_3_5(setting, self.tau, delta), delta, "Theorem 3.5", "paper")
         if self.tau == corollary_3_2(setting) and math.isclose(delta, setting.horizon**-2.0):
             yield Guarantee(corollary_3_2_epsilon(setting), delta, "Corollary 3.2, τ not rounded", "paper")
@@ -50,9 +50,9 @@ class Tuned(mini_batch.Tuned, Parameters):
 
     def caveats(self, setting: Setting) -> list[str]:
         return [
-            f"τ = {self.tau}; the paper's rules are rounded up, as rounding down costs privacy.",
+            f"τ = {self.tau}; the paper's rules are rounded up, because rounding down costs privacy.",
             "The proof of Theorem 3.5 prints 2T/τ for the loss per draw 2/τ, and ε0 for e^ε0 - 1; as an upper bound "
-            "the theorem is true. Corollary 3.3's printed τ does not reach its ε under Theorem 3.5.",
+            "the theorem holds. Corollary 3.3's printed τ does not reach its ε under Theorem 3.5.",
         ]
 
 

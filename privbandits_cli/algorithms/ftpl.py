@@ -1,20 +1,22 @@
 """Follow-the-Perturbed-Leader with Gaussian noise (Kalai & Vempala 2005; Abernethy, Lee, Sinha & Tewari 2014).
 
-x_t = argmin over x in X of <x, Z + L_{t-1}>, Z normal of deviation σ in each coordinate: of experts one, on the sphere
-a unit vector, on the cube a corner. Z is drawn once, before the first round. Against an oblivious adversary the
-expected regret is that of a Z drawn anew in every round, as in the analysis: x_t has the same law either way.
+x_t = argmin over x in X of <x, Z + L_{t-1}>, where Z is normal with deviation σ in each coordinate. x_t is one expert,
+a unit vector of the sphere, or a corner of the cube. Z is drawn once, before the first round. Against an oblivious
+adversary the expected regret is the same as with a new Z in every round, which the analysis assumes, because x_t has
+the same law.
 
-Regret is at most Aσ + B t/σ, (A, B) by the set: σ times the mean of max <Z, x> - what the noise costs at the start -
-and half of what a loss may make of the Hessian of the smoothed maximum, E max <L + σZ, x>, which Z lets change slowly:
+The regret is at most Aσ + B t/σ, where (A, B) depends on the set. Aσ, the initial cost of the noise, is the mean of
+max <Z, x>. B/σ is half of the largest value at a loss of the quadratic form of the Hessian of the smoothed maximum
+E max <L + Z, x>, which changes slowly because of Z:
 
-- simplex: A = √(2 ln N), B = A w²/4 with w the width of a loss's range (Abernethy et al., Theorem 8, has w = 2: the
-  rows of the Hessian sum to 0, so a loss counts from the middle of its range; the sum of its entries' sizes is twice
-  its trace, at most A/σ);
-- sphere: A = √N, B = 1/(2√N) (their Theorem 11): the smoothed norm is steepest in its curvature at 0;
-- cube: A = N √(2/π), B = √(1/2π): each coordinate is a sphere of its own, and l1 losses share one loss among them.
+- simplex: A = √(2 ln N), B = A w²/4, where w is the width of a loss's range. (Theorem 8 of Abernethy et al. has w = 2.
+  The rows of the Hessian sum to 0, so a loss counts from the middle of its range; the absolute values of its entries
+  sum to twice its trace, which is at most A/σ.)
+- sphere: A = √N, B = 1/(2√N) (their Theorem 11): the smoothed norm has its largest curvature at 0.
+- cube: A = N √(2/π), B = √(1/2π): each coordinate is a sphere of its own, and an l1 loss is divided among them.
 
-σ: √T on the simplex and √(T/2N) on the sphere, theirs; on the cube |Y|_2 √(T/√N), that of Theorem 3.5 of Agarwal &
-Singh 2017 for every set (σ of a node there, times √log T for a prefix).
+σ is theirs, √T on the simplex and √(T/2N) on the sphere. On the cube it is |Y|_2 √(T/√N), which Theorem 3.5 of Agarwal
+& Singh 2017 has for every set (for the σ of a node; a prefix has √log T times as much).
 """
 
 import math
@@ -31,7 +33,7 @@ SIMPLEX, SPHERE, CUBE = 0, 1, 2
 
 
 class Parameters(linear.Algorithm):
-    """The perturbation."""
+    """The deviation σ of the perturbation."""
 
     display = "FTPL"
 
@@ -47,7 +49,7 @@ class Parameters(linear.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex | Sphere | Cube):
-            yield "it would need a linear programme in every round: scrible plays there (feedback: bandit)"
+            yield "a polytope needs a linear programme in every round: scrible plays there (feedback: bandit)"
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(sigma=self.sigma or self._default(setting))
@@ -70,7 +72,7 @@ class Tuned(Parameters):
 
 
 def general(setting: Setting) -> float:
-    """σ of a prefix for any decision set and losses of Euclidean norm at most |Y|_2: |Y|_2 √(T/√N), Theorem 3.5."""
+    """σ of a prefix, |Y|_2 √(T/√N), for any decision set and losses of norm at most |Y|_2 (Theorem 3.5)."""
     return loss_set(setting).norms()[1] * math.sqrt(setting.horizon / math.sqrt(setting.n_arms))
 
 

@@ -1,7 +1,8 @@
 """Follow-the-Regularised-Leader (Agarwal & Singh 2017, Algorithm 1 without its noise).
 
-x_t = argmin over x in X of η <x, L_{t-1}> + R(x), L the sum of the losses. Entropic on the simplex, R = Σ x_i ln x_i:
-x_i ∝ exp(-η L_i). Euclidean, R = |x|²: the point of X next to -η L / 2, on the sphere scaled back, on the cube clipped.
+x_t = argmin over x in X of η <x, L_{t-1}> + R(x), where L is the sum of the losses. Entropic, on the simplex, R = Σ x_i
+ln x_i: x_i ∝ exp(-η L_i). Euclidean, R = |x|²: the point of X closest to -η L / 2, by scaling on the sphere and by
+clipping on the cube.
 """
 
 import math
@@ -22,7 +23,7 @@ ENTROPIC, SIMPLEX, SPHERE, CUBE = 0, 1, 2, 3
 
 
 class Parameters(linear.Algorithm):
-    """The learning rate and the regulariser."""
+    """The learning rate η and the regulariser."""
 
     display = "FTRL"
 
@@ -30,7 +31,7 @@ class Parameters(linear.Algorithm):
     regulariser: Regulariser | None = Field(None, description="default entropic on the simplex, else euclidean")
 
     def tuned_for(self, setting: Setting, variance: float) -> "Tuned":
-        """The same where each coordinate of a loss carries fresh noise of this variance."""
+        """The parameters tuned for losses that carry fresh noise of this variance in each coordinate."""
         regulariser = self.regulariser or ("entropic" if isinstance(setting.space, Simplex) else "euclidean")
         width, size = geometry(regulariser, setting)
         noise = variance * (1.0 if regulariser == "entropic" else setting.n_arms / 2)
@@ -39,9 +40,9 @@ class Parameters(linear.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex | Sphere | Cube):
-            yield "it would need to project on a polytope in every round: scrible plays there (feedback: bandit)"
+            yield "a polytope needs a projection in every round: scrible plays there (feedback: bandit)"
         elif self.regulariser == "entropic" and not isinstance(setting.space, Simplex):
-            yield f"the entropy is a regulariser of the simplex: on the {setting.space.name} take euclidean"
+            yield f"the entropic regulariser is for the simplex: on the {setting.space.name} use euclidean"
 
     def tuned(self, setting: Setting) -> "Tuned":
         return self.tuned_for(setting, 0.0)
@@ -59,16 +60,16 @@ class Tuned(Parameters):
         return record(kind=kind, eta=self.eta, losses=np.zeros(setting.n_arms))
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
-        """η G t + D_R / η (the proof of Theorem 3.4): against all sequences of losses."""
+        """η G t + D_R / η against every sequence of losses (proof of Theorem 3.4)."""
         width, size = geometry(self.regulariser, setting)
         return self.eta * size * rounds + width / self.eta
 
 
 def geometry(regulariser: Regulariser, setting: Setting) -> tuple[float, float]:
-    """(D_R, G): max R - min R, and the largest |l|*² in the norm dual to that of R's Hessian.
+    """(D_R, G): max R - min R, and the largest |l|*² in the dual norm of R's Hessian.
 
-    Entropic: Σ x_i l_i² <= 1. Euclidean, Hessian 2I: |l|_2²/2. The theorem's η is not stated; this one makes
-    η G T + D_R/η least, 2 √(D_R G T), of which Theorem 3.1 prints the half.
+    Entropic: Σ x_i l_i² <= 1. Euclidean, Hessian 2I: |l|_2²/2. The theorem does not state its η. Ours minimises
+    η G T + D_R/η, which is then 2 √(D_R G T); Theorem 3.1 prints half of that.
     """
     n, (_, l2) = setting.n_arms, linear.loss_set(setting).norms()
     if regulariser == "entropic":
@@ -102,7 +103,7 @@ def soften(eta: float, losses: Floats, x: Floats) -> None:
     least = losses[0]
     for i in range(1, len(losses)):
         least = min(least, losses[i])
-    for i in range(len(x)):  # not len(losses), which the compiler knows: it would write the loop out, number by number
+    for i in range(len(x)):  # not len(losses), a constant for the compiler, which would unroll the loop
         x[i] = exponential(eta * (least - losses[i]))
     total = 0.0
     for i in range(len(losses)):
@@ -113,7 +114,7 @@ def soften(eta: float, losses: Floats, x: Floats) -> None:
 
 
 def shrink(x: Floats) -> None:
-    """x to the unit ball, in place."""
+    """Scale x into the unit ball, in place."""
     squares = 0.0
     for i in range(len(x)):
         squares += x[i] * x[i]
@@ -124,7 +125,7 @@ def shrink(x: Floats) -> None:
 
 
 def project(x: Floats) -> None:
-    """x to the nearest point of the simplex, in place (Held, Wolfe & Crowder 1974)."""
+    """Project x on the simplex, in place (Held, Wolfe & Crowder 1974)."""
     reached, threshold = 0.0, 0.0
     largest = np.sort(x)[::-1]
     for k in range(len(x)):

@@ -1,11 +1,11 @@
 """HTINF at α = 2 (Huang, Dai & Huang 2022): Tsallis-INF for losses of any size and sign with E l² <= σ².
 
-p = argmin_w <w, L> - 2σ√t Σ_i √w_i over the simplex, the step of Tsallis-INF with η = 2 / (σ√t). After playing arm i
-with loss l = 1 - gain: L_i += l / p_i, unless |l| > Θσ√t √p_i, Θ = 1 - 2^(-1/3); then the round is skipped.
+p = argmin_w <w, L> - 2σ√t Σ_i √w_i over the simplex, which is the step of Tsallis-INF with η = 2 / (σ√t). After arm i
+is played with loss l = 1 - gain: L_i += l / p_i, unless |l| > Θσ√t √p_i, Θ = 1 - 2^(-1/3); then the round is skipped.
 
-Algorithm and Θ are from memory, the paper not at hand. What Θ is for has been derived: with L_i alone changed, √p_i
-grows by 1 / (1 - Θ) at most, so p_i^(3/2), which the regret's stability is made of, at most doubles. See
-`noisy_regret_bound` for the bound that follows.
+The algorithm and Θ are written from memory, without access to the paper. The purpose of Θ has been derived: if only L_i
+changes, √p_i grows by a factor of at most 1 / (1 - Θ), so p_i^(3/2), on which the regret's stability depends, at most
+doubles. `noisy_regret_bound` has the bound that follows.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ THETA = 1 - 2 ** (-1 / 3)
 
 
 class Parameters(bandit.Algorithm):
-    """The size of the losses."""
+    """The size σ of the losses."""
 
     display = "HTINF"
 
@@ -31,25 +31,25 @@ class Parameters(bandit.Algorithm):
         return record(t=1, sigma=self.sigma, losses=np.zeros(setting.n_arms), p=uniform)
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["Nothing is proved of its privacy: with losses the difference of two tables is amplified."]
+        return ["No privacy is proved: with losses, the difference between two tables is amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """√(Kt) (2σ + (4 + 2/Θ) / σ), derived as under noise, with losses in [0, 1]; oblivious adversaries."""
+        """√(Kt) (2σ + (4 + 2/Θ) / σ) for losses in [0, 1] and oblivious adversaries; derived as with noise."""
         return self.noisy_regret_bound(rounds, setting, 0.0) if memory == 0 else None
 
     def noisy_regret_bound(self, rounds: Floats, setting: Setting, scale: float) -> Floats | None:
         """√(Kt) (2σ + (4 + 2/Θ) s²/σ) for losses in [0, 1] under noise of scale λ, s² = 1 + 2λ²; our own derivation.
 
-        Penalty 2σ√t (√K - 1); stability Σ_t η_t Σ_i p_i 2p_i^(3/2) s²/p_i² with η_t = 1/(σ√t), as p_i^(3/2) at most
-        doubles; skipped of the arms played Σ_t Σ_i p_i s²/(Θσ√(t p_i)), and of the best arm no less than 0, the
-        noise being symmetric and its loss not negative.
+        Penalty: 2σ√t (√K - 1). Stability: Σ_t η_t Σ_i p_i 2p_i^(3/2) s²/p_i² with η_t = 1/(σ√t), because p_i^(3/2) at
+        most doubles. Skipped losses: Σ_t Σ_i p_i s²/(Θσ√(t p_i)) for the arms played, and at least 0 for the best arm,
+        because the noise is symmetric and the loss is not negative.
         """
         square = 1 + 2 * scale**2
         return np.sqrt(setting.n_arms * rounds) * (2 * self.sigma + (4 + 2 / THETA) * square / self.sigma)
 
 
 def rate(state: Record) -> float:
-    """Tsallis-INF's η at which its step is HTINF's."""
+    """The η with which the step of Tsallis-INF is that of HTINF."""
     eta: float = 2.0 / (state.sigma * np.sqrt(state.t))
     return eta
 

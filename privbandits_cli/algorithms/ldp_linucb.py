@@ -1,13 +1,13 @@
-"""LDP-LinUCB (Zheng, Cai, Huang, Li & Wang 2020, Algorithm 2, after their code): each round's report is private itself.
+"""LDP-LinUCB (Zheng, Cai, Huang, Li & Wang 2020, Algorithm 2, after their code): every round's report is private.
 
-A round reports x x' + B and x y + ξ, B symmetric with entries N(0, σ²), ξ ~ N(0, σ² I), σ = 6 √(2 ln(2.5/δ))/ε. The
-learner adds them up, V_t = Σ (x x' + B) + 2 Υ_t I with Υ_t = σ √t (4 √d + 2 ln(2T/α)), θ~ = V^-1 Σ (x y + ξ), and plays
-the arm with the largest <θ~, x> + β_t |x| in the norm of V^-1, where
+A round reports x x' + B and x y + ξ, where B is symmetric with entries N(0, σ²), ξ ~ N(0, σ² I), and
+σ = 6 √(2 ln(2.5/δ))/ε. The learner sums the reports: V_t = Σ (x x' + B) + 2 Υ_t I with Υ_t = σ √t (4 √d + 2 ln(2T/α)),
+θ~ = V^-1 Σ (x y + ξ). It plays the arm with the largest <θ~, x> + β_t |x| in the norm of V^-1, where
 β_t = 2σ √(d ln T) + (√(3 Υ_t) + σ √(d t/Υ_t)) d ln T.
 
-calibration `exact` has the least σ that is (ε, δ)-private. With |x| <= 1 and |y| <= 1 a report moves by at most √4.5,
-seen in units of σ: of unit arms at the angle φ and rewards 1, -1 the square is at most 2 sin² φ + 2 + 2 cos φ.
-If V is not positive definite, the last that was is used.
+With calibration `exact`, σ is the least that is (ε, δ)-private. For |x| <= 1 and |y| <= 1, replacing a round changes
+its report by at most √4.5 in units of σ: for unit arms at the angle φ and rewards 1 and -1, the square of the change is
+at most 2 sin² φ + 2 + 2 cos φ. If V is not positive definite, the last V that was positive definite is used.
 """
 
 import math
@@ -20,8 +20,9 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual, views
-from privbandits_cli.games.contextual import SLACK, Floats, Setting
+from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -29,7 +30,7 @@ SENSITIVITY = math.sqrt(4.5)
 
 
 class Parameters(contextual.Algorithm):
-    """The privacy of a report."""
+    """ε and δ of a report, and the ellipsoid's α."""
 
     display = "LDP-LinUCB"
     private = True
@@ -41,7 +42,7 @@ class Parameters(contextual.Algorithm):
     alpha: float | None = Field(None, gt=0, lt=1, description="α, the chance that the ellipsoid fails; default 1/T")
 
     def sigma(self) -> float:
-        """σ."""
+        """σ of the noise on a report."""
         if self.calibration == "exact":
             return SENSITIVITY / gdp.mu_of(self.epsilon, self.delta)
         return 6 * math.sqrt(2 * math.log(2.5 / self.delta)) / self.epsilon
@@ -54,7 +55,7 @@ class Parameters(contextual.Algorithm):
     def errors(self, setting: Setting) -> Iterator[str]:
         known = setting.known()
         if max(known.norm, known.reward) > 1 + SLACK:
-            yield f"it takes arms of norm and rewards of size at most 1, here L = {known.norm:g}, B = {known.reward:g}"
+            yield f"arms and rewards must have norm at most 1; here L = {known.norm:g}, B = {known.reward:g}"
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
@@ -86,7 +87,7 @@ class Tuned(Parameters):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """As printed, and exactly what Gaussian noise gives on what a report may move by."""
+        """The printed bound, and the exact one for Gaussian noise and the sensitivity of a report."""
         neighbours, view = "the arms and the reward of one round replaced", "the round's report, and so all later arms"
         stated = [(self.epsilon, self.delta, "Zheng et al. 2020", "paper")] if delta >= self.delta else []
         moved = gdp.epsilon_of(SENSITIVITY / self.sigma(), delta)
@@ -96,7 +97,7 @@ class Tuned(Parameters):
         ]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """At its own δ, if no other is asked for."""
+        """By default at the parameter `delta`."""
         return super().guarantee(setting, self.delta if delta is None else delta, sensitivity)
 
     def mechanism(self) -> str:

@@ -1,10 +1,10 @@
 """LDP Robust Successive Elimination (Tao, Wu, Zhao & Wang 2022, Algorithm 4): noise on every report.
 
-As `robust_se`, with every gain reported as x 1{|x| <= B} + Lap(2B/ε), D = 4^-τ, L = ln(8 |S| τ²/β), threshold 14 err,
-R = ⌈u^(2/v) 28^(2(1+v)/v) L / (ε² D^(2(1+v)/v)) + L⌉, B = (u √R ε/√L)^(1/(1+v)) and
-err = u^(1/(1+v)) (√L / (√R ε))^(v/(1+v)), so that 28 err = D but for the rounding.
-The paper prints R for √R in err: arms would then be dropped at a fraction of the width that the noise needs
-(`err: printed`). `epochs: 2` has D = 2^-τ.
+As `robust_se`, but every gain is reported as x 1{|x| <= B} + Lap(2B/ε), with D = 4^-τ, L = ln(8 |S| τ²/β), threshold
+14 err, R = ⌈u^(2/v) 28^(2(1+v)/v) L / (ε² D^(2(1+v)/v)) + L⌉, B = (u √R ε/√L)^(1/(1+v)) and
+err = u^(1/(1+v)) (√L / (√R ε))^(v/(1+v)), so that 28 err = D up to rounding.
+The paper prints R for √R in err (`err: printed`). Arms would then be dropped at a fraction of the width that the noise
+requires. `epochs: 2` has D = 2^-τ.
 """
 
 from typing import Literal
@@ -21,7 +21,7 @@ __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Eliminating):
-    """The privacy, the moment, the confidence, how fast epochs narrow, and how much of the width to use."""
+    """ε, the moment (v, u), the confidence β, how fast epochs narrow, and the scale of the width."""
 
     display = "LDP-Robust-SE"
     private = True
@@ -48,7 +48,7 @@ class Tuned(Epochs, Parameters):
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Theorem 6; below, the test of the sign of one report."""
+        """From Theorem 6; from below, the test of the sign of one report."""
         source, view = (
             "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]",
             "each report, by itself: the privacy is local",
@@ -66,20 +66,20 @@ class Tuned(Epochs, Parameters):
         if self.err == "printed":
             found.append("The printed err has R for √R: the width is far below the noise, and good arms are dropped.")
         found.append(
-            "Theorem 7 is contradicted by a lower bound (Zhou & Zhang 2024), and not what Algorithm 4 attains: "
+            "A lower bound contradicts Theorem 7 (Zhou & Zhang 2024), and Algorithm 4 does not attain its rate: "
             "an arm takes ln T/ε² Δ^(-2(1+v)/v) plays, so the regret is of order T^((2+v)/(2(1+v)))."
         )
         return found
 
 
 def report(state: Record, gain: float, rng: Draws) -> float:
-    """What is reported of a gain: all that anyone learns of it."""
+    """The report of a gain, the only thing that anyone learns of it."""
     noisy: float = cut(state, gain) + 2.0 * state.bound / state.epsilon * rng.laplace
     return noisy
 
 
 def canary(state: Record) -> tuple[float, float]:
-    """No gain moves a report by more than from -B to B."""
+    """No gain changes a report by more than from -B to B."""
     return -state.bound, state.bound
 
 

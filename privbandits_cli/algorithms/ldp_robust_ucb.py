@@ -1,11 +1,12 @@
-"""LDP Robust UCB (Zhou & Zhang 2024, without corruption): every gain is truncated and noised where it arises.
+"""LDP Robust UCB (Zhou & Zhang 2024, without corruption): every gain is truncated and noised at its source.
 
-The n-th gain of an arm is reported as x 1{|x| <= B} + Lap(2B/ε) with B = (u ε √(n / ln t⁴))^(1/(1+v)). The largest
-mean report + 4 u^(1/(1+v)) ((1/ε) √(ln t⁴ / n))^(v/(1+v)) is played, but first an arm with n <= 4 ln(t + 1) plays.
-The paper hides constants. The 4 is ours, that of truncated means without privacy, and so are the forced plays, those of
-Ren et al. 2020: a sum of fewer Laplace numbers is beyond a width of order √n too often. Its regret is
-O((K ln T / ε²)^(v/(2(1+v))) T^((2+v)/(2(1+v)))), which no locally private learner beats but for the logarithm: the
-T^(1/(1+v)) that Tao et al. 2022 print in Theorem 7 lies below the lower bound.
+The n-th gain of an arm is reported as x 1{|x| <= B} + Lap(2B/ε) with B = (u ε √(n / ln t⁴))^(1/(1+v)). An arm with
+n <= 4 ln(t + 1) plays takes precedence; otherwise the arm with the largest
+mean report + 4 u^(1/(1+v)) ((1/ε) √(ln t⁴ / n))^(v/(1+v)) is played.
+The paper leaves its constants unspecified. The 4 is ours, from truncated means without privacy. The forced plays follow
+Ren et al. 2020: a sum of fewer Laplace numbers exceeds a width of order √n too often. The regret is
+O((K ln T / ε²)^(v/(2(1+v))) T^((2+v)/(2(1+v)))), which no locally private learner improves on except in the logarithm.
+The T^(1/(1+v)) that Tao et al. 2022 print in Theorem 7 is below the lower bound.
 """
 
 import math
@@ -23,7 +24,7 @@ from privbandits_cli.numerics.jit import Record, Records
 
 
 class Parameters(Robust):
-    """The privacy, the moment, and how much of the width and of the range to use."""
+    """ε, the moment (v, u), and the scales of the width and of the truncation."""
 
     display = "LDP-Robust-UCB"
     private = True
@@ -52,7 +53,7 @@ class Tuned(Parameters):
             bound=self.truncation * (u * self.epsilon) ** (1 / (1 + v)),
             log=math.sqrt(4 * math.log(2.0)),
             scale=2 / self.epsilon,
-            powers=np.ones(setting.n_arms),  # √n^q, n the play to come
+            powers=np.ones(setting.n_arms),  # √n^q, where n is the next play
             due=1.0,
         )
 
@@ -60,7 +61,7 @@ class Tuned(Parameters):
         return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Laplace noise on a number in [-B, B], whatever the gain; below, the test of the sign of one report."""
+        """From Laplace noise on a number in [-B, B], whatever the gain; from below, the test of one report's sign."""
         source = "Laplace noise of scale 2B/ε on a gain cut to [-B, B]"
         return noised(self.epsilon, delta, source, "report", "each report, by itself: the privacy is local")
 
@@ -72,7 +73,7 @@ class Tuned(Parameters):
 
     def caveats(self, setting: Setting) -> list[str]:
         return [
-            "The width's coefficient 4 and the plays that are forced are ours: the paper gives rates only.",
+            "The width's coefficient 4 and the forced plays are ours: the paper gives rates only.",
             "The minimax rate of Tao et al. 2022, Theorem 7, contradicts a lower bound (Zhou & Zhang 2024): "
             "expect regret of order T^((2+v)/(2(1+v))), not T^(1/(1+v)).",
         ]
@@ -92,14 +93,14 @@ def reach(state: Record, arm: int) -> float:
 
 
 def report(state: Record, arm: int, gain: float, rng: Draws) -> float:
-    """What is reported of a gain of this arm: all that anyone learns of it."""
+    """The report of a gain of this arm, the only thing that anyone learns of it."""
     bound = reach(state, arm)
     noisy: float = (gain if abs(gain) <= bound else 0.0) + state.scale * bound * rng.laplace
     return noisy
 
 
 def canary(state: Record) -> tuple[float, float]:
-    """No gain moves the next report by more than from -B to B."""
+    """No gain changes the next report by more than from -B to B."""
     bound = reach(state, choose(state, Draws(0.0, 0.0)))
     return -bound, bound
 

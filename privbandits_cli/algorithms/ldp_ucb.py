@@ -1,9 +1,10 @@
-"""LDP-UCB for gains in [0, 1] (Ren, Zhou, Liu & Shroff 2020): every gain is reported under noise of its own.
+"""LDP-UCB for gains in [0, 1] (Ren, Zhou, Liu & Shroff 2020): every gain is reported with noise of its own.
 
-- `report: laplace` (CTL): gain + Lap(1/ε), index mean + √(2 ln t/n) + √(32 ln t/n)/ε; an arm with n <= 4 ln(t + 1)
-  plays is played first.
-- `report: bernoulli` (CTB): 1 with probability (g e^ε + 1 - g)/(1 + e^ε), else 0. With r = (e^ε + 1)/(e^ε - 1) a report
-  x stands for the gain 1/2 + r (x - 1/2), which is right in the mean; index mean + r √(2 ln t/n).
+- `report: laplace` (CTL): the report is gain + Lap(1/ε), the index mean + √(2 ln t/n) + √(32 ln t/n)/ε. An arm with
+  n <= 4 ln(t + 1) plays takes precedence.
+- `report: bernoulli` (CTB): the report is 1 with probability (g e^ε + 1 - g)/(1 + e^ε), else 0. With
+  r = (e^ε + 1)/(e^ε - 1), a report x counts as the gain 1/2 + r (x - 1/2), which is unbiased; the index is
+  mean + r √(2 ln t/n).
 """
 
 import math
@@ -20,7 +21,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(bandit.Algorithm):
-    """The privacy and the report."""
+    """ε, and the kind of report."""
 
     display = "LDP-UCB"
     private = True
@@ -36,7 +37,7 @@ class Parameters(bandit.Algorithm):
             t=1,
             plays=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
-            means=np.full(n_arms, np.inf),  # an arm that was not played comes first
+            means=np.full(n_arms, np.inf),  # arms that were never played come first
             roots=np.zeros(n_arms),  # 1/√n
             width=math.sqrt(2) + math.sqrt(32) / self.epsilon if laplace else ratio * math.sqrt(2),
             laplace=laplace,
@@ -49,19 +50,19 @@ class Parameters(bandit.Algorithm):
         return {"laplace" if self.report == "laplace" else "uniform": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """ε of a report, and the test of one: for δ = 0 that of a Bernoulli report reaches ε, too."""
+        """ε of a report; from below, the test of one report, which at δ = 0 reaches ε for a Bernoulli report."""
         epsilon, view = self.epsilon * sensitivity, "each report, by itself: the privacy is local"
         if self.report == "laplace":
             source, attack = "Laplace noise of scale 1/ε", "attack: the sign of one report"
-            seen = epsilon + 2 * math.log1p(-delta)
+            reached = epsilon + 2 * math.log1p(-delta)
         else:
             odds = math.exp(self.epsilon)  # a gain moves the chance of a 1 between 1/(1 + odds) and odds/(1 + odds)
             high = 1 / (1 + odds) + sensitivity * (odds - 1) / (1 + odds)
             epsilon, source, attack = math.log(high * (1 + odds)), "randomised response", "attack: one report"
-            seen = math.log(max(1.0, (high - delta) * (1 + odds)))
+            reached = math.log(max(1.0, (high - delta) * (1 + odds)))
         return [
             Guarantee(epsilon, 0.0, f"{source} on each gain", "proved", view=view),
-            Guarantee(max(0.0, seen), delta, attack, "exact", lower=True, view=view),
+            Guarantee(max(0.0, reached), delta, attack, "exact", lower=True, view=view),
         ]
 
     def mechanism(self) -> str:
@@ -71,13 +72,13 @@ class Parameters(bandit.Algorithm):
         return views.Report("sums") if self.report == "laplace" else None
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["The auditor knows releases under Laplace noise only."] if self.report == "bernoulli" else []
+        return ["The auditor only knows reports with Laplace noise."] if self.report == "bernoulli" else []
 
 
 def behind(state: Record) -> int:
-    """The first arm with n <= 4 ln(t + 1) plays, whose sum of Laplace noise may be far larger than √n of it; -1: none.
+    """The first arm with n <= 4 ln(t + 1) plays, or -1; the sum of its Laplace noise may be far larger than √n.
 
-    An arm with n plays has enough of them until round e^(n/4) - 1, and before round `due` all have.
+    An arm with n plays has enough of them until round e^(n/4) - 1; before round `due` all arms have enough.
     """
     if state.t >= state.due:
         for i in range(len(state.plays)):
@@ -95,7 +96,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:
-    """The report of a gain: all that anyone learns of it."""
+    """The report of a gain, the only thing that anyone learns of it."""
     if state.laplace:
         report: float = gain + state.scale * rng.laplace
     else:

@@ -1,10 +1,10 @@
 """LinUCB (Abbasi-Yadkori, Pál & Szepesvári 2011; Shariff & Sheffet 2018, Algorithm 1 with a constant regulariser ρI).
 
-V = ρI + Σ x x', u = Σ x y, θ^ = V^-1 u; play the arm with the largest <θ^, x> + β |x| in the norm of V^-1, where
+V = ρI + Σ x x', u = Σ x y, θ^ = V^-1 u. The arm with the largest <θ^, x> + β |x| in the norm of V^-1 is played, where
 β = σ √(2 ln(2/α) + ln(det V/ρ^d)) + S √ρ (Proposition 4).
 
-V^-1, θ^ and ln det V follow each x by rank-one updates (Sherman & Morrison 1950). Every 1024 rounds they are found from
-V itself: what rounding has added since is forgotten.
+Rank-one updates (Sherman & Morrison 1950) keep V^-1, θ^ and ln det V. Every 1024 rounds they are computed from V, which
+discards the accumulated rounding errors.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ RENEWAL = 1024  # rounds
 
 
 class Parameters(contextual.Algorithm):
-    """The regulariser and the confidence."""
+    """The regulariser ρ, and the ellipsoid's α."""
 
     display = "LinUCB"
 
@@ -52,7 +52,7 @@ class Tuned(Parameters):
         )
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["Its arms are a function of the arms and rewards that it saw: no ε is true of it at any δ < 1."]
+        return ["The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1."]
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

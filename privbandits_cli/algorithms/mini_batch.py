@@ -1,7 +1,7 @@
 """The mini-batch loop around any base algorithm (Dekel, Tewari & Arora 2012; Tossou & Dimitrakakis, section 3.2).
 
-Rounds come in blocks of τ. The base names one arm, which is played for the whole block; at its end the base
-is fed the average gain of the block. A last block that is not full is never fed. The base is tuned for the
+Rounds come in blocks of τ. The base chooses one arm, which is played for the whole block. At the end of the block the
+base receives the block's average gain; it never receives that of an incomplete last block. The base is tuned for the
 T/τ rounds that it sees.
 """
 
@@ -28,7 +28,7 @@ ASKS_EPSILON = ("corollary_3.3", "corollary_3.3_printed", *CERTIFIED)
 
 
 class Parameters(bandit.Algorithm):
-    """The length of a block, as a number or by a rule, and the base."""
+    """The length τ of a block, as a number or by a rule, and the base."""
 
     tau: Annotated[int, Field(ge=1)] | Rule = Field(
         "corollary_3.2",
@@ -61,7 +61,7 @@ class Parameters(bandit.Algorithm):
         if self.tau in CERTIFIED and tau > setting.horizon:
             length = f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
             known = math.isfinite(self._costs(int(setting.horizon), setting))
-            yield length if known else f"nothing is proved of the privacy of {self.title}, whatever its blocks"
+            yield length if known else f"nothing is proved about the privacy of {self.title}, whatever its blocks"
         elif tau > setting.horizon:
             yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
         else:
@@ -91,10 +91,10 @@ class Parameters(bandit.Algorithm):
         return Tuned(tau=tau, epsilon=self.epsilon, delta=self._delta(setting), base=base)
 
     def _certified(self, epsilon: float, switching: bool, setting: Setting) -> "Tuned":
-        """The τ of the least regret bound, with or without switching costs, of those whose proved ε is small enough.
+        """The τ with the smallest regret bound, with or without switching costs, among those whose proved ε suffices.
 
-        The proved ε mostly falls with τ, but not where T/τ is short. So lengths on a grid are tried in the order of
-        their regret bounds, then those between the neighbours of the first that fits, until there are none between.
+        The proved ε decreases in τ except where T/τ is small. So the lengths on a grid are tried in the order of their
+        regret bounds; the grid is then refined between the neighbours of the first one that suffices.
         """
         low, high = 1 + switching, int(setting.horizon)  # Theorem 3.4 needs m < τ
         while True:
@@ -102,19 +102,19 @@ class Parameters(bandit.Algorithm):
             by_loss = sorted(lengths, key=lambda tau: self._loses(tau, setting)) if switching else lengths
             best = next((tau for tau in by_loss if self._costs(tau, setting) <= epsilon), None)
             if best is None:
-                return self._with(int(setting.horizon) + 1, setting)  # none is private enough; `errors` says so
+                return self._with(int(setting.horizon) + 1, setting)  # no τ is private enough; `errors` reports it
             if len(lengths) == lengths[-1] - lengths[0] + 1:
                 return self._with(best, setting)
             i = lengths.index(best)
             low, high = lengths[max(0, i - 1)], lengths[min(i + 1, len(lengths) - 1)]
 
     def _loses(self, tau: int, setting: Setting) -> float:
-        """The regret bound of blocks of tau rounds against switching costs, at the horizon; 0 without a theorem."""
+        """The regret bound at the horizon of blocks of tau rounds against switching costs; 0 without a theorem."""
         bound = self._with(tau, setting).regret_bound(np.array([setting.horizon]), setting, memory=1)
         return 0.0 if bound is None else float(bound[0])
 
     def _costs(self, tau: int, setting: Setting) -> float:
-        """The ε that is proved of blocks of tau rounds."""
+        """The proved ε of blocks of tau rounds."""
         promised = self._with(tau, setting).guarantee(setting)
         return math.inf if promised is None or promised.status == "paper" else promised.epsilon
 
@@ -135,7 +135,7 @@ class Tuned(Parameters):
         return {kind: self.tau * period for kind, period in self.base.periods().items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The base's, which sees T/τ averages that one round changes by at most 1/τ."""
+        """The bounds of the base, which sees T/τ averages, each of which one round changes by at most 1/τ."""
         return self.base.bounds(self.inner(setting), delta, sensitivity / self.tau)
 
     def mechanism(self) -> str:
@@ -143,16 +143,15 @@ class Tuned(Parameters):
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
     def view(self, setting: Setting) -> views.View | None:
-        assert isinstance(self.tau, int), "tune the parameters first"
         view = self.base.view(self.inner(setting))
         return None if view is None else view.in_blocks(self.tau)
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """The base's, for averages; at the parameter `delta` where none is asked for."""
+        """The base's guarantee for averages, by default at the parameter `delta`."""
         return self.base.guarantee(self.inner(setting), delta or self.delta, sensitivity / self.tau)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """Theorem 3.4's form for any base: τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""
+        """Theorem 3.4 for any base: τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""
         base = self.base.regret_bound(rounds / self.tau, self.inner(setting))
         return None if base is None or memory >= self.tau else self.tau * base + rounds * memory / self.tau + self.tau
 
@@ -181,7 +180,7 @@ def corollary_3_3_printed(epsilon: float, delta: float, setting: Setting) -> int
 
 
 def _root(cube: float) -> int:
-    """Its cube root, rounded up."""
+    """The cube root, rounded up."""
     return max(1, math.ceil(math.pow(cube, 1 / 3)))
 
 
@@ -202,7 +201,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:
-    """What the base releases of the block's mean, if this gain is its last."""
+    """The base's release of the block's mean if this gain is the block's last."""
     noisy: float = base_released(state.wrapped, (state.gain + gain) / state.tau, rng)
     return noisy
 

@@ -1,8 +1,9 @@
-"""FTRL on losses each of which carries Laplace noise of its own: the plainest private learner.
+"""FTRL on losses with independent Laplace noise: the simplest private learner.
 
-It sees l_t + Z_t with Z_t of scale λ = max |l - l'|_1 / ε in every coordinate. Each loss is seen once, under fresh
-noise, and all else is post-processing: ε-private for losses that are replaced, and locally so. A prefix has t noises
-here, where a tree's has m = ⌈log2 T⌉ of m times the scale: √(t/m³) times its deviation.
+It sees l_t + Z_t, where Z_t has scale λ = max |l - l'|_1 / ε in every coordinate. Each loss is seen once and under
+fresh noise, and everything else is post-processing: the algorithm is ε-private for the replacement of a loss, and
+locally so. A prefix has the noise of t losses here. In a tree it has that of m = ⌈log2 T⌉ nodes, each of m times the
+scale, so the deviation here is √(t/m³) times as large.
 """
 
 import math
@@ -25,7 +26,7 @@ base_update: Any = unbound
 
 
 class Parameters(linear.Algorithm):
-    """The privacy asked for and whose learning rate is taken; FTRL's own parameters under `base`."""
+    """ε and the choice of the learning rate; FTRL's own parameters are under `base`."""
 
     display = "Noisy FTRL"
     private = True
@@ -62,12 +63,12 @@ class Tuned(Parameters):
         return {"laplace": np.full_like(rounds, setting.n_arms)}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Of one noisy vector."""
+        """Those of one noisy vector."""
         losses, scale = loss_set(setting), self.scale(setting) / sensitivity
         return laplace.vectors(1, scale, losses.changes(), isinstance(losses, UnitCube), delta, "all noisy losses")
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """At δ = 0, if none is asked for."""
+        """By default at δ = 0."""
         return super().guarantee(setting, delta or 0.0, sensitivity)
 
     def mechanism(self) -> str:
@@ -79,15 +80,16 @@ class Tuned(Parameters):
     def caveats(self, setting: Setting) -> list[str]:
         deviation = self.scale(setting) * math.sqrt(2 * setting.horizon)
         return [
-            f"The sum of all losses has noise of deviation {deviation:.4g} in each coordinate, "
-            f"{self.base.eta * deviation:.3g}/η: the privacy is local, round by round."
+            f"The sum of all losses has noise of deviation {deviation:.4g} = {self.base.eta * deviation:.3g}/η in each "
+            "coordinate: the privacy is local, round by round."
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """FTRL's, and what the noise adds to a round's share of it; none where ηλ >= 1 takes the moments away.
+        """FTRL's bound plus the effect of the noise in each round; None if ηλ >= 1, where the moments do not exist.
 
-        Euclidean: η |l + Z|²/2 has ηNλ² more in the mean. Entropic, with w_i ∝ exp(-η L~_i): a round lowers -ln Σ w by
-        what Jensen's inequality bounds by that of l alone and -ln E e^(-ηZ) = ln(1 - η²λ²), divided by η.
+        Euclidean: the noise adds ηNλ² to the mean of η |l + Z|²/2. Entropic, with w_i ∝ exp(-η L~_i): by Jensen's
+        inequality, the change of -ln Σ w in a round is bounded by that for l alone and -ln E e^(-ηZ) = ln(1 - η²λ²),
+        both divided by η.
         """
         eta, scale = self.base.eta, self.scale(setting)
         base = self.base.regret_bound(rounds, setting)

@@ -1,9 +1,10 @@
-"""A contextual learner that is private in the plain sense: of the present round's arms, too (for Claim 13).
+"""A contextual learner with plain differential privacy, which also protects the arms of the current round (Claim 13).
 
-Claim 13 of Shariff & Sheffet 2018: for ε < ln 2, δ < 1/4 any such learner has regret Ω(n), as its arm must hardly
-depend on what arms there are. This one asks a base, private in later rounds, and answers by randomised response: with
-probability e^ε/(e^ε + k - 1) the base's arm, else each of the others alike; ε = 0 ignores the base. So the round's own
-arms cost ε and, through later rounds, what the base costs: basic composition adds them.
+Claim 13 of Shariff & Sheffet 2018: for ε < ln 2 and δ < 1/4 any such learner has regret Ω(n), because the arm that it
+plays can hardly depend on the available arms. This one asks a base, which is private in later rounds, and answers by
+randomised response: with probability e^ε/(e^ε + k - 1) it plays the base's arm, otherwise each of the other arms with
+equal probability. At ε = 0 it ignores the base. The round's own arms cost ε, and their effect on later rounds costs
+what the base costs; basic composition adds the two.
 """
 
 import math
@@ -25,7 +26,7 @@ base_update: Any = unbound
 
 
 class Parameters(contextual.Algorithm):
-    """The privacy of the present round, and who learns."""
+    """ε for the current round, and the base that learns."""
 
     display = "Plain DP-LinUCB"
     private = True
@@ -43,7 +44,7 @@ class Parameters(contextual.Algorithm):
         return record(followed=followed, wrapped=self.base.state(setting))
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The base's, with ε more, in view of all arms."""
+        """The base's bounds plus ε, for an observer of all arms played."""
         base = [bound for bound in self.base.bounds(setting, delta) if not bound.lower]
         source = "randomised response and"
         return [
@@ -54,12 +55,12 @@ class Parameters(contextual.Algorithm):
         ]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """At the base's δ, if no other is asked for."""
+        """By default at the base's δ."""
         return super().guarantee(setting, getattr(self.base, "delta", None) if delta is None else delta, sensitivity)
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        """Half of ε for the present round's arms, half for the base."""
+        """Half of ε for the current round's arms, half for the base."""
         made = {"certified": given["base"]} if given else dp_linucb.Parameters.for_epsilon(epsilon / 2, delta, {})
         return {choice: cls(epsilon=epsilon / 2, base=base) for choice, base in made.items()}
 

@@ -1,9 +1,9 @@
 """Robust successive elimination: Algorithm 3 of Tao, Wu, Zhao & Wang 2022 without its noise.
 
-In epoch τ = 1, 2, ... each arm of S is played R times, in turn; its mean is that of x 1{|x| <= B} over this epoch
-alone. Arms whose mean lies more than 12 err below the largest leave S; the last one is played for ever. With D = 2^-τ,
+In epoch τ = 1, 2, ... each arm of S is played R times in turn. The arm's mean is that of x 1{|x| <= B} over this epoch
+alone. Arms whose mean is more than 12 err below the largest leave S; the last one is played for ever. With D = 2^-τ and
 L = ln(4 |S| τ²/β): R = ⌈u^(1/v) 24^((1+v)/v) L / D^((1+v)/v) + 1⌉, B = (u R/L)^(1/(1+v)) and
-err = u^(1/(1+v)) (L/R)^(v/(1+v)), so that 24 err = D but for the rounding. `constants: c` has 24c and 12c there.
+err = u^(1/(1+v)) (L/R)^(v/(1+v)), so that 24 err = D up to rounding. `constants: c` replaces 24 and 12 by 24c and 12c.
 """
 
 from typing import ClassVar
@@ -17,10 +17,10 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Eliminating(Robust):
-    """What Algorithms 3 and 4 share: an epoch is as long as makes `width` times err equal to D = base^-τ.
+    """What Algorithms 3 and 4 share: the length of an epoch makes `width` times err equal to D = base^-τ.
 
-    With m = ε (R/L)^(1/power): B = (u m)^(1/(1+v)) and err = u^(1/(1+v)) m^(-v/(1+v)); power is 1 in the central
-    model and 2 in the local one, where noise falls like 1/√R.
+    With m = ε (R/L)^(1/power): B = (u m)^(1/(1+v)) and err = u^(1/(1+v)) m^(-v/(1+v)). `power` is 1 in the central
+    model and 2 in the local one, where the noise decreases like 1/√R.
     """
 
     width: ClassVar[float] = 24.0
@@ -36,24 +36,24 @@ class Eliminating(Robust):
 
 
 class Epochs(Eliminating):
-    """The same once its numbers are known."""
+    """The same when v, u and β are numbers."""
 
     v: float
     u: float
     beta: float
 
     def opening(self, setting: Setting, epsilon: float, base: float = 2.0, printed: bool = False) -> Records:
-        """The state before round 1, in the first epoch."""
+        """The state before round 1, at the start of the first epoch."""
         v, u, n_arms = self.v, self.u, setting.n_arms
         state = record(
             arms=np.arange(n_arms),  # the first `left` are S
             left=n_arms,
-            place=0,  # of the arm that is next
-            cycle=0,  # plays of each arm in this epoch so far, ...
-            cycles=0,  # ... of R
+            place=0,  # of the next arm in `arms`
+            cycle=0,  # completed plays of each arm in this epoch, ...
+            cycles=0,  # ... out of R
             epoch=0,
             sums=np.zeros(n_arms),
-            means=np.zeros(n_arms),  # of the last full epoch
+            means=np.zeros(n_arms),  # of the last complete epoch
             threshold=0.0,
             bound=0.0,  # B
             log=0.0,  # L
@@ -74,7 +74,7 @@ class Epochs(Eliminating):
         return {}
 
     def first_epoch(self, setting: Setting) -> float:
-        """Rounds of the first epoch."""
+        """The number of rounds in the first epoch."""
         return float(self.state(setting)[0].cycles) * setting.n_arms
 
     def caveats(self, setting: Setting) -> list[str]:
@@ -91,12 +91,13 @@ class Epochs(Eliminating):
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """Theorem 4 with its constants, at the gaps that are worst for it; c >= 1 and ε <= 1.
+        """Theorem 4 with its constants, at its worst gaps, for c >= 1 and ε <= 1.
 
-        An arm with gap Δ leaves S by the end of the first epoch with D < Δ, the τ-th, τ <= 1 + ln(1/Δ)/ln base; there
-        D >= min(Δ, 1)/base. R grows fourfold or more but for its rounding, so that is after at most 2R plays. Smaller
-        gaps cost tΔ, for any Δ; no gap exceeds 2 u^(1/(1+v)); and with probability β at most the confidence was wrong.
-        By the same proof Algorithm 4, with √R in err, has Δ^(-(2+v)/v) for the Δ^(-1/v) that Theorem 7 prints.
+        An arm with gap Δ leaves S by the end of the first epoch with D < Δ, the τ-th, where τ <= 1 + ln(1/Δ)/ln base
+        and D >= min(Δ, 1)/base. Up to rounding, R at least quadruples with each epoch, so the arm leaves after at most
+        2R plays. Smaller gaps cost tΔ, for any Δ; no gap exceeds 2 u^(1/(1+v)); the confidence bounds fail with
+        probability at most β. By the same proof, Algorithm 4 with √R in err has Δ^(-(2+v)/v) where Theorem 7 prints
+        Δ^(-1/v).
         """
         state = self.state(setting)[0]
         if memory > 0 or self.constants < 1 or state.epsilon > 1 or state.printed:
@@ -112,7 +113,7 @@ class Epochs(Eliminating):
             plays: Floats = 2 * log * (m / state.epsilon) ** state.power
             return gap * plays
 
-        dearest = np.maximum(cost(gaps), cost(np.array(largest)))  # of the gaps from Δ on: it falls until 1, then rises
+        dearest = np.maximum(cost(gaps), cost(np.array(largest)))  # over all gaps >= Δ: falls until 1, then rises
         rounding = largest * epochs * (2.0 if state.power == 1 else 1 + log)
         bounds = rounds * gaps + n_arms * (dearest + rounding)
         bound: Floats = np.minimum(np.min(bounds, axis=0) + self.beta * rounds * largest, rounds * largest)
@@ -120,7 +121,7 @@ class Epochs(Eliminating):
 
 
 class Parameters(Eliminating):
-    """The moment, the confidence, and how much of the width to use."""
+    """The moment (v, u), the confidence β, and the scale of the width."""
 
     display = "Robust SE"
 
@@ -136,7 +137,7 @@ class Tuned(Epochs, Parameters):
 
 
 def begin(state: Record) -> None:
-    """The next epoch: its length, where gains are cut, and how far an arm may lie below the best."""
+    """Start the next epoch: its length, its truncation, and how far below the best an arm may be."""
     state.epoch += 1
     state.log = np.log(state.pairs * state.left * state.epoch**2 / state.beta)
     m = state.u ** (1.0 / state.q - 1.0) * (state.width * state.halving**state.epoch) ** (1.0 / state.q)
@@ -144,18 +145,18 @@ def begin(state: Record) -> None:
     state.cycles = int(min(np.ceil(state.log * (m / state.epsilon) ** state.power + rest), 2.0**62))
     m = state.epsilon * (state.cycles / state.log) ** (1.0 / state.power)
     state.bound = (state.u * m) ** (1.0 - state.q)
-    if state.printed:  # R for √R in the denominator of err
+    if state.printed:  # R in place of √R in the denominator of err
         m = state.epsilon * state.cycles / np.sqrt(state.log)
     state.threshold = 0.5 * state.width * state.u ** (1.0 - state.q) * m**-state.q
 
 
 def cut(state: Record, gain: float) -> float:
-    """x 1{|x| <= B}."""
+    """The truncated gain x 1{|x| <= B}."""
     return gain if abs(gain) <= state.bound else 0.0
 
 
 def pulled(state: Record, arm: int, x: float, noise: float) -> bool:
-    """Count x for an arm; its last one in the epoch makes its mean, with this noise. Whether the epoch is over."""
+    """Add x to an arm's sum; the epoch's last x gives its mean, with this noise. Returns whether the epoch ends."""
     state.sums[arm] += x
     if state.cycle == state.cycles - 1:
         state.means[arm] = state.sums[arm] / state.cycles + noise
@@ -173,7 +174,7 @@ def pulled(state: Record, arm: int, x: float, noise: float) -> bool:
 
 
 def eliminate(state: Record) -> None:
-    """Drop the arms that lie too far below the best."""
+    """Drop the arms that are too far below the best."""
     best = -np.inf
     for i in range(state.left):
         best = max(best, state.means[state.arms[i]])

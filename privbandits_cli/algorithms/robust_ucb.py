@@ -1,9 +1,10 @@
 """Robust UCB with the truncated mean (Bubeck, Cesa-Bianchi & Lugosi 2013): heavy tails without privacy.
 
-Play each arm once, then the arm with the largest mean + 4 u^(1/(1+v)) (ln t² / n)^(v/(1+v)), where the n-th gain of an
-arm enters the mean as 0 if it exceeds (u n / ln t²)^(1/(1+v)) in size.
-The paper's truncated mean at confidence t^-2 cuts all gains of an arm anew with the t of every round. Here a gain is
-cut once, with the t at which it was seen, so that a sum suffices: t is then smaller, so a little less is cut.
+Each arm is played once, then the arm with the largest mean + 4 u^(1/(1+v)) (ln t² / n)^(v/(1+v)). The n-th gain of an
+arm enters the mean as 0 if its absolute value exceeds (u n / ln t²)^(1/(1+v)).
+The paper's truncated mean at confidence t^-2 truncates all gains of an arm anew with the t of every round. Here a gain
+is truncated once, with the t at which it was observed, so that a running sum suffices. That t is smaller, so slightly
+less is truncated.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(Robust):
-    """The moment, and how much of the width to use."""
+    """The moment (v, u), and the scale of the width."""
 
     display = "Robust UCB"
 
@@ -42,24 +43,24 @@ class Tuned(Parameters):
         )
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["Its arms are a function of the gains: no ε is true of it at any δ < 1."]
+        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
 
     def periods(self) -> dict[str, int]:
         return {}
 
 
 def optimist(n_arms: int, v: float, width: float, bound: float, log: float, **own: object) -> Records:
-    """The state before round 1 of a learner whose index is mean + width log^q n^-q, q = v/(1+v), and its `own` fields.
+    """The state before round 1 of a learner with the index mean + width log^q n^-q, q = v/(1+v), and its `own` fields.
 
-    bound: what gains are cut at, up to its growth with n; log: the logarithm that stands in the width, of which
-    ln t² takes that of t = 2 for round 1, since the 0 of ln 1 would divide.
+    bound: the truncation of gains, without its growth in n; log: the logarithm in the width (for ln t² that of t = 2,
+    because ln 1 = 0 would be a divisor).
     """
     q = v / (1 + v)
     return record(
         t=1,
         plays=np.zeros(n_arms, np.int64),
         sums=np.zeros(n_arms),
-        means=np.full(n_arms, np.inf),  # an arm that was not played comes first
+        means=np.full(n_arms, np.inf),  # arms that were never played come first
         rates=np.zeros(n_arms),  # n^-q
         q=q,
         width=width,
@@ -85,7 +86,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def power(x: float, q: float) -> float:
-    """x^q for x > 0; the square root, where v = 1, is much faster, and the detour by the logarithm is, a little."""
+    """x^q for x > 0. For v = 1 the square root is much faster, and exp(q ln x) is slightly faster than the power."""
     root: float = np.sqrt(x) if q == 0.5 else np.exp(q * np.log(x))
     return root
 

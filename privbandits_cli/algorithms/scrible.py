@@ -1,8 +1,8 @@
 """SCRiBLe, bandit linear optimisation over a convex set (Abernethy, Hazan & Rakhlin, COLT 2008, Algorithm 1; 2012).
 
-x_t = argmin over X of η <x, sum of the estimates> + R(x), R a self-concordant barrier of X. It plays x_t plus or minus
-a half-axis of the Dikin ellipsoid of R there, one of 2N points at random, and from its loss estimates the loss vector
-without bias: see games/barriers.py, where the closed forms are.
+x_t = argmin over X of η <x, sum of the estimates> + R(x), where R is a self-concordant barrier of X. The learner plays
+x_t plus or minus a half-axis of the Dikin ellipsoid of R at x_t, one of 2N points at random. Its loss gives an unbiased
+estimate of the loss vector. The closed forms are in convex/barriers.py.
 """
 
 import math
@@ -19,7 +19,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(linear.Algorithm):
-    """The learning rate, or its constant."""
+    """The learning rate η, or its constant."""
 
     feedback: ClassVar[Feedback] = "bandit"
     display = "SCRiBLe"
@@ -28,7 +28,7 @@ class Parameters(linear.Algorithm):
     constant: float | None = Field(None, gt=0, description="c of that default: 1/4; of a private one 1/√2")
 
     def tuned_for(self, setting: Setting, variance: float, constant: float) -> "Tuned":
-        """The same for losses under noise of this variance, with this default of c."""
+        """The parameters tuned for losses with noise of this variance, with this default of c."""
         space, n = setting.decisions(), setting.n_arms
         most = math.sqrt(space.largest_loss() ** 2 + variance)
         rate = min(1.0, math.sqrt(parameter(space) * math.log(max(2, setting.horizon)) / setting.horizon))
@@ -38,14 +38,14 @@ class Parameters(linear.Algorithm):
     def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(setting.decisions(), Simplex):
             yield (
-                "a simplex has no inside, so it has no barrier: take exp2 or exp3 in the game `bandit`, or a set "
-                "with an inside (sphere, cube, a polytope)"
+                "a simplex has no interior, so it has no barrier: use exp2 or exp3 in the game `bandit`, or a set "
+                "with an interior (sphere, cube, a polytope)"
             )
         if self.eta is not None and self.constant is not None:
-            yield "give eta or constant, not both: constant is that of the default of eta"
+            yield "give eta or constant, not both: constant is a factor of the default eta"
 
     def tuned(self, setting: Setting) -> "Tuned":
-        """η = √(ν ln T) / (4 N √T) for |<l, x>| <= 1 (Abernethy et al. 2008, Theorem 1), over M where that is M."""
+        """η = √(ν ln T) / (4 N √T) for |<l, x>| <= 1 (Abernethy et al. 2008, Theorem 1), over M for |<l, x>| <= M."""
         return self.tuned_for(setting, 0.0, 1 / 4)
 
 
@@ -64,14 +64,14 @@ class Tuned(Parameters):
         step = self.eta * setting.n_arms * setting.decisions().largest_loss()
         if step <= 1:
             return []
-        return [f"η N M = {step:.3g}: the theorem has at most 1/4, and above √2 the estimates may grow without end"]
+        return [f"η N M = {step:.3g}: the theorem has at most 1/4, and above √2 the estimates may grow without bound"]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """2 η N² M² t + ν ln(1 + √T) / η + 2 M t / √T, for η N M <= 1/4: the proof of Abernethy et al. 2008, Theorem 1.
 
-        The leader moves by at most twice Newton's decrement η N M in each round; a comparator that is 1/√T away
-        from the border pays the second term, and to get there the third. At the default η and for T > 8 ν ln T, this
-        lies below the theorem's 16 M N √(ν T ln T).
+        The leader moves by at most twice the Newton decrement η N M in each round. The second term is for a comparator
+        at distance 1/√T from the boundary, the third for moving the comparator there. At the default η and for
+        T > 8 ν ln T, the bound is below the theorem's 16 M N √(ν T ln T).
         """
         space, horizon = setting.decisions(), setting.horizon
         moved = self.eta * setting.n_arms * space.largest_loss()

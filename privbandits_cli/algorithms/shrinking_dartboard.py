@@ -1,12 +1,13 @@
-"""Private Shrinking Dartboard (Asi, Feldman, Koren & Talwar 2023, Algorithm 1): experts, rarely changed.
+"""Private Shrinking Dartboard (Asi, Feldman, Koren & Talwar 2023, Algorithm 1): experts that rarely change.
 
-With weights w^t_i = (1 - η)^(L_i), L the sum of the losses so far, the expert is kept with probability (1 - p) times
-what its weight has kept in the last round; else, and fewer than 4Tp times in all, one is drawn from w^t. But for that
-limit its law is w^t's in every round, so the regret is that of multiplicative weights; and a loss shows in the few
-draws after it and in whether the expert was kept right after it, which p blurs.
+The weights are w^t_i = (1 - η)^(L_i), where L is the sum of the losses so far. The expert is kept with probability 1 -
+p times the fraction of its weight that remained in the last round. Otherwise a new one is drawn from w^t, unless 4Tp
+draws have been made. Apart from that limit the law of the expert is w^t in every round, so the regret is that of
+multiplicative weights. A loss affects only the few later draws and whether the expert was kept right after it, which p
+blurs.
 
-Tuned for ε: p = 1/√T, η = pε/20. For (ε, δ): p = (T ln(1/δ))^(-1/3), η = pε0/20 with ε0 the smaller of ε/2 and
-ln^(1/3)(1/δ) T^(-1/6) √(ln N). η is held at 1/2 at most, where the regret's proof ends.
+Tuned for ε: p = 1/√T, η = pε/20. For (ε, δ): p = (T ln(1/δ))^(-1/3), η = pε0/20, where ε0 is the smaller of ε/2 and
+ln^(1/3)(1/δ) T^(-1/6) √(ln N). η is at most 1/2, where the proof of the regret ends.
 """
 
 import math
@@ -24,7 +25,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Parameters(linear.Algorithm):
-    """The privacy asked for."""
+    """ε and δ."""
 
     display = "Shrinking Dartboard"
     private = True
@@ -33,7 +34,7 @@ class Parameters(linear.Algorithm):
     delta: float | None = Field(None, gt=0, lt=1, description="δ of the approximate tuning; without it the pure one")
 
     def rates(self, setting: Setting) -> tuple[float, float]:
-        """(η, p)."""
+        """The learning rate η and the probability p of a new draw."""
         horizon, epsilon, p = setting.horizon, self.epsilon, setting.horizon**-0.5
         if self.delta is not None:
             log = -math.log(self.delta)
@@ -54,14 +55,14 @@ class Parameters(linear.Algorithm):
         )
 
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        """Whether to keep the expert, and who comes next."""
+        """One number decides whether to keep the expert, the other draws the next one."""
         return {"uniform": np.full_like(rounds, 2)}
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex):
             yield "it draws experts: set `set: simplex`"
         elif setting.signed:
-            yield "its weights shrink by losses in [0, 1]: take an adversary whose losses are not negative"
+            yield "its weights need losses in [0, 1]: use an adversary whose losses are not negative"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         (eta, p), horizon = self.rates(setting), setting.horizon
@@ -76,7 +77,7 @@ class Parameters(linear.Algorithm):
         return bounds
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """At the δ that it is tuned for, if none is asked for: without one the pure bound."""
+        """By default at the δ of the tuning; without one, the pure bound."""
         return super().guarantee(setting, (self.delta or 0.0) if delta is None else delta, sensitivity)
 
     @classmethod
@@ -91,11 +92,11 @@ class Parameters(linear.Algorithm):
         eta, p = self.rates(setting)
         return [
             f"η = {eta:.3g}, p = {p:.3g}; the guarantees are the paper's, for oblivious adversaries: "
-            "one that adapts makes the regret linear at ε <= 1/10."
+            "an adaptive one makes the regret linear at ε <= 1/10."
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """ηt + ln N/η + 2T e^(-Tp/3), the last for running out of draws."""
+        """ηt + ln N/η + 2T e^(-Tp/3); the last term is for running out of draws."""
         (eta, p), horizon = self.rates(setting), setting.horizon
         return eta * rounds + math.log(setting.n_arms) / eta + 2 * horizon * math.exp(-horizon * p / 3)
 
@@ -113,7 +114,7 @@ def choose(state: Record, x: Floats, rng: Draws) -> None:
 
 
 def throw(state: Record, uniform: float) -> None:
-    """An expert from the weights exp(decay L_i), the uniform number's place among their sums."""
+    """Draw an expert with the weights exp(decay L_i) by inversion of the uniform number."""
     least = state.losses.min()
     total = 0.0
     for i in range(len(state.losses)):

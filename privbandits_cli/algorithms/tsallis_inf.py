@@ -1,7 +1,7 @@
 """Tsallis-INF (Zimmert & Seldin 2021), α = 1/2, importance-weighted losses, anytime: η_t = 2/√t.
 
-p = argmin_w <w, L> - (4/η_t) Σ_i √w_i over the simplex, that is p_i = 4 / (η_t (L_i - x))² with x such that
-they sum to 1; after playing arm i with loss l = 1 - gain: L_i += l / p_i.
+p = argmin_w <w, L> - (4/η_t) Σ_i √w_i over the simplex, that is p_i = 4 / (η_t (L_i - x))² with the x for which they
+sum to 1. After arm i is played with loss l = 1 - gain: L_i += l / p_i.
 """
 
 import numpy as np
@@ -21,20 +21,20 @@ class Parameters(bandit.Algorithm):
         return record(t=1, losses=np.zeros(setting.n_arms), p=uniform)
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["Nothing is proved: Lemma A needs gains, and with losses the difference of two tables is amplified."]
+        return ["No privacy is proved: Lemma A needs gains; with losses, the difference of two tables is amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """4 √(K T) + 1 against oblivious adversaries (Zimmert & Seldin 2021, Theorem 1).
 
-        Stability Σ_t η_t/2 Σ_i √p_i <= 2 √(K T) and penalty 4 (√K - 1)/η_T <= 2 √(K T) give it.
+        It is the sum of the stability Σ_t η_t/2 Σ_i √p_i <= 2 √(K T) and the penalty 4 (√K - 1)/η_T <= 2 √(K T).
         """
         return 4 * np.sqrt(setting.n_arms * rounds) + 1 if memory == 0 else None
 
 
 def solve(losses: Floats, eta: float, p: Floats) -> None:
-    """Newton's method for x, from where the best arm alone has weight 1: the sum falls to 1 from above.
+    """Newton's method for x, started where the best arm alone has weight 1, so that the sum decreases to 1.
 
-    It runs to the last bit: with losses a small error is amplified in later rounds, not forgotten.
+    It runs to the last bit: with losses, later rounds amplify a small error.
     """
     x = losses.min() - 2.0 / eta
     for _ in range(100):
@@ -58,7 +58,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def drawn(state: Record, eta: float, rng: Draws) -> int:
-    """An arm by the solution at this η, which `state.p` then holds."""
+    """Draw an arm from the solution at this η, which `state.p` then holds."""
     solve(state.losses, eta, state.p)
     reached = 0.0
     arm = 0

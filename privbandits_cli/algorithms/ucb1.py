@@ -1,7 +1,7 @@
 """UCB1 (Auer, Cesa-Bianchi & Fischer 2002, Figure 1): a reference baseline for stochastic gains.
 
-Play each arm once, then the arm with the largest mean + √(2 ln t / n), n its plays, t the round.
-Deterministic given the gains, so it has no privacy at all.
+Each arm is played once, then the arm with the largest mean + √(2 ln t / n), where n counts its plays and t is the
+round. The arms are a deterministic function of the gains, so there is no privacy at all.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ class Parameters(bandit.Algorithm):
         return record(t=1, plays=np.zeros(setting.n_arms, np.int64), gains=np.zeros(setting.n_arms))
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["Its arms are a function of the gains: no ε is true of it at any δ < 1."]
+        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
 
     def periods(self) -> dict[str, int]:
         return {}

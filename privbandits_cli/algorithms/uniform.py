@@ -1,4 +1,4 @@
-"""Uniform play: every arm with probability 1/K in every round, whatever it earns. A reference baseline.
+"""Uniform play: every arm with probability 1/K in every round, whatever its gains. A reference baseline.
 
 Its actions do not depend on the gains, so it is 0-differentially private.
 """
@@ -23,7 +23,7 @@ class Parameters(bandit.Algorithm):
         return [Guarantee(0.0, 0.0, "its arms do not depend on the gains", "exact")]
 
     def regret_bound(self, rounds: bandit.Floats, setting: bandit.Setting, memory: int = 0) -> bandit.Floats | None:
-        if setting.u is not None:  # gaps may be of any size
+        if setting.u is not None:  # gaps may have any size
             return None
         return (1 - 1 / setting.n_arms) * rounds if memory == 0 else 1.0 * rounds
 

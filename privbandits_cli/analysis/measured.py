@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
-from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.experiment.consistency import foreign_keys
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.experiment.variants import flat
 
@@ -107,6 +107,6 @@ def foreign(folder: Path, experiment: Experiment) -> str:
     if not isinstance(config, dict):
         return "its config.yaml is no config"
     mine = experiment.keys.model_dump(exclude_none=True)
-    keys = [key for key in SAME if key not in settings.foreign(experiment.keys)]
+    keys = [key for key in SAME if key not in foreign_keys(experiment.keys)]
     other = [key for key in keys if not alike(config.get(key), mine.get(key))]
     return f"it was played with another {' and '.join(other)}" if other else ""

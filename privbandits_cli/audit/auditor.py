@@ -91,16 +91,15 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
 def _error(view: Any, bound: Steps, state: Records) -> str | None:
     """What is wrong with a view: its type, or a step or a field that the algorithm does not have."""
     if type(view) not in AUDITS:
-        return (
-            f"view returned {view!r}: return None, or one of {', '.join(f'views.{kind.__name__}' for kind in AUDITS)}"
-        )
+        kinds = ", ".join(f"views.{kind.__name__}" for kind in AUDITS)
+        return f"view returned {view!r}: return None, or one of {kinds}"
     kind = f"view returned a views.{type(view).__name__}"
     for step in view.steps:
         if step not in bound:
             return f"{kind}, which needs a function `{step}` in the algorithm's file"
-    for place in vars(view).values():
+    for place in (value for value in vars(view).values() if isinstance(value, str)):
         try:
-            views.read(state[0], place) if isinstance(place, str) else None
+            views.read(state[0], place)
         except (ValueError, IndexError, TypeError):
             return f"{kind} of {place!r}, a field that the state does not have"
     return None

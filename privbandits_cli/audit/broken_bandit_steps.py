@@ -4,8 +4,9 @@ from privbandits_cli.algorithms.dp_robust_se import noise as mean_noise
 from privbandits_cli.algorithms.exp3 import restart
 from privbandits_cli.algorithms.robust_se import begin, cut, pulled
 from privbandits_cli.games.bandit import Draws
-from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.jit import Record, unbound
 
+base_update = right_update = right_released = unbound  # bound when a mutant is compiled
 FACTOR = 1.0  # bound when a mutant is compiled
 
 
@@ -132,18 +133,3 @@ def redrawn(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """Fresh noise for every released sum, in place of that of its nodes."""
     state.noise[:] = 0.0
     right_update(state, arm, gain, rng)
-
-
-def right_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Placeholder for the right step."""
-    raise NotImplementedError
-
-
-def right_released(state: Record, gain: float, rng: Draws) -> float:
-    """Placeholder for the right release."""
-    raise NotImplementedError
-
-
-def base_update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Placeholder for the step of the base."""
-    raise NotImplementedError

@@ -11,7 +11,12 @@ from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.ellipsoid import optimistic
 from privbandits_cli.games.views import Ellipsoid
-from privbandits_cli.numerics.jit import Record, bind
+from privbandits_cli.numerics.jit import bind, unbound
+
+shift: Any = unbound  # these are bound when a loop is compiled
+inverse: Any = unbound
+theta: Any = unbound
+indefinite: Any = unbound
 
 ROUNDING = 1e-7  # of V^-1 V
 
@@ -49,26 +54,3 @@ def lower(d: int) -> NDArray[np.bool_]:
     """Which of the numbers `[d, d + 1]` are free: the lower triangle of a symmetric matrix, and the last column."""
     free: NDArray[np.bool_] = np.tril(np.ones((d, d + 1), bool)) | (np.arange(d + 1) == d)
     return free
-
-
-# -------------------------------------------------------------------- what the loops call, until they are bound
-
-
-def shift(state: Record) -> float:
-    """Placeholder for the reader of the multiple of I in V."""
-    raise NotImplementedError
-
-
-def inverse(state: Record) -> Floats:
-    """Placeholder for the reader of V^-1."""
-    raise NotImplementedError
-
-
-def theta(state: Record) -> Floats:
-    """Placeholder for the reader of θ~."""
-    raise NotImplementedError
-
-
-def indefinite(state: Record) -> int:
-    """Placeholder for the reader of the number of rounds in which V was not positive definite."""
-    raise NotImplementedError

@@ -7,6 +7,7 @@ choice must be these sums.
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -20,21 +21,24 @@ from privbandits_cli.audit.verdict import Audit, Contest, contest, decided, refu
 from privbandits_cli.games.contextual import Floats, choose, update
 from privbandits_cli.games.ellipsoid import optimistic
 from privbandits_cli.games.views import GramReport
-from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+reports: Any = unbound  # bound when a loop is compiled
 
 COSINE = 0.25  # between the arms of the two canaries: a report moves by √4.5
 ROUNDS = 2**15  # at most: later sums have fewer digits of each report
 
 
-def reports(state: Record) -> Floats:
-    """Placeholder for the reader of the sums of reports."""
-    raise NotImplementedError
-
-
 def observe_reports(
-    states: Records, coins: Floats, data: Floats, arms: Floats, seen: Floats, wrong: NDArray[np.int64], rng: Generator
+    states: Records,
+    coins: Floats,
+    data: Floats,
+    arms: Floats,
+    observed: Floats,
+    wrong: NDArray[np.int64],
+    rng: Generator,
 ) -> None:
-    """`seen[round, d, d + 1]` is what a round reports; data: the two canaries, `[2, d + 1]`.
+    """`observed[round, d, d + 1]` is what a round reports; data: the two canaries, `[2, d + 1]`.
 
     wrong: in how many rounds the arm, or V or u~, is not the one of the sums, `[2]`.
     """
@@ -55,7 +59,7 @@ def observe_reports(
             wrong[1] += strays(inverse(state), theta(state), v, u)
         row = data[int(coins[t])]
         update(state, row[:d], row[d], rng)
-        seen[t] = reports(state) - before
+        observed[t] = reports(state) - before
         before[:] = reports(state)
 
 
@@ -69,16 +73,16 @@ def audit_reports(target: Target[GramReport]) -> Audit:
         data[1, :2] = COSINE, math.sqrt(1 - COSINE**2)
     coins = target.coins(rounds)
     arms = target.stream("arms").standard_normal((d, target.setting.n_arms))
-    seen, wrong = np.empty((rounds, d, d + 1)), np.zeros(2, np.int64)
+    observed, wrong = np.empty((rounds, d, d + 1)), np.zeros(2, np.int64)
     loop = target.loop(observe_reports, reports=target.at(view.reports), **bound(target))
-    loop(target.state.copy(), coins, data, arms, seen, wrong, target.stream("noise"))
+    loop(target.state.copy(), coins, data, arms, observed, wrong, target.stream("noise"))
     words = f"{claim} of each report, Gaussian noise of σ = {sigma:.4g} on it"
     if wrong.any():
         what = "another arm is played than the sum of the reports asks for" if wrong[0] else "more is used than reports"
         return Audit("VIOLATION", words, f"{what}, in {wrong.max()} of {rounds} rounds", rounds)
     free = lower(d)
     ends = (data[:, :-1, None] * data[:, None, :])[:, free] / sigma
-    truth, noisy = ends[coins.astype(int)], seen[:, free] / sigma
+    truth, noisy = ends[coins.astype(int)], observed[:, free] / sigma
     level = target.alpha / 2  # half for the bet, half for the noise's law
 
     def met(share: float) -> Contest:

@@ -11,6 +11,7 @@ The first arm and reward are one of two pairs by a coin, later ones are 0. Three
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -27,7 +28,9 @@ from privbandits_cli.games.players import Algorithm
 from privbandits_cli.games.views import Gram, Normal, Wishart
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
-from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+nodes_of: Any = unbound  # bound when a loop is compiled
 
 ROUNDS = 17  # at most: six levels, of which five hide the canary
 NUMBERS = 2**22  # of the nodes of all games together, at most
@@ -44,11 +47,6 @@ def shortened(algorithm: Algorithm, setting: Setting) -> Setting:
     """Games of a few rounds; or the first rounds of the long game if nothing is proved of so short a tree."""
     short = setting._replace(horizon=max(2, min(ROUNDS, setting.horizon)))
     return short if not list(algorithm.errors(short)) and algorithm.tuned(short).guarantee(short) else setting
-
-
-def nodes_of(state: Record) -> Floats:
-    """Placeholder for the reader of the noise of the nodes."""
-    raise NotImplementedError
 
 
 def observe_grams(
@@ -157,19 +155,19 @@ def conformance(nodes: Floats, law: Normal | Wishart) -> float:
     return min(1.0, len(parts) * min(evidence.conformance(part, 1.0) for part in parts))
 
 
-def log_density(seen: Floats, law: Normal | Wishart) -> Floats:
-    """Log-density of the nodes' noise `seen[..., d, d + 1]`, up to a constant.
+def log_density(observed: Floats, law: Normal | Wishart) -> Floats:
+    """Log-density of the nodes' noise `observed[..., d, d + 1]`, up to a constant.
 
     Wishart: V ~ W(L~² I, k), and given V the last column is N(0, L~² V).
     """
     if isinstance(law, Normal):
-        return np.asarray(-(normal_numbers(seen, law.sigma) ** 2).sum(axis=-1) / 2, np.float64)
-    d, square = seen.shape[-2], law.scale
-    triangle = np.tril(seen[..., :-1])
+        return np.asarray(-(normal_numbers(observed, law.sigma) ** 2).sum(axis=-1) / 2, np.float64)
+    d, square = observed.shape[-2], law.scale
+    triangle = np.tril(observed[..., :-1])
     matrix = (triangle + np.swapaxes(np.tril(triangle, -1), -1, -2)) / square
     sign, logdet = np.linalg.slogdet(matrix)
     positive = (np.linalg.eigvalsh(matrix)[..., 0] > 0) & (sign > 0)
-    u = seen[..., -1:] / square
+    u = observed[..., -1:] / square
     safe = np.where(positive[..., None, None], matrix, np.eye(d))
     along = (u * np.linalg.solve(safe, u)).sum(axis=(-1, -2))
     density = (law.rows - d - 2) / 2 * logdet - (np.trace(matrix, axis1=-2, axis2=-1) + along) / 2
@@ -194,8 +192,8 @@ def audit_grams(target: Target[Gram]) -> Audit:
 
     def met(share: float) -> Contest:
         """The contest on this share of the noise."""
-        seen = truth[coins.astype(int)][:, None] + share * hiding
-        ends = [log_density(seen - own, law) for own in truth]
+        observed = truth[coins.astype(int)][:, None] + share * hiding
+        ends = [log_density(observed - own, law) for own in truth]
         with np.errstate(invalid="ignore"):
             ratio = np.nan_to_num(ends[1] - ends[0], nan=0.0, posinf=IMPOSSIBLE, neginf=-IMPOSSIBLE)
         return contest(np.round(ratio.sum(axis=1), 9), coins, claim.epsilon, claim.delta, level, test)

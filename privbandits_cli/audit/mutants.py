@@ -73,8 +73,9 @@ class Mutant:
         parameters = parameters.tuned(setting)
         state = parameters.state(setting)
         if self.kept:
-            like = state["reports"][0] if setting.contexts else np.empty(setting.n_arms) if setting.space else 0.0
-            state = with_field(state, "kept", np.zeros_like(like))
+            d = setting.known().dimension
+            shape = (d, d + 1) if setting.contexts else (setting.n_arms,) if setting.space else ()
+            state = with_field(state, "kept", np.zeros(shape))
         if self.share != 1.0:
             state[self.field] *= self.share
         return audit(parameters, setting, alpha, budget, seed, mutated(self, composition(parameters)), state, test)

@@ -6,6 +6,8 @@ The loss is the largest or the least that a loss vector may have there, by a coi
 rounds these are, not its noise.
 """
 
+from typing import Any
+
 import numpy as np
 
 from privbandits_cli.audit import evidence, laws
@@ -16,20 +18,17 @@ from privbandits_cli.audit.verdict import Audit, judge
 from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import NoisyLoss
-from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+released: Any = unbound  # bound when a loop is compiled
 
 NUMBERS = 2**22  # of the points of all rounds, at most
 
 
-def released(state: Record, x: Floats, loss: float, rng: Draws) -> float:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
-
-
 def observe_losses(
-    states: Records, coins: Floats, round_ball: bool, numbers: Draws, points: Floats, seen: Floats
+    states: Records, coins: Floats, round_ball: bool, numbers: Draws, points: Floats, observed: Floats
 ) -> None:
-    """Play on; `points[round, N]` are those played, `seen[round, 2]` the canary's size and what is released of it.
+    """Play on; `points[round, N]` are those played, `observed[round, 2]` the canary's size and what is released of it.
 
     round_ball: whether losses are of the Euclidean unit ball, and not of that of the l1 norm. numbers: `[rounds, ...]`.
     `states[1]` is a copy on which the release is read, so that one that keeps a state advances once a round.
@@ -46,8 +45,8 @@ def observe_losses(
             most = np.sqrt(squares)
         loss = most if coins[t] > 0 else -most
         states[1] = states[0]
-        seen[t, 0] = most
-        seen[t, 1] = released(states[1], x, loss, rng)
+        observed[t, 0] = most
+        observed[t, 1] = released(states[1], x, loss, rng)
         update(states[0], x, loss, rng)
 
 
@@ -55,14 +54,14 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     """Whether the noisy losses reveal more of a canary than ε, and whether their noise has its law at every point."""
     setting, claim, vector = target.setting, target.claim, target.view.vector
     coins = target.coins(min(target.budget, NUMBERS // setting.n_arms))
-    states, seen, points = _observed(target, coins)
+    states, observed, points = _observed(target, coins)
     change = loss_set(setting).changes()[0] if vector else 2 * setting.decisions().largest_loss()
     scale = change / claim.epsilon
     law = f"<Z, x> of Laplace noise Z of scale {scale:.4g}" if vector else f"Laplace noise of scale {scale:.4g}"
     if _bypassed(target, states):
         more = "two losses that are released as one lead to different points: more is used than is released"
         return Audit("VIOLATION", f"{claim} of each noisy loss, {law}", more, 2)
-    most, noisy = seen.T
+    most, noisy = observed.T
     noise = (noisy - np.where(coins > 0, most, -most)) / scale
     tail = laws.log_tail_of_point(noise, points) if vector else laws.log_tail(noise, 1, False)
     known = ~np.isnan(tail)
@@ -82,11 +81,11 @@ def _observed(target: Target[NoisyLoss], coins: Floats) -> tuple[Records, Floats
     numbers = {kind: np.empty(rounds * int(asked.get(kind, np.zeros(1))[0])) for kind in SOURCES}
     for kind, out in numbers.items():
         SOURCES[kind](target.stream(kind))(out)
-    points, seen = np.empty((rounds, setting.n_arms)), np.empty((rounds, 2))
+    points, observed = np.empty((rounds, setting.n_arms)), np.empty((rounds, 2))
     draws = Draws(*(numbers[kind].reshape(rounds, -1) for kind in Draws._fields))
     ball = isinstance(setting.decisions(), Sphere)
-    target.loop(observe_losses)(states, coins, ball, draws, points, seen)
-    return states, seen, points
+    target.loop(observe_losses)(states, coins, ball, draws, points, observed)
+    return states, observed, points
 
 
 def _bypassed(target: Target[NoisyLoss], states: Records) -> bool:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,9 @@ from privbandits_cli.games.linear import Draws, Floats, Setting, choose, loss_se
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import Prefix, read
-from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.jit import Records, unbound
+
+prefix: Any = unbound  # bound when a loop is compiled
 
 ROUNDS = 5  # the fewest for which log2 T is no whole number and two prefixes share a node
 NUMBERS = 2**22  # of all games together, at most
@@ -38,11 +40,6 @@ Ends = NDArray[np.int64]
 def shortened(algorithm: Algorithm, setting: Setting) -> Setting:
     """Games of a few rounds."""
     return setting._replace(horizon=max(2, min(ROUNDS, setting.horizon)))
-
-
-def prefix(state: Record) -> Floats:
-    """Placeholder for the reader of the view's place."""
-    raise NotImplementedError
 
 
 def observe_prefixes(
@@ -155,9 +152,9 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
     return replace(result, refutable=_epsilon(claim, noise.gaussian, share) if share else None)
 
 
-def _epsilon(claim: Guarantee, bell: bool, share: float) -> float:
+def _epsilon(claim: Guarantee, normal: bool, share: float) -> float:
     """The ε of an algorithm whose nodes have this share of the claim's noise."""
-    if bell:
+    if normal:
         return gaussian.epsilon_of(gaussian.mu_of(claim.epsilon, claim.delta) / share, claim.delta)
     return claim.epsilon / share
 

@@ -1,7 +1,5 @@
 """Audits of noisy gains and reports, in one run with a canary in every round, and of means, with one canary each."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
@@ -14,8 +12,10 @@ from privbandits_cli.numerics.jit import Records
 FEWEST = 1024  # numbers to judge, as the least budget
 
 
-def observe_gains(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats, rest: int) -> None:
-    """Play rounds in which the gain is one end of the canary's range; `seen` is its release, the range made [0, 1].
+def observe_gains(
+    states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats, rest: int
+) -> None:
+    """Play rounds in which the gain is one end of the canary's range; `observed` is its release, the range made [0, 1].
 
     rest: rounds of a block before the canary, its last, at the low end; the canary then moves their mean.
     `states[1]` is a copy on which the release is read, so that one that keeps a state advances once a round.
@@ -28,18 +28,22 @@ def observe_gains(states: Records, coins: Floats, uniform: Floats, laplace: Floa
         arm = choose(states[0], rng)
         gain = high if coins[t] > 0 else low
         states[1] = states[0]
-        seen[t] = (released(states[1], gain, rng) - low) / (high - low) * (rest + 1)
+        observed[t] = (released(states[1], gain, rng) - low) / (high - low) * (rest + 1)
         update(states[0], arm, gain, rng)
 
 
-def observe_reports(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
-    """Play such rounds; `seen` is what the sum of the arm's reports gains, from 0 to 1 without noise.
+def observe_kept(
+    states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats, again: bool
+) -> None:
+    """Play such rounds; `observed` is how far the arm's value moves, 0 or 1 without noise; NaN if no gain moves it.
 
-    NaN where the state keeps nothing of a gain.
+    again: every round is played from the same state, `states[2]`.
     """
     none = Draws(0.0, 0.0)
     for t in range(len(coins)):
         rng = Draws(uniform[t], laplace[t])
+        if again:
+            states[0] = states[2]
         arm = choose(states[0], rng)
         low, high = canary(states[0])
         states[1] = states[0]
@@ -49,25 +53,7 @@ def observe_reports(states: Records, coins: Floats, uniform: Floats, laplace: Fl
         update(states[1], arm, high, none)
         most = values(states[1])[arm]
         update(states[0], arm, high if coins[t] > 0 else low, rng)
-        seen[t] = (values(states[0])[arm] - least) / (most - least) if most != least else np.nan
-
-
-def observe_means(states: Records, coins: Floats, uniform: Floats, laplace: Floats, seen: Floats) -> None:
-    """Play one such round, which completes a mean, again and again; `seen` is the mean, as with reports."""
-    none = Draws(0.0, 0.0)
-    low, high = canary(states[0])
-    for t in range(len(coins)):
-        rng = Draws(uniform[t], laplace[t])
-        states[1] = states[0]
-        arm = choose(states[1], rng)
-        update(states[1], arm, low, none)
-        least = values(states[1])[arm]
-        states[1] = states[0]
-        update(states[1], arm, high, none)
-        most = values(states[1])[arm]
-        states[1] = states[0]
-        update(states[1], arm, high if coins[t] > 0 else low, rng)
-        seen[t] = (values(states[1])[arm] - least) / (most - least) if most != least else np.nan
+        observed[t] = (values(states[0])[arm] - least) / (most - least) if most != least else np.nan
 
 
 def audit_release(target: Target[Release]) -> Audit:
@@ -77,13 +63,13 @@ def audit_release(target: Target[Release]) -> Audit:
         claim = f"ε = {epsilon:.4g} of each noisy gain"
         more = "two gains under noise that makes them one release lead to different arms: more is used than is released"
         return Audit("VIOLATION", claim, more, 2)
-    coins, seen = _observed(target, np.repeat(target.state, 2), target.budget)
-    return judge(seen, coins, epsilon, "gain", target.alpha, target.test)
+    coins, observed = _observed(target, np.repeat(target.state, 2), target.budget)
+    return judge(observed, coins, epsilon, "gain", target.alpha, target.test)
 
 
 def audit_report(target: Target[Report]) -> Audit:
     """Whether what is kept of a canary reveals more of it than ε, in every round."""
-    return moved_from_outside(target) or _audit_kept(target, observe_reports, target.state, "report")
+    return moved_from_outside(target) or _audit_kept(target, target.state, "report", again=False)
 
 
 def audit_mean(target: Target[Mean]) -> Audit:
@@ -91,19 +77,19 @@ def audit_mean(target: Target[Mean]) -> Audit:
     view, state = target.view, target.state.copy()
     if view.played and view.length:
         state[view.played] = state[view.length] - 1
-    return moved_from_outside(target, state) or _audit_kept(target, observe_means, state, "mean")
+    return moved_from_outside(target, state) or _audit_kept(target, state, "mean", again=True)
 
 
-def _audit_kept(target: Target[Kept], template: Callable[..., None], state: Records, what: str) -> Audit:
-    view, states, draws = target.view, np.repeat(state, 2), _draws(target, target.budget)
-    coins, seen = target.coins(target.budget), np.empty(target.budget)
-    loop = target.loop(template, canary=target.at(view.canary), values=target.at(view.values))
-    loop(states, coins, draws["uniform"], draws["laplace"], seen)
-    moved = ~np.isnan(seen)  # an elimination with one arm left keeps nothing
+def _audit_kept(target: Target[Kept], state: Records, what: str, again: bool) -> Audit:
+    view, states, draws = target.view, np.repeat(state, 3), _draws(target, target.budget)
+    coins, observed = target.coins(target.budget), np.empty(target.budget)
+    loop = target.loop(observe_kept, canary=target.at(view.canary), values=target.at(view.values))
+    loop(states, coins, draws["uniform"], draws["laplace"], observed, again)
+    moved = ~np.isnan(observed)  # an elimination with one arm left keeps nothing
     if moved.sum() < FEWEST:
         few = f"only {moved.sum()} gains move a {what}"
         return Audit("NOT AUDITABLE", f"ε = {target.claim.epsilon:.4g}", few, target.budget)
-    return judge(seen[moved], coins[moved], target.claim.epsilon, what, target.alpha, target.test)
+    return judge(observed[moved], coins[moved], target.claim.epsilon, what, target.alpha, target.test)
 
 
 def moved_from_outside(target: Target[Kept], state: Records | None = None) -> Audit | None:
@@ -135,7 +121,7 @@ def _bypassed(target: Target[Release]) -> bool:
     rounding; if they are, the probabilities of the next arm must be the same, too. Some rounds are played before,
     as an algorithm may ignore its first gains.
     """
-    seen, after = [], []
+    observed, after = [], []
     low, high = target.at(target.view.canary)(target.state[0])
     begun = np.repeat(target.state, 2)
     _observed(target, begun, FEWEST)
@@ -146,19 +132,21 @@ def _bypassed(target: Target[Release]) -> bool:
         fork, copy, out = begun[:1].copy(), begun[:1].copy(), np.empty(target.setting.n_arms)
         draws = Draws(0.3, noise)
         arm = target.steps["choose"](fork[0], draws)
-        seen.append(target.steps["released"](copy[0], gain, draws))
+        observed.append(target.steps["released"](copy[0], gain, draws))
         target.steps["update"](fork[0], arm, gain, draws)
         target.steps["probabilities"](fork[0], out)
         after.append(out)
-    return bool(np.isclose(seen[0], seen[1], rtol=1e-9)) and not np.allclose(after[0], after[1], rtol=1e-9, atol=0)
+    return bool(np.isclose(observed[0], observed[1], rtol=1e-9)) and not np.allclose(
+        after[0], after[1], rtol=1e-9, atol=0
+    )
 
 
 def _observed(target: Target[Release], states: Records, rounds: int) -> tuple[Floats, Floats]:
     """The coins of a run and the releases, `[rounds]` each; `states`, two of them, are played on."""
-    coins, draws, seen = target.coins(rounds), _draws(target, rounds), np.empty(rounds)
+    coins, draws, observed = target.coins(rounds), _draws(target, rounds), np.empty(rounds)
     loop = target.loop(observe_gains, canary=target.at(target.view.canary))
-    loop(states, coins, draws["uniform"], draws["laplace"], seen, target.view.rounds - 1)
-    return coins, seen
+    loop(states, coins, draws["uniform"], draws["laplace"], observed, target.view.rounds - 1)
+    return coins, observed
 
 
 def _draws(target: Target[View], rounds: int) -> dict[str, Floats]:

@@ -9,12 +9,17 @@ from numpy.random import Generator
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit.verdict import Test
-from privbandits_cli.games.bandit import Draws
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.views import Place, View, reader
-from privbandits_cli.numerics.jit import Record, Records, compile_step
+from privbandits_cli.numerics.jit import Records, compile_step, unbound
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
+
+choose: Any = unbound  # these are bound when a loop over bandits is compiled
+update: Any = unbound
+released: Any = unbound
+canary: Any = unbound
+values: Any = unbound
 
 Steps = dict[str, Callable[..., Any]]
 V = TypeVar("V", bound=View, covariant=True)
@@ -64,31 +69,3 @@ def _loop(template: Callable[..., None], names: tuple[tuple[str, Callable[..., A
 @cache
 def _reader(place: Place, layout: str) -> Callable[..., Any]:
     return reader(place)  # one for each layout: numba takes a record for another that begins with the same fields
-
-
-# ------------------------------------------------------------- what the loops over bandits call, until they are bound
-
-
-def choose(state: Record, rng: Draws) -> int:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
-
-
-def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
-
-
-def released(state: Record, gain: float, rng: Draws) -> float:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
-
-
-def canary(state: Record) -> tuple[float, float]:
-    """Placeholder for the view's range."""
-    raise NotImplementedError
-
-
-def values(state: Record) -> Floats:
-    """Placeholder for the reader of the view's place."""
-    raise NotImplementedError

@@ -93,7 +93,7 @@ def refuted_share(refuted: Callable[[float], bool]) -> float | None:
 
 
 def judge(
-    seen: Floats,
+    observed: Floats,
     coins: Floats,
     epsilon: float,
     what: str,
@@ -102,7 +102,7 @@ def judge(
     law: str = "Laplace noise of scale 1/ε times its range",
     conforms: float | None = None,
 ) -> Audit:
-    """The verdict on noisy numbers `seen` that would equal their coins without noise of this law.
+    """The verdict on noisy numbers `observed` that would equal their coins without noise of this law.
 
     conforms: the p-value of the noise, if its scale, or the canary's range, varies from round to round. The least ε
     that the budget refutes is then found by a contest on a smaller share of the same noise.
@@ -111,29 +111,29 @@ def judge(
 
     def met(share: float) -> Contest:
         """The contest on this share of the noise."""
-        less = seen if share == 1 else coins + share * (seen - coins)
+        less = observed if share == 1 else coins + share * (observed - coins)
         return contest(less, coins, epsilon, 0.0, level, test)
 
     found, varies = met(1.0), conforms is not None
-    limit = guesses_lower_limit(seen, coins, found.event, found.learn)
+    limit = guesses_lower_limit(observed, coins, found.event, found.learn)
     if conforms is None:
-        conforms = evidence.conformance(seen - coins, 1 / epsilon)
-    result = decided(claim, found, limit, conforms, level, test, len(seen))
+        conforms = evidence.conformance(observed - coins, 1 / epsilon)
+    result = decided(claim, found, limit, conforms, level, test, len(observed))
     if not varies:  # half of the noise lies beyond the canary
         return replace(result, refutable=found.refutable(epsilon, 0.0, level, 0.5))
     share = refuted_share(lambda share: met(share).stopped is not None) if result.verdict == "CONSISTENT" else None
     return replace(result, refutable=epsilon / share) if share else result
 
 
-def guesses_lower_limit(seen: Floats, coins: Floats, event: evidence.Event, learn: int) -> float:
+def guesses_lower_limit(observed: Floats, coins: Floats, event: evidence.Event, learn: int) -> float:
     """A lower limit on ε from one run: guess each coin from a noisy number that lies outside [0, 1], else abstain.
 
     Under Laplace noise these guesses are right with the full odds e^ε. If the event that was chosen lies elsewhere, as
     without noise or with stale noise, it guesses the rounds after the first `learn`. Each of the two limits has half
     the level, and the larger one counts.
     """
-    by_model = np.where(seen > 1, 1.0, np.where(seen < 0, 0.0, np.nan))
-    by_event = np.where((seen > event.threshold) == (event.above != event.swapped), 1.0, 0.0)
+    by_model = np.where(observed > 1, 1.0, np.where(observed < 0, 0.0, np.nan))
+    by_event = np.where((observed > event.threshold) == (event.above != event.swapped), 1.0, 0.0)
     by_event[:learn] = np.nan
     limits = []
     for guess in (by_model, by_event):

@@ -17,7 +17,7 @@ from privbandits_cli.games.players import papers_delta
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Estimator:
     """How a quantity is estimated from the curves of one side, and how its value is written."""
 
     estimate: Callable[[Sequence[Curve], Scope, Results], Estimate]  # raises Absent if the results lack it
@@ -115,9 +115,9 @@ def regret_text(value: float) -> str:
 
 
 # `epsilon` is not estimated from trials: `privacy` brackets it.
-QUANTITIES = {
-    NUMBER: Quantity(_number, regret_text),
-    "final": Quantity(_final, regret_text),
-    "bound": Quantity(_bound, regret_text, prefix="a bound of "),
-    "slope": Quantity(_slope, "{:.3f}".format),
+ESTIMATORS = {
+    NUMBER: Estimator(_number, regret_text),
+    "final": Estimator(_final, regret_text),
+    "bound": Estimator(_bound, regret_text, prefix="a bound of "),
+    "slope": Estimator(_slope, "{:.3f}".format),
 }

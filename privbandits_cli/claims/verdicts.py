@@ -18,7 +18,7 @@ from typing import Literal, TypeVar
 from privbandits_cli.accounting.guarantee import MEANINGLESS
 from privbandits_cli.analysis.estimates import Two, two
 from privbandits_cli.claims.comparisons import Comparison, comparisons
-from privbandits_cli.claims.quantities import QUANTITIES, privacy
+from privbandits_cli.claims.quantities import ESTIMATORS, privacy
 from privbandits_cli.claims.results import Absent, Results, results
 from privbandits_cli.experiment.claims import Claim
 from privbandits_cli.experiment.config import Experiment
@@ -89,7 +89,7 @@ def _verdict(claim: Claim, found: Results) -> Verdict:
 def _estimated(expression: Expression, comparison: Comparison, found: Results, confidence: float) -> _Outcome:
     """A comparison judged by confidence intervals over trials."""
     left, right = (
-        QUANTITIES[side.quantity].estimate(curves, expression.scope, found)
+        ESTIMATORS[side.quantity].estimate(curves, expression.scope, found)
         for side, curves in ((expression.left, comparison.left), (expression.right, comparison.right))
     )
     pair = two(left, right)
@@ -172,7 +172,7 @@ HOW = {"alone": "", "paired": ", paired", "Welch": ", unpaired", "unpaired": ", 
 
 def _figures(expression: Expression, pair: Two, confidence: float) -> str:
     """The numbers of a comparison: both sides, their ratio or difference, its interval, how they were compared."""
-    left, right = QUANTITIES[expression.left.quantity], QUANTITIES[expression.right.quantity]
+    left, right = ESTIMATORS[expression.left.quantity], ESTIMATORS[expression.right.quantity]
     a, b = pair.a.value, pair.b.value
     basis = f"{HOW[pair.how]}, {pair.trials} trials" if pair.trials else ""
     if expression.right.quantity == NUMBER:

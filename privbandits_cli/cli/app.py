@@ -7,6 +7,7 @@ import shutil
 import sys
 import textwrap
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -74,6 +75,11 @@ def fitted(text: str) -> str:
     return "\n".join(fit(line) for line in text.split("\n"))
 
 
+def filled(text: str, indent: str = "", further: str | None = None) -> str:
+    """A paragraph of results, 80 columns wide; further: the indent of all lines but the first."""
+    return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         print(f"privbandits {__version__}")
@@ -107,6 +113,15 @@ def rounds(given: str) -> int:
     return value
 
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")
+]
+Results = Annotated[Path, typer.Option(help="The folder that contains all results.")]
+Smoke = Annotated[bool, typer.Option("--smoke", help="Play a small version, in a folder of its own.")]
+Arms = Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")]
+Space = Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")]
+Dimension = Annotated[int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")]
 Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", help="Number of rounds: 65536, 2^16.")]
 
 

@@ -1,14 +1,13 @@
 """`check` and `compare`: results against the papers' claims, and one run against another."""
 
 import math
-import textwrap
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail
+from privbandits_cli.cli.app import FAILED, OK, REFUTED, AsJson, app, dumps, fail, filled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +37,7 @@ Before a colon, conditions (without any, a claim covers everything):
 
 @app.command(epilog=FORMS)
 def check(
-    path: Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")] = Path("results"),
+    path: Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")] = Path("results"),
     config: Annotated[
         Path,
         typer.Option(help="Config(s) that contain the claims: a file, or a folder; else those shipped."),
@@ -47,7 +46,7 @@ def check(
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare with PATH/CLAIMS.md; exit 3 only if it differs.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check the papers' claims against the results.
 
@@ -100,11 +99,11 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequ
     plain = [name for name in silent if name not in unknown]
     for head, names in (("without claims", plain), ("without a config", unknown)):
         if names:
-            print(textwrap.fill(f"{head}: {', '.join(names)}", 80, subsequent_indent="  ", break_on_hyphens=False))
+            print(filled(f"{head}: {', '.join(names)}", further="  "))
 
 
 def _row(head: str, text: str) -> None:
-    print(textwrap.fill(text, 80, initial_indent=f"  {head:<12}", subsequent_indent=" " * 14, break_on_hyphens=False))
+    print(filled(text, f"  {head:<12}", " " * 14))
 
 
 def _compare_with(table: Path, checked: "Sequence[Checked]", quiet: bool) -> int:
@@ -127,7 +126,7 @@ def compare(
     tolerance: Annotated[
         str, typer.Option(metavar="P%", help="Tolerated difference of the means, relative to B.")
     ] = "5%",
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare two runs of an experiment, curve by curve.
 
@@ -164,7 +163,7 @@ def compare(
     else:
         _print_differences(found, part, f"{a} and {b}")
         for remark in comparing.remarks(a, b):
-            print(textwrap.fill(remark, 80, subsequent_indent="  "))
+            print(filled(remark, further="  "))
     raise typer.Exit(REFUTED if "beyond" in verdicts else OK if verdicts <= {"identical", "within"} else FAILED)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from privbandits_cli.cli.app import app, fail
 
-Where = Annotated[Path, typer.Argument(help="A results folder, or the folder of them all.")]
+Where = Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")]
 
 
 @app.command()
@@ -69,19 +69,23 @@ def report(
     path: Where = Path("results"),
     config: Annotated[
         Path,
-        typer.Option(help="Where claims stand: a config, or a folder of EXPERIMENT.yaml; else those shipped."),
+        typer.Option(help="Config(s) that contain the claims: a file or a folder; by default those shipped."),
     ] = Path("configs"),
 ) -> None:
-    """Write pages about results, to read and to cite.
+    """Write a report on each results folder.
 
     \b
     In each results folder:
-      report.html           one page, readable from a file: figures with their
-                            values, tables, privacy, claims, how to run it
-      report.md             the tables as Markdown
-      table.tex             the final regrets, for booktabs
-      figure.tex, .dat      the figure, for pgfplots
-    and, for the folder of them all, its index.html.
+      report.html      interactive figures, tables, privacy, claims, and the
+                       command that runs the experiment again
+      report.md        the tables as Markdown
+      table.tex        the final regrets as a LaTeX table (booktabs)
+    In the folder of all results:
+      index.html       links to all reports
+      plotly.min.js    the script that draws the figures of the pages; a single
+                       report outside of such a folder has it beside the page
+
+    The pages need no network: open them as files.
 
     \b
     Examples:
@@ -98,7 +102,7 @@ def report(
     for folder in folders:
         try:
             reports.append(gather(folder, claims_on(folder, config)))
-            print(write(folder, reports[-1], every)[0])
+            print(write(folder, reports[-1], every))
         except (ConfigError, ValueError, KeyError, TypeError, OSError) as error:
             errors.append(f"{folder}: {error}")
     if every and reports:
@@ -112,7 +116,7 @@ def report(
 
 @app.command()
 def tables(
-    results: Annotated[Path, typer.Argument(help="The folder of the results folders.")] = Path("results"),
+    results: Annotated[Path, typer.Argument(help="The folder that contains all results.")] = Path("results"),
 ) -> None:
     """Compare the rates of Agarwal & Singh 2017 with measured ones.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, app, fail
+from privbandits_cli.cli.app import FAILED, OK, AsJson, Results, app, fail
 from privbandits_cli.cli.run import errors_reported, show, warn_of
 from privbandits_cli.cli.signals import Stop
 
@@ -14,9 +14,9 @@ from privbandits_cli.cli.signals import Stop
 @app.command()
 def merge(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR", help="The results folders of the shards.")],
-    results: Annotated[Path, typer.Option(help="The folder of the results folders.")] = Path("results"),
+    results: Results = Path("results"),
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no table.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Join shards into the figure, CSVs and manifest of the whole.
 

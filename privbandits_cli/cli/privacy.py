@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, VIOLATED, Horizon, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.app import (
+    FAILED,
+    OK,
+    VIOLATED,
+    Arms,
+    AsJson,
+    Dimension,
+    Horizon,
+    Overrides,
+    Space,
+    app,
+    complete_name,
+    dumps,
+    fail,
+)
 from privbandits_cli.cli.own import Include, load_config, own_errors, registry_with
 
 
@@ -20,10 +34,10 @@ class Test(StrEnum):
 @app.command()
 def privacy(
     config: Annotated[Path, typer.Argument(help="An experiment.")],
-    overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
+    overrides: Overrides = None,
     include: Include = None,
     delta: Annotated[float | None, typer.Option(help="δ; by default the algorithm's own, else T^-2.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the privacy of each algorithm of an experiment.
 
@@ -46,14 +60,12 @@ def tune(
     epsilon: Annotated[float, typer.Option(min=0, help="Target for the proved ε.")],
     delta: Annotated[float, typer.Option(help="δ.")] = 1e-6,
     horizon: Horizon = 2**18,
-    arms: Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")] = 4,
-    space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
-    dimension: Annotated[
-        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")
-    ] = None,
+    arms: Arms = 4,
+    space: Space = None,
+    dimension: Dimension = None,
     base: Annotated[str | None, typer.Option(help="The base algorithm of a wrapper.")] = None,
     include: Include = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the parameters for a given ε.
 
@@ -89,14 +101,14 @@ def check_level(option: str, value: float | None) -> None:
 @app.command()
 def audit(
     config: Annotated[Path | None, typer.Argument(help="An experiment.")] = None,
-    overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
+    overrides: Overrides = None,
     include: Include = None,
     alpha: Annotated[float, typer.Option(help="False-positive rate.")] = 0.001,
     budget: Annotated[int, typer.Option(min=1024, help="Rounds to observe for each algorithm.")] = 2**18,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the audit's random numbers.")] = 0,
     test: Annotated[Test, typer.Option(help="bets stops at a violation; counts uses the whole budget.")] = Test.bets,
     mutants: Annotated[bool, typer.Option("--mutants", help="Audit deliberately broken algorithms instead.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Try to refute the privacy guarantees of an experiment.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privbandits_cli.cli import failures
-from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, refuse
+from privbandits_cli.cli.app import FAILED, OK, AsJson, Overrides, Results, Smoke, app, dumps, fail, fitted, refuse
 from privbandits_cli.cli.own import Include, debugged, load_config, own_errors
 from privbandits_cli.cli.signals import Stop, Stopped
 
@@ -38,9 +38,7 @@ class EngineName(StrEnum):
 @app.command()
 def run(
     config: Annotated[Path, typer.Argument(help="An experiment, for example configs/fig1.yaml.")],
-    overrides: Annotated[
-        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")
-    ] = None,
+    overrides: Overrides = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cores to use; 0 means all.")] = 0,
     engine: Annotated[
         EngineName, typer.Option(help="threads start fastest; processes survive crashes; dask uses other machines.")
@@ -51,16 +49,16 @@ def run(
     ] = None,
     shard: Annotated[str | None, typer.Option(metavar="I/N", help="Play part I of N, to be merged later.")] = None,
     include: Include = None,
-    results: Annotated[Path, typer.Option(help="The folder of the results folders.")] = Path("results"),
+    results: Results = Path("results"),
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be played, and exit.")] = False,
-    smoke: Annotated[bool, typer.Option("--smoke", help="Play a small version, in a folder of its own.")] = False,
+    smoke: Smoke = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Delete the trials that are already played.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")] = False,
     python: Annotated[
         bool, typer.Option("--python", help="Debug your own file uncompiled, on one core: print, breakpoint().")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no table.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Play an experiment and write its figure, CSVs and manifest.
 

@@ -1,11 +1,13 @@
 """`list` and `show`: the available algorithms, adversaries and experiments."""
 
+import re
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from privbandits_cli.cli.app import Horizon, SpaceName, app, complete_name, dumps, fail
+from privbandits_cli.cli.app import Arms, AsJson, Dimension, Horizon, Space, app, complete_name, dumps, fail, filled
 from privbandits_cli.cli.own import Include, own_errors, registry_with
 
 
@@ -21,7 +23,7 @@ class Kind(StrEnum):
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.")],
     include: Include = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """List algorithms, adversaries or experiments."""
     from privbandits_cli.actions.show import catalogue
@@ -41,13 +43,11 @@ def list_(
 def show(
     name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=complete_name)],
     horizon: Horizon = 2**18,
-    arms: Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")] = 4,
-    space: Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")] = None,
-    dimension: Annotated[
-        int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")
-    ] = None,
+    arms: Arms = 4,
+    space: Space = None,
+    dimension: Dimension = None,
     include: Include = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show an algorithm or adversary.
 
@@ -68,4 +68,51 @@ def show(
             facts = show.facts(registry, name, horizon, arms, None if space is None else space.value, dimension)
     except (KeyError, ValueError) as error:
         raise fail(str(error.args[0])) from error
-    print(dumps(facts) if as_json else show.text(facts))
+    print(dumps(facts) if as_json else "\n".join(_page(facts)))
+
+
+def _page(facts: dict[str, Any]) -> Iterator[str]:
+    """The paragraphs of a page about an algorithm or adversary, 80 columns wide."""
+    from privbandits_cli.actions.show import plain
+
+    paragraphs = re.split(r"\n\n|\n(?=- )", facts["citation"])  # each item of a list begins a new line
+    yield "\n\n".join(filled(_joined(text), "", "  " * text.startswith("- ")) for text in paragraphs if text)
+    yield f"\nGame: {facts['game']}\n"
+    if facts["parameters"]:
+        yield "Parameters"
+    for parameter in facts["parameters"]:
+        yield filled(f"{parameter['name']}: {_joined(parameter['description'])}", "  ", "    ")
+        given = facts.get("tuned", {}).get(parameter["name"])
+        if given is not None:
+            yield filled(f"= {plain(given)}", "      ", "        ")
+    if facts["parameters"] and "tuned" in facts:
+        shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
+        size = f"{facts['set']}, N" if facts["set"] else "K"
+        shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
+        yield f"  (=: the value for T = {facts['horizon']}, {size} = {facts['arms']}{shown})"
+    if facts["kind"] == "algorithms" and "tuned" in facts:
+        yield ""
+        yield from _guarantees(facts)
+
+
+def _guarantees(facts: dict[str, Any]) -> Iterator[str]:
+    from privbandits_cli.actions.show import OPPONENTS
+
+    promised = facts["guarantee"]
+    if promised is None:
+        yield "Privacy: no guarantee."
+    else:
+        delta = f", delta = {promised['delta']:.4g}" if promised["delta"] else ""
+        yield f"Privacy: epsilon = {promised['epsilon']:.6g}{delta}, {promised['status']}"
+        yield filled(_joined(promised["source"]), "  ")
+        yield filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  ")
+    for _, opponent in OPPONENTS[facts["game"]]:
+        bound = facts[f"bound, {opponent}"]
+        limit = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
+        yield f"Against {opponent} adversaries: {limit}"
+    if facts["bound"]:
+        yield from (filled(_joined(paragraph), "  ") for paragraph in facts["bound"].split("\n\n"))
+
+
+def _joined(text: str) -> str:
+    return " ".join(text.split())

@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import app
+from privbandits_cli.cli.app import Overrides, Smoke, app
 from privbandits_cli.cli.own import Include, load_config
 
 
 @app.command()
 def slurm(
     config: Annotated[Path, typer.Argument(help="An experiment, for example configs/fig1.yaml.")],
-    overrides: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys.")] = None,
-    smoke: Annotated[bool, typer.Option("--smoke", help="A small version.")] = False,
+    overrides: Overrides = None,
+    smoke: Smoke = False,
     include: Include = None,
 ) -> None:
     """Print a script that plays an experiment on a Slurm cluster.

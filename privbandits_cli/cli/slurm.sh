@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The experiment @NAME@ on a Slurm cluster. On the login node, with privbandits
-# on the PATH, in a folder that all nodes see (results/ will be in it):
+# The experiment @NAME@ on a Slurm cluster. Run this on the login node, with
+# privbandits on the PATH, in a folder that all nodes share (for results/):
 #   bash @NAME@.sh         an array of shards, then a job that merges them
 #   bash @NAME@.sh dask    one job: a Dask scheduler, its workers, the run
-# Submitted again, either goes on where it stopped.
+# Submitted again, either continues where it stopped.
 set -euo pipefail
 
 tasks=8          # shards, or Dask workers
 cpus=4           # of each
 memory=2G        # for each cpu
 time=02:00:00
-options=()       # of sbatch, further: (--partition=cpu --account=mine)
+options=()       # more options of sbatch: (--partition=cpu --account=mine)
 
 export tasks cpus
 
@@ -39,7 +39,7 @@ dask)
 #!/usr/bin/env bash
 set -euo pipefail
 trap 'kill $(jobs -p) 2> /dev/null' EXIT
-port=$((10000 + SLURM_JOB_ID % 20000))  # below 32768: higher ones are the kernel's to give
+port=$((10000 + SLURM_JOB_ID % 20000))  # below 32768, where the kernel's ephemeral ports begin
 address="tcp://$(hostname):$port"
 dask scheduler --port "$port" --no-dashboard &
 srun --cpus-per-task="$cpus" \
@@ -52,7 +52,7 @@ JOB
     echo "submitted: $job"
     ;;
 *)
-    echo "shards or dask, not $1" >&2
+    echo "give shards or dask, not $1" >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,5 @@
 """Progress on stderr, and tables on stdout."""
 
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
+
+from privbandits_cli.analysis.format import amount
+from privbandits_cli.cli.app import filled
 
 if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Curve, Plan
@@ -228,7 +230,7 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """Upper and lower bounds on the true ε, a line per algorithm; then each bound, and notes."""
     console = stdout()
     rows = [
-        [*(block[key] for key in ("algorithm", "mechanism")), *(_number(block[key]) for key in ("upper", "lower")), at]
+        [*(block[key] for key in ("algorithm", "mechanism")), *(amount(block[key]) for key in ("upper", "lower")), at]
         for block in blocks
         for at in [f"{block['delta']:.3g}"]
     ]
@@ -237,22 +239,22 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
         print(f"\n{block['algorithm']}")
         if block["bounds"]:
             first = block["bounds"][0]
-            print(_filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
+            print(filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
         for bound in block["bounds"]:
             sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
-            line = f"ε {sign} {_number(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
-            print(_filled(line, "  ", " " * 36))
+            line = f"ε {sign} {amount(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
+            print(filled(line, "  ", " " * 36))
         missing = [] if block["bounds"] else ["It has no privacy guarantee."]
         for note in missing + block["notes"]:
-            print(_filled(f"- {note}", "  ", "    "))
+            print(filled(f"- {note}", "  ", "    "))
 
 
 def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     """The parameters that `tune` found, and the paper's choice."""
     opponents = [key for key in ("oblivious", "switching_costs") if any(row[f"bound_{key}"] for row in rows)]
     cells = [
-        [row["choice"], _number(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
-        + [_number(row[f"bound_{key}"]) for key in opponents]
+        [row["choice"], amount(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
+        + [amount(row[f"bound_{key}"]) for key in opponents]
         for row in rows
     ]
     heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
@@ -261,7 +263,7 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
     for row in rows:
         entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")
-        print("\n" + _filled(entry, "", "  ").replace("\xa0", " "))  # no line break between a key and its value
+        print("\n" + filled(entry, "", "  ").replace("\xa0", " "))  # no line break between a key and its value
 
 
 def _flow(parameters: dict[str, Any]) -> str:
@@ -270,30 +272,22 @@ def _flow(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in shown.items() if value is not None)
 
 
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}" if value < 1e4 else f"{value:,.0f}"
-
-
-def _filled(text: str, indent: str, further: str | None = None) -> str:
-    return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
-
-
 def print_audits(rows: list[dict[str, Any]]) -> None:
     """Verdicts, and the evidence for each."""
     cells = [
-        [row["algorithm"], row["verdict"], _number(row["epsilon_seen"]), _number(row["refutable"]), f"{row['cost']:,}"]
+        [row["algorithm"], row["verdict"], amount(row["epsilon_seen"]), amount(row["refutable"]), f"{row['cost']:,}"]
         for row in rows
     ]
     stdout().print(table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2))
     for row in rows:
         print()
-        print(_filled(f"{row['algorithm']}: {row['verdict']}", ""))
-        print(_filled(f"claim: {row['claim']}", "  ", "    "))
-        print(_filled(f"evidence: {row['found']}", "  ", "    "))
+        print(filled(f"{row['algorithm']}: {row['verdict']}"))
+        print(filled(f"claim: {row['claim']}", "  ", "    "))
+        print(filled(f"evidence: {row['found']}", "  ", "    "))
     print()
     notes = (
         "ε lower bound: at confidence 95 % and the claim's δ. detectable ε: the smallest true ε, at that δ and on that "
-        "game, for which this budget would have refuted the claim; - if counting cannot refute it. cost: observations "
+        "game, for which this budget would have refuted the claim; – if counting cannot refute it. cost: observations "
         "used. An audit can refute a claim; it cannot prove one."
     )
-    print(_filled(notes, ""))
+    print(filled(notes))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import USAGE, app, dumps, fitted
+from privbandits_cli.cli.app import USAGE, AsJson, app, dumps, fitted
 from privbandits_cli.cli.own import Include, own_errors
 
 
@@ -15,7 +15,7 @@ from privbandits_cli.cli.own import Include, own_errors
 def validate(
     configs: Annotated[list[Path], typer.Argument(help="The configs to check.")],
     include: Include = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check configs without running them.
 

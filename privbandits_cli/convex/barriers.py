@@ -1,11 +1,11 @@
 """Self-concordant barriers of the decision sets: the regularised leader, and a point of its Dikin ellipsoid.
 
-Each of the three steps, for a ball, a cube and a polytope, finds x = argmin <ηL, x> + R(x), and of the Hessian H of R
-there a root, H = C C'. It fills
-- `x` with x + s C^-T e, which has distance 1 from x in the norm of H and so lies in the set,
-- `slope` with N s C e: times the loss of that point it is an estimate of the loss vector, unbiased as E e e' = I/N.
-e is the column `axis` of the identity, s = 1 or -1. Abernethy, Hazan & Rakhlin 2008 take eigenvectors for the root;
-of any other the estimate is as unbiased, and as long in the dual norm: e' C' H^-1 C e = 1.
+There is one step each for a ball, a cube and a polytope. It finds x = argmin <ηL, x> + R(x) and a root H = C C' of the
+Hessian H of R at x. It fills
+- `x` with x + s C^-T e, which has distance 1 from x in the norm of H and is therefore in the set,
+- `slope` with N s C e: times the loss of that point, it is an unbiased estimate of the loss vector, as E e e' = I/N.
+e is the column `axis` of the identity, and s is 1 or -1. Abernethy, Hazan & Rakhlin 2008 take the root from the
+eigenvectors; with any other root the estimate is also unbiased, and has the same dual norm: e' C' H^-1 C e = 1.
 """
 
 from typing import Any
@@ -18,17 +18,17 @@ from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
 
 BALL, CUBE, POLYTOPE = 0, 1, 2
-NOWHERE = Rounded(*(np.zeros(shape) for shape in (1, (1, 1), (1, 1), (1, 1), 1)))  # of a set with closed forms
-CENTRED = 1e-6  # Newton's decrement at the point that counts as the minimiser
+NOWHERE = Rounded(*(np.zeros(shape) for shape in (1, (1, 1), (1, 1), (1, 1), 1)))  # for sets with closed forms
+CENTRED = 1e-6  # Newton's decrement at which the minimum counts as found
 STEPS = 1000
-LARGEST = 1e150  # of η|L|, of which squares are taken
-DIVERGED = "SCRiBLe's estimates grew without end: eta times the losses is too large"
+LARGEST = 1e150  # of η|L|, whose square must not overflow
+DIVERGED = "SCRiBLe's estimates diverged: eta times the losses is too large"
 
 
 def parameter(space: Space) -> float:
-    """ν: of -ln(1 - |x|^2) for the ball 1, of -sum ln(1 - x_i^2) for the cube N, of a polytope's log barrier its rows.
+    """ν: 1 for -ln(1 - |x|^2) on the ball, N for -sum ln(1 - x_i^2) on the cube, the number of rows for a log barrier.
 
-    At most 1 for a ball: g' H^-1 g = 2r^2 / (1 + r^2).
+    On the ball g' H^-1 g = 2r^2 / (1 + r^2), which is at most 1.
     """
     match space:
         case Sphere():
@@ -41,7 +41,7 @@ def parameter(space: Space) -> float:
 
 
 def barrier(space: Space) -> dict[str, Any]:
-    """The fields of a state that the steps need; on a polytope losses are those of its round coordinates z."""
+    """The fields of a state that the steps need; on a polytope, losses are in the round coordinates z."""
     inside = space.rounded if isinstance(space, Polytope) else NOWHERE
     n, m = len(inside.centre), len(inside.b)
     return {
@@ -57,10 +57,10 @@ def barrier(space: Space) -> dict[str, Any]:
 
 
 def ball(eta: float, losses: Floats, axis: int, sign: float, x: Floats, slope: Floats) -> None:
-    """x = -ηL/(1 + q) with q = √(1 + |ηL|²); H has q (q + 1) along x and q + 1 across it.
+    """x = -ηL/(1 + q) with q = √(1 + |ηL|²); H is q (q + 1) along x and q + 1 across it.
 
-    With r = |x|, 1 - r² = 2/(1 + q) without cancellation. The directions are the columns of the reflection
-    that maps the first axis to ± x/|x|: one of them costs O(N).
+    With r = |x|, 1 - r² = 2/(1 + q), which avoids cancellation. The directions are the columns of the reflection that
+    maps the first axis to ± x/|x|, so that one of them takes O(N) operations.
     """
     n = len(x)
     squares = 0.0
@@ -90,7 +90,7 @@ def ball(eta: float, losses: Floats, axis: int, sign: float, x: Floats, slope: F
 
 
 def cube(eta: float, losses: Floats, axis: int, sign: float, x: Floats, slope: Floats) -> None:
-    """In each coordinate the ball of one dimension: x_i = -ηL_i/(1 + q_i), H_ii = q_i (q_i + 1)."""
+    """The one-dimensional ball in each coordinate: x_i = -ηL_i/(1 + q_i), H_ii = q_i (q_i + 1)."""
     n = len(x)
     for i in range(n):
         s = eta * losses[i]
@@ -105,7 +105,7 @@ def cube(eta: float, losses: Floats, axis: int, sign: float, x: Floats, slope: F
 
 
 def polytope(state: Record, axis: int, sign: float, x: Floats) -> None:
-    """Newton's method in the round coordinates, from where it stood; then x = centre + axes z."""
+    """Newton's method in the round coordinates, started at the last z; then x = centre + axes z."""
     centre(state)
     n = len(x)
     root, step = state.root, state.step
@@ -117,15 +117,15 @@ def polytope(state: Record, axis: int, sign: float, x: Floats) -> None:
         step[i] += state.z[i]
     place(state, 1.0, x)
     gap = 2.0**-50
-    while outside(state, x):  # by rounding: shrink the polytope about its centre
+    while outside(state, x):  # after rounding: shrink the polytope about its centre
         place(state, 1.0 - gap, x)
         gap *= 4.0
 
 
 def centre(state: Record) -> None:
-    """Newton's method for argmin <ηL, z> - sum ln(1 - rows z); leaves z, and in `root` Cholesky's factor of H there.
+    """Newton's method for argmin <ηL, z> - sum ln(1 - rows z); sets z, and `root` to the Cholesky factor of H at z.
 
-    Damped while the decrement is above 1/4, so that it never leaves the set; then it converges quadratically.
+    It is damped while the decrement is above 1/4, so that it never leaves the set; then it converges quadratically.
     """
     root, step, z = state.root, state.step, state.z
     for _ in range(STEPS):
@@ -212,7 +212,7 @@ def place(state: Record, scale: float, x: Floats) -> None:
 
 
 def outside(state: Record, x: Floats) -> bool:
-    """Whether a row is broken, as computed in doubles."""
+    """Whether a row is violated in double precision."""
     for k in range(len(state.b)):
         total = 0.0
         for i in range(len(x)):

@@ -1,8 +1,9 @@
-"""Loss sets of online linear optimisation: which losses l_t may come, and random laws on them.
+"""Loss sets of online linear optimisation: the losses l_t that may occur, and random laws on them.
 
-The sets of Agarwal & Singh 2017, section 2: the unit cube for experts, the Euclidean ball for the sphere, the l1 ball
-for the cube. Of each the norms that calibrate noise: the largest |l|_1 and |l|_2, and how far one loss vector may be
-from another that replaces it. The paper calibrates to the first; Definition 2.1 replaces, which needs the second.
+The sets are those of Agarwal & Singh 2017, section 2: the unit cube for experts, the Euclidean ball for the sphere, the
+l1 ball for the cube. Each has the norms to which noise is calibrated: the largest |l|_1 and |l|_2 of a loss vector, and
+the largest distance between two. The paper calibrates to the former; the neighbours of Definition 2.1 replace a loss
+vector, which needs the latter.
 """
 
 import math
@@ -14,7 +15,7 @@ from numpy.random import Generator
 
 from privbandits_cli.numerics.types import Floats
 
-SLACK = 1e-9  # of a norm, for rounding
+SLACK = 1e-9  # of a norm, to allow for rounding
 
 
 @dataclass(frozen=True)
@@ -28,44 +29,44 @@ class LossSet:
         raise NotImplementedError
 
     def changes(self) -> tuple[float, float]:
-        """The largest l1 and l2 distance of two loss vectors; of a symmetric set twice the norms."""
+        """The largest l1 and l2 distance between two loss vectors; for a symmetric set, twice the norms."""
         l1, l2 = self.norms()
         return 2 * l1, 2 * l2
 
     def ends(self) -> tuple[Floats, Floats]:
-        """Two losses as far apart as `changes` says, in both norms."""
+        """Two losses at the distances of `changes`, in both norms."""
         raise NotImplementedError
 
     def excess(self, losses: Floats) -> Floats:
-        """By how much each of `losses[rounds, N]` lies outside the set, `[rounds]`; at most 0 inside."""
+        """By how much each of `losses[rounds, N]` is outside the set, `[rounds]`; at most 0 inside."""
         raise NotImplementedError
 
     def admits(self, losses: Floats) -> bool:
-        """Whether all of `losses[rounds, N]` lie in the set, but for rounding."""
+        """Whether all of `losses[rounds, N]` are in the set, up to rounding."""
         return bool(self.excess(losses).max() <= SLACK)
 
-    def flaw(self, losses: Floats, rounds: range) -> str | None:
-        """Which of the losses of these rounds lies outside the set; None: none does."""
+    def violation(self, losses: Floats, rounds: range) -> str | None:
+        """A message about the loss of these rounds that is farthest outside the set; None if all are inside."""
         if self.admits(losses):
             return None
         over = np.nan_to_num(self.excess(losses), nan=np.inf)
         worst = int(np.argmax(over))
-        said = f"lies outside {self} by {over[worst]:.3g}" if over[worst] < np.inf else "holds NaN or infinity"
-        return f"the loss of round {rounds[worst]} {said}"
+        what = f"is outside {self} by {over[worst]:.3g}" if over[worst] < np.inf else "holds NaN or infinity"
+        return f"the loss of round {rounds[worst]} {what}"
 
     def uniform(self, rng: Generator) -> Callable[[int], Floats]:
-        """A source of losses that are uniform on the set: each call draws `[n, N]`, going on from the last."""
+        """A source of uniform losses on the set: each call draws `[n, N]` and continues where the last one ended."""
         raise NotImplementedError
 
     def leaning(self, rng: Generator) -> Callable[[Floats], Floats]:
-        """A source of random losses of which the mean is that of `uniform` less `lean[rounds, N]`.
+        """A source of random losses whose mean is that of `uniform` minus `lean[rounds, N]`.
 
-        lean: non-negative and of sum at most 1 in each round (1/2 for experts).
+        lean: non-negative, with a sum of at most 1 in each round (1/2 for experts).
         """
         raise NotImplementedError
 
     def swinging(self, amplitude: Floats) -> Floats:
-        """Losses from one end of the set to the other, `[rounds, N]`, by amplitudes in [-1, 1]."""
+        """Losses `[rounds, N]` between two ends of the set, given amplitudes in [-1, 1]."""
         losses = np.zeros((len(amplitude), self.dimension))
         losses[:, 0] = amplitude
         return losses
@@ -73,7 +74,7 @@ class LossSet:
 
 @dataclass(frozen=True)
 class UnitCube(LossSet):
-    """[0, 1]^N, or [-1, 1]^N where losses are signed: of experts."""
+    """The losses of experts: [0, 1]^N, or [-1, 1]^N if they are signed."""
 
     signed: bool = False
 
@@ -98,11 +99,11 @@ class UnitCube(LossSet):
         return lambda n: self._scaled(rng.random((n, self.dimension)))
 
     def leaning(self, rng: Generator) -> Callable[[Floats], Floats]:
-        """Every loss at one end of its range: Bernoulli with mean 1/2 - lean, of signed ones -2 lean."""
+        """Each loss is at one end of its range: Bernoulli with mean 1/2 - lean, or -2 lean if signed."""
         return lambda lean: self._scaled((rng.random(lean.shape) < 0.5 - lean).astype(float))
 
     def swinging(self, amplitude: Floats) -> Floats:
-        """Odd and even experts swing against each other."""
+        """Odd and even experts swing in opposite directions."""
         side = np.where(np.arange(self.dimension) % 2 == 0, 1.0, -1.0)
         return self._scaled((1 + np.multiply.outer(amplitude, side)) / 2)
 
@@ -142,7 +143,7 @@ class Ball(LossSet):
         return draw
 
     def leaning(self, rng: Generator) -> Callable[[Floats], Floats]:
-        """Unit vectors -lean plus a random direction across it."""
+        """Unit vectors: -lean plus a random direction orthogonal to it."""
 
         def draw(lean: Floats) -> Floats:
             across = rng.standard_normal(lean.shape)
@@ -203,7 +204,7 @@ class CrossPolytope(LossSet):
 
 
 def _unit(vectors: Floats) -> Floats:
-    """Each row at length 1; of one coordinate across which nothing is left, 0."""
+    """Each row scaled to length 1; rows of length 0 stay 0."""
     length = np.sqrt(np.einsum("ti,ti->t", vectors, vectors))[:, None]
     unit: Floats = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-12)
     return unit

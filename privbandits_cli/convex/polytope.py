@@ -1,9 +1,9 @@
-"""Polytopes {x: A x <= b} as decision sets: whether one can play there, and coordinates in which they are round.
+"""Polytopes {x: A x <= b} as decision sets: whether one can be played on, and coordinates in which it is round.
 
-A polytope may be a million times as wide as it is thick. So everything is computed in coordinates z about its analytic
-centre c, where the log barrier's Hessian is the identity: x = c + S z, and A x <= b becomes Q z <= 1 with the
-orthonormal columns of Q from a QR decomposition of A / (b - A c). The unit ball of z lies inside, and with m rows the
-polytope inside the ball of radius m, however thin it is in x.
+A polytope may be a million times as wide as it is thick. Everything is therefore computed in coordinates z about its
+analytic centre c, in which the Hessian of the log barrier is the identity: x = c + S z, and A x <= b becomes Q z <= 1
+with the orthonormal columns of Q from a QR decomposition of A / (b - A c). In z the polytope contains the unit ball
+and, with m rows, is contained in the ball of radius m, however thin it is in x.
 """
 
 from collections.abc import Iterator
@@ -17,23 +17,23 @@ from privbandits_cli.convex.losses import CrossPolytope, LossSet
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.numerics.types import Floats
 
-THINNEST = 1e-7  # inradius over width: below it doubles leave too little of the slacks
+THINNEST = 1e-7  # inradius over width: below it the slacks lose too many digits
 PRECISE: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 class Rounded(NamedTuple):
     """A polytope in coordinates in which it is round: x = centre + axes z, with rows z <= 1."""
 
-    centre: Floats  # [N], where the product of the slacks is largest
+    centre: Floats  # [N], the point with the largest product of the slacks
     axes: Floats  # [N, N]
     rows: Floats  # [m, N], Q
-    a: Floats  # [m, N], the rows as given, without those of zeros and those that another makes needless
+    a: Floats  # [m, N], the rows as given, without zero rows and redundant ones
     b: Floats  # [m]
 
 
 @dataclass(frozen=True)
 class Polytope(Space):
-    """{x: A x <= b}, bounded and with an inside; losses have l1 norm at most 1."""
+    """{x: A x <= b}, bounded and with an interior; losses have l1 norm at most 1."""
 
     name = "polytope"
     a: tuple[tuple[float, ...], ...] = ()
@@ -50,14 +50,14 @@ class Polytope(Space):
         over: Floats = ((points @ a.T - b) / np.linalg.norm(a, axis=1)).max(axis=1)
         return over
 
-    def flaw(self, point: Floats) -> str:
+    def violation(self, point: Floats) -> str:
         return f"it is {self.excess(point[None])[0]:.3g} beyond a row of A x <= b"
 
     def __str__(self) -> str:
         return "the polytope"
 
     def radius(self) -> float:
-        """Of the box around it: at least that of the polytope itself."""
+        """The radius of the bounding box, which is at least that of the polytope."""
         return float(np.linalg.norm(np.abs(self.box).max(axis=0)))
 
     def largest_loss(self) -> float:
@@ -71,11 +71,11 @@ class Polytope(Space):
 
     @cached_property
     def rounded(self) -> Rounded:
-        """Its round coordinates; ValueError where it is empty, unbounded or too thin."""
+        """Its round coordinates; ValueError if it is empty, unbounded or too thin."""
         return rounded(np.array(self.a, float), np.array(self.b, float))
 
     def _minimum(self, cost: Floats) -> float:
-        """min <cost, x>, in the round coordinates: there HiGHS's absolute tolerances are relative ones."""
+        """min <cost, x>, computed in the round coordinates, in which HiGHS's absolute tolerances are relative ones."""
         inside = self.rounded
         slope = cost @ inside.axes
         length = float(np.linalg.norm(slope))
@@ -90,10 +90,10 @@ class Polytope(Space):
 
 
 def rounded(a: Floats, b: Floats) -> Rounded:
-    """Round coordinates of {x: a x <= b}; ValueError says why there are none.
+    """Round coordinates of {x: a x <= b}; ValueError with the reason if there are none.
 
-    The sides of the bounding box come first, then the largest ball inside as seen from the box, whose centre Newton's
-    method starts from.
+    First the bounding box is found, then the largest ball inside in coordinates of the box; Newton's method starts at
+    the centre of this ball.
     """
     a, b = _needed(a, b)
     lengths = np.linalg.norm(a, axis=1)
@@ -105,7 +105,7 @@ def rounded(a: Floats, b: Floats) -> Rounded:
     middle, width = reach * (low + high) / 2, reach * float((high - low).max())
     if width <= 0:
         raise ValueError(
-            "the polytope has no inside: it is a single point, or too small for its distance from the origin"
+            "the polytope has no interior: it is a single point, or too small for its distance from the origin"
         )
     # u = (x - middle) / width
     unit, offsets = a / lengths[:, None], (b - a @ middle) / lengths / width
@@ -113,22 +113,22 @@ def rounded(a: Floats, b: Floats) -> Rounded:
     if not radius >= THINNEST * (1 - 1e-3):
         raise ValueError(
             f"the polytope is too thin: the largest ball inside has radius {max(0.0, radius):.2g} times its width, and "
-            f"a barrier needs {THINNEST:g}; scale the coordinates, or leave out those that hardly vary"
+            f"a barrier needs {THINNEST:g}; rescale the coordinates, or leave out those that hardly vary"
         )
     u, q, r = _analytic_centre(unit, offsets, u)
     return Rounded(middle + width * u, np.asarray(np.linalg.inv(r / width), np.float64), q, a, b)
 
 
 def _needed(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rows that hold anything in: none of zeros, and of those that point the same way the tightest."""
+    """The rows that matter: no zero rows, and of parallel rows the tightest."""
     tightest: dict[tuple[float, ...], int] = {}
     for i, row in enumerate(a):
         if not np.isfinite([*row, b[i]]).all():
-            raise ValueError(f"row {i + 1} of the polytope has a number that is not finite: leave it out")
+            raise ValueError(f"row {i + 1} of the polytope has a number that is not finite: remove it")
         largest = np.abs(row).max()
         if largest == 0:
             if b[i] < 0:
-                raise ValueError(f"the polytope is empty: row {i + 1} says 0 <= {b[i]:g}")
+                raise ValueError(f"the polytope is empty: row {i + 1} requires 0 <= {b[i]:g}")
             continue
         way = tuple(row / largest + 0.0)  # -0.0 is 0.0
         other = tightest.setdefault(way, i)
@@ -141,7 +141,7 @@ def _needed(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def _ball(unit: Floats, b: Floats) -> tuple[Floats, float]:
-    """Centre and radius of the largest ball inside, of rows of length 1 (Chebyshev); negative if it is empty."""
+    """Centre and radius of the largest ball inside (Chebyshev), for rows of length 1; negative radius: it is empty."""
     n = unit.shape[1]
     rows, cost = np.column_stack([unit, np.ones(len(b))]), np.append(np.zeros(n), -1.0)
     found = _linprog(cost, rows, b, [(None, None)] * n + [(None, 1.0)])
@@ -159,16 +159,16 @@ def _box(unit: Floats, b: Floats) -> tuple[Floats, Floats]:
             if found.status == 2:
                 raise ValueError("the polytope is empty: no x has A x <= b")
             if found.status != 0:
-                raise ValueError(f"the polytope is unbounded along x_{i + 1}: add rows to a and b that hold it in")
+                raise ValueError(f"the polytope is unbounded along x_{i + 1}: add rows to a and b that bound it")
             sides.append(sign * float(found.fun))
     low, high = np.array(sides).reshape(2, -1)
     return low, high
 
 
 def _analytic_centre(unit: Floats, b: Floats, u: Floats) -> tuple[Floats, Floats, Floats]:
-    """Where -sum ln(b - unit u) is least, from a `u` inside; and Q, R of the rows over their slacks there.
+    """The minimiser of -sum ln(b - unit u), from a `u` inside; and Q, R of the rows divided by their slacks there.
 
-    The Hessian is R'R, so that no condition number is squared.
+    The Hessian is R'R; it is never formed, as that would square the condition number.
     """
     for _ in range(1000):
         q, r = np.linalg.qr(unit / (b - unit @ u)[:, None])
@@ -183,7 +183,7 @@ def _analytic_centre(unit: Floats, b: Floats, u: Floats) -> tuple[Floats, Floats
 
 
 def _least(cost: Floats, rows: Floats) -> float:
-    """min <cost, z> over rows z <= 1, of a cost of length 1."""
+    """min <cost, z> over rows z <= 1, for a cost of length 1."""
     found = _linprog(cost, rows, np.ones(len(rows)), (None, None))
     if found.status != 0:
         raise ArithmeticError(f"no best point of the polytope was found: {found.message}")

@@ -1,4 +1,4 @@
-"""Decision sets of online linear optimisation: where a learner plays, and the best fixed point in hindsight."""
+"""Decision sets of online linear optimisation, with the best fixed point in hindsight."""
 
 import math
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class Space:
     dimension: int
 
     def losses(self, signed: bool = False) -> LossSet:
-        """The losses that come here; `signed` asks for negative ones where the set has them by choice."""
+        """The loss set; `signed` includes negative losses of experts."""
         raise NotImplementedError
 
     def least(self, totals: Floats) -> Floats:
@@ -27,11 +27,11 @@ class Space:
         raise NotImplementedError
 
     def excess(self, points: Floats) -> Floats:
-        """By how much each of `points[rounds, N]` lies outside the set, `[rounds]`; at most rounding inside."""
+        """By how much each of `points[rounds, N]` is outside the set, `[rounds]`; inside, at most a rounding error."""
         raise NotImplementedError
 
-    def flaw(self, point: Floats) -> str:
-        """What keeps a point `[N]` outside."""
+    def violation(self, point: Floats) -> str:
+        """How a point `[N]` violates the constraints of the set."""
         raise NotImplementedError
 
     def radius(self) -> float:
@@ -39,11 +39,11 @@ class Space:
         raise NotImplementedError
 
     def largest_loss(self) -> float:
-        """M, the largest |<l, x>| of a loss and a point."""
+        """M, the largest |<l, x>| over losses and points."""
         return 1.0
 
     def errors(self) -> Iterator[str]:
-        """Why nobody can play here."""
+        """Why no game can be played on this set."""
         yield from ()
 
 
@@ -64,7 +64,7 @@ class Simplex(Space):
         over: Floats = np.maximum(np.abs(points.sum(axis=1) - 1), -points.min(axis=1))
         return over
 
-    def flaw(self, point: Floats) -> str:
+    def violation(self, point: Floats) -> str:
         least, total = point.min(), point.sum()
         return f"a coordinate is {least:.6g}" if -least >= abs(total - 1) else f"it sums to {total:.6g}, not 1"
 
@@ -77,7 +77,7 @@ class Simplex(Space):
 
 @dataclass(frozen=True)
 class Sphere(Space):
-    """The Euclidean unit ball, as the paper's `sphere` is."""
+    """The Euclidean unit ball, which the paper calls the sphere."""
 
     name = "sphere"
 
@@ -92,7 +92,7 @@ class Sphere(Space):
         over: Floats = np.sqrt(np.einsum("ti,ti->t", points, points)) - 1
         return over
 
-    def flaw(self, point: Floats) -> str:
+    def violation(self, point: Floats) -> str:
         return f"its norm is {np.linalg.norm(point):.6g}"
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ class Cube(Space):
         over: Floats = np.abs(points).max(axis=1) - 1
         return over
 
-    def flaw(self, point: Floats) -> str:
+    def violation(self, point: Floats) -> str:
         return f"a coordinate is {point[np.argmax(np.abs(point))]:.6g}"
 
     def __str__(self) -> str:

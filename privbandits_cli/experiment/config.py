@@ -1,6 +1,6 @@
-"""text -> Experiment: every fault of a config at once, each with its place and a suggestion."""
+"""text -> Experiment: all errors of a config at once, each with its place and a suggestion."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from privbandits_cli.experiment import settings, shipped
+from privbandits_cli.experiment import consistency, settings
 from privbandits_cli.experiment.claims import Claim, claims
 from privbandits_cli.experiment.document import Document, Error, Loc, override, parse
 from privbandits_cli.experiment.errors import translated
@@ -19,20 +19,21 @@ from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Setting
 from privbandits_cli.plugins.registry import Kind, Registry, including
 
+SHIPPED = Path(__file__).parent.parent / "configs"  # the configs that come with the package
 KEPT = "included"  # where a results folder keeps copies of the users' files that played
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A valid experiment: what to run, not yet how."""
+    """A valid experiment: what to run, not how."""
 
     keys: Keys
     adversaries: tuple[Variant, ...]  # as given
     algorithms: tuple[Variant, ...]  # as given
-    matchups: tuple[Matchup, ...]  # for each adversary one in each setting
-    given: dict[str, Any]  # as the config says it, with overrides and --smoke applied
+    matchups: tuple[Matchup, ...]  # for each adversary, one in each setting
+    given: dict[str, Any]  # the config's own text as data, with overrides and --smoke applied
     registry: Registry  # in which its names were found
-    claims: tuple[Claim, ...] = ()  # what papers say of it; none of what is played
+    claims: tuple[Claim, ...] = ()  # what papers claim about it; no part of what is played
 
     @property
     def settings(self) -> list[Setting]:
@@ -40,9 +41,9 @@ class Experiment:
         return settings.settings(self.keys)
 
     def resolved(self) -> dict[str, Any]:
-        """The experiment as plain data, tuned parameters and defaults written out; runs as a config.
+        """The experiment as plain data that runs as a config, with tuned parameters and defaults written out.
 
-        Who is tuned otherwise for each setting or adversary stands there as given.
+        An algorithm whose tuning depends on the setting or the adversary is written as given.
         """
 
         def entry(given: Variant, tuned: Iterable[Variant]) -> dict[str, Any]:
@@ -56,8 +57,13 @@ class Experiment:
         ]
         lineups = zip(*(matchup.algorithms for matchup in self.matchups), strict=True)
         algorithms = [entry(given, tuned) for given, tuned in zip(self.algorithms, lineups, strict=True)]
-        unsaid = {"smoke", "claims", *settings.foreign(self.keys), *([] if self.keys.include else ["include"])}
-        return self.keys.model_dump(exclude=unsaid, exclude_none=True) | {
+        left_out = {
+            "smoke",
+            "claims",
+            *consistency.foreign_keys(self.keys),
+            *([] if self.keys.include else ["include"]),
+        }
+        return self.keys.model_dump(exclude=left_out, exclude_none=True) | {
             "adversary": adversaries,
             "algorithms": algorithms,
         }
@@ -71,28 +77,44 @@ class ConfigError(Exception):
         self.errors = errors
 
 
+def shipped() -> list[str]:
+    """The names of the shipped configs."""
+    return sorted(path.stem for path in SHIPPED.glob("*.yaml"))
+
+
+def located(path: Path) -> Path:
+    """The config that a path means: the file itself, else `NAME.yaml` here, else the shipped one of that name."""
+    if path.is_file() or path.parent != Path():
+        return path
+    name = path.name.removesuffix(".yaml")
+    here = Path(f"{name}.yaml")
+    if here.is_file():
+        return here
+    return SHIPPED / here if name in shipped() else path
+
+
 def load(
     path: Path, overrides: list[str] | None = None, smoke: bool = False, include: Sequence[Path] = ()
 ) -> Experiment:
-    """Read a config, apply the overrides, check all of it; raises ConfigError with every fault.
+    """Read a config, apply the overrides and check all of it; raises ConfigError with every error.
 
-    path: a file, or the name of a shipped config. include: users' files, beside those that the config names.
+    path: a file, or the name of a shipped config. include: users' files besides those that the config names.
     """
-    path = shipped.located(path)
+    path = located(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        known = f"; shipped are: {', '.join(shipped.names())}" if path.parent == Path() else ""
+        known = f"; the shipped configs are: {', '.join(shipped())}" if path.parent == Path() else ""
         if str(path) in Registry().names("algorithms"):
-            known = f"; {path} is an algorithm, and this wants a config: try `privbandits show {path}`"
+            known = f"; {path} is an algorithm, not a config: try `privbandits show {path}`"
         raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
     document = parse(text, str(path))
     experiment = None
     if isinstance(document.data, dict):
         given = overrides or []
         for item in given:
-            if item.startswith("smoke"):  # it says what to shrink to
+            if item.startswith("smoke"):  # applied before --smoke reads it
                 override(document, item)
         if smoke:
             _shrink(document)
@@ -100,18 +122,18 @@ def load(
             if not item.startswith("smoke"):
                 override(document, item)
         if smoke or any(not item.startswith("claims") for item in given):
-            document.data.pop("claims", None)  # they are of the experiment as it stands, not of another one
-        if smoke:  # a folder of its own, so that nothing of the real size is overwritten
+            document.data.pop("claims", None)  # they are about the unchanged experiment
+        if smoke:  # a results folder of its own, so that no full-size result is overwritten
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
         experiment = _check(document, _included(document, path.parent, include))
     if document.errors or experiment is None:
         ordered = sorted(dict.fromkeys(document.errors), key=document.place)
-        raise ConfigError([document.render(fault) for fault in ordered])
+        raise ConfigError([document.render(error) for error in ordered])
     return experiment
 
 
 def _included(document: Document, folder: Path, further: Sequence[Path]) -> Registry:
-    """The registry with the users' files; a config that a run left has copies of them beside it."""
+    """The registry with the users' files; beside the config of a results folder are copies of them."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
     names = [*dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)])]
@@ -126,7 +148,7 @@ def _included(document: Document, folder: Path, further: Sequence[Path]) -> Regi
 
 
 def _shrink(document: Document) -> None:
-    """Replace keys by those under `smoke`."""
+    """Replace keys by those under `smoke`, with their places."""
     small = document.data.get("smoke")
     if isinstance(small, dict):
         for key, value in small.items():
@@ -141,9 +163,9 @@ def _shrink(document: Document) -> None:
 
 
 def _check(document: Document, registry: Registry) -> Experiment | None:
-    """The experiment, or None with the document's errors filled in."""
+    """The experiment, or None after adding to the document's errors."""
     data, errors = document.data, document.errors
-    keys, wrong = _valid_part(data, errors)
+    keys, invalid = _valid_part(data, errors)
     found: dict[str, list[Variant]] = {"adversary": [], "algorithms": []}
     kinds: dict[str, Kind] = {"adversary": "adversaries", "algorithms": "algorithms"}
     for key, kind in kinds.items():
@@ -155,25 +177,25 @@ def _check(document: Document, registry: Registry) -> Experiment | None:
             if entry is not None or not single:
                 loc: Loc = (key,) if single else (key, i)
                 found[key] += variants(registry, kind, entry, loc, errors)
-    errors.extend(_disagreements(keys, wrong))
-    if not wrong:
-        errors.extend(_undrawable(keys, [*found["adversary"], *found["algorithms"]]))
-    if wrong & {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}:
+    errors.extend(consistency.size_errors(keys, invalid))
+    if not invalid:
+        errors.extend(consistency.plot_errors(keys, [*found["adversary"], *found["algorithms"]]))
+    if invalid & {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}:
         return None
-    unplayable = list(settings.errors(keys))
+    unplayable = list(consistency.game_errors(keys))
     if unplayable:
         errors.extend(unplayable)
         return None
     met = matchups(registry, keys, found["adversary"], found["algorithms"], errors)
-    said = () if wrong or errors else _claims(keys, found["adversary"], met, errors)
-    if wrong or errors:
+    about = () if invalid or errors else _claims(keys, found["adversary"], met, errors)
+    if invalid or errors:
         return None
     given = {key: value for key, value in data.items() if key != "claims"}
-    return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, given, registry, said)
+    return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, given, registry, about)
 
 
 def _claims(keys: Keys, adversaries: list[Variant], met: Iterable[Matchup], errors: list[Error]) -> tuple[Claim, ...]:
-    """The claims, checked against the tuned algorithms and against the rounds that every horizon records."""
+    """The claims, checked against the tuned algorithms and the rounds recorded at every horizon."""
     if not keys.claims:
         return ()
     lineups = {id(matchup.algorithms): matchup.algorithms for matchup in met}
@@ -184,52 +206,18 @@ def _claims(keys: Keys, adversaries: list[Variant], met: Iterable[Matchup], erro
 
 
 def _valid_part(data: dict[str, Any], errors: list[Error]) -> tuple[Keys, set[str]]:
-    """The keys, those at fault replaced by a stand-in so that the others can still be checked."""
+    """The keys, with placeholders for the invalid ones so that the others can be checked; and the invalid ones."""
     try:
         return Keys.model_validate(data), set()
     except ValidationError as error:
         errors.extend(translated(error, Keys, data, ()))
-        wrong = {str(detail["loc"][0]) for detail in error.errors()}
-    stand_in = {"experiment": "x", "horizon": 2**50, "trials": 24, "adversary": None, "algorithms": None}
-    return Keys.model_validate(stand_in | {k: v for k, v in data.items() if k not in wrong}), wrong
-
-
-def _disagreements(keys: Keys, wrong: set[str]) -> Iterator[Error]:
-    """Errors between keys that are each right by themselves."""
-    groups, trials = keys.summary.groups, keys.trials
-    grouped = keys.summary.centre == "median_of_means" and not wrong & {"trials", "summary"}
-    if grouped and trials % groups:
-        nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
-        told = f"take {nearest}, or `summary: {{centre: mean}}`"
-        yield Error(("trials",), f"{trials} trials are no multiple of {groups} groups (summary.groups); {told}")
-    if isinstance(keys.checkpoints, list) and not wrong & {"horizon", "checkpoints"}:
-        shortest = min(settings.listed(keys.horizon))
-        for i, round_ in enumerate(keys.checkpoints):
-            if round_ > shortest:
-                yield Error(("checkpoints", i), f"round {round_} lies beyond the horizon {shortest}")
-
-
-def _undrawable(keys: Keys, players: list[Variant]) -> Iterator[Error]:
-    """Errors of a figure against what is not swept."""
-    swept = {name: None for variant in players for name in variant.swept}
-    spread = {name for variant in players for name in variant.parameters.described() if not swept}  # by `resolved`
-    swept |= dict.fromkeys(key for key in ("horizon", "set", "dimension") if isinstance(getattr(keys, key), list))
-    for key in ("against", "worst"):
-        name = getattr(keys.plot, key)
-        if name and name.removeprefix("adversary.") not in swept.keys() | spread:
-            known = f"these are: {', '.join(swept)}" if swept else "give it a list of values"
-            yield Error(("plot", key), f"no parameter '{name}' is swept; {known}")
-    floor = keys.plot.price.floor if keys.plot.price else None
-    if floor and floor not in {variant.parameters.name for variant in players}:
-        yield Error(("plot", "price", "floor"), f"no algorithm '{floor}' plays here: name one of this experiment")
-    if floor and not keys.plot.against:
-        yield Error(("plot", "price"), "what privacy costs is drawn against a swept parameter: name it in `against`")
-    if keys.plot.slopes and not keys.plot.against:
-        yield Error(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
+        invalid = {str(detail["loc"][0]) for detail in error.errors()}
+    placeholders = {"experiment": "x", "horizon": 2**50, "trials": 24, "adversary": None, "algorithms": None}
+    return Keys.model_validate(placeholders | {k: v for k, v in data.items() if k not in invalid}), invalid
 
 
 def checkpoints(keys: Keys, horizon: int) -> NDArray[np.int64]:
-    """The rounds at which regret is recorded, increasing, the horizon the last."""
+    """The rounds at which regret is recorded, in increasing order; the horizon is the last."""
     wanted = keys.checkpoints
     if isinstance(wanted, list):
         rounds = np.array([*wanted, horizon], np.int64)

@@ -1,7 +1,7 @@
-"""YAML text -> plain data that remembers where each key and value stands.
+"""YAML text -> plain data that remembers the place of each key and value.
 
-PyYAML speaks YAML 1.1, where `1e-3` is a string, `no` is false, `010` is 8 and the last of two equal keys wins
-silently. Here numbers follow YAML 1.2, with `2^18` for powers besides, and a duplicate key is a fault.
+PyYAML reads YAML 1.1, in which `1e-3` is a string, `no` is false, `010` is 8 and the last of two equal keys silently
+wins. Here numbers follow YAML 1.2, powers such as `2^18` are numbers as well, and a duplicate key is an error.
 """
 
 import re
@@ -15,52 +15,52 @@ Loc = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Error:
-    """Something wrong at a place of the document."""
+    """An error at a place of the document."""
 
     loc: Loc
     message: str
     at_key: bool = False  # the key itself is wrong, not its value
-    offset: int | None = None  # how far inside the text of the value
+    offset: int | None = None  # columns after the start of the value
 
 
 @dataclass
 class Document:
-    """Plain data, its text, and where each place stands: `(line, column)`, counted from 0."""
+    """Plain data, its text, and the `(line, column)` of each place, counted from 0."""
 
     path: str
     text: str
     data: Any = None
     values: dict[Loc, tuple[int, int]] = field(default_factory=dict)
     keys: dict[Loc, tuple[int, int]] = field(default_factory=dict)
-    overrides: dict[Loc, str] = field(default_factory=dict)  # the KEY=VALUE that set a place
+    overrides: dict[Loc, str] = field(default_factory=dict)  # the KEY=VALUE that set it
     errors: list[Error] = field(default_factory=list)
 
-    def place(self, fault: Error) -> tuple[int, int]:
-        """Line and column of a fault, counted from 0: its own, or those of what it stands in."""
-        places = self.keys if fault.at_key else self.values
-        for cut in range(len(fault.loc), -1, -1):
-            if fault.loc[:cut] in places:
-                line, column = places[fault.loc[:cut]]
-                return line, column + self._inside(fault, line, column)
+    def place(self, error: Error) -> tuple[int, int]:
+        """Line and column of an error, counted from 0; those of the enclosing entry where its own are not known."""
+        places = self.keys if error.at_key else self.values
+        for cut in range(len(error.loc), -1, -1):
+            if error.loc[:cut] in places:
+                line, column = places[error.loc[:cut]]
+                return line, column + self._inside(error, line, column)
         return 0, 0
 
-    def _inside(self, fault: Error, line: int, column: int) -> int:
-        """How many columns after the start of a value its fault stands; 0 where it does not stand on that line."""
-        if fault.offset is None:
+    def _inside(self, error: Error, line: int, column: int) -> int:
+        """How many columns after the start of a value the error is; 0 where it is not on that line."""
+        if error.offset is None:
             return 0
         start = self.text.splitlines()[line][column:]
-        offset = fault.offset + start.startswith(("'", '"'))
+        offset = error.offset + start.startswith(("'", '"'))
         return offset if offset <= len(start) else 0
 
-    def render(self, fault: Error) -> str:
-        """`file:line:col: message`, the line and a caret; or the override that is at fault."""
+    def render(self, error: Error) -> str:
+        """`file:line:col: message`, the line and a caret; or the override that caused the error."""
         for loc, text in self.overrides.items():
-            if fault.loc[: len(loc)] == loc or (fault.loc and loc[: len(fault.loc)] == fault.loc):
-                return f"override '{text}': {fault.message}"
-        line, column = self.place(fault)
+            if error.loc[: len(loc)] == loc or (error.loc and loc[: len(error.loc)] == error.loc):
+                return f"override '{text}': {error.message}"
+        line, column = self.place(error)
         lines = self.text.splitlines() or [""]
         shown = lines[line] if line < len(lines) else ""
-        return f"{self.path}:{line + 1}:{column + 1}: {fault.message}\n    {shown}\n    {' ' * column}^"
+        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {shown}\n    {' ' * column}^"
 
 
 class _Loader(yaml.SafeLoader):
@@ -84,7 +84,7 @@ for _tag, _pattern, _first in (
 
 
 def number(text: str) -> int | float:
-    """`720`, `1e-3`, `2^18`, `.inf`; an integer when the value is one and the text no decimal fraction."""
+    """`720`, `1e-3`, `2^18`, `.inf`; an integer for a whole number, unless it is written like `3.0`."""
     if _POWER.match(text):
         base, exponent = text.split("^")
         if len(base) * int(exponent) > 300:
@@ -100,7 +100,7 @@ def number(text: str) -> int | float:
 
 
 def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
-    """The node's data; notes its place, and the places of its keys."""
+    """The node's data; records its place and those of its keys in the document."""
     document.values[loc] = (node.start_mark.line, node.start_mark.column)
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, (*loc, i), document) for i, item in enumerate(node.value)]
@@ -134,7 +134,7 @@ def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
 
 
 def parse(text: str, path: str) -> Document:
-    """Read a document; a syntax error becomes a fault like any other."""
+    """Read a document; a syntax error becomes an error like any other."""
     document = Document(path, text)
     try:
         node = _Loader(text).get_single_node()
@@ -179,7 +179,7 @@ def override(document: Document, text: str) -> None:
             _assign(document.data, loc[:depth], holder)
         fits = isinstance(holder, dict) if isinstance(step, str) else isinstance(holder, list) and step < len(holder)
         if not fits:
-            known = f"has {len(holder)} entries, counted from 0" if isinstance(holder, list) else "is no list"
+            known = f"has {len(holder)} entries, counted from 0" if isinstance(holder, list) else "is not a list"
             where = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in loc[:depth]).lstrip(".")
             problem = "takes an index, for example [0]" if isinstance(step, str) else known
             document.errors.append(Error(loc, f"'{where}' {problem}"))
@@ -191,7 +191,7 @@ def override(document: Document, text: str) -> None:
 
 
 def _extended(document: Document, loc: Loc, holder: Any, text: str, parsed: Any) -> list[Any]:
-    """A list with what `KEY+=VALUE` adds to it; what is no list becomes one."""
+    """The list that `KEY+=VALUE` leaves; a single value counts as a list of one."""
     given = holder.get(loc[-1]) if isinstance(holder, dict) else holder[loc[-1]]
     before = given if isinstance(given, list) else [] if given is None else [given]
     added = parsed if isinstance(parsed, list) else [parsed]

@@ -1,4 +1,4 @@
-"""pydantic's errors -> errors in the config's own words, at the config's own places."""
+"""pydantic's errors -> errors in the terms of a config, at its places."""
 
 import difflib
 import re
@@ -12,8 +12,8 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
 
-# Keys of an entry that say how it is drawn, and are no parameters.
-COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's complaints that something is no list or mapping
+COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's errors for a value that is no list or mapping
+# Keys of an entry that concern the figure and are not parameters.
 DRAWN: dict[Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
 
 
@@ -24,26 +24,26 @@ def translated(
     loc: Loc,
     places: Mapping[str, Loc] | None = None,
 ) -> Iterator[Error]:
-    """One fault per wrong place of `data`, which stands at `loc`; `places` says where swept values stand.
+    """One error for each wrong place of `data`, which is at `loc`; `places` has the places of swept values.
 
-    A value that may be of several types draws a complaint from each. The complaints that point deepest into
-    it come from the type that it was meant to be; those at one place are joined by "or".
+    For a value of several possible types, pydantic reports an error for each type. Those deepest inside the value are
+    taken to be of the type that was meant; those at one place are joined by "or".
     """
-    complaints: dict[str, dict[Loc, list[Any]]] = {}
+    reports: dict[str, dict[Loc, list[Any]]] = {}
     for detail in error.errors(include_url=False):
         inside = _in_document(detail["loc"], data, detail["type"] == "missing")
         head = str(inside[0]) if inside else ""
-        complaints.setdefault(head, {}).setdefault(inside, []).append(detail)
-    for head, by_place in complaints.items():
+        reports.setdefault(head, {}).setdefault(inside, []).append(detail)
+    for head, by_place in reports.items():
         deepest = max(len(inside) for inside in by_place)
         alternatives = any(len(inside) == 1 for inside in by_place) and deepest > 1
         for inside, details in by_place.items():
             if not alternatives or len(inside) == deepest:
                 place = (places or {}).get(head, (*loc, head)) if head else loc
-                yield _fault(details, model, loc, (*place, *inside[1:]), inside)
+                yield _error(details, model, loc, (*place, *inside[1:]), inside)
 
 
-def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, inside: Loc) -> Error:
+def _error(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, inside: Loc) -> Error:
     kind = details[0]["type"]
     if kind == "extra_forbidden":
         unknown = str(inside[-1])
@@ -52,13 +52,13 @@ def _fault(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, ins
     if kind == "missing":
         return Error(place[:-1], f"missing key '{inside[-1]}'")
     nearer = [detail for detail in details if not isinstance(detail["input"], str) or detail["type"] not in COMPOUND]
-    wordings = dict.fromkeys(_wording(detail["msg"]) for detail in nearer or details)  # a word was meant as a name
+    wordings = dict.fromkeys(_wording(detail["msg"]) for detail in nearer or details)  # a word is meant as a name
     got = repr(details[0]["input"])
     return Error(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got if len(got) < 60 else got[:57] + '...'}")
 
 
 def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
-    """pydantic's location without the names of union branches, which are no keys of the document."""
+    """pydantic's location without the names of union branches, which are not keys of the document."""
     inside: list[str | int] = []
     for step in where:
         here = step in data if isinstance(data, dict) else isinstance(data, list) and step in range(len(data))
@@ -93,7 +93,7 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 
 
 def misfit(registry: Registry, model: type[Parameters], key: str, nested: Parameters) -> str | None:
-    """Why an algorithm cannot stand in another's field, with those that can; None where it can."""
+    """Why an algorithm cannot be the value of another's field, with those that can; None if it can."""
     wanted = model.model_fields[key].annotation
     if not isinstance(wanted, type) or isinstance(nested, wanted):
         return None
@@ -102,5 +102,5 @@ def misfit(registry: Registry, model: type[Parameters], key: str, nested: Parame
 
 
 def dotted(loc: Loc) -> str:
-    """A place as it is written in an override: `algorithms[1].epsilon`."""
+    """A place as an override writes it: `algorithms[1].epsilon`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in loc).lstrip(".")

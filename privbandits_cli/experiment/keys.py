@@ -1,4 +1,4 @@
-"""The keys of an experiment, each with its type; algorithms and adversaries are looked up later."""
+"""The keys of an experiment and their types; the registry looks up the algorithms and adversaries later."""
 
 from typing import Annotated, Any, Literal
 
@@ -12,48 +12,48 @@ class _Section(BaseModel):
 
 
 class Grid(_Section):
-    """So many rounds, evenly spaced on a linear or a logarithmic axis; the horizon is the last."""
+    """A number of rounds, evenly spaced on a linear or a logarithmic axis; the horizon is the last."""
 
     count: int = Field(ge=1, le=100_000)
     spacing: Literal["linear", "log"] = "linear"
 
 
 class Summary(_Section):
-    """What stands for the trials of a curve, and how its spread is shown."""
+    """The statistic that summarises the trials of a curve, and the error bars that show their spread."""
 
     centre: Literal["median_of_means", "mean", "median"] = "median_of_means"
-    groups: int = Field(24, ge=1, description="a0, the groups of the median of means; divides the trials")
+    groups: int = Field(24, ge=1, description="a0, the groups of the median of means; it divides the trials")
     bars: Literal["gini", "sd", "quantiles", "bootstrap"] = Field(
-        "gini", description="gini: Gini's mean difference of the trials below and above the centre"
+        "gini", description="gini: Gini's mean difference of the trials below the centre, and of those above"
     )
 
 
 class Price(_Section):
-    """What privacy costs: regrets beside that of an algorithm without it, the floor."""
+    """The price of privacy: regrets compared with that of an algorithm without privacy, the floor."""
 
     floor: str = Field(description="the algorithm without privacy")
-    free: float = Field(0.1, gt=0, description="privacy is free where the regret is within this part of the floor's")
-    ratio: bool = Field(False, description="draw regrets as multiples of the floor's")
+    free: float = Field(0.1, gt=0, description="privacy is free if the regret exceeds the floor's by at most this part")
+    ratio: bool = Field(False, description="draw each regret as a multiple of the floor's")
 
 
 class Plot(_Section):
-    """How the figure looks."""
+    """The figure."""
 
-    bars: int = Field(12, ge=0, description="rounds at which error bars are drawn")
+    bars: int = Field(12, ge=0, description="number of rounds at which error bars are drawn")
     log: bool = Field(False, description="logarithmic axes")
-    bounds: bool = Field(False, description="overlay each theorem's regret bound, and lower bounds")
-    against: str = Field("", description="draw the regret at the horizon against this swept parameter, not over rounds")
-    worst: str = Field("", description="of the values of this swept parameter, draw the one with the largest regret")
-    price: Price | None = Field(None, description="compare with the regret of an algorithm without privacy")
-    slopes: bool = Field(False, description="fit the slope of log mean regret over the logarithm of `against`")
+    bounds: bool = Field(False, description="draw the regret bound of each theorem, and lower bounds")
+    against: str = Field("", description="draw the final regret against this swept parameter, not over rounds")
+    worst: str = Field("", description="draw only the value of this swept parameter with the largest regret")
+    price: Price | None = Field(None, description="compare regrets with that of an algorithm without privacy")
+    slopes: bool = Field(False, description="fit the slope of the log mean regret against the logarithm of `against`")
 
 
-class Said(_Section):
-    """What a paper says of this experiment, in the grammar of `privbandits check --help`."""
+class StatedClaim(_Section):
+    """A paper's claim about this experiment, in the grammar of `privbandits check --help`."""
 
     claim: str = Field(description="for example: at round 2^18 in switching_costs: exp3_tau < exp3")
-    source: str = Field(min_length=1, description="the paper, and the place in it")
-    note: str = Field("", description="why it comes out as it does")
+    source: str = Field(min_length=1, description="the paper and the place in it")
+    note: str = Field("", description="why the results support the claim or not")
 
 
 Named = Literal["simplex", "sphere", "cube"]
@@ -64,47 +64,47 @@ Rounds = Annotated[int, Field(ge=1, le=2**50)]
 class Inequalities(_Section):
     """A polytope {x: a x <= b}."""
 
-    a: list[list[float]] = Field(min_length=1, description="A, a row for each inequality")
-    b: list[float] = Field(description="b, a number for each row of a")
+    a: list[list[float]] = Field(min_length=1, description="A, one row for each inequality")
+    b: list[float] = Field(description="b, one number for each row of a")
 
 
 class Keys(_Section):
-    """The keys of an experiment, before its algorithms and adversaries are looked up."""
+    """The keys of an experiment before its algorithms and adversaries are looked up."""
 
     experiment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="name of the results folder")
     title: str = ""
-    source: str = Field("", description="the paper, and where in it")
+    source: str = Field("", description="the paper and the place in it")
     game: Game = "bandit"
     horizon: Rounds | Annotated[list[Rounds], Field(min_length=1)] = Field(
-        description="T, rounds; a list is swept: everything is played, and tuned, for each"
+        description="T, the number of rounds; of a list, everything is tuned and played for each value"
     )
     planned_horizon: Rounds | None = Field(
-        None, description="of the game contextual: play to `horizon`, all tuned for this longer one"
+        None, description="game contextual: tune everything for this longer horizon, and play up to `horizon`"
     )
     arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2"] = Field(
-        4, description="K, of the game bandit; k, of the game contextual, there also `d^2`"
+        4, description="K of the game bandit; k of the game contextual, where it may also be `d^2`"
     )
     set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
         "simplex",
-        description="of the game linear: the decision set, a list is swept; {a: rows, b: numbers} is A x <= b",
+        description="game linear: the decision set, or a list of them; {a: rows, b: numbers} means A x <= b",
     )
     dimension: Dimension | Annotated[list[Dimension], Field(min_length=1)] = Field(
-        2, description="of the game linear: N, experts or coordinates; of contextual: d; a list is swept"
+        2, description="game linear: N, the number of experts or coordinates; game contextual: d; or a list of values"
     )
     feedback: Literal["full", "bandit"] = Field(
-        "full", description="of the game linear: the learner sees the loss vector, or its own loss alone"
+        "full", description="game linear: the learner sees the loss vector (full), or only its own loss (bandit)"
     )
-    trials: int = Field(ge=1, le=10**8, description="N, independent repetitions")
+    trials: int = Field(ge=1, le=10**8, description="N, the number of independent repetitions")
     seed: int = Field(0, ge=0)
     checkpoints: Annotated[int, Field(ge=1, le=100_000)] | list[Annotated[int, Field(ge=1)]] | Grid = Field(
-        64, description="rounds at which regret is recorded: a number of them, a list, or a grid"
+        64, description="the rounds at which regret is recorded: how many, a list of rounds, or a grid"
     )
-    adversary: Any = Field(description="one adversary or a list of them, a panel each")
-    algorithms: Any = Field(description="a list of algorithms, or one")
+    adversary: Any = Field(description="one adversary, or a list; each has its own panel")
+    algorithms: Any = Field(description="one algorithm, or a list")
     summary: Summary = Summary()
     plot: Plot = Plot()
-    claims: list[Said] = Field([], description="what papers say of this, for `privbandits check`; changes no number")
+    claims: list[StatedClaim] = Field([], description="what papers claim; `privbandits check` compares")
     include: Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = Field(
-        [], description="files of one's own algorithms and adversaries, from the working directory"
+        [], description="your own algorithm and adversary files; paths are relative to the working directory"
     )
-    smoke: dict[str, Any] = Field({}, description="keys that --smoke replaces to make a small run")
+    smoke: dict[str, Any] = Field({}, description="keys that --smoke replaces, for a small run")

@@ -1,4 +1,4 @@
-"""Who meets whom, tuned: every adversary in every setting with the algorithms, as far as they can play."""
+"""Every adversary in every setting with the algorithms tuned for it, as far as they can play."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from privbandits_cli.plugins.registry import Kind, Registry
 
 @dataclass(frozen=True)
 class Matchup:
-    """An adversary at a horizon, and the algorithms, tuned for what it tells."""
+    """An adversary in a setting, with the algorithms tuned for what they may know of it."""
 
     adversary: Variant
     algorithms: tuple[Variant, ...]
@@ -29,7 +29,7 @@ def matchups(
     algorithms: Sequence[Variant],
     errors: list[Error],
 ) -> tuple[Matchup, ...]:
-    """For each adversary a matchup in each setting; who cannot play, or comes twice, is a fault."""
+    """For each adversary a matchup in each setting; players that cannot play, or are listed twice, are errors."""
     strangers = [*_strangers(registry, keys, adversaries), *_strangers(registry, keys, algorithms)]
     errors.extend(strangers)
     if strangers:
@@ -39,7 +39,7 @@ def matchups(
 
 
 def _strangers(registry: Registry, keys: Keys, variants: Sequence[Variant]) -> Iterator[Error]:
-    """Errors of those who do not play this game; a bandit's table of gains is one of experts' losses, too."""
+    """Errors for players of another game. Gains of arms also serve as losses of experts, on the simplex."""
     for variant in variants:
         player = variant.parameters
         kind: Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
@@ -48,7 +48,7 @@ def _strangers(registry: Registry, keys: Keys, variants: Sequence[Variant]) -> I
             fit = ", ".join(name for name, model in registry.every(kind) if model.game == keys.game)
             why = f"{player.name} plays the game {player.game}, not {keys.game}"
             if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":
-                why = f"{player.name} has gains of arms, which are losses on the simplex alone, if they lie in [0, 1]"
+                why = f"{player.name} has gains of arms, which are losses on the simplex only, and only in [0, 1]"
             yield Error(variant.loc, f"{why}; these play here: {fit}")
         elif isinstance(player, linear.Algorithm) and player.feedback != keys.feedback:
             sees = {"full": "the whole loss vector", "bandit": "the loss of its own point alone"}[player.feedback]
@@ -62,21 +62,21 @@ def _stage(
     setting: Setting,
     errors: list[Error],
 ) -> list[Matchup]:
-    """The matchups of one horizon."""
+    """The matchups of one setting."""
     tuned = list(_tuned(adversaries, setting, errors))
-    told = []
+    known = []
     for variant in tuned:
         assert isinstance(variant.parameters, Adversary)
-        told.append(variant.parameters.revealed(setting))
+        known.append(variant.parameters.revealed(setting))
         if not variant.parameters.bounded:
             errors.extend(_out_of_bounds(registry, variant.parameters, algorithms))
-    # If every adversary is at fault, the algorithms are still checked.
-    lineups = {known: tuple(_tuned(algorithms, known, errors)) for known in dict.fromkeys(told or [setting])}
-    return [Matchup(variant, lineups[known], known) for variant, known in zip(tuned, told, strict=True)]
+    # Without a valid adversary the algorithms are still checked.
+    lineups = {setting: tuple(_tuned(algorithms, setting, errors)) for setting in dict.fromkeys(known or [setting])}
+    return [Matchup(variant, lineups[setting], setting) for variant, setting in zip(tuned, known, strict=True)]
 
 
 def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -> Iterator[Variant]:
-    """The variants with every parameter set; those that cannot play or that come twice are errors."""
+    """The variants with every parameter set; those that cannot play or are listed twice are errors."""
     first: dict[str, Loc] = {}
     for variant in variants:
         parameters = variant.parameters
@@ -97,11 +97,11 @@ def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -
 
 
 def _out_of_bounds(registry: Registry, adversary: Adversary, algorithms: Sequence[Variant]) -> Iterator[Error]:
-    """Errors of algorithms that need gains in [0, 1], which this adversary does not give."""
+    """Errors for algorithms that need gains in [0, 1], against an adversary with other gains."""
     for variant in algorithms:
         assert isinstance(variant.parameters, Algorithm)
         if variant.parameters.bounded:
             models = [pair for pair in registry.every("algorithms") if pair[1].game == "bandit"]
             fit = ", ".join(name for name, model in models if issubclass(model, Algorithm) and not model.bounded)
-            message = f"{variant.parameters.name} needs gains in [0, 1], which {adversary.name} does not keep to"
-            yield Error(variant.loc, f"{message}; these need not: {fit}")
+            message = f"{variant.parameters.name} needs gains in [0, 1], which {adversary.name} does not guarantee"
+            yield Error(variant.loc, f"{message}; these do not: {fit}")

@@ -1,4 +1,4 @@
-"""The JSON schema of an experiment, made from the models that check it."""
+"""The JSON schema of an experiment, made from the models that validate it."""
 
 from typing import Any
 

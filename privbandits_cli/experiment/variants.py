@@ -1,4 +1,4 @@
-"""An entry of a config, `{name: ..., parameter: ...}`, and the variants that it asks for: every list is swept."""
+"""An entry of a config, `{name: ..., parameter: ...}`, and its variants: every list of values is swept."""
 
 import itertools
 import types
@@ -50,7 +50,7 @@ def _relisted(described: Mapping[str, Any], swept: Mapping[str, Any]) -> dict[st
 
 
 def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[Error]) -> list[Variant]:
-    """An entry of a config with its sweeps spread out: one variant per combination of listed values."""
+    """The variants of an entry, one for each combination of listed values."""
     if isinstance(entry, str):
         entry = {"name": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
@@ -67,7 +67,7 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
     drawn = {key: entry.get(key, "") for key in DRAWN[kind]}
     for key, text in drawn.items():
         if not isinstance(text, str):
-            errors.append(Error((*loc, key), f"a {key} is text, got {text!r}"))
+            errors.append(Error((*loc, key), f"a {key} should be text, got {text!r}"))
     values = {key: value for key, value in entry.items() if key not in ("name", *drawn)}
     choices = [_choices(registry, model, key, value, (*loc, key), errors) for key, value in values.items()]
     out = []
@@ -92,7 +92,7 @@ def flat(described: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Choice:
-    """One value that a parameter takes."""
+    """One value of a parameter."""
 
     value: Any
     swept: dict[str, Any]
@@ -102,11 +102,11 @@ class _Choice:
 def _choices(
     registry: Registry, model: type[Parameters], key: str, value: Any, loc: Loc, errors: list[Error]
 ) -> list[_Choice]:
-    """The values that a parameter takes: one, or each of a list; a nested algorithm's variants."""
+    """The values of a parameter: one, those of a list, or the variants of a nested algorithm."""
     field = model.model_fields.get(key)
     annotation = field.annotation if field else None
     if field and isinstance(field.default, Parameters) and isinstance(value, dict) and "name" not in value:
-        value = {"name": field.default.name} | value  # only one base fits: it need not be named
+        value = {"name": field.default.name} | value  # only one base fits, so its name may be left out
     if isinstance(annotation, type) and issubclass(annotation, Algorithm):
         found = [] if isinstance(value, list) else variants(registry, "algorithms", value, loc, errors)
         if isinstance(value, list):

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
 from privbandits_cli.figures.plot import COLUMN, STYLE, escaped, watermark
 from privbandits_cli.figures.scales import Scale, thousands
-from privbandits_cli.figures.styles import styles
+from privbandits_cli.figures.styles import styles_of
 
 ROW = 0.125  # inches
 DARK = "#222222"
@@ -20,7 +20,7 @@ MANY = 200  # so many points are drawn smaller
 
 def figure(drawn: Distributions) -> Figure:
     """Draw distributions: a panel per adversary, two beside each other."""
-    colours = {label: style.mixed() for label, style in styles(drawn.named).items()}
+    colours = {label: style.mixed() for label, style in styles_of(drawn.named).items()}
     n = len(drawn.panels)
     columns = 1 if n == 1 else 2
     titles = list(drawn.panels)

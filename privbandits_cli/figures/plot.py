@@ -19,7 +19,7 @@ from privbandits_cli.engine.store import write_atomically
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import bar_positions, number_places, thousands, wants_logarithm
-from privbandits_cli.figures.styles import styles as styles_of
+from privbandits_cli.figures.styles import styles_of
 from privbandits_cli.figures.table import Table
 
 STYLE = Path(__file__).with_name("privbandits.mplstyle")

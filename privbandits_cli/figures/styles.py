@@ -45,7 +45,7 @@ class Style:
         return red, green, blue
 
 
-def styles(curves: Iterable[tuple[str, str]]) -> dict[str, Style]:
+def styles_of(curves: Iterable[tuple[str, str]]) -> dict[str, Style]:
     """The styles of curves (algorithm, label), by label.
 
     The first curve of an algorithm in FIXED has a fixed style, so that figures agree; the others take what is free.

@@ -1,13 +1,13 @@
 """The game `bandit`: each round the learner plays one of K arms and sees that arm's gain.
 
-Regret at round t is the gain of the best fixed arm on the gains up to t, less the learner's own gain
-(Tossou & Dimitrakakis 2017, section 2.1). Against an adversary that tells its arms' means it is the
-pseudo-regret: what the means of the arms played fall short of the largest, summed (Bubeck & Cesa-Bianchi
-2012, section 1). It is counted here, from the gains and the arms.
+Regret at round t is the gain of the best fixed arm up to t, minus the learner's own gain (Tossou & Dimitrakakis 2017,
+section 2.1). Against an adversary with known means it is the pseudo-regret: the sum over rounds of the largest mean
+minus the mean of the arm played (Bubeck & Cesa-Bianchi 2012, section 1). The game counts regret itself, from the gains
+and the arms.
 
-A game is streamed in blocks of rounds, so memory does not grow with the horizon, and one block is played by
-every algorithm while it is in cache. A few trials, the lanes, are played side by side: each round of one
-trial waits for its own last round, and the processor fills that wait with the other lanes.
+A game is streamed in blocks of rounds, so that memory does not grow with the horizon, and every algorithm plays a block
+while it is in cache. A few trials, the lanes, are interleaved: a round must wait for the previous round of its trial,
+and the other lanes hide this latency.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,22 +42,22 @@ __all__ = [
 ]
 
 BLOCK = 16384  # rounds; fewer where there are many arms
-BYTES = 2**21  # of a block of one trial, at most
+BYTES = 2**21  # at most, of one trial's block
 LANES = 4  # trials side by side
-GUARDED = False  # bound to True where a user's file plays: its arms are checked
-ROWS = 16  # of 0 and 1 that are counted side by side
+GUARDED = False  # bound to True for a user's file, whose arms are checked
+ROWS = 16  # of 0 and 1 that are counted in parallel
 
 
 # ---------------------------------------------------------------------------------------------- the loop
 
 
 def choose(state: Record, rng: Draws) -> int:
-    """Stands for the algorithm's step until the loop is bound."""
+    """Placeholder for the algorithm's step."""
     raise NotImplementedError
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Stands for the algorithm's step until the loop is bound."""
+    """Placeholder for the algorithm's step."""
     raise NotImplementedError
 
 
@@ -73,14 +73,14 @@ def play_block(
     memory: int,
     observed: bool,
 ) -> None:
-    """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the own gain after `marks[i]` rounds.
+    """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the learner's gain after `marks[i]` rounds.
 
-    worth: what playing an arm earns, `[arms]`; empty: its gain.
+    worth: what playing an arm counts, `[arms]`; if empty, its gain.
     """
     t = 0
     for i in range(len(marks)):
         while t < marks[i]:
-            for lane in range(LANES):  # a number known to the compiler, which then writes the lanes out side by side
+            for lane in range(LANES):  # a constant, so that the compiler unrolls the lanes
                 if lane >= len(states):
                     break
                 state, player = states[lane], seated[lane]
@@ -90,7 +90,7 @@ def play_block(
                     raise WrongArm(arm, gains.shape[2], t)
                 gain: float = np.float64(gains[lane, t, arm])
                 seen = gain
-                if memory > 0:  # the adversary reacts to switches; the first arm is none
+                if memory > 0:  # the adversary reacts to switches; the first round has none
                     switched = player.arm >= 0 and player.arm != arm
                     player.held = 0 if switched else player.held + 1
                     player.arm = arm
@@ -108,7 +108,7 @@ def play_block(
 def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
     """Add a block to the arms' `totals[lane, arm]`; `best[lane, i]` is the largest after `marks[i]` rounds.
 
-    Summed round by round, so that the result does not depend on where blocks end.
+    The sum runs round by round, so that it does not depend on where blocks end.
     """
     t = 0
     for i in range(len(marks)):
@@ -124,7 +124,7 @@ def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best
 def best_arm_count(gains: NDArray[np.bool_], marks: NDArray[np.int64], totals: NDArray[np.int64], best: Floats) -> None:
     """`best_arm_block` for gains of 0 or 1, whose sums are exact in any order; `totals[lane, row, arm]`.
 
-    Each row adds up every so many-th round: rows side by side are summed as vectors.
+    Row r adds up the rounds r, r + rows, ..., so that the compiler sums several rounds as a vector.
     """
     _, rows, n_arms = totals.shape
     for lane in range(len(gains)):
@@ -162,7 +162,7 @@ def oracle(binary: bool) -> Callable[..., None]:
 
 
 class Seat(NamedTuple):
-    """One algorithm before its game: its loop, its first state, who plays it, the names of its streams."""
+    """One algorithm before its game: its loop, first state, record of play, names of streams, draws and files."""
 
     play_block: Callable[..., None]
     state: Records
@@ -173,7 +173,7 @@ class Seat(NamedTuple):
 
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; block and lanes, at most LANES, change the speed and no number."""
+    """Regrets `[algorithms, trials, checkpoints]`; block and lanes (up to LANES) change only the speed."""
     seats = [_sit_down(match, algorithm) for algorithm in match.algorithms]
     groups = [trials[first : first + lanes] for first in range(0, len(trials), lanes)]
     return np.concatenate([_play_lanes(match, seats, group, block) for group in groups], axis=1)
@@ -190,20 +190,20 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
 
 
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, list[Fill]]:
-    """The random numbers of an algorithm, by kind, a source for each trial."""
+    """The random numbers of an algorithm: by kind, a source for each trial."""
     return {
         kind: [SOURCES[kind](stream(seed, kind, *seat.names, trial=trial)) for trial in trials] for kind in seat.periods
     }
 
 
 def draw(rounds: range, period: int, sources: Sequence[Fill], out: Floats) -> None:
-    """Numbers `out[lane, round]` for the first and the last round of every period; the others stay as they are."""
+    """Numbers `out[lane, round]` for the first and last round of every period; the others are left unchanged."""
     if period == 1:
         for lane, fill in enumerate(sources):
             fill(out[lane, : len(rounds)])
         return
     n, last, first = len(rounds), -rounds.start % period, (1 - rounds.start) % period
-    early, late = slice(min(last, first), n, period), slice(max(last, first), n, period)  # they take turns
+    early, late = slice(min(last, first), n, period), slice(max(last, first), n, period)  # they alternate
     numbers = np.empty(len(range(n)[early]) + len(range(n)[late]))
     for lane, fill in enumerate(sources):
         fill(numbers)
@@ -222,7 +222,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     seated = [np.repeat(seat.player, n_lanes) for seat in seats]
     gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), kind)
     draws = {kind: np.zeros((n_lanes, block)) for kind in Draws._fields}
-    none = np.full((n_lanes, block), np.nan)  # what an algorithm sees of a kind that it does not draw
+    none = np.full((n_lanes, block), np.nan)  # for a kind that an algorithm does not draw
     totals: NDArray[Any] = np.zeros((n_lanes, setting.n_arms))
     if adversary.binary:
         totals = np.zeros((n_lanes, ROWS, setting.n_arms), np.int64)
@@ -254,5 +254,5 @@ def _deal(adversary: Adversary, tables: Sequence[Iterator[NDArray[Any]]], rounds
 
 
 def warm(match: Match) -> None:
-    """Compile or load every loop that the match needs, before jobs share them."""
+    """Compile or load every loop of the match, before jobs share them."""
     play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])

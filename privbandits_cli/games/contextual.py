@@ -1,8 +1,9 @@
 """The game `contextual`: each round k arms in R^d arrive, the learner plays one, x, and sees a reward.
 
-The reward's mean is <θ, x>, θ hidden and the same in every round. Counted is the pseudo-regret: what the means of the
-arms played fall short of the best of their rounds, summed (Shariff & Sheffet 2018, section 1.1). It is counted here,
-from the means and the arms. The reward's noise is drawn once a round, so that all algorithms meet the same game.
+The mean of the reward is <θ, x> with a hidden θ, the same in every round. The regret is the pseudo-regret: the sum over
+rounds of the largest mean minus the mean of the arm played (Shariff & Sheffet 2018, section 1.1). The game counts it
+itself, from the means and the arms. The noise of the reward is drawn once a round, so that all algorithms play the same
+game.
 """
 
 import math
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import guards, players
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
@@ -38,15 +40,14 @@ __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "pl
 Law = Literal["signs", "bernoulli", "gaussian"]
 
 BLOCK = 4096  # rounds, at most
-BYTES = 2**20  # of a block's arms, at most
-SLACK = 1e-9  # of a norm, for rounding
-GUARDED = False  # bound to True where a user's file plays: its arms are checked
+BYTES = 2**20  # at most, of a block's arms
+GUARDED = False  # bound to True for a user's file, whose arms are checked
 
 
 class Rewards(NamedTuple):
-    """A law of rewards about their mean."""
+    """A law of rewards, given their mean."""
 
-    kind: str  # of the number that makes one
+    kind: str  # of the random number that makes a reward
     sigma: float
     largest: float  # |reward|
     lowest_mean: float  # the highest is the largest reward
@@ -78,24 +79,24 @@ LAWS: dict[Law, Callable[[float, float], float]] = {"signs": signs, "bernoulli":
 
 
 class Adversary(players.Adversary):
-    """What produces the arms, and how rewards are drawn about their means."""
+    """The source of the arms, and the law of the rewards."""
 
     game: ClassVar[str] = "contextual"
 
     def law(self) -> Law:
-        """Of the rewards."""
+        """The law of the rewards."""
         raise NotImplementedError
 
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
         """For each block of rounds (counted from 1) yield its arms `[rounds, d, k]` and their means `[rounds, k]`.
 
-        Both may be overwritten by the next block. The draws from `rng` must run through the rounds in order, so that
-        no number depends on where a block ends.
+        Both may be overwritten by the next block. Draw from `rng` in the order of the rounds, so that no number depends
+        on where a block ends.
         """
         raise NotImplementedError
 
     def bounds(self, setting: Setting) -> tuple[float, float]:
-        """(L, S): what the norms of the arms and of θ do not exceed."""
+        """(L, S): bounds on the norms of the arms and of θ."""
         return 1.0, 1.0
 
     def revealed(self, setting: Setting) -> Setting:
@@ -110,9 +111,9 @@ class Adversary(players.Adversary):
 
 
 class Algorithm(players.Algorithm):
-    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
+    """A learner's parameters, tuning and guarantee; its two steps are functions of the same file.
 
-    `choose(state, arms, rng) -> arm` sees the round's arms `[d, k]`, `update(state, x, reward, rng)` the one played,
+    `choose(state, arms, rng) -> arm` sees the round's arms `[d, k]`, `update(state, x, reward, rng)` the arm played,
     `[d]`, and its reward. `rng` is the algorithm's own generator.
     """
 
@@ -123,17 +124,17 @@ class Algorithm(players.Algorithm):
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:
-    """Stands for the algorithm's step until the loop is bound."""
+    """Placeholder for the algorithm's step."""
     raise NotImplementedError
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    """Stands for the algorithm's step until the loop is bound."""
+    """Placeholder for the algorithm's step."""
     raise NotImplementedError
 
 
 def reward(mean: float, number: float) -> float:
-    """Stands for the law of rewards until the loop is bound."""
+    """Placeholder for the law of the rewards."""
     raise NotImplementedError
 
 
@@ -148,9 +149,9 @@ def play_block(
     states: Records,
     rng: Generator,
 ) -> None:
-    """Play one block; `regrets[i]` is the learner's after `marks[i]` rounds.
+    """Play one block; `regrets[i]` is the learner's regret after `marks[i]` rounds.
 
-    best: the largest mean of each round; numbers: what a round's reward is made from, `[rounds]` each.
+    best: the largest mean of each round; numbers: the random numbers of the rewards; `[rounds]` each.
     """
     state, player = states[0], seated[0]
     arms, x = borrow(arms), player.x
@@ -174,7 +175,7 @@ def play_block(
 
 
 def largest(means: Floats, best: Floats) -> None:
-    """The largest mean of each round; NumPy takes eight times as long over rows so short."""
+    """The largest mean of each round; on rows this short NumPy takes eight times as long."""
     for t in range(len(means)):
         best[t] = means[t, 0]
         for a in range(1, means.shape[1]):
@@ -200,17 +201,17 @@ def loop(modules: tuple[str, ...], layout: str, law: Law) -> Callable[..., None]
 
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; the block changes the speed and no number."""
+    """Regrets `[algorithms, trials, checkpoints]`; the block size changes only the speed."""
     return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
 
 
 def warm(match: Match) -> None:
-    """Compile or load every loop that the match needs, before jobs share them."""
+    """Compile or load every loop of the match, before jobs share them."""
     play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])
 
 
 class _Seat:
-    """One algorithm in its game: its loop, its state, its random numbers."""
+    """One algorithm in its game: loop, state and random numbers."""
 
     def __init__(self, match: Match, algorithm: players.Algorithm, trial: int) -> None:
         assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)

@@ -1,9 +1,8 @@
-"""Optimism in a confidence ellipsoid: which arm has the largest <θ~, x> + β |x| in the norm of V^-1.
+"""Optimism in a confidence ellipsoid: the arm with the largest <θ~, x> + β |x| in the norm of V^-1.
 
-Proposition 4 of Shariff & Sheffet 2018 with regularisers whose eigenvalues lie in [ρ_min, ρ_max] and |h| <= γ in the
-norm of the inverse regulariser, with probability 1 - α/2n each:
-β = σ √(2 ln(2/α) + ln det V - d ln ρ_min) + S √ρ_max + γ.
-Every algorithm of the kind has in its state V^-1 (`inverse`), θ~ (`theta`), ln det V (`logdet`) and the rest of β.
+Proposition 4 of Shariff & Sheffet 2018, for regularisers with eigenvalues in [ρ_min, ρ_max] and |h| <= γ in the norm of
+the inverse regulariser, each with probability 1 - α/2n: β = σ √(2 ln(2/α) + ln det V - d ln ρ_min) + S √ρ_max + γ.
+The state of every such algorithm has V^-1 (`inverse`), θ~ (`theta`), ln det V (`logdet`) and the constants of β.
 """
 
 import math
@@ -14,12 +13,12 @@ from privbandits_cli.games.players import Contexts
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
 
-FEW = 8  # coordinates: up to so many the compiler unrolls their loops
-TILE = 64  # arms that are scored together, so that they stay in the first cache
+FEW = 8  # coordinates: the compiler unrolls loops over up to this many
+TILE = 64  # arms that are scored together; they fit into the first cache
 
 
 def width(known: Contexts, alpha: float, rho_min: float, rho_max: float, gamma: float) -> dict[str, float]:
-    """Of β what does not change: σ, 2 ln(2/α) - d ln ρ_min, S √ρ_max + γ."""
+    """The constants of β: σ, 2 ln(2/α) - d ln ρ_min, S √ρ_max + γ."""
     return {
         "sigma": known.sigma,
         "log_term": 2 * math.log(2 / alpha) - known.dimension * math.log(rho_min),
@@ -28,7 +27,7 @@ def width(known: Contexts, alpha: float, rho_min: float, rho_max: float, gamma: 
 
 
 def room(known: Contexts, n_arms: int) -> dict[str, Floats]:
-    """Fields of a state in which `optimistic` does its sums."""
+    """Scratch fields of a state for `optimistic`."""
     tile = n_arms if known.dimension <= FEW else min(TILE, n_arms)
     tiled = known.dimension if known.dimension > FEW else 0
     return {"scores": np.zeros(tile), "rows": np.zeros((2, tile)), "tiles": np.zeros((tiled, tile))}
@@ -48,9 +47,9 @@ def optimistic(state: Record, arms: Floats) -> int:
 
 
 def optimistic_of_few(state: Record, wide: float, arms: Floats) -> int:
-    """Few coordinates: the compiler unrolls these and does several arms at a time.
+    """`optimistic` for few coordinates: the compiler unrolls their loops and vectorises over the arms.
 
-    It does so because it reads the fields here: an array that is handed on has a size that it learns too late.
+    This requires reading the fields here, because the size of an array that is passed as an argument is not a constant.
     """
     theta, inverse, scores = state.theta, state.inverse, state.scores
     for a in range(len(scores)):
@@ -70,7 +69,7 @@ def optimistic_of_few(state: Record, wide: float, arms: Floats) -> int:
 
 
 def optimistic_of_many(state: Record, wide: float, arms: Floats) -> int:
-    """Many coordinates: tile by tile, each row of V^-1 on all arms of a tile at once."""
+    """`optimistic` for many coordinates: tile by tile, each row of V^-1 is applied to all arms of a tile at once."""
     scores, rows, x = state.scores, state.rows, state.tiles
     best, top = 0, -np.inf
     for first in range(0, arms.shape[1], len(scores)):
@@ -91,7 +90,7 @@ def optimistic_of_many(state: Record, wide: float, arms: Floats) -> int:
 
 
 def squares(inverse: Floats, x: Floats, rows: Floats, out: Floats) -> None:
-    """x' V^-1 x of every arm of `x[d, arms]`: two rows of the lower triangle at a time, four columns at a time."""
+    """x' V^-1 x for every arm of `x[d, arms]`, by two rows and four columns of the lower triangle at a time."""
     n = len(out)
     odd = len(x) % 2
     for a in range(n):
@@ -118,9 +117,10 @@ def squares(inverse: Floats, x: Floats, rows: Floats, out: Floats) -> None:
 
 
 def invert(v: Floats) -> float:
-    """The symmetric positive definite `v[d, d]` becomes its inverse; returns ln det V, nan if it is no such matrix.
+    """Invert the symmetric positive definite `v[d, d]` in place; returns ln det V, or NaN if V is not such a matrix.
 
-    Gauss-Jordan. The pivots are those of Cholesky's factorisation, squared: all positive just where V is so.
+    Gauss-Jordan elimination. Its pivots are the squares of those of Cholesky's factorisation, so they are all positive
+    if and only if V is positive definite.
     """
     product, logarithm = 1.0, 0.0
     for k in range(len(v)):
@@ -146,7 +146,7 @@ def invert(v: Floats) -> float:
 
 
 def settle(state: Record) -> None:
-    """V^-1, θ~ and ln det V of `state.v`, which is overwritten; if that is not positive definite, they stay."""
+    """Compute V^-1, θ~ and ln det V from `state.v`, which is overwritten; keep them if V is not positive definite."""
     logdet = invert(state.v)
     if np.isnan(logdet):
         state.indefinite += 1

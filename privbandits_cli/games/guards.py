@@ -135,7 +135,7 @@ def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str
         t, choose = int(np.argmax(wrong)), _own(modules).choose
         if np.isnan(points[t]).any():
             raise NotANumber(f"choose gave a point with NaN in round {rounds[t]}", choose)
-        message = f"choose gave a point outside {space} in round {rounds[t]}: {space.flaw(points[t])}"
+        message = f"choose gave a point outside {space} in round {rounds[t]}: {space.violation(points[t])}"
         raise PluginError(message if points[t].any() else f"{message}; fill x in place: `x[:] = ...`", choose)
 
 
@@ -221,7 +221,7 @@ def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: Lo
         return next(table)
     losses = type(adversary).losses
     found = _block(_next(table, rounds, losses), {"rounds": len(rounds), "coordinates": allowed.dimension}, losses)
-    message = allowed.flaw(found, rounds)
+    message = allowed.violation(found, rounds)
     if message is not None:
         raise PluginError(f"{message}: rescale the losses", losses)
     return found

@@ -1,6 +1,7 @@
-"""Arms that are known by their means and one moment: i.i.d. gains, heavy-tailed ones, and who plays against these.
+"""Arms with known means and one known moment: i.i.d. gains, heavy-tailed gains, and the learners for them.
 
-A heavy tail has E|X|^(1+v) <= u for some v in (0, 1], and perhaps no variance (Bubeck, Cesa-Bianchi & Lugosi 2013).
+A heavy-tailed gain has E|X|^(1+v) <= u for some v in (0, 1], and possibly no variance (Bubeck, Cesa-Bianchi & Lugosi
+2013).
 """
 
 import re
@@ -22,8 +23,9 @@ HIGHEST = 0.9  # mean of the best arm of the instances of Tao et al.
 def preset(name: Preset, n_arms: int) -> Floats:
     """Means `[n_arms]`, the best arm first; with five arms the numbers are the papers'.
 
-    linear, convex, concave: 0.9 to 0.1, after Tao et al. 2022, whose experiment section was not available: the curves
-    are those of Sajed & Sheffet 2019, whose C1 to C4 these are. zhou: 0.9/i (Zhou & Zhang 2024, appendix A.2).
+    linear, convex, concave: from 0.9 to 0.1, after Tao et al. 2022, whose experiment section was not available; the
+    shapes are those of Sajed & Sheffet 2019. C1 to C4: the instances of Sajed & Sheffet. zhou: 0.9/i (Zhou & Zhang
+    2024, appendix A.2).
     """
     down = np.linspace(1.0, 0.0, n_arms)  # 1, 3/4, 1/2, 1/4, 0
     means: dict[Preset, Floats] = {
@@ -40,10 +42,11 @@ def preset(name: Preset, n_arms: int) -> Floats:
 
 
 class Stationary(Adversary):
-    """The gains of different rounds are independent and follow one law; regret is counted on the means.
+    """The gains of different rounds are independent and have one law; the regret is pseudo-regret.
 
-    Within a round all arms are made from one number. Only the arm played is seen, so how the arms of a round hang
-    together changes neither the law of what happens nor the pseudo-regret, and all algorithms meet the same game.
+    In each round, one random number determines the gains of all arms. Only the gain of the arm played is observed, so
+    the dependence between arms changes neither the law of the game nor the pseudo-regret, and all algorithms play the
+    same game.
     """
 
     means: Preset | list[float] | None = Field(
@@ -64,24 +67,24 @@ class Stationary(Adversary):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if self.gap is not None and self.means is not None:
-            yield "gap stands in place of means: give one of them"
+            yield "gap replaces means: give one of them"
         elif isinstance(self.means, list) and len(self.means) != setting.n_arms:
             yield f"{len(self.means)} means for {setting.n_arms} arms: list as many, or set arms: {len(self.means)}"
 
 
 class HeavyTailed(Stationary):
-    """Gains location[arm] + scale[arm] z of one variable z per round, with a moment of order 1 + v that is told."""
+    """Gains location[arm] + scale[arm] z with one variable z per round; algorithms know a moment of order 1 + v."""
 
     bounded = False
 
     v: float = Field(1.0, gt=0, le=1, description="algorithms are told v and u, the largest E|gain|^(1+v) of the arms")
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
-        """Of the arms, `[arms]` each."""
+        """Location and scale of the arms, `[arms]` each."""
         raise NotImplementedError
 
     def standard(self, rng: Generator) -> Callable[[int], Floats]:
-        """A source of the variable z: each call draws so many rounds, going on from the last."""
+        """A source of the variable z: each call draws the next n rounds."""
         raise NotImplementedError
 
     def moments(self, setting: Setting) -> Floats:
@@ -95,17 +98,19 @@ class HeavyTailed(Stationary):
         location, scale = self.location_scale(setting)
         draw = self.standard(rng)
         for rounds in blocks:
-            yield (location[:, None] + np.multiply.outer(scale, draw(len(rounds)))).T  # so NumPy runs along rounds
+            yield (
+                location[:, None] + np.multiply.outer(scale, draw(len(rounds)))
+            ).T  # NumPy then loops along the rounds
 
     def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
-        """A law whose tail has this index has the moments of lower orders only."""
+        """The error for a tail of this index, which only has moments of smaller orders, if 1 + v is not smaller."""
         if value is not None and value <= 1 + self.v:
             lower = f", or v below {value - 1:g}" if value > 1 else ""
-            yield f"{name} = {value:g} has no moment of order 1 + v = {1 + self.v:g}: take {name} above it{lower}"
+            yield f"{name} = {value:g} has no moment of order 1 + v = {1 + self.v:g}: set {name} above it{lower}"
 
 
 class Robust(Algorithm):
-    """A learner that is told of its gains no more than v and u, E|gain|^(1+v) <= u."""
+    """A learner that knows only v and u with E|gain|^(1+v) <= u."""
 
     bounded = False
 
@@ -117,18 +122,18 @@ class Robust(Algorithm):
     )
 
     def moment(self, setting: Setting) -> dict[str, float]:
-        """The numbers v and u."""
+        """v and u, given or from the setting."""
         exact = 1.0 if setting.u is None else setting.u
         u = exact if self.u is None else self._factor() * exact if isinstance(self.u, str) else self.u
         return {"v": self.v or setting.v or 1.0, "u": u}
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(self.u, str) and self._factor() <= 0:
-            yield f"u = {self.u}: give a positive number, or such a multiple of the adversary's as 0.5x"
+            yield f"u = {self.u}: give a positive number, or a multiple of the adversary's u such as 0.5x"
         if self.v is not None and setting.v not in (None, self.v) and not isinstance(self.u, float):
-            yield f"the adversary's u is of v = {setting.v:g}: with v = {self.v:g} give u as a number, or leave v out"
+            yield f"the adversary's u is for v = {setting.v:g}: with v = {self.v:g} give u as a number, or leave v out"
 
     def _factor(self) -> float:
-        """Of a multiple such as 0.5x; 0 of what is none."""
+        """The factor of a multiple such as 0.5x; 0 for any other text."""
         multiple = re.fullmatch(r"(\d+|\d*\.\d+)x", str(self.u))
         return float(multiple[1]) if multiple else 0.0

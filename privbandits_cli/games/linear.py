@@ -1,11 +1,11 @@
 """The game `linear`: each round the learner plays a point x of a convex set and suffers <l, x>.
 
-With full information it then sees the loss vector l, with bandit feedback <l, x> alone. Regret after t rounds is what
-it has suffered, less what the best fixed point would have (Agarwal & Singh 2017, section 2). It is counted here, from
+With full information it then sees the loss vector l, with bandit feedback only <l, x>. Regret after t rounds is the
+learner's loss minus that of the best fixed point (Agarwal & Singh 2017, section 2). The game counts regret itself, from
 the losses and the points.
 
-Any bandit adversary with gains in [0, 1] is one of experts, too: the losses are 1 - gain. What reacts to switches of
-an arm has nothing to react to there: only its table of gains is read.
+A bandit adversary with gains in [0, 1] also serves as an adversary of experts, whose losses are 1 - gain. Only its
+table of gains is read; reactions to switches of an arm do not apply.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,12 +46,12 @@ Ints = NDArray[np.int64]
 Feedback = Literal["full", "bandit"]
 
 BLOCK = 4096  # rounds, at most
-BYTES = 2**20  # of a block's losses, and of an algorithm's random numbers in it, at most
-GUARDED = False  # bound to True where a user's file plays: its points are kept and checked
+BYTES = 2**20  # at most, of a block's losses, and of an algorithm's random numbers in a block
+GUARDED = False  # bound to True for a user's file, whose points are kept and checked
 
 
 class Draws(NamedTuple):
-    """The random numbers of one round, of each kind as many as the algorithm asked for."""
+    """The random numbers of one round: of each kind as many as the algorithm's `draws` asks for."""
 
     uniform: Floats  # on [0, 1)
     laplace: Floats  # standard Laplace
@@ -59,16 +59,15 @@ class Draws(NamedTuple):
 
 
 class Adversary(players.Adversary):
-    """What produces the losses."""
+    """The source of the losses."""
 
     game: ClassVar[str] = "linear"
-    signed: ClassVar[bool] = False  # its losses of experts lie in [-1, 1], not in [0, 1]
+    signed: ClassVar[bool] = False  # its losses of experts are in [-1, 1], not in [0, 1]
 
     def losses(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
         """For each block of rounds (counted from 1) yield its losses `[rounds, N]`, in the setting's loss set.
 
-        The draws from `rng` must run through the rounds in order, so that no number depends on where a
-        block ends.
+        Draw from `rng` in the order of the rounds, so that no number depends on where a block ends.
         """
         raise NotImplementedError
 
@@ -77,10 +76,10 @@ class Adversary(players.Adversary):
 
 
 class Algorithm(players.Algorithm):
-    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
+    """A learner's parameters, tuning and guarantee; its two steps are functions of the same file.
 
-    `choose(state, x, rng)` fills the point to play; `update(state, losses, rng)` sees the loss vector, or with bandit
-    feedback `update(state, x, loss, rng)` what the point lost. `rng` holds the `Draws` of the round.
+    `choose(state, x, rng)` fills the point to play; `update(state, losses, rng)` sees the loss vector; with bandit
+    feedback, `update(state, x, loss, rng)` sees the loss of the point. `rng` holds the `Draws` of the round.
     """
 
     game: ClassVar[str] = "linear"
@@ -92,7 +91,7 @@ class Algorithm(players.Algorithm):
 
 
 def loss_set(setting: Setting) -> LossSet:
-    """The losses that may come in this setting."""
+    """The losses that may occur in this setting."""
     return setting.decisions().losses(setting.signed)
 
 
@@ -100,12 +99,12 @@ def loss_set(setting: Setting) -> LossSet:
 
 
 def choose(state: Record, x: Floats, rng: Draws) -> None:
-    """Stands for the algorithm's step until the loop is bound."""
+    """Placeholder for the algorithm's step."""
     raise NotImplementedError
 
 
 def update(state: Record, *seen: Any) -> None:
-    """Stands for the algorithm's step until the loop is bound."""
+    """Placeholder for the algorithm's step."""
     raise NotImplementedError
 
 
@@ -115,12 +114,12 @@ def full(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> N
 
 
 def bandit(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> None:
-    """Bandit feedback: the learner sees what its own point lost."""
+    """Bandit feedback: the learner sees the loss of its own point."""
     update(state, x, loss, rng)
 
 
 def feed(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> None:
-    """Stands for `full` or `bandit` until the loop is bound."""
+    """Placeholder for `full` or `bandit`."""
     raise NotImplementedError
 
 
@@ -137,8 +136,8 @@ def play_block(
 ) -> None:
     """Play one block `losses[round, N]`; `suffered[i]` is the learner's loss after `marks[i]` rounds.
 
-    numbers: of each kind those of all rounds, one after another; `ends[kind][round + 1]` is where a round's end.
-    points: where they are checked filled with those played, `[round, N]`.
+    numbers: of each kind, those of all rounds in order; a round's numbers end at `ends[kind][round + 1]`.
+    points: filled with the points played, `[round, N]`, if these are checked.
     """
     state = states[0]
     losses, x = borrow(losses), borrow(x)
@@ -165,7 +164,7 @@ def play_block(
 def add_up(losses: Floats, marks: Ints, total: Floats, totals: Floats) -> None:
     """Add a block to the `total` losses `[N]`; `totals[i]` are those after `marks[i]` rounds.
 
-    Summed round by round, so that the result does not depend on where blocks end.
+    The sum runs round by round, so that it does not depend on where blocks end.
     """
     t = 0
     for i in range(len(marks)):
@@ -195,17 +194,17 @@ def adder() -> Callable[..., None]:
 
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; the block changes the speed and no number."""
+    """Regrets `[algorithms, trials, checkpoints]`; the block size changes only the speed."""
     return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
 
 
 def warm(match: Match) -> None:
-    """Compile or load every loop that the match needs, before jobs share them."""
+    """Compile or load every loop of the match, before jobs share them."""
     play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])
 
 
 class _Seat:
-    """One algorithm in its game: its loop, its state, its random numbers."""
+    """One algorithm in its game: loop, state and random numbers."""
 
     def __init__(self, match: Match, algorithm: players.Algorithm, trial: int) -> None:
         assert isinstance(algorithm, Algorithm)
@@ -219,7 +218,7 @@ class _Seat:
         self.fills = {kind: SOURCES[kind](stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
-        """What it has suffered after the marks, `[marks]`."""
+        """Its total loss after the marks, `[marks]`."""
         suffered = np.empty(len(marks))
         asked = _asked(self.algorithm, self.setting, np.arange(rounds.start, rounds.stop))
         numbers, ends = [], []
@@ -258,9 +257,9 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     regrets = np.empty((len(seats), len(checkpoints)))
     for rounds in blocks(horizon, block):
         losses = next(table)
-        flaw = allowed.flaw(losses, rounds)
-        if flaw is not None:
-            raise ValueError(f"{adversary.name}: {flaw}")
+        violation = allowed.violation(losses, rounds)
+        if violation is not None:
+            raise ValueError(f"{adversary.name}: {violation}")
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         totals = np.empty((len(marks), setting.n_arms))
@@ -272,7 +271,7 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
 
 
 def _width(match: Match) -> int:
-    """The most numbers that a round of the match takes on average: its losses, or an algorithm's random numbers."""
+    """The largest count of numbers in a round, on average: of losses, or of an algorithm's random numbers."""
     rounds, most = np.arange(1, 65), match.setting.n_arms
     for algorithm in match.algorithms:
         assert isinstance(algorithm, Algorithm)
@@ -282,7 +281,7 @@ def _width(match: Match) -> int:
 
 
 def _losses(adversary: Any, setting: Setting, rng: Generator, horizon: int, block: int) -> Iterator[Floats]:
-    """The adversary's losses, block by block; of a bandit adversary 1 - gain."""
+    """The adversary's losses, block by block; for a bandit adversary, 1 - gain."""
     if isinstance(adversary, arms.Adversary):
         table = adversary.gains(setting, rng, blocks(horizon, block))
         for rounds in blocks(horizon, block):

@@ -1,4 +1,4 @@
-"""What a game is played by."""
+"""The input of a game."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from privbandits_cli.games.players import Adversary, Algorithm, Setting
 
 
 class Match(NamedTuple):
-    """One adversary, the algorithms that meet it, and what to record."""
+    """One adversary, the algorithms that play against it, and the rounds to record."""
 
     adversary: Adversary
     algorithms: Sequence[Algorithm]  # tuned

@@ -1,4 +1,4 @@
-"""What algorithms and adversaries of every game have in common: a name, parameters, an identity."""
+"""What algorithms and adversaries of all games have in common: a name, parameters, an identity."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Parameters(BaseModel):
-    """The parameters of one algorithm or adversary: frozen, checked, printable."""
+    """The parameters of an algorithm or adversary; frozen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, ser_json_inf_nan="strings")
 
@@ -18,7 +18,7 @@ class Parameters(BaseModel):
 
     @property
     def name(self) -> str:
-        """The name used in a YAML: the file's."""
+        """The name used in a config: the file's."""
         return type(self).__module__.rpartition(".")[2]
 
     @property
@@ -33,7 +33,7 @@ class Parameters(BaseModel):
         return found
 
     def described(self) -> dict[str, Any]:
-        """Name and parameters as plain data, nested ones too; infinity as the string `inf`."""
+        """Name and parameters as plain data, nested ones included; infinity as the string `inf`."""
         out: dict[str, Any] = {"name": self.name}
         for field in type(self).model_fields:
             value = getattr(self, field)
@@ -45,5 +45,5 @@ class Parameters(BaseModel):
         return out
 
     def identity(self) -> str:
-        """Canonical JSON of name and parameters: two equal identities play the same."""
+        """Canonical JSON of name and parameters; two players with the same identity play the same."""
         return json.dumps(self.described(), sort_keys=True, allow_nan=False)

@@ -1,4 +1,4 @@
-"""Who plays a game, whichever it is: what an adversary and an algorithm are, and what they may know."""
+"""The players of any game, adversaries and algorithms, and what they may know of it."""
 
 import math
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ Game = Literal["bandit", "linear", "contextual"]
 
 
 class Contexts(NamedTuple):
-    """What an algorithm may know of a contextual game: bounds on its arms x, its parameter θ and its rewards.
+    """What an algorithm may know of a contextual game: bounds on the arms x, the parameter θ and the rewards.
 
-    sigma: a reward is its mean <θ, x> and σ-subgaussian noise. reward: the largest |reward|, infinite where none is.
+    sigma: a reward is its mean <θ, x> plus σ-subgaussian noise. reward: the largest |reward|, which may be infinite.
     """
 
     dimension: int  # d
@@ -32,11 +32,11 @@ class Contexts(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What an algorithm may know before the game: `horizon` in rounds (T/tau inside a mini-batch), arms.
+    """What an algorithm may know before the game: the horizon in rounds (T/tau inside a mini-batch) and the arms.
 
-    Of heavy-tailed gains X also v, in (0, 1], and u, a bound on E|X|^(1+v) over the arms. Of a linear game the
-    decision set, whose dimension then stands for the arms, and whether losses on the simplex may be negative. Of a
-    contextual game its bounds; there `horizon` is the planned one, and fewer rounds may be played.
+    v, u: for heavy-tailed gains X, v in (0, 1] and u, a bound on E|X|^(1+v) over the arms. space: the decision set of a
+    linear game, with `n_arms` its dimension; signed: whether losses on the simplex may be negative. contexts: the
+    bounds of a contextual game; its `horizon` is the planned one, and fewer rounds may be played.
     """
 
     horizon: float
@@ -53,22 +53,23 @@ class Setting(NamedTuple):
 
     def decisions(self) -> Space:
         """The decision set of a linear game."""
-        assert self.space is not None, "a bandit's setting has no decision set"
+        if self.space is None:
+            raise ValueError("this game has no decision set")
         return self.space
 
 
 def papers_delta(setting: Setting) -> float:
-    """T^-2, the δ of Tossou & Dimitrakakis 2017; 1/4 for the single round at which that is no δ."""
+    """T^-2, the δ of Tossou & Dimitrakakis 2017; at most 1/4, as for T = 1 it would be 1."""
     return float(min(0.25, setting.horizon**-2.0))
 
 
 class Adversary(Parameters):
-    """What produces the rounds of a game."""
+    """The source of the rounds of a game."""
 
-    bounded: ClassVar[bool] = True  # every gain lies in [0, 1], every loss in the loss set
+    bounded: ClassVar[bool] = True  # every gain is in [0, 1], every loss in the loss set
 
     def revealed(self, setting: Setting) -> Setting:
-        """What an algorithm may know of the game when it meets this adversary, tuned."""
+        """What an algorithm may know of the game against this adversary, tuned."""
         return setting
 
     def tuned(self, setting: Setting) -> "Adversary":
@@ -81,18 +82,19 @@ class Adversary(Parameters):
 
 
 class Algorithm(Parameters):
-    """A learner's parameters, tuning and promise; its two steps are functions of the same file.
+    """A learner's parameters, tuning and guarantees; its two steps are functions of the same file.
 
-    `Parameters` is what a config gives. A file with parameters that may be left out has a class `Tuned(Parameters)`, in
-    which they are numbers: `tuned` makes it, and it holds all that depends on them, from `state` to `regret_bound`.
+    `Parameters` is what a config gives. If a file has parameters with defaults that depend on the setting, its class
+    `Tuned(Parameters)` has their values: `tuned` returns it, and it has the methods that need these values, from
+    `state` to `regret_bound`.
     """
 
-    private: ClassVar[bool] = False  # made to be private: legends carry its epsilon
-    local: ClassVar[bool] = False  # each report is private by itself, whoever collects them
+    private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
+    local: ClassVar[bool] = False  # each report is private by itself, whoever collects the reports
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
 
     def tuned(self, setting: Setting) -> "Algorithm":
-        """The same with every parameter that was left out set as the paper says."""
+        """The same parameters, with the paper's values for those that were left out."""
         return self
 
     def state(self, setting: Setting) -> Records:
@@ -101,57 +103,58 @@ class Algorithm(Parameters):
         raise NotImplementedError(f"{self.name} has no method `state`")
 
     def _check_tuned(self) -> None:
-        """Raise TypeError for parameters of which some are still to be tuned."""
+        """Raise TypeError if parameters that were left out have no values yet."""
         if not isinstance(self, self.tuned_class()):
-            raise TypeError(f"these parameters of {self.name} are not tuned: ask `tuned(setting)`")
+            raise TypeError(f"these parameters of {self.name} are not tuned: use what `tuned(setting)` returns")
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """What is known of its privacy at `delta`, from above and below, tuned parameters assumed.
+        """All known privacy bounds at `delta`, from above and from below.
 
-        sensitivity: by how much one of the gains that it sees may differ; 1/tau inside a mini-batch.
+        sensitivity: the largest change of a gain that the algorithm sees; 1/tau inside a mini-batch.
         """
         self._check_tuned()
         return []
 
     def caveats(self, setting: Setting) -> list[str]:
-        """What a reader of the bounds should know: where the paper is wrong or silent."""
+        """Notes for a reader of the bounds: where the paper is wrong or silent."""
         return []
 
     def remarks(self, setting: Setting) -> list[str]:
-        """What a run says before it starts: why it may not show what it is meant to."""
+        """Warnings before a run: why its results may not show what the paper claims."""
         return []
 
     def promises(self) -> bool:
-        """Whether it is made to be private: a legend then carries its epsilon. A wrapper's base counts."""
+        """Whether the algorithm or its base is designed to be private; legends then show its epsilon."""
         base = getattr(self, "base", None)
         return self.private or (isinstance(base, Algorithm) and base.promises())
 
     def mechanism(self) -> str:
-        """What makes it private, in a few words; empty where nothing does."""
+        """What makes the algorithm private, in a few words; empty if it is not."""
         return ""
 
     def view(self, setting: Setting) -> View | None:
         """What an audit observes of a tuned algorithm: what its proof makes private; None if nothing is claimed."""
+        self._check_tuned()
         return None
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """The bound to quote, at `delta` or T^-2, the paper's; None if nothing is promised."""
+        """The bound to quote, at `delta` or the paper's T^-2; None if there is no bound from above."""
         return leading(self.bounds(setting, papers_delta(setting) if delta is None else delta, sensitivity))
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        """Parameters (not yet tuned) that reach epsilon at delta: `certified` by proof, `paper` as printed."""
+        """Parameters, not yet tuned, that reach epsilon at delta: `certified` by proof, `paper` as printed."""
         known = "epsilon" in cls.model_fields
         return {"certified": cls.model_validate({"epsilon": epsilon, **given})} if known else {}
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """Bound on the expected regret after `rounds` rounds, or None where no theorem speaks.
+        """Bound on the expected regret after each of `rounds`; None without a theorem.
 
-        memory: how many rounds back the adversary reacts to (0 oblivious, 1 switching costs).
+        memory: the number of past rounds that the adversary reacts to (0 oblivious, 1 switching costs).
         """
         self._check_tuned()
         return None
 
     def errors(self, setting: Setting) -> Iterator[str]:
-        """Why this algorithm cannot play in this setting."""
+        """The reasons why this algorithm cannot play in this setting."""
         yield from ()

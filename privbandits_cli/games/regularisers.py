@@ -1,7 +1,8 @@
-"""How far tree noise moves the eigenvalues of a Gram matrix, and by how much it is shifted.
+"""How far tree noise moves the eigenvalues of a Gram matrix, and the shift that compensates for it.
 
-(ρ_min, ρ_max, γ) of Shariff & Sheffet 2018, Definition 3: with probability 1 - α' in each round the regulariser H,
-noise and shift, has its eigenvalues in [ρ_min, ρ_max], and the noise h of Σ x y has norm at most γ in that of H^-1.
+(ρ_min, ρ_max, γ) of Shariff & Sheffet 2018, Definition 3: with probability 1 - α' in each round, the regulariser H,
+which is the noise plus the shift, has its eigenvalues in [ρ_min, ρ_max], and the noise h of Σ x y has norm at most γ in
+the norm of H^-1.
 """
 
 import math
@@ -12,10 +13,11 @@ from privbandits_cli.games.players import Contexts
 
 @dataclass(frozen=True)
 class Regularisers:
-    """Of noise whose eigenvalues lie in [low, high], to which `shift` is added.
+    """Regularisers made of noise with eigenvalues in [low, high], plus `shift` times the identity.
 
-    reach: of Gaussian noise |h| <= reach, so γ = reach/√ρ_min; of Wishart noise |h| <= reach in the norm of the inverse
-    noise, so γ = reach √(ρ/(ρ + shift)) at the eigenvalue ρ where that is largest: `low` if shifted down, else `high`.
+    reach: for Gaussian noise |h| <= reach, so γ = reach/√ρ_min. For Wishart noise |h| <= reach in the norm of the
+    inverse noise, so γ is the largest reach √(ρ/(ρ + shift)) over the eigenvalues ρ: at `low` for a negative shift,
+    else at `high`.
     """
 
     low: float
@@ -57,7 +59,7 @@ def gaussian(known: Contexts, sigma: float, nodes: int, log_alpha: float) -> Reg
 def wishart(known: Contexts, rows: float, nodes: int, log_alpha: float, shifted: bool) -> Regularisers:
     """Proposition 9, log_alpha = ln α': L~² (√(mk) ∓ D)², D = √d + √(2 ln(4/α')); shifted to ρ_min = 4 L~² √(mk) D.
 
-    Where mk is so small that √(mk) < D nothing is known but that the noise is no less than 0.
+    If mk is so small that √(mk) < D, the only lower bound on the eigenvalues is 0.
     """
     d, square = known.dimension, known.row_norm() ** 2
     root, wide = math.sqrt(nodes * rows), math.sqrt(d) + math.sqrt(2 * (math.log(4) - log_alpha))
@@ -67,9 +69,9 @@ def wishart(known: Contexts, rows: float, nodes: int, log_alpha: float, shifted:
 
 
 def regret_bound(known: Contexts, made: Regularisers, rounds: float, alpha: float) -> float:
-    """β √(8 n d ln(1 + n L²/(d ρ_min))) max(1, S L): Theorem 5 after n rounds, before its proof's last step.
+    """β √(8 n d ln(1 + n L²/(d ρ_min))) max(1, S L): Theorem 5 after n rounds, before the last step of its proof.
 
-    The printed form, σ times the square of its first term, follows from it.
+    The printed form, σ times the square of the first term, follows from this.
     """
     d, grown = known.dimension, rounds * known.norm**2 / (known.dimension * made.rho_min)
     chance = 2 * math.log(2 / alpha) + d * math.log(made.rho_max / made.rho_min + grown)
@@ -78,7 +80,7 @@ def regret_bound(known: Contexts, made: Regularisers, rounds: float, alpha: floa
 
 
 def optimal(known: Contexts, made: Regularisers, horizon: float, alpha: float) -> Regularisers:
-    """The same noise shifted so that Theorem 5's bound at the horizon is least."""
+    """The same noise with the shift that minimises Theorem 5's bound at the horizon."""
     from scipy import optimize
 
     scale = made.high - made.low

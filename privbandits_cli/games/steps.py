@@ -1,4 +1,4 @@
-"""The steps of an algorithm's file, compiled with those of the bases that it wraps; and its random numbers."""
+"""The steps of an algorithm's file, compiled with those of the bases that it wraps; and the random numbers."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -30,7 +30,7 @@ def composition(algorithm: Algorithm) -> tuple[str, ...]:
 
 @kept
 def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-    """The compiled `choose`, `update` and `probabilities` of a composition; a wrapper's hold its base's."""
+    """The compiled steps of a composition by name; those of a wrapper contain those of its base."""
     base = steps(modules[1:]) if modules[1:] else {}
     names = {f"base_{name}": step for name, step in base.items()}
     module = import_module(modules[0])

@@ -12,10 +12,13 @@ from functools import reduce
 from typing import Any, ClassVar
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
-from privbandits_cli.numerics.jit import Record, compile_step
+from privbandits_cli.numerics.jit import Record, compile_step, unbound
 
 Place = str | Callable[[Record], Any]
 Range = Callable[[Record], tuple[float, float]]
+
+FIELD = ""  # bound, as `rest` is, when a reader is compiled
+rest: Any = unbound
 
 
 def unit(state: Record) -> tuple[float, float]:
@@ -34,9 +37,6 @@ class View:
         return None
 
 
-# ---------------------------------------------------------------------------------------- the game `bandit`
-
-
 @dataclass(frozen=True)
 class Release(View):
     """The noisy gain `released(state, gain, rng)`, a step of the algorithm's file; Laplace noise.
@@ -49,7 +49,7 @@ class Release(View):
     canary: Range = unit
 
     def in_blocks(self, rounds: int) -> View:
-        """One release for each block of blocks."""
+        """A release for each block covers its rounds."""
         return replace(self, rounds=self.rounds * rounds)
 
 
@@ -88,20 +88,20 @@ class Tree(Kept):
 
 @dataclass(frozen=True)
 class Arms(View):
-    """The arms that EXP3 plays. rounds: how many rounds each drawn arm is played, and its mean gain fed to EXP3."""
+    """The arms that EXP3 plays.
+
+    model: of its privacy; rounds: for how many rounds each drawn arm is played, whose mean gain EXP3 is then fed.
+    """
 
     steps = ("probabilities",)
     model: ExponentialWeights
     rounds: int = 1
 
     def in_blocks(self, rounds: int) -> View | None:
-        """Arms played for a block: one gain moves the mean of its block by at most its share of it."""
+        """Each arm is played for a block; one gain moves the mean of its block by its share."""
         if self.rounds > 1:
             return None  # no canary is known for blocks of blocks
         return replace(self, rounds=rounds, model=replace(self.model, sensitivity=self.model.sensitivity / rounds))
-
-
-# ---------------------------------------------------------------------------------------- the game `linear`
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,6 @@ class NoisyLoss(View):
 
     steps = ("released",)
     vector: bool = False
-
-
-# ------------------------------------------------------------------------------------ the game `contextual`
 
 
 @dataclass(frozen=True)
@@ -195,9 +192,6 @@ class Answer(View):
     base: Any
 
 
-# ------------------------------------------------------------------------------------------ reading a place
-
-
 def read(state: Record, place: Place) -> Any:
     """What the state has at this place."""
     return place(state) if callable(place) else reduce(lambda part, name: part[name], place.split("."), state)
@@ -213,17 +207,9 @@ def reader(place: Place) -> Callable[[Record], Any]:
     return step
 
 
-FIELD = ""  # bound, as `rest` is, where a reader is compiled
-
-
 def _itself(part: Any) -> Any:
     return part
 
 
 def _part(state: Record) -> Any:
     return rest(state[FIELD])
-
-
-def rest(part: Any) -> Any:
-    """Placeholder for the reader of what is left of a place."""
-    raise NotImplementedError

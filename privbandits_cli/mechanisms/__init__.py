@@ -1,1 +1,1 @@
-"""The noise that algorithms share."""
+"""Noise mechanisms that algorithms share."""

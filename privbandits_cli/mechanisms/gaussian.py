@@ -1,4 +1,4 @@
-"""Symmetric Gaussian noise: (Z + Z')/√2 of independent N(0, σ²), so variance σ², on the diagonal 2σ²."""
+"""Symmetric Gaussian noise (Z + Z')/√2 with independent entries N(0, σ²) of Z: variance σ², and 2σ² on the diagonal."""
 
 import math
 

@@ -1,7 +1,7 @@
 """Wishart noise W_{d+1}(σ² I, k), the Gram matrix of k rows from N(0, σ² I), without drawing the rows.
 
-Bartlett 1933: it is σ² A A', A lower triangular, A_ij ~ N(0, 1) below the diagonal, A_ii² ~ χ² of k - i degrees of
-freedom, i from 0. k need not be an integer, but more than d. Cost: O(d³), whatever k.
+By Bartlett 1933 it is σ² A A', where A is lower triangular with A_ij ~ N(0, 1) below the diagonal and A_ii² ~ χ² with
+k - i degrees of freedom, i from 0. k must be larger than d but need not be an integer. The cost is O(d³) for every k.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from privbandits_cli.numerics.types import Floats
 def wishart_node(above: Floats, out: Floats, factor: Floats, scale: float, rows: float, rng: Generator) -> None:
     """out = above + noise of σ² = `scale`, k = `rows`, `[d, d + 1]`: the lower triangle and the last column.
 
-    factor: room for A without its last column, which only the corner has a part of, `[d + 1, d]`.
+    factor: scratch space for A without its last column, which only affects the corner, `[d + 1, d]`.
     """
     d = len(out)
     for i in range(d + 1):

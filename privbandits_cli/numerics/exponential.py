@@ -1,17 +1,17 @@
-"""exp in steps that a compiler turns into vectors where a loop takes it of many numbers, as it cannot the C library's.
+"""The exponential function in steps that a compiler can vectorise in a loop, unlike a call to the C library.
 
-x = k ln 2 + r with k whole and |r| <= ln 2 / 2; exp r is the quotient of Sun's fdlibm (e_exp.c, 1993), and 2^k goes
-straight into the exponent's bits. Each step rounds once, so that a vector's numbers are those of one number alone, and
-of plain Python.
+x = k ln 2 + r with an integer k and |r| <= ln 2 / 2; exp r is the rational approximation of Sun's fdlibm (e_exp.c,
+1993), and 2^k is written into the bits of the exponent. Each step rounds once, so a vectorised loop, a single call and
+plain Python give the same numbers.
 """
 
 import numpy as np
 
-LEAST = -708.0  # below it exp leaves the numbers of full precision
+LEAST = -708.0  # below it exp x has less than full precision
 LOG2_E = 1.44269504088896338700
-LN2_HIGH = 6.93147180369123816490e-01  # its last bits are 0: k LN2_HIGH is exact
+LN2_HIGH = 6.93147180369123816490e-01  # its last bits are 0, so k LN2_HIGH is exact
 LN2_LOW = 1.90821492927058770002e-10
-WHOLE = 1.5 * 2.0**52  # added, it rounds to a whole number, which then stands in the lowest bits
+WHOLE = 1.5 * 2.0**52  # adding it rounds to an integer, which is then in the lowest bits
 
 P1 = 1.66666666666666019037e-01
 P2 = -2.77777777770155933842e-03
@@ -29,6 +29,6 @@ def exponential(x: float) -> float:
     r = high - low
     s = r * r
     c = r - s * (P1 + s * (P2 + s * (P3 + s * (P4 + s * P5))))
-    power = 1.0 + (np.divide(r * c, 2.0 - c) - low + high)  # np.divide: "/" asks for 0 first, which forbids vectors
+    power = 1.0 + (np.divide(r * c, 2.0 - c) - low + high)  # "/" would check for 0, which prevents vectors
     bits = np.float64(power).view(np.int64) + (np.float64(shifted).view(np.int64) << 52)
     return np.int64(bits).view(np.float64)

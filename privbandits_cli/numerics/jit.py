@@ -1,10 +1,10 @@
 """How the plain functions of the algorithm files become one compiled loop, cached on disk.
 
-numba does not cache a loop that receives functions as arguments or through a closure, and it does not see
-edits in a callee's file. Globals, however, are no part of its cache key. So a loop is written once, as a
-plain function (the template) whose globals name the steps; `bind` makes a copy of it with the steps filled
-in and a qualified name that says which steps, which record type and which version of the sources it holds.
-One cached name then has one signature, so that two processes compiling at once write the same thing.
+Numba does not cache a loop that receives functions as arguments or through a closure, and it does not notice edits in
+the file of a function that the loop calls. Globals, however, are not part of its cache key. A loop is therefore written
+once, as a plain function (the template) whose globals name the steps. `bind` makes a copy of it with the steps filled
+in, and with a qualified name that holds a hash of the steps, the record type and the package's sources. Each cached
+name then has a single signature, so two processes that compile at the same time write the same file.
 """
 
 import functools
@@ -27,7 +27,7 @@ Records = NDArray[Any]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-ROOM = "privbandits_cli.plugins.loader."  # the modules of users' files
+ROOM = "privbandits_cli.plugins.loader."  # the names of users' modules start like this
 SOURCES = ("numerics", "convex", "games", "adversaries", "algorithms", "mechanisms")
 
 
@@ -43,23 +43,24 @@ class PluginError(Exception):
 
 
 def record(**fields: Any) -> Records:
-    """A structured array `[1]` of one record with these fields; arrays and records nest.
+    """A structured array `[1]` of one record with these fields, which may be arrays and records.
 
-    NumPy's scalars have attributes of their own (`base`, `data`, `real`, ...), which hide fields so named.
+    ValueError for a name that is an attribute of NumPy's scalars (`base`, `data`, `real`, ...), which hides the field;
+    TypeError for a value that is no number.
     """
     hidden = sorted(name for name in fields if hasattr(np.generic, name))
     if hidden:
-        raise ValueError(f"NumPy hides the fields {hidden} of a record behind its own: rename them")
+        raise ValueError(f"NumPy has attributes {hidden} of its own, which hide these fields of a record: rename them")
     values = {name: np.asarray(value) for name, value in fields.items()}
     objects = sorted(name for name, value in values.items() if value.dtype.hasobject or value.dtype.kind in "US")
     if objects:
-        raise TypeError(f"the fields {objects} of a record hold what is no number: give numbers or arrays of them")
+        raise TypeError(f"the fields {objects} of a record are not numbers: give numbers or arrays of numbers")
     layout: list[Any] = []
     for name, value in values.items():
         if value.dtype.names is None:
             layout.append((name, value.dtype, value.shape))
         else:
-            layout.append((name, np.dtype((np.void, value.dtype))))  # the record itself, no array of one
+            layout.append((name, np.dtype((np.void, value.dtype))))  # the record itself, not an array of one
     out = np.zeros(1, np.dtype((np.record, np.dtype(layout, align=True))))
     for name, value in values.items():
         out[name] = value
@@ -67,8 +68,8 @@ def record(**fields: Any) -> Records:
 
 
 def unbound(*_: Any) -> Any:
-    """Stands in a wrapper's file for a step of its base until `bind` fills it in."""
-    raise RuntimeError("a wrapper's step was called without its base")
+    """Placeholder, in a wrapper's file, for a step of its base, which `compile_step` fills in."""
+    raise RuntimeError("a wrapper's step was called before its base was filled in")
 
 
 @functools.cache
@@ -86,13 +87,13 @@ _plain = ContextVar("plain", default=False)  # each thread has its own
 
 
 def plain() -> bool:
-    """Whether kernels are left uncompiled."""
+    """Whether kernels are left uncompiled in this context."""
     return _plain.get()
 
 
 @contextmanager
 def uncompiled(wanted: bool = True) -> Iterator[None]:
-    """Kernels asked for in here, by this thread, are plain Python: the same numbers, some hundred times as slow."""
+    """Context in which this thread gets kernels as plain Python: the same numbers, a few hundred times slower."""
     before = _plain.set(_plain.get() or wanted)
     try:
         yield
@@ -101,7 +102,7 @@ def uncompiled(wanted: bool = True) -> Iterator[None]:
 
 
 def kept(make: Callable[P, T]) -> Callable[P, T]:
-    """`functools.cache` for what makes kernels: compiled and plain ones are kept apart."""
+    """`functools.cache` for functions that make kernels; compiled and plain kernels are cached separately."""
     cached: Any = functools.cache(lambda _, *words, **named: make(*words, **named))
 
     @functools.wraps(make)
@@ -113,7 +114,7 @@ def kept(make: Callable[P, T]) -> Callable[P, T]:
 
 
 def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = "") -> types.FunctionType:
-    """A copy of a plain function whose globals hold these names; plain functions it calls are compiled too."""
+    """A copy of a plain function with these names among its globals; the plain functions that it calls are compiled."""
     assert isinstance(function, types.FunctionType)
     namespace = {**function.__globals__, **names}
     for name in () if plain() else function.__code__.co_names:
@@ -138,30 +139,30 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
 
 
 def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
-    """Compile one step of a loop with these globals; not cached, the loop that contains it is."""
+    """Compile one step of a loop with these globals. It is not cached: the loop that contains it is."""
     return _rebound(function, names) if plain() else _inlined(function, names)
 
 
 def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any) -> Callable[..., Any]:
     import numba
 
-    options["boundscheck"] = function.__module__.startswith(ROOM)  # an IndexError, not another array's numbers
+    options["boundscheck"] = function.__module__.startswith(ROOM)  # a user's index out of bounds must raise
     made: Callable[..., Any] = numba.njit(nogil=True, forceinline=True, **options)(_rebound(function, names))
     return made
 
 
 def borrow(array: NDArray[Any]) -> NDArray[Any]:
-    """The same array, whose views a loop compiled with `borrower()` does not count: none may outlive it.
+    """The same array. In a loop compiled with `borrower()` its views are not counted: none may outlive it.
 
-    numba counts the references to every row that a loop takes, safe from other threads: that lasts longer than to
-    read ten numbers.
+    Numba counts references to each row that a loop takes, with atomic operations that take longer than to read ten
+    numbers.
     """
     return array
 
 
 @kept
 def borrower() -> Any:
-    """`borrow` for compiled code: what has no owner is not counted."""
+    """`borrow` for compiled code: references to an array without an owner are not counted."""
     from numba.core import config
     from numba.extending import intrinsic
 
@@ -181,23 +182,23 @@ def borrower() -> Any:
 
 @functools.cache
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that steps call, compiled once for all of them, without what would let Python call it."""
+    """A function that steps call, compiled once for all of them, without an interface to Python."""
     return _inlined(function, {}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
-    """Compile a loop with its steps filled in; cached on disk under the key and the sources' hash."""
+    """Compile a loop with its steps filled in; it is cached on disk under the key and the hash of the sources."""
     if plain():
         return _rebound(template, names)
     import numba
 
     digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]
     function = _rebound(template, names, f"__{digest}")
-    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}  # nobody calls it from C
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}  # never called from C
     made: Callable[..., Any]
     try:
         made = numba.njit(cache=True, **options)(function)
-    except RuntimeError as error:  # numba: "no locator available", nowhere writable
-        warnings.warn(f"compiled kernels cannot be kept ({error}); set NUMBA_CACHE_DIR", stacklevel=2)
+    except RuntimeError as error:  # numba found no folder to write to
+        warnings.warn(f"compiled kernels cannot be cached ({error}); set NUMBA_CACHE_DIR", stacklevel=2)
         made = numba.njit(**options)(function)
     return made

@@ -1,7 +1,7 @@
 """The Laplace mechanism's noise: an exponential number with a random sign.
 
-NumPy's exponential ziggurat and one bit take a fraction of the time of `Generator.laplace`. The bits are those of a
-stream of its own, the lowest first, so that the numbers do not depend on how they are divided into calls.
+NumPy's exponential ziggurat and one bit take a fraction of the time of `Generator.laplace`. The bits come from a
+separate stream, lowest bit first, so the numbers do not depend on how they are divided into calls.
 """
 
 import numpy as np
@@ -13,13 +13,13 @@ from privbandits_cli.numerics.types import Floats
 
 
 def standard_laplace(rng: Generator) -> Fill:
-    """A source of standard Laplace noise, density exp(-|x|)/2: each call fills an array, going on from the last."""
+    """A source of standard Laplace noise, density exp(-|x|)/2; each call continues where the last one ended."""
     signs = record(**words_of(rng.spawn(1)[0]), bits=np.uint64(0), left=0)
     return filling(fill_laplace, signs=signs, **source(rng, "exponential"))
 
 
 def fill_laplace(states: Records, out: Floats) -> None:
-    """Standard Laplace numbers, `out[n]`; a word has the signs of 64."""
+    """Standard Laplace numbers, `out[n]`; one word holds the signs of 64 numbers."""
     state = states[0]
     signs, first = state.signs, 0
     while first < len(out):
@@ -29,6 +29,6 @@ def fill_laplace(states: Records, out: Floats) -> None:
         fill_exponential(state, some)
         for i in range(len(some)):
             some[i] *= 1.0 - 2.0 * np.int64((signs.bits >> np.uint64(i)) & ONE)
-        signs.bits >>= np.uint64(len(some))  # by 64 nothing need be left: the word is used up
+        signs.bits >>= np.uint64(len(some))  # a shift by 64 is undefined, but then the word is used up
         signs.left -= len(some)
         first += len(some)

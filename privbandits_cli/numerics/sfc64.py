@@ -1,9 +1,9 @@
-"""NumPy's own random numbers, drawn in compiled loops in half the time of calls to its Generator.
+"""NumPy's random numbers, drawn in compiled loops in half the time of calls to its Generator.
 
-SFC64 (Doty-Humphrey 2010) keeps four words, here in the loop's registers; the ziggurat (Marsaglia & Tsang 2000) makes
-of one word a standard normal or exponential number, in about 1.2 % of cases of more. Bit for bit `.random`,
-`.standard_normal` and `.standard_exponential` of a Generator on the same stream: a test compares them. What a record
-needs is `source(rng)`; rng itself stays where it was.
+SFC64 (Doty-Humphrey 2010) has a state of four words, which a loop keeps in registers. The ziggurat (Marsaglia & Tsang
+2000) makes a standard normal or exponential number from one word, in about 1.2 % of cases from several. The numbers
+equal `.random`, `.standard_normal` and `.standard_exponential` of a Generator on the same stream bit for bit. `source`
+has the fields that a record needs for this; it does not advance `rng`.
 """
 
 from collections.abc import Callable
@@ -16,26 +16,29 @@ from numpy.typing import NDArray
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, plain, record
 from privbandits_cli.numerics.types import Floats
 
-Words = tuple[Any, Any, Any, Any]  # of SFC64: three that are mixed and a counter
-Fill = Callable[[NDArray[Any]], None]  # fills an array with random numbers, going on from the last call
+Words = tuple[Any, Any, Any, Any]  # the state of SFC64: three words that are mixed, and a counter
+Fill = Callable[[NDArray[Any]], None]  # fills an array with random numbers, continuing where the last call ended
 
 ONE, EIGHT, THREE, ELEVEN = np.uint64(1), np.uint64(8), np.uint64(3), np.uint64(11)
-LEFT, RIGHT = np.uint64(24), np.uint64(40)  # a rotation
+LEFT, RIGHT = np.uint64(24), np.uint64(40)  # rotation by 24 bits
 LAYER = np.uint64(255)  # 256 layers of a ziggurat
 MANTISSA = np.uint64(2**52 - 1)
-TAIL, OVER_TAIL = 3.6541528853610087963519472518, 0.27366123732975827203338247596  # where the normal layers end
-END = 7.69711747013104972  # where the exponential ones do
+TAIL, OVER_TAIL = (
+    3.6541528853610087963519472518,
+    0.27366123732975827203338247596,
+)  # of the normal law
+END = 7.69711747013104972  # of the exponential law
 UNIT = 2.0**-53
 
 
 def words_of(rng: Generator) -> dict[str, Any]:
-    """The field of a record from which `word_of` and `uniform` draw what rng would."""
+    """The field of a record from which `word_of` and `uniform` draw the numbers of rng."""
     assert isinstance(rng.bit_generator, SFC64)
     return {"words": rng.bit_generator.state["state"]["state"].copy()}
 
 
 def source(rng: Generator, law: Literal["normal", "exponential"] = "normal") -> dict[str, Any]:
-    """Fields of a record from which these functions draw what rng would: its words, and the ziggurat's layers."""
+    """Fields of a record from which these functions draw the numbers of rng: its words, and the ziggurat's layers."""
     from numba.np.random import _constants
 
     kind = law[0].replace("n", "i")  # the names of NumPy's tables
@@ -44,13 +47,13 @@ def source(rng: Generator, law: Literal["normal", "exponential"] = "normal") -> 
 
 
 def filling(fill: Callable[[Records, NDArray[Any]], None], **fields: Any) -> Fill:
-    """A loop over a record of these fields as a source of random numbers."""
+    """A source of random numbers: a loop `fill` over a record of these fields."""
     kernel, states = _compiled(fill), record(**fields)
     if not plain():
         return lambda out: kernel(states, out)
 
     def uncompiled(out: NDArray[Any]) -> None:
-        with np.errstate(over="ignore"):  # words are meant to wrap around
+        with np.errstate(over="ignore"):  # words wrap around by design
             kernel(states, out)
 
     return uncompiled
@@ -62,7 +65,7 @@ def _compiled(fill: Callable[..., None]) -> Callable[..., None]:
 
 
 def following(a: Any, b: Any, c: Any, n: Any) -> tuple[Any, Any, Any, Any, Any]:
-    """SFC64: its next word, and what it keeps."""
+    """SFC64: the next word, and the next state."""
     word = a + b + n
     return word, b ^ (b >> ELEVEN), c + (c << THREE), ((c << LEFT) | (c >> RIGHT)) + word, n + ONE
 
@@ -114,7 +117,7 @@ def fill_normals(states: Records, out: Floats) -> None:
 
 
 def outside(state: Record, layer: Any, size: Any, x: float) -> float:
-    """What becomes of a normal x that need not lie under the curve: of its wedge, of the tail, or of a new word."""
+    """The normal number that replaces an x outside its layer's rectangle: from the wedge, the tail or a new word."""
     while True:
         if layer == 0:
             along = -OVER_TAIL * np.log1p(-uniform(state.words))
@@ -151,7 +154,7 @@ def fill_exponential(state: Record, out: Floats) -> None:
 
 
 def beyond(state: Record, layer: Any, x: float) -> float:
-    """What becomes of an exponential x that need not lie under the curve."""
+    """The exponential number that replaces an x outside its layer's rectangle."""
     while True:
         if layer == 0:
             end: float = END - np.log1p(-uniform(state.words))

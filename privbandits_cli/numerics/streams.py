@@ -1,8 +1,8 @@
-"""Random streams from names: who draws, for what, in which trial.
+"""Random streams, each identified by names (of the player, of the purpose) and a trial.
 
-A stream's numbers depend on its name alone, never on the order in which streams are made, on how many
-there are or on the number of jobs. So adding an algorithm, raising the number of trials or resuming an
-interrupted run leaves every other number as it was.
+A stream's numbers depend only on its seed, names and trial, never on the order in which streams are made, on how many
+there are or on the number of jobs. Adding an algorithm, raising the number of trials or resuming an interrupted run
+therefore changes no other number.
 """
 
 from functools import lru_cache
@@ -19,6 +19,6 @@ def _words(name: str) -> tuple[int, ...]:
 
 
 def stream(seed: int, *names: str, trial: int) -> Generator:
-    """The random stream of these names in this trial; `seed` is the experiment's."""
+    """The random stream of these names in this trial of the experiment with this seed."""
     key = [word for name in names for word in _words(name)]
     return Generator(SFC64(SeedSequence(seed, spawn_key=(*key, trial))))

@@ -1,4 +1,4 @@
-"""The array types that every room uses."""
+"""The array type of the whole package."""
 
 import numpy as np
 from numpy.typing import NDArray

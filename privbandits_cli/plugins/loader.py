@@ -116,10 +116,11 @@ def _check(source: Source, made: ModuleType) -> None:
         )
     game = str(base.game)
     needed = ["state"] if issubclass(base, players.Algorithm) else [TABLE[game], "law"][: 1 + (game == "contextual")]
+    classes = {model: None, made.__dict__.get("Tuned", model): None}  # `Tuned` has the methods of tuned parameters
     for name in needed:
-        if getattr(model, name) is getattr(base, name):
+        if all(getattr(one, name, None) in (None, getattr(base, name)) for one in classes):
             raise refuse(model, f"the class needs a method `{name}`")
-    for name, method in vars(model).items():
+    for name, method in (pair for one in classes for pair in vars(one).items()):
         given = getattr(base, name, None)
         if inspect.isfunction(method) and inspect.isfunction(given) and given.__module__.startswith("privbandits_cli."):
             asked = inspect.signature(given).parameters.values()

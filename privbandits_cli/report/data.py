@@ -1,29 +1,30 @@
-"""What a report tells of an experiment, as data; its final table, in numbers and as text."""
+"""What a report contains, as data: the experiment, its final regrets, and how numbers are written."""
 
 import shlex
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from privbandits_cli.experiment import shipped
+from privbandits_cli.experiment.config import shipped
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.table import Table
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What a results folder says, ready for a page or a paper."""
+class ReportData:
+    """The contents of a results folder, ready for a page or a paper."""
 
     name: str
     table: Table
-    distribution: Distributions | None  # None where no trial's final regret is kept
-    pairs: Distributions | None  # None where no two algorithms meet
-    privacy: list[dict[str, Any]]  # the ledger's blocks
-    unknown: str  # why there are none
+    distribution: Distributions | None  # None: the final regrets of the trials are not kept
+    pairs: Distributions | None  # None: no two algorithms play the same game
+    privacy: list[dict[str, Any]]  # the blocks of the ledger
+    unknown: str  # why there is no ledger
     claims: list[dict[str, Any]]  # claim, source, verdict, figures, note, epsilon
     config: dict[str, Any]
     config_text: str
-    manifest: dict[str, Any]  # empty where there is none
+    manifest: dict[str, Any]  # empty: there is none
+    picture: str = ""  # the file of the figure; empty: there is none
 
     @property
     def title(self) -> str:
@@ -32,7 +33,7 @@ class Findings:
 
     @property
     def partial(self) -> str:
-        """`PARTIAL 3/16` of an incomplete experiment, else nothing."""
+        """`PARTIAL 3/16` of an incomplete experiment, else empty."""
         trials = self.manifest.get("trials", {})
         if self.table.fewest < self.table.wanted:
             return f"PARTIAL {self.table.fewest}/{self.table.wanted}"
@@ -42,15 +43,55 @@ class Findings:
 
     @property
     def command(self) -> str:
-        """What plays the experiment again: of the command that was given what says which, not how; or its config."""
+        """The command that runs the experiment again: the given one without options of execution, or its config's."""
         words = self.manifest.get("command", [])
-        config = next((word for word in words[2:] if word.endswith(".yaml") or word in shipped.names()), None)
+        config = next((word for word in words[2:] if word.endswith(".yaml") or word in shipped()), None)
         if words[1:2] != ["run"] or config is None:
             return f"privbandits run {self.name}/config.yaml"
         kept = [word for word in words[2:] if "=" in word and not word.startswith("-")]
         kept += ["--smoke"] if "--smoke" in words else []
         kept += [part for name, file in pairwise(words) if name == "--include" for part in (name, file)]
         return shlex.join(["privbandits", "run", config, *kept])
+
+    @property
+    def final_title(self) -> str:
+        """`Regret after 1,000 rounds`, with the floor and the swept parameter."""
+        horizon, table = self.config.get("horizon"), self.table
+        after = f" after {horizon:,} rounds" if isinstance(horizon, int) else ""
+        over = f", as multiples of {table.floor}'s" if table.ratio else ""
+        return f"Regret{after}{over}" + ("" if table.x_label == "round" else f" against {table.labels()[0]}")
+
+    @property
+    def setup(self) -> dict[str, Any]:
+        """The facts under the title; None where one does not apply."""
+        config, game = self.config, self.config.get("game", "bandit")
+        return {
+            "game": config.get("game"),
+            "rounds": config.get("horizon"),
+            "arms": config.get("arms") if game != "linear" else None,
+            "set": config.get("set") if game == "linear" else None,
+            "dimension": config.get("dimension") if game != "bandit" else None,
+            "trials": self.table.wanted,
+            "seed": str(config["seed"]) if "seed" in config else None,
+        }
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """The facts of the manifest; None where one does not apply."""
+        manifest = self.manifest
+        if not manifest:
+            return {}
+        git, trials, machine = manifest.get("git") or {}, manifest.get("trials", {}), manifest.get("machine", {})
+        facts: dict[str, Any] = {
+            "trials": f"{number(trials.get('done'))} of {number(trials.get('wanted'))}, {trials.get('failed')} failed",
+            "started": manifest.get("started"),
+            "ended": manifest.get("ended"),
+            "engine": f"{manifest['engine']}, {manifest.get('jobs')} jobs" if "engine" in manifest else None,
+            "commit": f"{git['commit'][:12]}{', with changes' if git.get('dirty') else ''}" if git else None,
+            "processor": machine.get("cpu"),
+            "system": machine.get("system"),
+        }
+        return {**facts, **manifest.get("versions", {})}
 
 
 @dataclass(frozen=True)
@@ -63,13 +104,13 @@ class Cell:
 
     @property
     def spread(self) -> bool:
-        """Whether the error bar is longer than rounding errors are."""
+        """Whether the error bar is longer than rounding errors."""
         return max(self.below, self.above) > 1e-9 * max(1.0, abs(self.regret))
 
 
 @dataclass(frozen=True)
 class Finals:
-    """A table of final regrets: rows by the label of a line."""
+    """A table of final regrets; rows by the label of the line, None where a line has no value."""
 
     corner: str
     heads: list[str]
@@ -77,7 +118,7 @@ class Finals:
 
 
 def finals(table: Table) -> list[Finals]:
-    """Over rounds one table with a column per panel; against a parameter one per panel, a column per value."""
+    """One table with a column per panel; for a swept parameter one table per panel, with a column per value."""
     panels = table.panels
     if table.x_label == "round":
         labels = dict.fromkeys(line.label for lines in panels.values() for line in lines)
@@ -95,29 +136,27 @@ def finals(table: Table) -> list[Finals]:
             columns = (line.x, line.regret, line.below, line.above)
             found = {x: Cell(*rest) for x, *rest in zip(*(part.tolist() for part in columns), strict=True)}
             rows[line.label] = [found.get(values[0] if line.level else x) for x in values]
-        out.append(Finals(title, [value(x) for x in values], rows))
+        out.append(Finals(title, [parameter(x) for x in values], rows))
     return out
 
 
-def final_title(table: Table, config: dict[str, Any]) -> str:
-    """`Regret after 1,000 rounds`, and what stands for the trials."""
-    horizon = config.get("horizon")
-    after = f" after {horizon:,} rounds" if isinstance(horizon, int) else ""
-    over = f", as multiples of {table.floor}'s" if table.ratio else ""
-    against = "" if table.x_label == "round" else f" against {table.labels()[0]}"
-    return f"Regret{after}{over}{against}"
-
-
-def value(x: float) -> str:
+def parameter(x: float) -> str:
     """A value of a swept parameter."""
     return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:g}"
 
 
 def amount(regret: float) -> str:
-    """A regret in four digits or whole rounds."""
+    """A regret in four digits or in whole rounds."""
     return f"{regret:,.0f}" if abs(regret) >= 1000 else f"{regret:.4g}"
 
 
+def number(value: Any) -> str:
+    """A value of a config: integers with separators, lists with commas."""
+    if isinstance(value, list):
+        return ", ".join(map(number, value))
+    return f"{value:,}" if isinstance(value, int) and value >= 1000 else str(value)
+
+
 def loss(epsilon: float | None) -> str:
-    """An epsilon, as `privbandits privacy` prints it."""
+    """An ε, as `privbandits privacy` prints it."""
     return "–" if epsilon is None else f"{epsilon:.4g}" if epsilon < 1e4 else f"{epsilon:,.0f}"

@@ -1,150 +1,81 @@
-"""Findings -> one self-contained HTML page; many experiments -> an index of their pages.
-
-Whatever comes from a config, a result or a user is escaped; nothing is fetched, as the page's policy forbids it.
-"""
+"""The HTML pages: the report of an experiment, and the index of many. The templates escape everything they insert."""
 
 from collections.abc import Sequence
-from html import escape
-from pathlib import Path
-from string import Template
+from typing import TYPE_CHECKING, Any
 
 from privbandits_cli.figures.distributions import Distributions
-from privbandits_cli.figures.styles import Style, styles
-from privbandits_cli.report import blocks
-from privbandits_cli.report.data import Findings
-from privbandits_cli.report.svg import lines_panel, strips_panel, swatch, thumbnail
+from privbandits_cli.figures.styles import Style, styles_of
+from privbandits_cli.report import data, plots
+from privbandits_cli.report.data import ReportData
 
-HERE = Path(__file__).parent
+if TYPE_CHECKING:
+    from jinja2 import Template
 
-
-class _Legend:
-    """The looks of all labels of a page, and their numbers in its legend."""
-
-    def __init__(self, found: Findings) -> None:
-        others = [strips.named for strips in (found.distribution, found.pairs) if strips]
-        self.looks: dict[str, Style] = {}
-        for named in (*others, found.table.named()):  # the figure's own looks win: they are those of the picture
-            self.looks |= styles(named)
-        self.numbers = {label: i for i, label in enumerate(self.looks)}
-
-    def buttons(self, labels: Sequence[str]) -> str:
-        """Buttons that switch curves on and off."""
-        parts = (
-            f'<button type="button" aria-pressed="true" data-curve="{self.numbers[label]}">'
-            f"{swatch(self.looks[label])}<span>{escape(label)}</span></button>"
-            for label in labels
-        )
-        return f'<div class="legend" role="group" aria-label="Curves">{"".join(parts)}</div>'
+GLYPHS = dict(zip("os^DvPX*", "●■▲◆▼✚✖★", strict=True))
+Figure = dict[str, Any]
 
 
-def page(found: Findings, listed: bool = False) -> str:
-    """The report of an experiment; listed: an index of all lies one folder up."""
-    legend = _Legend(found)
-    sections = {
-        "Figure": _figure(found, legend),
-        "Final regret": blocks.finals_section(found),
-        "Distribution": _strips(found.distribution, legend, found),
-        "Pairs": _strips(found.pairs, legend, found),
-        "Privacy": "".join(blocks.privacy(found)),
-        "Claims": blocks.claims(found.claims),
-        "Run it again": blocks.rerun(found),
-        "What was run": blocks.provenance(found.manifest),
-    }
-    told = {title: body for title, body in sections.items() if body}
-    links = "".join(f'<a href="#{_anchor(title)}">{title}</a>' for title in told)
-    body = "".join(f'<section><h2 id="{_anchor(title)}">{title}</h2>{text}</section>' for title, text in told.items())
-    return _html(found.title, f"{_head(found, listed)}<nav>{links}</nav>{body}")
+def page(report: ReportData, script: str, listed: bool = False) -> str:
+    """The report of an experiment.
 
-
-def _anchor(title: str) -> str:
-    return title.lower().replace(" ", "-")
-
-
-def _html(title: str, body: str) -> str:
-    style, script = ((HERE / name).read_text(encoding="utf-8").strip() for name in ("page.css", "page.js"))
-    template = Template((HERE / "page.html").read_text(encoding="utf-8"))
-    return template.substitute(title=escape(title), style=style, script=script, body=body)
-
-
-def _head(found: Findings, listed: bool) -> str:
-    config = found.config
-    facts = {
-        "game": config.get("game"),
-        "rounds": config.get("horizon"),
-        "arms": config.get("arms") if config.get("game", "bandit") != "linear" else None,
-        "set": config.get("set") if config.get("game") == "linear" else None,
-        "dimension": config.get("dimension") if config.get("game") != "bandit" else None,
-        "trials": found.table.wanted,
-        "seed": str(config["seed"]) if "seed" in config else None,
-    }
-    source = f"<p>{escape(str(config['source']))}</p>" if config.get("source") else ""
-    up = '<a href="../index.html">all experiments</a> / ' if listed else ""
-    alarm = (
-        f'<p class="alarm"><b>{escape(found.partial)}</b>: this experiment is not complete. '
-        "Run it again to play what is missing; do not cite these numbers.</p>"
-        if found.partial
-        else ""
-    )
-    return (
-        f'<p class="crumb">{up}{escape(found.name)}</p>'
-        f"<h1>{escape(found.title)}</h1>{source}{alarm}{blocks.facts_row(facts)}"
-    )
-
-
-def _panels(panels: dict[str, str]) -> str:
-    """Figures beside each other, each under its title."""
-    figures = (
-        f"<figure><h3>{f'({chr(97 + i)}) ' if 1 < len(panels) <= 26 else ''}{escape(title)}</h3>{svg}</figure>"
-        for i, (title, svg) in enumerate(panels.items())
-    )
-    columns = {1: " one", 2: " two", 4: " two"}.get(len(panels), "")
-    return f'<div class="panels{columns}">{"".join(figures)}</div>'
-
-
-def _figure(found: Findings, legend: _Legend) -> str:
-    table = found.table
-    drawn: dict[str, str] = {
-        title: lines_panel(
-            title, lines, legend.looks, legend.numbers, table.labels(), table.bar_rounds, table.log, found.partial
-        )
-        for title, lines in table.panels.items()
-    }
-    labels = list(dict.fromkeys(label for _, label in table.named()))
+    script: the address of plotly's JavaScript; listed: the index of all experiments is one folder up.
+    """
+    style_of: dict[str, Style] = {}
+    others = [figure.named for figure in (report.distribution, report.pairs) if figure]
+    for curves in (*others, report.table.named()):  # the styles of the last are those of the picture
+        style_of |= styles_of(curves)
+    figures = [_figure(report, style_of)]
+    figures += [_distribution(each, style_of, report) for each in (report.distribution, report.pairs)]
     slopes = [
         f"{title}: {line.label}: {line.slope_text()}"
-        for title, lines in table.panels.items()
+        for title, lines in report.table.panels.items()
         for line in lines
         if line.slope is not None
     ]
-    listed = (
-        f"<details><summary>Slopes</summary><ul>{''.join(f'<li>{escape(text)}</li>' for text in slopes)}</ul></details>"
+    return _template("report.html").render(
+        report=report, script=script, listed=listed, figures=figures, slopes=slopes, finals=data.finals(report.table)
     )
-    return legend.buttons(labels) + _panels(drawn) + blocks.note_line(table.notes()) + (listed if slopes else "")
 
 
-def _strips(strips: Distributions | None, legend: _Legend, found: Findings) -> str:
-    if strips is None:
-        return ""
-    drawn = {title: strips_panel(title, strips, legend.looks, legend.numbers, found.partial) for title in strips.panels}
-    lines = dict.fromkeys(strip.line for members in strips.panels.values() for strip in members)
-    return legend.buttons(list(lines)) + _panels(drawn) + blocks.note_line([f"{strips.fewest} trials", strips.note])
+def index(reports: Sequence[ReportData]) -> str:
+    """The index of a folder of results."""
+    return _template("index.html").render(reports=reports)
 
 
-def index(reports: Sequence[Findings]) -> str:
-    """The index of a folder of results: a card for each experiment."""
-    cards = "".join(f"<li>{_card(found)}</li>" for found in reports)
-    head = f'<h1>Results</h1><p class="note">{len(reports)} experiments.</p>'
-    return _html("Results", f'{head}<ul class="cards">{cards}</ul>')
+def _template(name: str) -> "Template":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
 
-
-def _card(found: Findings) -> str:
-    lines = next(iter(found.table.panels.values()))
-    picture = thumbnail(lines, styles(found.table.named()), found.table.log)
-    verdicts = [claim["verdict"] for claim in found.claims]
-    counted = ", ".join(f"{verdicts.count(verdict)} {verdict.lower()}" for verdict in dict.fromkeys(verdicts))
-    notes = [found.name, found.partial, f"claims: {counted}" if counted else ""]
-    source = escape(str(found.config.get("source", "")))
-    return (
-        f'<a href="{escape(found.name)}/report.html">{picture}<h3>{escape(found.title)}</h3>'
-        f'<p class="note">{source}</p><p class="note">{escape(" · ".join(note for note in notes if note))}</p></a>'
+    loader = PackageLoader(__package__)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    filters = (data.amount, data.loss, data.number, plots.as_json)
+    environment.filters |= {each.__name__: each for each in filters}
+    return environment.get_template(name)
+
+
+def _figure(report: ReportData, style_of: dict[str, Style]) -> Figure:
+    table = report.table
+    panels: dict[str, plots.Plot] = {
+        title: plots.line_plot(title, lines, table, style_of, report.partial) for title, lines in table.panels.items()
+    }
+    return _described(panels, [label for _, label in table.named()], style_of, table.notes())
+
+
+def _distribution(figure: Distributions | None, style_of: dict[str, Style], report: ReportData) -> Figure:
+    if figure is None:
+        return {}
+    panels = {title: plots.distribution_plot(title, figure, style_of, report.partial) for title in figure.panels}
+    labels = [row.line for rows in figure.panels.values() for row in rows]
+    return _described(panels, labels, style_of, [f"{figure.fewest} trials", figure.note])
+
+
+def _described(
+    panels: dict[str, plots.Plot], labels: Sequence[str], style_of: dict[str, Style], notes: Sequence[str]
+) -> Figure:
+    """A figure for the template: panels by title, the entries of the legend, the notes below."""
+    legend = [
+        {"label": label, "colour": plots.colour(style), "dashes": plots.dashes(style), "glyph": GLYPHS[style.marker]}
+        for label, style in ((label, style_of[label]) for label in dict.fromkeys(labels))
+    ]
+    return {"panels": panels, "legend": legend, "notes": notes}

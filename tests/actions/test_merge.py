@@ -70,7 +70,7 @@ def test_the_shards_are_a_partition(swept):
         assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
-def test_a_shard_passes_for_no_whole(swept, tmp_path):
+def test_a_shard_cannot_be_mistaken_for_the_whole(swept, tmp_path):
     (shard,) = play(swept, tmp_path, "2/3")
     assert shard.name == "small-shard-2-of-3"
     assert {path.name for path in shard.iterdir()} == {
@@ -81,11 +81,11 @@ def test_a_shard_passes_for_no_whole(swept, tmp_path):
     text = call("run", swept, "--results", tmp_path, "--shard", "2/3").stdout
     assert "small, shard 2/3: trials 5-9 of each curve, 40/40 played" in text and "privbandits merge" in text
     assert "no trials, as there are only 16" in call("run", swept, "--results", tmp_path, "--shard", "1/20").stdout
-    told = json.loads(call("run", swept, "--results", tmp_path, "--shard", "2/3", "--json").stdout)
-    assert told["done"] == told["trials"] == 40 and "final" not in told
+    made = json.loads(call("run", swept, "--results", tmp_path, "--shard", "2/3", "--json").stdout)
+    assert made["done"] == made["trials"] == 40 and "final" not in made
 
 
-def test_what_is_missing_is_told_and_played_by_the_next_run(swept, tmp_path, whole):
+def test_missing_trials_are_listed_and_played_by_the_next_run(swept, tmp_path, whole):
     shards = play(swept, tmp_path / "r", "1/4", "2/4", "4/4")
     merged = call("merge", *shards, "--results", tmp_path / "r")
     assert merged.exit_code == 1 and "missing: every curve, trials 8-11" in merged.stderr
@@ -143,7 +143,7 @@ def test_what_does_not_belong_together_is_refused(swept, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("wrong", ["0/4", "5/4", "1", "1/0", "-1/2", "a/b"])
-def test_a_shard_that_is_none(swept, tmp_path, wrong):
+def test_an_impossible_shard_is_refused(swept, tmp_path, wrong):
     found = call("run", swept, "--results", tmp_path / "r", f"--shard={wrong}")
     assert found.exit_code == 2 and "1/4 to 4/4" in found.stderr and not (tmp_path / "r").exists()
 

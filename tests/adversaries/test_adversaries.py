@@ -266,10 +266,10 @@ def test_a_gap_lies_below_the_best_arm():
 @pytest.mark.parametrize(
     ("name", "own", "words"),
     [
-        ("pareto", {"v": 0.5, "shape": 1.5}, "take shape above it, or v below 0.5"),
-        ("student_t", {"v": 1.0, "df": 2.0}, "take df above it, or v below 1"),
-        ("pareto", {"means": [0.9, 0.0, 0.1, 0.2, 0.3]}, "take student_t"),
-        ("lognormal", {"means": [0.9, -1.0, 0.1, 0.2, 0.3]}, "take student_t"),
+        ("pareto", {"v": 0.5, "shape": 1.5}, "set shape above it, or v below 0.5"),
+        ("student_t", {"v": 1.0, "df": 2.0}, "set df above it, or v below 1"),
+        ("pareto", {"means": [0.9, 0.0, 0.1, 0.2, 0.3]}, "use student_t"),
+        ("lognormal", {"means": [0.9, -1.0, 0.1, 0.2, 0.3]}, "use student_t"),
         ("bernoulli", {"means": [0.9, 1.2, 0.1, 0.2, 0.3]}, "in [0, 1]"),
         ("bernoulli", {"means": [0.9, 0.1]}, "set arms: 2"),
         ("pareto", {"means": "convex", "gap": 0.1}, "give one of them"),

@@ -100,10 +100,10 @@ def spoiled(row, text, name="bad.csv", header=False):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("0.1,nan,0.2", "bad.csv:17: column 2 is nan: every round needs a gain of every arm"),
+        ("0.1,nan,0.2", "bad.csv:17: column 2 is nan: every round needs a gain for every arm"),
         ("0.1,0.2,1.5", "bad.csv:17: column 3 is 1.5, outside [0, 1]: `scale: [0, 1.5]"),
         ("-2,0.2,0.5", "bad.csv:17: column 1 is -2, outside [0, 1]: `scale: [-2, 0.99"),
-        ("0.1,inf,0.5", "bad.csv:17: column 2 is inf: gains are finite"),
+        ("0.1,inf,0.5", "bad.csv:17: column 2 is inf: gains must be finite"),
         ("0.1,0.5", "bad.csv:17: 2 columns, where the first row has 3"),
         ("0.1,0.5,0.2,0.3", "bad.csv:17: 4 columns, where the first row has 3"),
         ("0.1,,0.5", "bad.csv:17: column 2 is '', no number"),
@@ -138,7 +138,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
-        ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; a path is taken from"),
+        ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; paths are relative to"),
         ("path: log.txt", "log.txt: gains are read from .csv or .npy files"),
         ("path: empty.csv", "empty.csv: there is no row of gains in it"),
         ("path: names.csv", "names.csv: there is no row of gains in it"),
@@ -148,7 +148,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
         ("path: torn.npy", "torn.npy: not an array of numbers"),
         ("path: two.csv", "two.csv has 2 columns: set `arms: 2`"),
         ("path: short.csv", "short.csv has 200 rows for 300 rounds: set `horizon: 200`, or `repeat: true`"),
-        ("path: log.csv, scale: [1, 1]", "scale is [low, high], low the smaller"),
+        ("path: log.csv, scale: [1, 1]", "scale is [low, high] with low < high"),
         ("path: log.csv, sha256: abc", "log.csv is not the file that was played"),
         ("order: file", "missing key 'path'"),
         ("path: log.csv, order: random", "order should be 'file' or 'shuffled'"),

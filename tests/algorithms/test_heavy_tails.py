@@ -55,18 +55,18 @@ def played(bound, state, gains, laplace=0.0):
     [
         ("v: 0.5}", "v: 1.5}", "6:23", "less than or equal to 1, got 1.5"),
         ("v: 0.5}", "v: 0}", "6:23", "greater than 0, got 0"),
-        ("v: 0.5}", "v: 0.5, shape: 1.5}", "6:5", "take shape above it, or v below 0.5"),
+        ("v: 0.5}", "v: 0.5, shape: 1.5}", "6:5", "set shape above it, or v below 0.5"),
         ("v: 0.5}", "v: 0.5, means: [0.9, 0.1]}", "6:5", "set arms: 2"),
         ("C2}", "C5}", "8:30", "'C4'"),
         ("epsilon: 1}", "epsilon: 0}", "10:36", "greater than or equal to 0.000000001"),
         ("epsilon: 1}", "epsilon: 1, u: 0}", "10:42", "greater than 0"),
         ("epsilon: 1}", "epsilon: 1, u: -2}", "10:42", "greater than 0"),
         ("epsilon: 1}", "epsilon: 1, v: 2}", "10:42", "less than or equal to 1"),
-        ("epsilon: 1}", "epsilon: 1, v: 0.9}", "10:5", "of v = 0.5: with v = 0.9 give u as a number"),
-        ("u: 0.5x}", "u: 0x}", "11:5", "such a multiple of the adversary's as 0.5x"),
+        ("epsilon: 1}", "epsilon: 1, v: 0.9}", "10:5", "for v = 0.5: with v = 0.9 give u as a number"),
+        ("u: 0.5x}", "u: 0x}", "11:5", "a multiple of the adversary's u such as 0.5x"),
         ("u: 0.5x}", "u: half}", "11:5", "give a positive number"),
-        ("- uniform", "- exp3", "12:5", "exp3 needs gains in [0, 1], which pareto does not keep to"),
-        ("- uniform", "- {name: adap_ucb, epsilon: 1}", "12:5", "these need not: dp_robust_se, "),
+        ("- uniform", "- exp3", "12:5", "exp3 needs gains in [0, 1], which pareto does not guarantee"),
+        ("- uniform", "- {name: adap_ucb, epsilon: 1}", "12:5", "these do not: dp_robust_se, "),
     ],
 )
 def test_bad_input_is_told_where_it_stands_with_what_would_work(tmp_path, old, new, place, words):

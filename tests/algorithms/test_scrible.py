@@ -260,7 +260,7 @@ def test_newtons_decrement_is_small_in_every_round_however_thin_the_polytope(thi
     "a, b, said",
     [
         ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, -2, 1, 1], "empty"),
-        ([[1, 0], [-1, 0], [0, 1], [0, 0]], [1, 1, 1, -1], "row 4 says 0 <= -1"),
+        ([[1, 0], [-1, 0], [0, 1], [0, 0]], [1, 1, 1, -1], "row 4 requires 0 <= -1"),
         ([[1, 0], [-1, 0], [0, 1]], [1, 1, 1], "unbounded along x_2"),
         ([[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1]], [1, 1, 1, 1, math.inf], "row 5 of the polytope has a number"),
         ([[0, 0], [0, 0]], [1, 1], "all rows of a are zero"),
@@ -340,7 +340,7 @@ def test_regret_keeps_to_the_bound_and_the_bound_to_the_theorem(space):
     assert (found.mean(axis=0) + 4 * error < bound).all()
     nu, most = parameter(space), space.largest_loss()
     assert bound[-1] < 16 * most * n * math.sqrt(nu * horizon * math.log(horizon))
-    assert make("scrible", eta=1.0).regret_bound(rounds, game.setting) is None
+    assert make("scrible", eta=1.0).tuned(game.setting).regret_bound(rounds, game.setting) is None
     assert make("dp_scrible", epsilon=1.0).tuned(game.setting).regret_bound(rounds, game.setting) is None
 
 

@@ -1,4 +1,4 @@
-"""The auditor: catches every mutant, accuses nobody else more often than it may, and knows what it cannot see."""
+"""The auditor of bandits catches every mutant, accepts every correct algorithm, and reports what it cannot audit."""
 
 import math
 
@@ -43,7 +43,7 @@ def test_no_correct_algorithm_is_flagged(name, seed, test):
 
 
 def test_reports_are_watched_through_the_ends_of_epochs():
-    """c so small that an epoch of LDP-Robust-SE ends within the budget: each report is judged by its own epoch's B."""
+    """With a small c an epoch of LDP-Robust-SE ends within the budget: each report is judged by the B of its epoch."""
     algorithm = make("ldp_robust_se", epsilon=1.0, constants=0.042, epochs=2, v=1.0, u=1.0).tuned(SETTING)
     first = 4 * int(algorithm.state(SETTING)[0].cycles)
     audits = [audit(algorithm, SETTING, budget=2**13, seed=seed) for seed in range(3)]
@@ -52,7 +52,7 @@ def test_reports_are_watched_through_the_ends_of_epochs():
 
 
 def test_what_no_gain_moves_is_no_evidence():
-    """One arm left: nothing is kept of its gains, and nothing can be said of their noise."""
+    """With one arm left the state keeps nothing of its gains, so their noise cannot be tested."""
     algorithm = make("dp_robust_se", epsilon=1.0).tuned(SETTING)
     state = algorithm.state(SETTING)
     state["left"] = 1
@@ -61,7 +61,7 @@ def test_what_no_gain_moves_is_no_evidence():
 
 @pytest.mark.parametrize(("epsilon", "known"), [(0.5, 0.493), (1.0, 0.991), (2.0, 1.987)])
 def test_one_run_with_every_round_a_canary_sees_nearly_all(epsilon, known):
-    """The expected lower limit at 95 %; a run's own lies within five standard errors of the guesses."""
+    """The expected lower limit at 95 %; that of a run lies within five standard errors of the guesses."""
     found = audit(make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING), SETTING)
     guesses = 2**18 * (1 / 2 + math.exp(-epsilon) / 2)
     right = 1 / (1 + math.exp(-epsilon))
@@ -71,7 +71,7 @@ def test_one_run_with_every_round_a_canary_sees_nearly_all(epsilon, known):
 
 
 def test_a_claim_too_large_to_count_is_left_to_the_noise():
-    """ε = 243: no count reaches it, but noise of a scale that is off by a twentieth is told."""
+    """No count reaches ε = 243; the law of the noise is tested all the same."""
     found = audit(make("dp_exp3_lap").tuned(SETTING), SETTING)
     assert found.verdict == "CONSISTENT" and found.refutable is None
     assert evidence.refutable(10**6, 0.5, 243.0, 0.0, 0.001) is None
@@ -111,7 +111,7 @@ def laplace_hits(rng, n, epsilon):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_bets_at_the_boundary_win_at_most_alpha_often(epsilon):
-    """600 correct releases exactly at their claim, α = 0.05: at most the 1e-6 quantile of Bin(600, 0.05)."""
+    """Of 600 correct releases exactly at their claim at most the 1e-6 quantile of Bin(600, α = 0.05) are refuted."""
     rng = np.random.default_rng(1)
     won = sum(evidence.bet(*laplace_hits(rng, 2000, epsilon), epsilon, 0.0, 0.05) is not None for _ in range(600))
     assert won <= stats.binom.ppf(1 - 1e-6, 600, 0.05)
@@ -171,7 +171,7 @@ def test_a_count_cannot_certify_more_than_ln_n_over_3_7(n, known):
 
 
 def test_refutable_says_what_a_bet_then_does():
-    """At the ε that is called refutable most bets win; halfway between it and the claim few do."""
+    """At the refutable ε most bets win; halfway between it and the claim few do."""
     rng, n, claim = np.random.default_rng(7), 4000, 1.0
     least = evidence.refutable(n, 0.5, claim, 0.0, 0.01)
     assert least is not None and claim < least < 2

@@ -1,4 +1,4 @@
-"""The auditor of the game `contextual`: the numbers it makes of noise, what it catches, and whom it leaves alone."""
+"""The auditor of the game `contextual`: how it transforms noise, the mutants it catches, the algorithms it accepts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The auditor of the game `linear`: the laws that it rests on, what it catches, and whom it leaves alone."""
+"""The auditor of the game `linear`: the laws of noise, the mutants it catches, the algorithms it accepts."""
 
 import math
 
@@ -93,7 +93,7 @@ def short_game(name, space, **own):
 
 
 def test_the_nodes_of_five_prefixes_by_hand():
-    """m = 3. Prefix 3 has the node of the first two losses, that of the third, and a spare for the third level."""
+    """m = 3. Prefix 3 has the node of the first two losses, that of the third, and a top-up for the third level."""
     algorithm, short = short_game("dp_ftrl", Simplex(2), epsilon=1.0)
     assert short.horizon == 5
     fresh = expected(algorithm.view(short), short, algorithm.guarantee(short)).nodes
@@ -102,26 +102,26 @@ def test_the_nodes_of_five_prefixes_by_hand():
     assert {pair for pair, count in shared.items() if count} == {(2, 3)} and shared[2, 3] == 1
     sharing, _ = short_game("dp_ftrl", Simplex(2), epsilon=1.0, spare="once")
     once = expected(sharing.view(short), short, sharing.guarantee(short)).nodes
-    assert [len(once[0] & nodes) for nodes in once] == [3, 2, 2, 1, 2]  # a spare for each zero
+    assert [len(once[0] & nodes) for nodes in once] == [3, 2, 2, 1, 2]  # a top-up for each zero
     assert len(once[2] & once[3]) == 2 and len(once[1] & once[2]) == 1
     noisy, short = short_game("noisy_ftrl", Simplex(2), epsilon=1.0)
     assert [len(nodes) for nodes in expected(noisy.view(short), short, noisy.guarantee(short)).nodes] == [0, 1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("bell", [False, True])
-def test_the_score_of_fresh_noise_is_the_likelihood_ratio_of_the_canary(bell):
-    """Of prefixes with fresh noise on each loss the first alone tells of the canary."""
+@pytest.mark.parametrize("normal", [False, True])
+def test_the_score_of_fresh_noise_is_the_likelihood_ratio_of_the_canary(normal):
+    """With fresh noise on each loss, the first prefix alone depends on the canary."""
     rng = np.random.default_rng(1)
-    noise = Noise([set(range(t)) for t in range(4)], 2.0, bell)
+    noise = Noise([set(range(t)) for t in range(4)], 2.0, normal)
     prefixes = rng.normal(size=(50, 4, 3))
     off = [(prefixes[:, 1] - end) / 2 for end in (0.0, 1.0)]
-    each = [-(z**2) / 2 if bell else -np.abs(z) for z in off]
+    each = [-(z**2) / 2 if normal else -np.abs(z) for z in off]
     wanted = (each[1] - each[0]).sum(axis=1)
     np.testing.assert_allclose(noise.score(prefixes, (np.zeros(3), np.ones(3))), wanted, atol=2e-9)
 
 
 def test_scores_of_prefixes_favour_the_end_that_was_there():
-    """Mean difference of the two worlds, beyond six standard errors; with labels of the coins mixed it is within."""
+    """The mean difference of the two worlds exceeds six standard errors; with permuted coins it does not."""
     algorithm, short = short_game("dp_ftrl", Simplex(2), epsilon=8.0)
     noise = expected(algorithm.view(short), short, algorithm.guarantee(short))
     rng = np.random.default_rng(2)
@@ -183,7 +183,7 @@ def test_every_mutant_is_caught(mutant, seed):
 
 @pytest.mark.parametrize("subject", ["dp_ftrl", "noisy_ftrl", "dp_scrible, scalar"])
 def test_what_is_called_refutable_is_refuted_by_bets(subject):
-    """Noise of three quarters of the share that is called refutable loses its bet; of twice that share it does not."""
+    """Noise of three quarters of the refutable share is refuted by a bet; noise of twice that share is not."""
     right = CORRECT[subject].audited(0.001, 2**18, seed=1)
     share = 1 / right.refutable  # the claim is 1
     less = Mutant("less noise", subject, share=0.75 * share).audited(0.001, 2**18, seed=2)
@@ -193,7 +193,7 @@ def test_what_is_called_refutable_is_refuted_by_bets(subject):
 
 
 def test_fewer_rounds_and_more_coordinates():
-    """Games of two rounds where the experiment has no more; at most ten coordinates; the claim is still there."""
+    """Games of two rounds if the experiment has no more, and at most ten coordinates, with the same claim."""
     for space, own in ((Simplex(200), {}), (Sphere(200), {"nodes": "gaussian", "delta": 1e-6})):
         for horizon in (1, 2, 3, 2**16) if isinstance(space, Simplex) else (1, 2**16):
             known = setting(space, horizon)

@@ -91,14 +91,14 @@ def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
 def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch):
     from privbandits_cli.games import bandit
 
-    real = bandit._sources
+    real = bandit.stream
 
-    def sources(seat, seed, trials):
-        if json.loads(seat.names[0])["name"] == "exp3" and 3 in trials:
+    def stream(seed, kind, player, *foe, trial):
+        if json.loads(player)["name"] == "exp3" and trial == 3:
             raise ZeroDivisionError("on purpose")
-        return real(seat, seed, trials)
+        return real(seed, kind, player, *foe, trial=trial)
 
-    monkeypatch.setattr(bandit, "_sources", sources)
+    monkeypatch.setattr(bandit, "stream", stream)
     result = call("run", small, "--results", tmp_path)
     assert result.exit_code == 1
     assert "2 trials failed" in result.stderr
@@ -189,12 +189,10 @@ def test_show_tells_the_papers_numbers():
 
 def test_what_is_no_config_or_has_no_set_is_told():
     told = call("privacy", "exp3_tau").stderr
-    assert "exp3_tau is an algorithm, and this wants a config: try `privbandits show exp3_tau`" in " ".join(
-        told.split()
-    )
+    assert "exp3_tau is an algorithm, not a config: try `privbandits show exp3_tau`" in " ".join(told.split())
     for words in (["tune", "exp3_tau", "--epsilon", "1"], ["show", "linucb"]):
         refused = call(*words, "--set", "sphere")
-        assert refused.exit_code == 2 and "on no decision set: leave --set out" in refused.stderr
+        assert refused.exit_code == 2 and "which has no decision set: leave --set out" in refused.stderr
 
 
 def test_show_of_an_unknown_name():

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from contextlib import nullcontext
@@ -65,7 +66,7 @@ def until(condition, process=None, seconds=60):
 
 
 def all_once(folder):
-    """No trial stands in two chunk files."""
+    """No trial is in two chunk files."""
     found = Counter(
         (path.name.rpartition("__")[0], int(trial))
         for path in (folder / "chunks").glob("*.npz")
@@ -122,7 +123,7 @@ def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, f
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_ctrl_c_reaches_the_workers_too_and_nobody_complains(config, tmp_path, engine):
+def test_workers_that_receive_ctrl_c_too_print_nothing(config, tmp_path, engine):
     """A terminal sends it to every process of the run."""
     process = launch(config, tmp_path, "--engine", engine, "--jobs", "2", "trials=1600", start_new_session=True)
     until(lambda: chunks(tmp_path), process)
@@ -140,12 +141,12 @@ class Cluster:
 
     def __init__(self, folder):
         self.processes = []
-        told = folder / "scheduler.json"
+        file = folder / "scheduler.json"
         self.scheduler = self._start(
-            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(told)
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
         )
-        until(lambda: told.exists() and told.read_text().endswith("\n}"), self.scheduler)
-        self.address = json.loads(told.read_text())["address"]
+        until(lambda: file.exists() and file.read_text().endswith("\n}"), self.scheduler)
+        self.address = json.loads(file.read_text())["address"]
 
     def _start(self, module, *options, **environment):
         command = [PYTHON, "-m", f"distributed.cli.{module}", *options, "--no-dashboard"]
@@ -305,38 +306,64 @@ def test_workers_that_all_die_end_the_run(config, tmp_path, cluster, monkeypatch
     worker = cluster.worker("--no-nanny")
     cluster.ready()
     monkeypatch.setattr(module, "PATIENCE", 6.0)
-    real = module._next
 
-    def next_(client, done):
+    def kill_it_at_work():
+        until(lambda: chunks(tmp_path))
         worker.kill()
-        return real(client, done)
 
-    monkeypatch.setattr(module, "_next", next_)
+    threading.Thread(target=kill_it_at_work, daemon=True).start()
     words = ["run", str(config), "--results", str(tmp_path), "--engine", "dask", "--scheduler", cluster.address]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 1 and "all workers were lost, and none came in 6 s" in found.stderr
     assert "the same command continues from there" in found.stderr
 
 
-def test_what_ran_beside_poison_is_offered_again_alone(config, monkeypatch):
-    """Of the chunks whose workers died one is guilty; the others are played."""
+def test_chunks_that_died_beside_a_deadly_one_are_played_alone(config, monkeypatch):
+    """Workers die at one chunk, and take another one with them as long as the two run at once."""
     from privbandits_cli.engine import cluster as module
+    from privbandits_cli.engine.payload import unpack
     from privbandits_cli.engine.play import play_chunk
     from privbandits_cli.experiment.config import load
     from privbandits_cli.experiment.plan import make_plan
 
     plan = make_plan(load(config, ["horizon=100", "trials=8"]))
     chunks = list(plan.chunks(lambda curve: np.empty(0, np.int64), 1))
-    guilty = chunks[1]
+    beside, deadly = ((chunk.keys, chunk.trials) for chunk in chunks[:2])
+    submitted = []
 
-    def offer(client, offered, width):
-        for chunk in offered:
-            yield chunk, None if chunk is guilty or (len(offered) > 1 and chunk is chunks[0]) else play_chunk(chunk)
+    class Future:
+        def __init__(self, payload):
+            self.key, self.chunk = str(len(submitted)), unpack(payload)
+            submitted.append((self.chunk.keys, self.chunk.trials))
+            self.first = submitted.count(submitted[-1]) == 1
+
+        def add_done_callback(self, done):
+            done(self)
+
+        def result(self):
+            name = self.chunk.keys, self.chunk.trials
+            if name == deadly or (name == beside and self.first):
+                raise module.KilledWorker("play", None, 4)
+            return play_chunk(self.chunk)
 
     class Client(nullcontext):
-        cluster = None
+        status, cluster = "running", None
 
-    monkeypatch.setattr(module, "_offer", offer)
-    played = list(module._run(Client(), chunks))
+        def __init__(self, address, timeout):
+            super().__init__()
+
+        def nthreads(self):
+            return {"worker": 2}
+
+        def submit(self, play, payload, *_, **__):
+            return Future(payload)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(module, "Client", Client)
+    played = list(module.run(chunks, 2, "tcp://host:8786"))
     assert len(played) == len(chunks) > 2
-    assert [p.chunk for p in played if p.failures] == [guilty] and len(played[-1].failures) == len(guilty.trials) * 3
+    failed = [one for one in played if one.failures]
+    assert [(one.chunk.keys, one.chunk.trials) for one in failed] == [deadly]
+    assert len(failed[0].failures) == len(failed[0].chunk.trials) * 3

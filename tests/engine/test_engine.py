@@ -22,6 +22,7 @@ from privbandits_cli.engine.store import Busy, Store, code_here, write_atomicall
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.numerics.jit import source_hash
+from privbandits_cli.numerics.streams import stream
 from tests.conftest import SMALL
 
 JOBS = [(2, "threads"), (5, "threads"), (2, "processes"), pytest.param(2, "dask", marks=pytest.mark.slow)]
@@ -180,34 +181,53 @@ def breaks(monkeypatch):
     """EXP3 raises in trials 3 and 11 against the stochastic adversary."""
     from privbandits_cli.games import bandit
 
-    real = bandit._sources
+    real = bandit.stream
 
-    def sources(seat, seed, trials):
-        algorithm, adversary = (json.loads(name)["name"] for name in seat.names)
-        if algorithm == "exp3" and adversary == "stochastic" and {3, 11} & set(trials):
+    def stream(seed, kind, *players, trial):
+        if [json.loads(name)["name"] for name in players] == ["exp3", "stochastic"] and trial in (3, 11):
             raise ZeroDivisionError("on purpose")
-        return real(seat, seed, trials)
+        return real(seed, kind, *players, trial=trial)
 
-    monkeypatch.setattr(bandit, "_sources", sources)
+    monkeypatch.setattr(bandit, "stream", stream)
 
 
-def test_a_chunk_that_kills_its_process_fails_alone(small, monkeypatch):
-    from privbandits_cli.engine import runner
-    from privbandits_cli.engine.payload import unpack
-    from privbandits_cli.engine.play import play_chunk
+DEADLY = '''"""A game of zeros. A trial whose first random number is below 0.1 kills the process that plays it."""
 
-    def poisoned(payload):
-        chunk = unpack(payload)
-        if 7 in chunk.trials and chunk.match.adversary.name == "stochastic":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return play_chunk(chunk)
+import os
 
-    monkeypatch.setattr(runner, "_play_in_worker", poisoned)
-    chunks = list(make_plan(load(small)).chunks(lambda curve: np.empty(0, np.int64), 2))
-    played = list(runner.run(chunks, Engine("processes"), 2))
-    assert len(played) == len(chunks) > 4
-    (bad,) = [one for one in played if one.failures]
-    assert 7 in bad.chunk.trials and bad.chunk.match.adversary.name == "stochastic" and not bad.regrets
+import numpy as np
+
+from privbandits_cli.games import bandit
+
+
+class Parameters(bandit.Adversary):
+    """No parameters."""
+
+    display = "Deadly"
+
+    def gains(self, setting, rng, blocks):
+        """Zeros."""
+        if rng.random() < 0.1 and os.getpid() != PARENT:
+            os.kill(os.getpid(), 9)
+        for rounds in blocks:
+            yield np.zeros((len(rounds), setting.n_arms))
+'''
+
+
+def test_only_chunks_that_kill_their_process_fail(small, tmp_path):
+    (tmp_path / "deadly.py").write_text(DEADLY.replace("PARENT", str(os.getpid())))
+    changes = [f"include={tmp_path / 'deadly.py'}", "adversary=[deadly, stochastic]", "algorithms=[exp3]"]
+    plan, *_ = outputs(tmp_path / "bad", small, *changes, jobs=2, engine="processes")
+    (foe,) = {curve.adversary.identity() for curve in plan.curves if curve.adversary.name == "deadly"}
+    fatal = {trial for trial in range(16) if stream(3, "gains", foe, trial=trial).random() < 0.1}
+    failures = manifest(tmp_path / "bad")["failures"]
+    failed = {failure["trial"] for failure in failures}
+    assert failures[0]["error"] == "the worker process died" and {f["adversary"] for f in failures} == {"deadly"}
+    chunks = [
+        chunk for chunk in plan.chunks(lambda curve: np.empty(0, np.int64), 2) if foe in chunk.match[0].identity()
+    ]
+    assert fatal and failed == {trial for chunk in chunks if fatal & {*chunk.trials} for trial in chunk.trials}
+    assert len(failed) < 16
 
 
 def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
@@ -348,7 +368,7 @@ def test_a_run_that_plays_nothing_keeps_its_record(small, tmp_path):
     }
 
 
-def test_chunks_of_other_code_are_told(small, tmp_path, monkeypatch):
+def test_chunks_of_other_code_are_reported(small, tmp_path, monkeypatch):
     from privbandits_cli.engine import store as module
 
     monkeypatch.setattr(module, "source_hash", lambda: "old")
@@ -359,7 +379,7 @@ def test_chunks_of_other_code_are_told(small, tmp_path, monkeypatch):
     assert manifest(tmp_path / "x")["other_source_hashes"] == [f"old with {module.libraries()}"]
 
 
-def test_chunks_of_another_numpy_are_told(small, tmp_path, monkeypatch):
+def test_chunks_of_another_numpy_are_reported(small, tmp_path, monkeypatch):
     from privbandits_cli.engine import store as module
 
     monkeypatch.setattr(module, "libraries", lambda: "NumPy 1.0, numba 0.1")
@@ -396,7 +416,7 @@ def test_two_runs_at_once_in_one_folder(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kilobytes", [40, 120, 260])
-def test_a_full_disk_is_told_and_survived(small, tmp_path, whole, kilobytes):
+def test_a_full_disk_is_reported_and_survived(small, tmp_path, whole, kilobytes):
     """Among the chunks, at the CSVs and at the figure."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -457,7 +477,7 @@ def test_many_long_trials_are_not_many_files():
     assert len(chunks) < 1200 and sum(len(chunk.trials) for chunk in chunks) == 5 * 100_000
 
 
-def test_dask_that_is_not_installed_is_told(small, tmp_path):
+def test_a_missing_dask_is_reported(small, tmp_path):
     (tmp_path / "distributed.py").write_text("raise ModuleNotFoundError('no', name='distributed')")
     process = launch(small, tmp_path / "r", "--engine", "dask", PYTHONPATH=str(tmp_path))
     _, err = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""Configs: what is read, every fault at once with its place, overrides, sweeps, the schema."""
+"""Configs: what is read, every error at once with its place, overrides, sweeps, the schema."""
 
 import json
 import math
@@ -36,7 +36,7 @@ def errors(tmp_path, text, *overrides, smoke=False):
     path.write_text(text)
     with pytest.raises(ConfigError) as caught:
         load(path, list(overrides), smoke)
-    return [fault.replace(f"{tmp_path}/", "") for fault in caught.value.errors]
+    return [error.replace(f"{tmp_path}/", "") for error in caught.value.errors]
 
 
 def plan_of(tmp_path, text, *overrides):
@@ -53,11 +53,11 @@ def test_shipped_configs_are_valid(path, smoke):
     assert path.read_text().startswith("# yaml-language-server: $schema=experiment.schema.json\n")
 
 
-def test_seven_planted_faults_are_found_at_their_places(tmp_path):
+def test_seven_planted_errors_are_found_at_their_places(tmp_path):
     found = errors(tmp_path, PLANTED)
-    assert [fault.splitlines()[0].split(" (known")[0] for fault in found] == [
+    assert [error.splitlines()[0].split(" (known")[0] for error in found] == [
         "x.yaml:3:1: unknown key 'horizn', did you mean 'horizon'?",
-        "x.yaml:4:9: 100 trials are no multiple of 24 groups (summary.groups);"
+        "x.yaml:4:9: 100 trials are not a multiple of 24 groups (summary.groups);"
         " take 96 or 120, or `summary: {centre: mean}`",
         "x.yaml:6:1: duplicate key 'seed', first on line 5",
         "x.yaml:7:7: arms should be an integer or should be 'd^2', got 'many'",
@@ -65,8 +65,8 @@ def test_seven_planted_faults_are_found_at_their_places(tmp_path):
         "x.yaml:10:30: best should be less than or equal to 1, got 1.3",
         "x.yaml:13:25: unknown key 'epsilom', did you mean 'epsilon'?",
     ]
-    for fault in found:
-        shown, caret = fault.splitlines()[1:]
+    for error in found:
+        shown, caret = error.splitlines()[1:]
         assert shown[4:] in PLANTED and caret.strip() == "^"
     assert found[4].splitlines()[2].index("^") - 4 == 4  # under the s of stochstic
 
@@ -90,12 +90,12 @@ def test_seven_planted_faults_are_found_at_their_places(tmp_path):
         ("algorithms: {name: dp_exp3_lap, epsilon: corollary_3.1}", "8:42", "'corollary_3.2'"),
         ("checkpoints: [1, 2000]", "6:18", "beyond the horizon"),
         ("checkpoints: {count: 8, spacing: cubic}", "6:34", "'linear' or 'log'"),
-        ("summary: {groups: 5}", "4:9", "no multiple of 5 groups"),
+        ("summary: {groups: 5}", "4:9", "not a multiple of 5 groups"),
         ("plot: {bar: 3}", "14:8", "did you mean 'bars'"),
         ("game: chess", "14:7", "'bandit'"),
     ],
 )
-def test_each_fault_is_told_where_it_stands(tmp_path, change, place, words):
+def test_each_error_is_reported_at_its_place(tmp_path, change, place, words):
     key = change.partition(":")[0]
     flat = SMALL.replace(
         "algorithms:\n  - exp3\n  - {name: dp_exp3_lap, epsilon: 1}\n  - exp3_tau\n", "algorithms: exp3\n"
@@ -106,7 +106,7 @@ def test_each_fault_is_told_where_it_stands(tmp_path, change, place, words):
     text = "\n".join(lines) + "\n"
     if key not in original:
         text = text.replace(change, "#\n#\n#\n#\n" + change)
-    (found,) = [fault for fault in errors(tmp_path, text) if words in fault]
+    (found,) = [error for error in errors(tmp_path, text) if words in error]
     assert found.startswith(f"x.yaml:{place}: "), found
 
 
@@ -115,7 +115,7 @@ def test_text_that_is_no_yaml_or_no_mapping(tmp_path):
     assert found.startswith("x.yaml:2:2: not YAML")
     (found,) = errors(tmp_path, "- 1\n- 2\n")
     assert "a mapping of keys" in found
-    assert any("missing key 'horizon'" in fault for fault in errors(tmp_path, ""))
+    assert any("missing key 'horizon'" in error for error in errors(tmp_path, ""))
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
@@ -168,7 +168,7 @@ def test_wrong_overrides_name_themselves(tmp_path):
         tmp_path, SMALL, "trials=15", "algorithms[9].epsilon=1", "horizon", "algorithms[1].epsilon=-1", "adversary.x=1"
     )
     for override in ("trials=15", "algorithms[9].epsilon=1", "horizon", "algorithms[1].epsilon=-1", "adversary.x=1"):
-        assert any(fault.startswith(f"override '{override}': ") for fault in found), override
+        assert any(error.startswith(f"override '{override}': ") for error in found), override
 
 
 def test_lists_are_swept_and_become_columns(tmp_path):
@@ -259,10 +259,10 @@ def test_smoke_has_a_folder_of_its_own(tmp_path):
     small = load(path, smoke=True)
     assert (small.keys.experiment, small.keys.horizon, small.keys.trials) == ("small-smoke", 100, 8)
     assert Path(path).read_text().startswith("experiment: small\n")
-    assert any(":13:" in fault for fault in errors(tmp_path, SMALL + "smoke: {horizon: 0}\n", smoke=True))
+    assert any(":13:" in error for error in errors(tmp_path, SMALL + "smoke: {horizon: 0}\n", smoke=True))
 
 
-def test_equal_labels_are_told_apart_by_what_differs(tmp_path):
+def test_equal_labels_are_distinguished_by_what_differs(tmp_path):
     text = SMALL.replace("  - exp3\n", "  - {name: exp3, gamma: 0.1}\n  - {name: exp3, gamma: 0.2}\n")
     plan = plan_of(tmp_path, text, "adversary=[{name: stochastic, best: 0.6}, {name: stochastic, best: 0.9}]")
     assert [curve.label for curve in plan.curves[:2]] == ["EXP3 (gamma = 0.1)", "EXP3 (gamma = 0.2)"]
@@ -291,12 +291,12 @@ def test_a_wrapper_of_a_private_base_carries_its_epsilon(tmp_path):
         ("algorithms: {name: mini_batch, tau: 50, base: {name: mini_batch, tau: 50, base: exp3}}", "does not fit"),
     ],
 )
-def test_odd_values_are_faults_not_tracebacks(tmp_path, line, words):
+def test_odd_values_are_errors_not_tracebacks(tmp_path, line, words):
     key = line.partition(":")[0]
     kept = [
         old for old in SMALL.splitlines() if not old.startswith((f"{key}:", "  -" if key == "algorithms" else "\0"))
     ]
-    assert any(words in fault for fault in errors(tmp_path, "\n".join([*kept, line]) + "\n"))
+    assert any(words in error for error in errors(tmp_path, "\n".join([*kept, line]) + "\n"))
 
 
 def test_a_single_round_is_a_game(tmp_path):

@@ -103,10 +103,10 @@ def test_styles_are_fixed_per_algorithm_and_distinct(tmp_path, small):
 
 def test_more_algorithms_than_colours_stay_distinct():
     names = [(f"algorithm{i}", f"A{i}") for i in range(12)] + [("exp3", "EXP3"), ("algorithm11", "A11, again")]
-    found = styles.styles(names)
+    found = styles.styles_of(names)
     assert len({(style.colour, style.marker, style.stroke, style.pale) for style in found.values()}) == len(names)
     assert len({(style.colour, style.marker) for style in found.values()}) == len(names)
-    assert found["EXP3"] == styles.styles([("exp3", "EXP3")])["EXP3"]
+    assert found["EXP3"] == styles.styles_of([("exp3", "EXP3")])["EXP3"]
 
 
 def test_the_same_bytes_twice_and_text_as_text(tmp_path, small):
@@ -162,5 +162,5 @@ def test_nearly_equal_regrets_are_drawn_from_nought():
 def test_shades_of_one_colour_can_be_told_apart():
     """Lightness of neighbours differs by a twelfth of the way from black to white, in every colour of the palette."""
     for owner in ("exp3", "tsallis_inf", "mini_batch"):
-        light = [sum(style.mixed()) / 3 for style in styles.styles([(owner, label) for label in "abc"]).values()]
+        light = [sum(style.mixed()) / 3 for style in styles.styles_of([(owner, label) for label in "abc"]).values()]
         assert min(np.abs(np.diff(light))) > 1 / 12 and sorted(light) in (light, light[::-1])

@@ -68,7 +68,7 @@ def test_memory_two_withholds_two_rounds():
     assert earned == np.cumsum([0.5, 0.5, 0.0, 0.0, 0.25, 0.0]).tolist()
 
 
-def test_means_that_are_told_are_what_an_arm_earns_and_not_what_is_seen():
+def test_means_that_are_known_are_what_an_arm_earns_and_not_what_is_seen():
     earned, seen = scripted(SCRIPT, GAINS, 0, True, worth=[-2.0, 0.0])
     assert seen == [0.5, 0.5, 0.25, 0.25, 0.25, 0.5]
     assert earned == np.cumsum([-2.0, -2.0, 0.0, 0.0, 0.0, -2.0]).tolist()
@@ -143,7 +143,7 @@ def test_exp3_agrees_with_independent_programs():
     found, wrong = play(game, range(40))[:, :, 0].mean(axis=1)
     tolerance = 5 * np.hypot(112.7 / np.sqrt(40), 4.2)
     assert found == pytest.approx(1754.5, abs=tolerance)
-    assert wrong != pytest.approx(1754.5, abs=tolerance)  # negative control: another γ is told apart
+    assert wrong != pytest.approx(1754.5, abs=tolerance)  # negative control: another γ is detected
 
 
 def test_draws_carry_every_stream():

@@ -50,7 +50,7 @@ def match(adversary, algorithms, horizon, k=6, d=3, planned=None, checkpoints=No
     assert not list(adversary.errors(setting))
     adversary = adversary.tuned(setting)
     setting = adversary.revealed(setting)
-    assert not [fault for algorithm in algorithms for fault in algorithm.errors(setting)]
+    assert not [error for algorithm in algorithms for error in algorithm.errors(setting)]
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     return Match(adversary, tuned, setting, np.array(checkpoints or [horizon], np.int64), seed)
 
@@ -316,14 +316,14 @@ summary: {centre: mean}
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("dimension: 3", "dimension: 0", "x.yaml:4:12: dimension should be greater than or equal to 1"),
-        ("dimension: 3\n", "", "missing key 'dimension': d, the coordinates of an arm"),
-        ("dimension: 3", "dimension: 1", "x.yaml:7:12: on a line there are two directions"),
+        ("dimension: 3\n", "", "missing key 'dimension': d, the number of coordinates of an arm"),
+        ("dimension: 3", "dimension: 1", "x.yaml:7:12: on a line the only means are 1 and -1"),
         ("horizon: 100", "horizon: 100\nset: simplex", "x.yaml:4:1: the game contextual has no 'set'"),
-        ("horizon: 100", "horizon: 100\nplanned_horizon: 50", "x.yaml:4:18: it ends before the horizon 100"),
-        ("horizon: 100", "horizon: [50, 100]\nplanned_horizon: 500", "x.yaml:3:10: with a planned_horizon give one"),
+        ("horizon: 100", "horizon: 100\nplanned_horizon: 50", "x.yaml:4:18: it is shorter than the horizon 100"),
+        ("horizon: 100", "horizon: [50, 100]\nplanned_horizon: 500", "x.yaml:3:10: a planned_horizon needs a single"),
         ("arms: 4", "arms: d^3", "x.yaml:5:7: arms should be an integer or should be 'd^2'"),
         ("game: contextual", "game: bandit", "x.yaml:4:1: the game bandit has no 'dimension'"),
         ("[linucb]", "[exp3]", "x.yaml:8:14: exp3 plays the game bandit, not contextual"),
@@ -338,7 +338,7 @@ summary: {centre: mean}
         (
             "sphere_arms",
             "{name: fixed_arms, vectors: [[1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]], theta: [2, 0.1, 0.1]}",
-            "the means <θ, x> lie in [0.1, 2], those of bernoulli rewards in [0, 1]",
+            "the means <θ, x> lie in [0.1, 2], but those of bernoulli rewards must lie in [0, 1]",
         ),
         (
             "sphere_arms",
@@ -359,7 +359,7 @@ summary: {centre: mean}
         ),
     ],
 )
-def test_faults_are_located_and_explained(tmp_path, monkeypatch, old, new, said):
+def test_errors_are_located_and_explained(tmp_path, monkeypatch, old, new, message):
     from privbandits_cli.experiment.config import ConfigError, load
 
     assert old in CONFIG
@@ -368,7 +368,7 @@ def test_faults_are_located_and_explained(tmp_path, monkeypatch, old, new, said)
     path.write_text(CONFIG.replace(old, new))
     with pytest.raises(ConfigError) as caught:
         load(path.relative_to(tmp_path))
-    assert said in "\n".join(caught.value.errors)
+    assert message in "\n".join(caught.value.errors)
 
 
 def test_a_config_is_planned_with_the_horizon_that_is_planned(tmp_path):

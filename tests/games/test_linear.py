@@ -26,16 +26,16 @@ def setting(space, horizon=1000):
 
 
 def game(adversary, space, horizon=1000, algorithms=None, checkpoints=None, seed=5):
-    told = adversary.tuned(setting(space, horizon)).revealed(setting(space, horizon))
-    tuned = [algorithm.tuned(told) for algorithm in algorithms or [make("ftrl")]]
+    known = adversary.tuned(setting(space, horizon)).revealed(setting(space, horizon))
+    tuned = [algorithm.tuned(known) for algorithm in algorithms or [make("ftrl")]]
     rounds = np.array([horizon] if checkpoints is None else checkpoints, np.int64)
-    return Match(adversary.tuned(told), tuned, told, rounds, seed)
+    return Match(adversary.tuned(known), tuned, known, rounds, seed)
 
 
 def played(adversary, space, horizon, size, trial=0):
-    told = adversary.revealed(setting(space, horizon))
-    found = adversary.losses(told, stream(5, "gains", adversary.identity(), trial=trial), blocks(horizon, size))
-    return np.concatenate(list(found)), told
+    known = adversary.revealed(setting(space, horizon))
+    found = adversary.losses(known, stream(5, "gains", adversary.identity(), trial=trial), blocks(horizon, size))
+    return np.concatenate(list(found)), known
 
 
 # ------------------------------------------------------------------------------------------------ sets
@@ -79,15 +79,15 @@ def test_norms_and_changes_are_those_of_the_extreme_losses(space, signed):
 
 
 @pytest.mark.parametrize(
-    ("polytope", "told"),
+    ("polytope", "message"),
     [
         (Polytope(1, ((1,), (-1,)), (1, -2)), "empty"),
         (Polytope(2, ((1, 0), (-1, 0), (0, 1)), (1, 1, 1)), "unbounded along x_2"),
     ],
 )
-def test_a_polytope_that_is_none_says_so(polytope, told):
-    (fault,) = polytope.errors()
-    assert told in fault
+def test_a_polytope_that_is_none_is_refused(polytope, message):
+    (error,) = polytope.errors()
+    assert message in error
     assert not list(BOX.errors())
 
 
@@ -97,16 +97,16 @@ def test_a_polytope_that_is_none_says_so(polytope, told):
 @pytest.mark.parametrize("name", ADVERSARIES)
 @pytest.mark.parametrize("space", [space for space in SPACES if space.dimension > 1], ids=str)
 def test_losses_lie_in_their_set_and_do_not_depend_on_blocks(name, space):
-    losses, told = played(foe(name), space, 600, 600)
-    assert losses.shape == (600, space.dimension) and (loss_set(told).excess(losses) < 1e-12).all()
+    losses, known = played(foe(name), space, 600, 600)
+    assert losses.shape == (600, space.dimension) and (loss_set(known).excess(losses) < 1e-12).all()
     for size in (1, 7, 256):
         np.testing.assert_array_equal(played(foe(name), space, 600, size)[0], losses)
     assert name == "alternating" or not np.array_equal(played(foe(name), space, 600, 600, trial=1)[0], losses)
 
 
 @pytest.mark.parametrize("space", [Simplex(3), Sphere(4), Cube(3), BOX], ids=str)
-def test_means_are_as_said(space):
-    """Six standard errors of a mean of n numbers in [-1, 1] are at most 6/√n; a gap twice as large is told apart."""
+def test_means_are_as_documented(space):
+    """Six standard errors of a mean of n numbers in [-1, 1] are at most 6/√n; a gap twice as large is detected."""
     n = 40_000
     tolerance, centre = 6 / n**0.5, 0.5 if isinstance(space, Simplex) else 0.0
     null = played(foe("iid_uniform"), space, n, n)[0].mean(axis=0)
@@ -160,19 +160,19 @@ def test_blocks_change_no_number(name):
     spaces = [space for space in (Simplex(3), Sphere(3)) if not list(algorithm.errors(setting(space)))]
     assert spaces
     for space in spaces:
-        told = game(foe("gap"), space, 300, [algorithm], checkpoints=[1, 100, 300])
-        whole = linear.play(told, [0, 1])
+        known = game(foe("gap"), space, 300, [algorithm], checkpoints=[1, 100, 300])
+        whole = linear.play(known, [0, 1])
         for block in (1, 37):
-            np.testing.assert_array_equal(linear.play(told, [0, 1], block), whole)
-        np.testing.assert_array_equal(linear.play(told, [1])[:, 0], whole[:, 1])
+            np.testing.assert_array_equal(linear.play(known, [0, 1], block), whole)
+        np.testing.assert_array_equal(linear.play(known, [1])[:, 0], whole[:, 1])
 
 
 def test_a_bandits_gains_are_losses_of_experts():
     against = foe("deterministic")
     found = linear.play(game(against, Simplex(4), 500), trials=[0])[0, 0, 0]
-    told = against.revealed(Setting(500, 4))
+    known = against.revealed(Setting(500, 4))
     gains = np.concatenate(
-        list(against.gains(told, stream(5, "gains", against.identity(), trial=0), blocks(500, 500)))
+        list(against.gains(known, stream(5, "gains", against.identity(), trial=0), blocks(500, 500)))
     ).astype(float)
     eta, total, suffered = (np.log(4) / 500) ** 0.5, np.zeros(4), 0.0
     for loss in 1 - gains:
@@ -182,10 +182,10 @@ def test_a_bandits_gains_are_losses_of_experts():
     assert found == pytest.approx(suffered - total.min(), rel=1e-10)
 
 
-def test_a_loss_outside_its_set_is_told_with_its_round(monkeypatch):
+def test_a_loss_outside_its_set_is_reported_with_its_round(monkeypatch):
     wild = foe("gap", gap=0.3)
     monkeypatch.setattr(type(wild), "losses", lambda self, s, r, parts: (np.full((len(p), 3), 1.5) for p in parts))
-    with pytest.raises(ValueError, match=r"gap: the loss of round 1 lies outside \[0, 1\]\^3 by 0\.5"):
+    with pytest.raises(ValueError, match=r"gap: the loss of round 1 is outside \[0, 1\]\^3 by 0\.5"):
         linear.play(game(wild, Simplex(3), 10), trials=[0])
     monkeypatch.setattr(type(wild), "losses", lambda self, s, r, parts: (np.full((len(p), 3), np.nan) for p in parts))
     with pytest.raises(ValueError, match=r"the loss of round 1 holds NaN"):
@@ -237,31 +237,31 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         (["arms=4"], "the game linear has no 'arms': it has a set and a dimension"),
-        (["set={a: [[1], [-1]], b: [1, -2]}"], "a polytope's dimension is that of the rows of a"),
-        (["adversary=pareto"], "pareto has gains of arms, which are losses on the simplex alone"),
-        (["set=cube"], "stochastic has gains of arms, which are losses on the simplex alone"),
+        (["set={a: [[1], [-1]], b: [1, -2]}"], "the rows of a give a polytope's dimension"),
+        (["adversary=pareto"], "pareto has gains of arms, which are losses on the simplex only"),
+        (["set=cube"], "stochastic has gains of arms, which are losses on the simplex only"),
         (["algorithms=[exp3]"], "exp3 plays the game bandit, not linear; these play here: "),
         (["feedback=bandit"], "ftrl sees the whole loss vector: set `feedback: full`"),
         (["adversary={name: gap, gap: 0.7}"], "the mean loss 1/2 - gap of an expert would be negative"),
         (["set=ball"], "set should be 'simplex', 'sphere' or 'cube'"),
         (["dimension=[1, 2]"], "a single expert leaves nothing to choose"),
-        (["set=sphere", "dimension=1", "adversary=drifting"], "there is nothing to drift to"),
+        (["set=sphere", "dimension=1", "adversary=drifting"], "drifting needs two coordinates"),
         (["dimension=0"], "dimension should be greater than or equal to 1"),
         (["plot={against: gap, price: {floor: exp3}}"], "no algorithm 'exp3' plays here"),
         (["plot={price: {floor: ftrl}}"], "drawn against a swept parameter"),
     ],
 )
-def test_faults_are_located_and_say_what_to_do(tmp_path, changes, told):
+def test_errors_are_located_and_say_what_to_do(tmp_path, changes, message):
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, LINEAR, *changes)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("given", "place", "told"),
+    ("given", "place", "message"),
     [
         ("{a: [[1, 0], [-1, 0], [0, 1], [0, -1]], b: [1, 1, 1]}", ":3:", "3 numbers for 4 rows of a"),
         ("{a: [[1, 0], [1]], b: [1, 1]}", ":3:", "row 2 has 1 numbers, row 1 2"),
@@ -269,11 +269,11 @@ def test_faults_are_located_and_say_what_to_do(tmp_path, changes, told):
         ("{a: [[1, 0], [-1, 0], [0, 1], [0, -1]], b: [1, -2, 1, 1]}", ":3:", "the polytope is empty"),
     ],
 )
-def test_polytopes_that_are_none_are_located(tmp_path, given, place, told):
+def test_polytopes_that_are_none_are_located(tmp_path, given, place, message):
     text = LINEAR.replace("set: simplex\ndimension: [2, 3]", f"set: {given}").replace("  - stochastic\n", "")
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, text)
-    assert told in str(caught.value) and place in str(caught.value)
+    assert message in str(caught.value) and place in str(caught.value)
 
 
 def test_a_missing_dimension_is_asked_for(tmp_path):

@@ -1,4 +1,4 @@
-"""Users' own files of the games `linear` and `contextual`: played alike everywhere, errors told at their lines."""
+"""Users' own files of the games `linear` and `contextual`: played alike everywhere, errors shown at their lines."""
 
 import warnings
 from pathlib import Path
@@ -193,7 +193,7 @@ def test_own_files_play_compiled_plain_and_in_processes_to_the_same_bytes(config
 
 
 @pytest.mark.parametrize("name", PLAYED)
-def test_a_right_file_is_at_no_fault_in_a_rehearsal(name):
+def test_a_right_file_passes_the_rehearsal(name):
     assert errors(name) == ""
 
 
@@ -202,10 +202,10 @@ def test_a_bandits_own_adversary_plays_experts_and_is_checked():
     Path("my_losses.py").write_text(text)
     assert errors("my_losses") == ""
     edited("my_losses", "astype(float)", "astype(float) * 3")
-    assert "the gain of round 1, arm " in (said := errors("my_losses")) and "is 3: outside [0, 1]" in said
+    assert "the gain of round 1, arm " in (found := errors("my_losses")) and "is 3: outside [0, 1]" in found
 
 
-# ------------------------------------------------------------------------------------------ steps at fault
+# ------------------------------------------------------------------------------------------ wrong steps
 
 
 STEPS = [
@@ -230,11 +230,11 @@ STEPS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "old", "new", "told"), STEPS)
-def test_a_fault_of_a_step_is_told_at_its_line(name, old, new, told):
+@pytest.mark.parametrize(("name", "old", "new", "message"), STEPS)
+def test_an_error_of_a_step_is_shown_at_its_line(name, old, new, message):
     edited(name, old, new)
-    said = errors(name)
-    assert told in said and said.startswith(f"{name}.py:"), said
+    found = errors(name)
+    assert message in found and found.startswith(f"{name}.py:"), found
 
 
 LATE = {  # after the rehearsal, in compiled code
@@ -253,12 +253,12 @@ LATE = {  # after the rehearsal, in compiled code
 
 
 @pytest.mark.parametrize("name", LATE)
-def test_a_late_fault_is_found_in_compiled_code(name):
-    after, harm, told = LATE[name]
+def test_a_late_error_is_found_in_compiled_code(name):
+    after, harm, message = LATE[name]
     edited(name, after, after + harm)
     assert errors(name) == ""
     match = match_of(name)
-    with pytest.raises((PluginError, IndexError), match=told) as caught:
+    with pytest.raises((PluginError, IndexError), match=message) as caught:
         GAMES[match.game].play(match, [0])
     assert f"{name}.py:" in rehearsal.message(caught.value, match, name, 0)
 
@@ -273,15 +273,17 @@ def test_a_write_into_what_others_see_is_not_compiled():
     edited(
         "weights", "state.sums += losses", "state.sums += losses\n    if state.rounds > 1000:\n        losses[:] = 0.0"
     )
-    told = f"weights.py:{line_of('weights', 'losses[:] = 0.0')}: cannot be compiled: "
-    assert told in (said := errors("weights", compiled=True)) and "copy an argument before you write into it" in said
+    message = f"weights.py:{line_of('weights', 'losses[:] = 0.0')}: cannot be compiled: "
+    assert (
+        message in (found := errors("weights", compiled=True)) and "copy an argument before you write into it" in found
+    )
 
 
 @pytest.mark.parametrize("harm", ["state.sums = state.sums + losses", "losses += 1.0"])
-def test_what_the_compiler_chokes_on_without_a_word_has_its_line(harm):
+def test_what_the_compiler_fails_on_without_a_message_has_its_line(harm):
     edited("weights", "state.sums += losses", f"if state.rounds > 1000:\n        {harm}")
-    said = errors("weights", compiled=True)
-    assert said.startswith(f"weights.py:{line_of('weights', harm)}: cannot be compiled") and "in place" in said, said
+    found = errors("weights", compiled=True)
+    assert found.startswith(f"weights.py:{line_of('weights', harm)}: cannot be compiled") and "in place" in found, found
 
 
 def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
@@ -298,7 +300,7 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "told"),
+    ("name", "old", "new", "message"),
     [
         ("point", '{"normal": np.full(len(rounds), setting.n_arms)}', "3", "draws returned 3: return a dict"),
         ("point", '"normal"', '"normals"', "draws returned {'normals'"),
@@ -308,30 +310,30 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
         ("point", "np.full(len(rounds), setting.n_arms)", "3 + 3 * (np.arange(len(rounds)) == 0)", "`draws` depend on"),
         ("weights", "return record(eta=0.1, rounds=0, sums=np.zeros(setting.n_arms))", "pass", "state returned None"),
         ("slope", "return record(", "return dict(", "state returned {'rounds': 0, "),
-        ("weights", "eta=0.1", "eta='x'", "hold what is no number"),
+        ("weights", "eta=0.1", "eta='x'", "are not numbers"),
     ],
 )
-def test_a_fault_of_a_method_is_told_at_its_line(name, old, new, told):
+def test_an_error_of_a_method_is_shown_at_its_line(name, old, new, message):
     edited(name, old, new)
-    if "depend" in told:
+    if "depend" in message:
         edited(
             name, "rng.normal / np.sqrt((rng.normal**2).sum())", "rng.normal[:3] / np.sqrt((rng.normal[:3]**2).sum())"
         )
-    said = errors(name)
-    assert told in said and said.startswith(f"{name}.py:"), said
+    found = errors(name)
+    assert message in found and found.startswith(f"{name}.py:"), found
 
 
-# ------------------------------------------------------------------------------------------ tables at fault
+# ------------------------------------------------------------------------------------------ wrong tables
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "told"),
+    ("name", "old", "new", "message"),
     [
         ("my_losses", "setting.n_arms), 0.5", "setting.n_arms + 1), 0.5", "shape (50, 4), not (50, 3): rounds, c"),
         ("my_losses", "(len(rounds), ", "(len(rounds) + 1, ", "shape (51, 3), not (50, 3)"),
         ("my_losses", "astype(float)", "astype(complex)", "losses yielded complex128 numbers: make them float64"),
         ("my_losses", "in blocks", "in [next(iter(blocks))]", "losses yielded no block for the rounds from 8 on"),
-        ("my_losses", "astype(float)", "astype(float) * 1.5", "lies outside [0, 1]^3 by 0.5: rescale the losses"),
+        ("my_losses", "astype(float)", "astype(float) * 1.5", "is outside [0, 1]^3 by 0.5: rescale the losses"),
         ("my_losses", "astype(float)", "astype(float) * np.nan", "the loss of round 1 holds NaN"),
         ("my_losses", ", 0.5)", ", 0.4 + 0.1 * rng.random())", "the numbers of `losses` depend on where a block"),
         ("my_arms", "yield arms, ", "yield arms, 5 + ", ": outside [-1, 1], by `law` and `bounds`"),
@@ -345,15 +347,15 @@ def test_a_fault_of_a_method_is_told_at_its_line(name, old, new, told):
         ("my_arms", 'np.einsum("d,tdk->tk", theta, arms)', "arms[:, 0] * np.nan", "the mean of round 1, arm 0 is nan"),
     ],
 )  # fmt: skip
-def test_a_fault_of_a_table_is_told_at_its_line(name, old, new, told):
+def test_an_error_of_a_table_is_shown_at_its_line(name, old, new, message):
     edited(name, old, new)
-    said = errors(name)
+    found = errors(name)
     table = "    def losses" if name == "my_losses" else "    def arms"
-    assert told in said and said.startswith(f"{name}.py:{line_of(name, table)}: "), said
+    assert message in found and found.startswith(f"{name}.py:{line_of(name, table)}: "), found
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "told"),
+    ("name", "old", "new", "message"),
     [
         ("my_arms", 'return "signs"', 'return "sign"', "my_arms.py:12: law returned 'sign': return one of signs, "),
         ("my_arms", "    def law(self):\n", "    def laws(self):\n", "my_arms.py:9: the class needs a method `law`"),
@@ -372,17 +374,17 @@ def test_a_fault_of_a_table_is_told_at_its_line(name, old, new, told):
         ("point", '"bandit"', '"bandits"', 'feedback is \'bandits\': make it "full" or "bandit"'),
     ],
 )
-def test_a_file_that_says_no_law_or_feedback_is_refused(name, old, new, told):
+def test_a_file_without_a_law_or_feedback_is_refused(name, old, new, message):
     edited(name, old, new)
     config, role = PLAYED[name]
     result = call("run", f"{config}.yaml", role, "--include", f"{name}.py")
-    assert result.exit_code == 2 and told in result.stderr and "Traceback" not in result.output, result.output
+    assert result.exit_code == 2 and message in result.stderr and "Traceback" not in result.output, result.output
 
 
 # ------------------------------------------------------------------------------------------ around them
 
 
-def test_python_shows_a_fault_from_the_game_on():
+def test_python_shows_a_traceback_from_the_game_on():
     edited("slope", "return best", "return -1")
     result = call("run", "contexts.yaml", "algorithms=slope", "--include", "slope.py", "--python")
     trace = result.stderr.splitlines()
@@ -419,7 +421,7 @@ SQUARE = Polytope(2, a=((1.0, 0.0), (-1.0, 0.0), (0.0, 2.0), (0.0, -2.0)), b=(1.
 
 
 @pytest.mark.parametrize(
-    ("space", "inside", "outside", "by", "flaw"),
+    ("space", "inside", "outside", "by", "message"),
     [
         (Simplex(2), [0.3, 0.7], [0.5, 0.7], 0.2, "it sums to 1.2, not 1"),
         (Simplex(2), [0.0, 1.0], [-0.5, 1.5], 0.5, "a coordinate is -0.5"),
@@ -428,9 +430,9 @@ SQUARE = Polytope(2, a=((1.0, 0.0), (-1.0, 0.0), (0.0, 2.0), (0.0, -2.0)), b=(1.
         (SQUARE, [-1.0, 1.0], [0.0, 1.5], 0.5, "it is 0.5 beyond a row of A x <= b"),
     ],
 )
-def test_how_far_a_point_lies_outside(space, inside, outside, by, flaw):
+def test_how_far_a_point_lies_outside(space, inside, outside, by, message):
     np.testing.assert_allclose(space.excess(np.array([inside, outside])), [0.0, by], atol=1e-12)
-    assert space.flaw(np.array(outside)) == flaw
+    assert space.violation(np.array(outside)) == message
     modules = (type(match_of("weights").algorithms[0]).__module__,)
     guards.check_points(np.array([inside]), space, range(1, 2), modules)
     with pytest.raises(PluginError, match=r"outside the .* in round 2"):

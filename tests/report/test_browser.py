@@ -1,7 +1,7 @@
-"""Reports in a real browser: no error, nothing fetched, switches and values work, both colour schemes, a phone's width.
+"""Reports in a real browser: no error, no network, legends and values work, both colour schemes, a phone's width.
 
-The page is copied with a script that plays a reader and leaves what it saw in the page; Chromium prints that.
-Skipped where no Chromium is installed (Debian: the package chromium), or name one in the variable CHROMIUM.
+A copy of the page has a script that acts as a reader and writes its observations into the page; Chromium prints them.
+Skipped where no Chromium is installed (Debian: the package chromium); the variable CHROMIUM names another one.
 """
 
 import json
@@ -14,6 +14,7 @@ from html import unescape
 import pytest
 
 from privbandits_cli.actions import report
+from privbandits_cli.report.data import amount
 from tests.conftest import SMALL
 from tests.figures.test_plot import ran
 from tests.report.test_report import CLAIM, NASTY
@@ -33,10 +34,12 @@ document.addEventListener("securitypolicyviolation", (event) => errors.push(even
 for (const name of ["error", "warn"]) console[name] = (...words) => errors.push(words.join(" "));
 </script>"""
 PLAY = """<script>
+(async () => {
 const seen = {};
-const all = (what) => [...document.querySelectorAll(what)];
-const visible = (part) => part.getBoundingClientRect().width > 0;
+const all = (what, where = document) => [...where.querySelectorAll(what)];
+const pause = () => new Promise((done) => setTimeout(done, 300));
 try {
+  await pause();
   seen.width = innerWidth;
   seen.page = document.documentElement.scrollWidth;
   seen.outside = all("main *").filter((part) => !part.closest(".scroll, pre, svg, details") &&
@@ -44,49 +47,60 @@ try {
   seen.tables = all(".scroll").every((box) => box.getBoundingClientRect().right <= innerWidth + 1);
   seen.paper = getComputedStyle(document.body).backgroundColor;
   seen.text = getComputedStyle(document.body).color;
-  seen.inks = all("svg.panel.lines .curve .line").map((line) => getComputedStyle(line).stroke);
-  seen.fetched = performance.getEntriesByType("resource").length;
+  seen.fetched = performance.getEntriesByType("resource").map((entry) => entry.name);
+  const plots = all(".plot");
+  const curves = () => plots.map((plot) => all(".scatterlayer .trace", plot).length);
+  seen.inks = all(".scatterlayer .js-line", plots[0]).map((line) => line.style.stroke);
   const [button] = all(".legend button");
-  const curves = all(`.curve[data-curve="${button.dataset.curve}"]`);
-  const twins = all(`button[data-curve="${button.dataset.curve}"]`);
+  const twins = all(".legend button").filter((other) => other.dataset.curve === button.dataset.curve);
   const pressed = () => twins.map((other) => other.getAttribute("aria-pressed"));
-  seen.before = curves.map(visible);
-  button.click();
-  seen.hidden = curves.map(visible);
-  seen.pressed = pressed();
-  const panel = document.querySelector("svg.panel.lines");
-  const point = (part, share) => {
-    const box = part.getBoundingClientRect();
-    const at = { clientX: box.left + share * box.width, clientY: box.top + box.height / 2, bubbles: true };
-    part.dispatchEvent(new PointerEvent("pointermove", at));
-    const tip = document.getElementById("tip");
-    const { left, right } = tip.getBoundingClientRect();
-    return { text: tip.innerText, shown: !tip.hidden, inside: left >= 0 && right <= innerWidth };
+  const hover = async (plot, across, down) => {
+    const area = plot.querySelector(".nsewdrag");
+    const box = area.getBoundingClientRect();
+    const at = { clientX: box.left + across * box.width, clientY: box.top + down * box.height, bubbles: true };
+    for (const kind of ["mouseover", "mousemove"]) area.dispatchEvent(new MouseEvent(kind, at));
+    await pause();
+    const label = plot.querySelector(".hoverlayer .legend, .hoverlayer .hovertext");
+    const { left, right } = label.getBoundingClientRect();
+    const inside = left >= -1 && right <= innerWidth + 1;
+    return { text: all("text", label).map((text) => text.textContent).join(" "), inside };
   };
-  seen.without = point(panel, 0.97);
+  seen.before = curves();
   button.click();
-  seen.again = curves.map(visible);
+  await pause();
+  seen.hidden = curves();
+  seen.pressed = pressed();
+  seen.without = await hover(plots[0], 0.99, 0.5);
+  button.click();
+  await pause();
+  seen.again = curves();
   seen.repressed = pressed();
-  seen.with = point(panel, 0.97);
-  panel.dispatchEvent(new PointerEvent("pointerleave"));
-  seen.left = document.getElementById("tip").hidden;
-  const told = all("[data-told]");
-  seen.box = point(told[0], 0.5);
-  seen.mean = point(told[told.length - 1], 0.5);
+  seen.with = await hover(plots[0], 0.99, 0.5);
+  const under = (plot) => {
+    const area = plot.querySelector(".nsewdrag").getBoundingClientRect();
+    const { x, y } = plot.querySelector(".points path").getBoundingClientRect();
+    return hover(plot, (x - area.left + 2) / area.width, (y - area.top + 2) / area.height);
+  };
+  seen.box = await under(plots[4]);
+  seen.mean = await under(plots[plots.length - 1]);
+  HTMLAnchorElement.prototype.click = function () { seen.saved = [this.download, this.href.slice(0, 15)]; };
+  plots[0].querySelector(".modebar-btn").click();
+  await pause();
 } catch (error) { errors.push(String(error)); }
 seen.errors = errors;
 parent.postMessage(JSON.stringify(seen), "*");
+})();
 </script>"""
 # A window is never narrower than 500 pixels: the page is in a frame.
 FRAME = """<!DOCTYPE html><body style="margin:0"><script>
 onmessage = (event) => document.body.append(
   Object.assign(document.createElement("pre"), { id: "seen", textContent: event.data }));
-</script><iframe src="copy.html" style="border:0;width:WIDTHpx;height:900px"></iframe>"""
+</script><iframe src="results/copy.html" style="border:0;width:WIDTHpx;height:900px"></iframe>"""
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A report with a long, hostile label and many columns, beside its index."""
+    """A report with a long, hostile label and many columns, and its index."""
     path = tmp_path_factory.mktemp("browser")
     config = path / "small.yaml"
     config.write_text(SMALL)
@@ -100,15 +114,18 @@ def folder(tmp_path_factory):
 
 
 def browse(page, tmp_path, width, dark, play=PLAY):
-    """What a reader sees of a page in a window of this width."""
+    """The observations of a reader of the page in a window of this width."""
     text = page.read_text(encoding="utf-8")
-    copy = tmp_path / "copy.html"
+    copy = tmp_path / "results" / "copy.html"
+    copy.parent.mkdir()
+    for script in page.parents[1].glob(report.SCRIPT):
+        shutil.copy(script, tmp_path)
     copy.write_text(text.replace("<head>", "<head>" + LISTEN, 1).replace("</body>", play + "</body>"), encoding="utf-8")
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     frame = tmp_path / "frame.html"
     frame.write_text(FRAME.replace("WIDTH", str(width)))
     profile = f"--user-data-dir={tmp_path / 'profile'}"
-    command = [BROWSER, *QUIET, scheme, profile, "--window-size=1280,900", "--virtual-time-budget=5000"]
+    command = [BROWSER, *QUIET, scheme, profile, "--window-size=1280,900", "--virtual-time-budget=20000"]
     made = subprocess.run([*command, "--dump-dom", frame.as_uri()], capture_output=True, text=True, timeout=120)
     found = re.search(r'<pre id="seen">(.*?)</pre>', made.stdout, re.DOTALL)
     assert found, made.stderr[-2000:]
@@ -119,33 +136,32 @@ def browse(page, tmp_path, width, dark, play=PLAY):
 @pytest.mark.parametrize("width", [1200, 390], ids=["wide", "phone"])
 def test_a_report_is_read(folder, tmp_path, width, dark):
     seen = browse(folder / "report.html", tmp_path, width, dark)
-    assert seen["errors"] == [] and seen["fetched"] == 0
+    assert seen["errors"] == [] and seen["fetched"] == []  # files are not listed
     assert seen["width"] == width and seen["page"] <= width and seen["outside"] == [] and seen["tables"]
     brightness = [sum(map(float, re.findall(r"[\d.]+", seen[name])[:3])) for name in ("paper", "text")]
     assert (brightness[0] < brightness[1]) == dark
-    assert len(set(seen["inks"])) == 3 and "none" not in seen["inks"]
-    assert all(seen["before"]) and not any(seen["hidden"]) and all(seen["again"])
-    assert len(seen["before"]) == 8  # a line and a strip in each panel
+    assert len(set(seen["inks"])) == 3
+    assert seen["before"] == seen["again"] and len(seen["before"]) == 12  # three figures of four panels
+    assert all(less < more for less, more in zip(seen["hidden"][:8], seen["before"][:8], strict=True))
     assert set(seen["pressed"]) == {"false"} and set(seen["repressed"]) == {"true"}
-    assert seen["without"]["shown"] and NASTY not in seen["without"]["text"]
-    assert NASTY in seen["with"]["text"] and "round 1000" in seen["with"]["text"].replace(",", "")
-    assert seen["left"] is True
+    name = NASTY.replace(" ", "")  # long labels are broken into lines
+    without, hovered = (seen[key]["text"].replace(" ", "") for key in ("without", "with"))
+    assert name not in without and "EXP3-τ" in without
+    assert name in hovered and "round1,000" in hovered
     assert "quartiles" in seen["box"]["text"] and "95 % interval" in seen["mean"]["text"]
-    assert all(seen[name]["inside"] for name in ("with", "box", "mean"))
+    assert [seen[name]["inside"] for name in ("with", "box", "mean")] == [True] * 3
+    assert seen["saved"][0].endswith(".png")
 
 
 def test_the_values_shown_are_the_csvs(folder, tmp_path):
     seen = browse(folder / "report.html", tmp_path, 1200, False)
-    found = report.gather(folder)
-    lines = next(iter(found.table.panels.values()))
-    shown = seen["with"]["text"].replace(",", "").replace("−", "-")
-    for line in lines:
-        text = re.search(re.escape(line.label.replace(",", "")) + r"\s+(-?[\d.]+)", shown)
-        assert float(text[1]) == pytest.approx(line.regret[-1], rel=6e-4)
+    for line in next(iter(report.gather(folder).table.panels.values())):
+        bars = f"−{amount(line.below[-1])} +{amount(line.above[-1])}"
+        assert f"{amount(line.regret[-1])} {bars}" in seen["with"]["text"]
 
 
 @pytest.mark.parametrize("width", [1200, 390], ids=["wide", "phone"])
 def test_the_index_is_read(folder, tmp_path, width):
-    play = PLAY[: PLAY.index("  seen.inks")] + PLAY[PLAY.index("} catch") :]
+    play = PLAY[: PLAY.index("  const plots")] + PLAY[PLAY.index("} catch") :]
     seen = browse(folder.parent / "index.html", tmp_path, width, True, play)
     assert seen["errors"] == [] and seen["page"] <= width and seen["outside"] == []

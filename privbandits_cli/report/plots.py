@@ -1,0 +1,263 @@
+"""The panels of a report as Plotly figures: plain dictionaries that plotly.js draws in the browser.
+
+Plotly reads a few HTML tags in every text, so `escape` keeps labels and titles as they are written.
+"""
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.figures.distributions import Distribution, Distributions, places
+from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, thousands
+from privbandits_cli.figures.styles import Style
+from privbandits_cli.figures.table import Table
+from privbandits_cli.numerics.types import Floats
+from privbandits_cli.report.data import amount
+
+Plot = dict[str, Any]
+
+SYMBOLS = {
+    "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond",
+    "v": "triangle-down", "P": "cross", "X": "x", "*": "star",
+}  # fmt: skip
+RATES = ("8px,2px", "8px,2px,1px,2px", "3px,3px", "8px,2px,1px,2px,1px,2px", "3px,8px")
+MANY = 200  # points, which are drawn smaller
+HOVER = "%{fullData.name}<br>%{customdata}<extra></extra>"
+ROW = 17  # pixels of a row of a distribution
+# The strokes of a box with whiskers: (which of the five quantiles, height in rows); None lifts the pen.
+BOX = (
+    (0, 0), (1, 0), (None, 0), (1, -0.35), (1, 0.35), (3, 0.35), (3, -0.35), (1, -0.35), (None, 0),
+    (2, -0.35), (2, 0.35), (None, 0), (3, 0), (4, 0), (None, 0),
+)  # fmt: skip
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'
+INK, GRID = "#222222", "#e4e6e8"
+
+
+def script() -> str:
+    """The JavaScript that draws the figures."""
+    from plotly.offline import get_plotlyjs
+
+    return str(get_plotlyjs())
+
+
+def as_json(plot: Plot) -> str:
+    """A figure for a `<script>` element: NaN becomes null, and `<`, `>` and `/` are escaped."""
+    from plotly.io import to_json
+
+    return str(to_json(plot, validate=False))
+
+
+def escape(text: str) -> str:
+    """A text that Plotly shows unchanged; it does not know the entities of quotation marks."""
+    return html.escape(text, quote=False)
+
+
+def colour(style: Style) -> str:
+    """The colour of a curve on white paper, as CSS."""
+    return "#" + "".join(f"{round(255 * part):02x}" for part in style.mixed())
+
+
+def dashes(style: Style) -> str:
+    """The dashes of a curve in pixels, as Plotly and SVG read them; empty: solid."""
+    return ",".join(f"{1.8 * part:.3g}px" for part in style.stroke)
+
+
+def line_plot(title: str, lines: list[Line], table: Table, style_of: dict[str, Style], partial: str) -> Plot:
+    """A panel of lines.
+
+    style_of: the style of a line by its label; partial: the watermark of an incomplete experiment.
+    """
+    scales = axes_of(lines, table.log)
+    x, y = (_axis(scale, label) for scale, label in zip(scales, table.labels(), strict=True))
+    every = np.unique(np.concatenate([line.x for line in lines]))
+    traces: list[Plot] = []
+    for k, line in enumerate(lines):
+        if line.level:  # a value at each x, so that the pointer finds it
+            none = np.zeros(len(every))
+            line = replace(line, x=every, regret=none + line.regret[0], below=none, above=none)
+        marked = bar_positions(line.x, table.bar_rounds, k, len(lines), table.log)
+        traces += _line_traces(line, style_of[line.label], marked, scales[1].low)
+    traces += _rates(lines, style_of)
+    x["unifiedhovertitle"] = {"text": f"{escape(table.labels()[0])} %{{x:,~r}}"}
+    layout = {"hovermode": "x unified", "height": 300, "xaxis": x, "yaxis": y}
+    if table.ratio:
+        layout["shapes"] = [{"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": 1, "y1": 1, "line": _stroke(INK)}]
+    return _plot(title, traces, layout, partial)
+
+
+def _plot(title: str, traces: list[Plot], layout: Plot, partial: str) -> Plot:
+    watermark = {
+        "text": escape(partial), "xref": "paper", "yref": "paper", "x": 0.5, "y": 0.5, "showarrow": False,
+        "textangle": -25, "opacity": 0.4, "font": {"size": 34, "color": "#b00000"},
+    }  # fmt: skip
+    common = {
+        "title": {"text": escape(title), "font": {"size": 14}},
+        "font": {"size": 11, "color": INK, "family": FONT},
+        "paper_bgcolor": "white",
+        "plot_bgcolor": "white",
+        "legend": {"orientation": "h", "y": -0.2},
+        "hoverlabel": {"namelength": -1, "align": "left", "font": {"size": 10}},
+        "annotations": [watermark] if partial else [],
+    }
+    return {"data": traces, "layout": common | layout}
+
+
+def _axis(scale: Scale, title: str) -> Plot:
+    """An axis; Plotly has none of kind asinh, so `_at` places the values of one on a linear axis from 0 to 1."""
+    axis = {
+        "title": {"text": escape(title), "standoff": 6}, "automargin": True, "gridcolor": GRID, "zeroline": False,
+        "showline": True, "linecolor": "#888888",
+    }  # fmt: skip
+    if scale.kind == "asinh":
+        ticks = scale.ticks()
+        text = [thousands(tick) for tick in ticks]
+        return axis | {"range": [0, 1], "tickvals": _at(scale, np.array(ticks)), "ticktext": text}
+    ends = [scale.low, scale.high]
+    if scale.kind == "log":  # Plotly's own number of ticks is too large for two powers of ten
+        ends = np.log10(ends).tolist()
+        axis["nticks"] = max(2, math.ceil(ends[1] - ends[0]))
+    return axis | {"type": scale.kind, "range": ends, "tickformat": ",~r"}
+
+
+def _at(scale: Scale, values: Floats) -> list[float]:
+    found: list[float] = (scale(values) if scale.kind == "asinh" else values).tolist()
+    return found
+
+
+def _stroke(ink: str, width: float = 1, dash: str = "solid") -> Plot:
+    return {"color": ink, "width": width, "dash": dash}
+
+
+def _line_traces(line: Line, style: Style, marked: NDArray[np.int64], low: float) -> Iterable[Plot]:
+    """The line with its error bars, its bound, and the mark from where privacy is free.
+
+    marked: the points that have a marker and an error bar; low: the lower end of the y axis.
+    """
+    ink = colour(style)
+    group = {"type": "scatter", "legendgroup": line.label, "name": _wrapped(line.label)}
+    shown = np.isin(np.arange(len(line.x)), marked)
+    yield group | {
+        "mode": "lines+markers",
+        "x": line.x.tolist(),
+        "y": line.regret.tolist(),
+        "customdata": [_with_bars(*point) for point in zip(line.regret, line.below, line.above, strict=True)],
+        "hovertemplate": HOVER,
+        "line": _stroke(ink, 1.8, dashes(style) or "solid"),
+        "marker": {"symbol": SYMBOLS[style.marker], "color": ink, "size": np.where(shown, 7, 0).tolist(), "opacity": 1},
+        "error_y": {
+            "array": np.where(shown, line.above, np.nan).tolist(), "symmetric": False,
+            "arrayminus": np.where(shown, line.below, np.nan).tolist(), "thickness": 0.9, "width": 2,
+        },
+    }  # fmt: skip
+    further = group | {"mode": "lines", "hoverinfo": "skip", "showlegend": False}
+    if line.bound is not None:
+        yield further | {"x": line.x.tolist(), "y": line.bound.tolist(), "line": _stroke(ink, 1.1, "dot")}
+    if line.free is not None:
+        height = float(np.exp(np.interp(np.log(line.free), np.log(line.x), np.log(line.regret))))
+        yield further | {
+            "mode": "lines+text", "x": [line.free] * 2, "y": [low, height], "text": ["", f"{line.free:.2g}"],
+            "textposition": "top center", "textfont": {"size": 9}, "line": _stroke(ink, 1, "dot"),
+        }  # fmt: skip
+
+
+def _wrapped(text: str) -> str:
+    """A text in lines short enough for the smallest panel."""
+    return "<br>".join(escape(part) for part in wrap(text, 28))
+
+
+def _with_bars(regret: float, below: float, above: float) -> str:
+    bars = f" −{amount(below)} +{amount(above)}" if max(below, above) > 0 else ""
+    return amount(regret) + bars
+
+
+def _rates(lines: Sequence[Line], style_of: dict[str, Style]) -> Iterable[Plot]:
+    """Rates that theory states: one that is stated of several algorithms has the colour of the first."""
+    names = list(dict.fromkeys(rate.name for line in lines for rate in line.rates))
+    drawn = set()
+    for line in lines:
+        for rate in line.rates:
+            if (rate.name, *rate.regret) not in drawn:
+                drawn.add((rate.name, *rate.regret))
+                dash = RATES[names.index(rate.name) % len(RATES)]
+                yield {
+                    "type": "scatter", "mode": "lines", "legendgroup": line.label, "name": _wrapped(rate.name),
+                    "x": line.x.tolist(), "y": rate.regret.tolist(), "customdata": list(map(amount, rate.regret)),
+                    "hovertemplate": HOVER, "line": _stroke(colour(style_of[line.label]), 0.9, dash),
+                }  # fmt: skip
+
+
+def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Style], partial: str) -> Plot:
+    """A panel of distributions, a row each: the trials, and over them the box, or the mean with its interval."""
+    rows, scale = figure.panels[title], figure.scale(title)
+    titles, heights = places(rows)
+    traces: list[Plot] = []
+    for label in dict.fromkeys(row.line for row in rows):
+        own = [(height, row) for height, row in zip(heights, rows, strict=True) if row.line == label]
+        headed = {height - 1: titles[height - 1] for height, _ in own if height - 1 in titles}
+        traces += _distribution_traces(own, headed, scale, colour(style_of[label]))
+    zero = _at(scale, np.zeros(1)) * 2
+    layout = {
+        "height": ROW * (heights[-1] + 2) + 60,
+        "xaxis": _axis(scale, figure.x_label),
+        "yaxis": {
+            "range": [heights[-1] + 0.8, -0.7], "tickvals": heights, "ticktext": [escape(row.at) for row in rows],
+            "automargin": True, "showgrid": False, "zeroline": False, "tickfont": {"size": 9.5},
+        },
+        "shapes": [  # the zero of differences, not drawn through the titles
+            {"type": "line", "layer": "between", "line": _stroke("#555555"), "x0": zero[0], "x1": zero[1]}
+            | {"y0": height - 0.5, "y1": height + 0.5}
+            for height in heights
+            if figure.paired
+        ],
+    }  # fmt: skip
+    return _plot(title, traces, layout, partial)
+
+
+def _distribution_traces(
+    own: Sequence[tuple[int, Distribution]], titles: dict[int, str], scale: Scale, ink: str
+) -> Iterable[Plot]:
+    """The distributions of one line, each with its height in the panel; titles: by height."""
+    group = {"type": "scatter", "legendgroup": own[0][1].line, "showlegend": False, "hoverinfo": "skip"}
+    left = scale.low + 1e-9 * (scale.high - scale.low)  # rounding could put the end itself outside of the axis
+    yield group | {
+        "mode": "text", "x": _at(scale, np.full(len(titles), left)), "y": list(titles), "cliponaxis": False,
+        "text": list(map(escape, titles.values())), "textposition": "middle right", "textfont": {"size": 10},
+    }  # fmt: skip
+    for height, row in own:
+        values, beside = row.points()
+        yield group | {
+            "mode": "markers", "x": _at(scale, values), "y": (height + 0.6 * beside).round(2).tolist(),
+            "marker": {"color": ink, "size": 4 if len(values) < MANY else 3, "opacity": 0.45},
+            "hoverinfo": "text", "hovertext": _summary(row),
+        }  # fmt: skip
+        if row.interval is None:
+            ends = _at(scale, np.array(row.box()))
+            x = [None if i is None else ends[i] for i, _ in BOX]
+            yield group | {"mode": "lines", "x": x, "y": [height + up for _, up in BOX], "line": _stroke(INK, 1.1)}
+        else:
+            low, high = row.interval
+            yield group | {
+                "mode": "lines+markers", "x": _at(scale, np.array([low, row.mean, high])), "y": [height] * 3,
+                "line": _stroke(INK, 2), "marker": {"symbol": "diamond", "size": [0, 7, 0], "opacity": 1},
+            }  # fmt: skip
+
+
+def _summary(row: Distribution) -> str:
+    """The text at the pointer."""
+    facts: dict[str, Sequence[float]]
+    if row.interval is not None:
+        facts = {"mean": [row.mean], "95 % interval": row.interval}
+    else:
+        low, first, middle, third, high = row.box()
+        ends = float(row.values.min()), float(row.values.max())
+        facts = {"median": [middle], "quartiles": [first, third], "5 % to 95 %": [low, high], "range": ends}
+    text = [f"{name}: {' to '.join(map(amount, values))}" for name, values in facts.items()]
+    title = _wrapped(", ".join(filter(None, (row.title, row.at))))
+    return "<br>".join([f"<b>{title}</b>", *text, f"trials: {len(row.values)}"])

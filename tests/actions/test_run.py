@@ -1,0 +1,56 @@
+"""A run from Python: the files it writes and the errors it raises."""
+
+import numpy as np
+import pytest
+
+from privbandits_cli import load, run, summary
+from privbandits_cli.api import RunError
+from privbandits_cli.engine import EngineError
+from privbandits_cli.engine.store import Busy, Store
+from privbandits_cli.experiment.config import ConfigError
+from tests.actions.test_merge import call
+from tests.engine.test_engine import csvs, manifest
+
+
+def test_the_api_and_the_command_leave_the_same_files(small, tmp_path):
+    folder = run(small, results=tmp_path / "api", jobs=2)
+    assert call("run", small, "--results", tmp_path / "command").exit_code == 0
+    other = tmp_path / "command" / "small"
+    assert csvs(folder) == csvs(other)
+    assert {path.name for path in folder.iterdir()} == {path.name for path in other.iterdir()}
+    one, two = manifest(folder), manifest(other)
+    assert one.keys() == two.keys() and (one["command"], one["engine"]) == (["privbandits_cli.run"], "threads")
+    assert [row["trials"] for row in summary(folder)] == [16] * len(summary(folder))
+    assert run(small, results=tmp_path / "api") == folder and manifest(folder) == one  # nothing was left to play
+
+
+def test_failing_trials_are_raised_and_the_others_kept(small, tmp_path, monkeypatch):
+    from privbandits_cli.games import bandit
+
+    real = bandit.play
+
+    def play(match, trials, *block):
+        regrets = real(match, trials, *block)
+        names = [algorithm.name for algorithm in match.algorithms]
+        if "exp3" in names and 3 in trials:
+            regrets[names.index("exp3"), list(trials).index(3)] = np.nan
+        return regrets
+
+    monkeypatch.setattr(bandit, "play", play)
+    with pytest.raises(RunError, match="2 trials failed: EXP3: FloatingPointError: the regret is not a finite number"):
+        run(small, results=tmp_path)
+    made = manifest(tmp_path / "small")
+    assert made["trials"]["failed"] == made["trials"]["missing"] == 2 and not made["complete"]
+
+
+def test_a_run_that_cannot_start_raises(small, tmp_path):
+    with pytest.raises(EngineError, match="unknown engine 'tcp://host:1'"):
+        run(small, results=tmp_path, engine="tcp://host:1")
+    with Store(tmp_path / "small").locked(), pytest.raises(Busy):
+        run(small, results=tmp_path)
+    mine = tmp_path / "mine.py"
+    assert call("new", "algorithm", mine).exit_code == 0
+    mine.write_text(mine.read_text().replace(") -> int:\n", ") -> int:\n    return 99\n"))
+    with pytest.raises(ConfigError, match="choose returned arm 99"):
+        run(load(small, "algorithms+=mine", include=mine), results=tmp_path)
+    assert not list(tmp_path.rglob("*.csv")) and not list(tmp_path.rglob("*.npz"))
