@@ -189,7 +189,7 @@ def _figure(
     if curves.plot.worst:
         note += f"; each curve at the {curves.plot.worst} of its largest mean regret"
     if max(sizes) > MOST:
-        note += f"; of more than {MOST} trials the outermost {OUTERMOST} at each end, and every so many between"
+        note += f"; of more than {MOST} trials the outermost {OUTERMOST} at each end and evenly spaced ranks between"
     if any(_scale(rows, paired).kind == "asinh" for rows in panels.values()):
         note += "; axis: linear near 0, logarithmic far from it"
     named = [(curve.algorithm, str(curves.line_name(curve))) for curve in curves.drawn]
