@@ -129,7 +129,7 @@ def test_faults_of_horizons(ran):
         ran(SWEPT, "horizon=[]")
     with pytest.raises(ConfigError, match="beyond the horizon 256"):
         ran(SWEPT, "checkpoints=[300]")
-    with pytest.raises(ConfigError, match="a panel is text"):
+    with pytest.raises(ConfigError, match="a panel should be text"):
         ran(SWEPT, "algorithms[0]={name: exp3, panel: 3}")
     with pytest.raises(ConfigError, match="unknown key 'panel'"):
         ran(SWEPT, "adversary={name: stochastic, panel: x}")
