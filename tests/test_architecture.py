@@ -139,8 +139,8 @@ def test_public_modules_and_functions_say_what_they_are():
     documented = [
         PACKAGE / f"{name}.py"
         for name in (
-            "games/players", "games/arms", "games/linear", "games/contextual", "games/heavy_tails", "games/parameters",
-            "convex/losses", "convex/spaces",
+            "games/players", "games/bandit", "games/linear", "games/contextual", "games/heavy_tails",
+            "games/parameters", "convex/losses", "convex/spaces",
         )
     ]  # fmt: skip
     overriding = {

@@ -5,14 +5,13 @@ With one turn, the first is the better one in the first half of the game and the
 the mean, the law of the losses is that of `gap`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.adversaries import gap
-from privbandits_cli.games.linear import Floats, Setting, loss_set
+from privbandits_cli.games.linear import Floats, Ints, Setting
 
 
 class Parameters(gap.Parameters):
@@ -23,13 +22,12 @@ class Parameters(gap.Parameters):
     gap: float = Field(0.1, gt=0, le=1, description="the gap between the mean losses; for experts at most 1/2")
     turns: int = Field(1, ge=1, description="how often the best one changes over the horizon")
 
-    def losses(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
-        draw = loss_set(setting).leaning(rng)
-        for rounds in blocks:
-            angle = np.pi / 2 * self.turns * np.arange(rounds.start, rounds.stop) / setting.horizon
-            lean = np.zeros((len(rounds), setting.n_arms))
-            lean[:, 0], lean[:, 1] = self.gap * np.cos(angle) ** 2, self.gap * np.sin(angle) ** 2
-            yield draw(lean)
+    def lean(self, setting: Setting, rounds: Ints) -> Floats:
+        """Shared by the first two coordinates."""
+        angle = np.pi / 2 * self.turns * rounds / setting.horizon
+        lean = np.zeros((len(rounds), setting.n_arms))
+        lean[:, 0], lean[:, 1] = self.gap * np.cos(angle) ** 2, self.gap * np.sin(angle) ** 2
+        return lean
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)

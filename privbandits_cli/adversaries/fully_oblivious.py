@@ -6,23 +6,15 @@ again, the gains are independent with means 0.5 + spread and 0.5. They are drawn
 law of the stochastic adversary.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privbandits_cli.adversaries.stochastic import Gains, bernoulli
+from privbandits_cli.adversaries.stochastic import rows_of
 from privbandits_cli.games import bandit
-
-
-def draw_rows(rng: Generator, n_arms: int, spread: float) -> Callable[[int], Gains]:
-    """A source of rows of gains `[n, arms]`."""
-    means = np.full(n_arms, 0.5)
-    means[0] += spread
-    return bernoulli(rng, means)
 
 
 class Parameters(bandit.Adversary):
@@ -34,6 +26,6 @@ class Parameters(bandit.Adversary):
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
     def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        draw = draw_rows(rng, setting.n_arms, self.spread)
+        draw = rows_of(rng, setting.n_arms, 0.5 + self.spread, 0.5)
         for rounds in blocks:
             yield draw(len(rounds))

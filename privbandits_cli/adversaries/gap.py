@@ -12,7 +12,7 @@ from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Floats, Setting, Simplex, loss_set
+from privbandits_cli.games.linear import Floats, Ints, Setting, Simplex, loss_set
 
 
 class Parameters(linear.Adversary):
@@ -25,9 +25,13 @@ class Parameters(linear.Adversary):
     def losses(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
         draw = loss_set(setting).leaning(rng)
         for rounds in blocks:
-            lean = np.zeros((len(rounds), setting.n_arms))
-            lean[:, 0] = self.gap
-            yield draw(lean)
+            yield draw(self.lean(setting, np.arange(rounds.start, rounds.stop)))
+
+    def lean(self, setting: Setting, rounds: Ints) -> Floats:
+        """How much smaller the mean losses are than without a gap, `[rounds, N]`."""
+        lean = np.zeros((len(rounds), setting.n_arms))
+        lean[:, 0] = self.gap
+        return lean
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(setting.space, Simplex) and self.gap > 0.5:

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privbandits_cli.adversaries.fully_oblivious import draw_rows
+from privbandits_cli.adversaries.stochastic import rows_of
 from privbandits_cli.games import bandit
 
 
@@ -27,7 +27,7 @@ class Parameters(bandit.Adversary):
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
     def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        draw = draw_rows(rng, setting.n_arms, self.spread)
+        draw = rows_of(rng, setting.n_arms, 0.5 + self.spread, 0.5)
         rows = draw(1)
         held = 0  # rows[0] is the row of the rounds from held * period on
         for rounds in blocks:

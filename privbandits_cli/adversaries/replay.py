@@ -147,10 +147,8 @@ def _extremes(
         if wrong.any():
             row, column = np.argwhere(wrong)[0].tolist()
             first = first or (start + row + 1, column + 1, float(part[row, column]))
-        least, most = (
-            float(np.fmin(least, np.fmin.reduce(part, axis=None))),
-            float(np.fmax(most, np.fmax.reduce(part, axis=None))),
-        )
+        least = float(np.fmin(least, np.fmin.reduce(part, axis=None)))
+        most = float(np.fmax(most, np.fmax.reduce(part, axis=None)))
     return None if first is None else (*first, least, most)
 
 

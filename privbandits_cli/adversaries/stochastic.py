@@ -56,6 +56,13 @@ def fill_rows(states: Records, gains: Gains) -> None:
     words[0], words[1], words[2], words[3] = a, b, c, n
 
 
+def rows_of(rng: Generator, n_arms: int, best: float, others: float) -> Callable[[int], Gains]:
+    """The same source, where arm 1 has the mean `best` and every other arm the mean `others`."""
+    means = np.full(n_arms, others)
+    means[0] = best
+    return bernoulli(rng, means)
+
+
 class Parameters(bandit.Adversary):
     """The two means."""
 
@@ -66,8 +73,6 @@ class Parameters(bandit.Adversary):
     others: float = Field(0.5, ge=0, le=1, description="mean gain of all other arms")
 
     def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        means = np.full(setting.n_arms, self.others)
-        means[0] = self.best
-        draw = bernoulli(rng, means)
+        draw = rows_of(rng, setting.n_arms, self.best, self.others)
         for rounds in blocks:
             yield draw(len(rounds))

@@ -13,25 +13,18 @@ so small (40 gains in total at T = 2^18) that the regret here is the price of sw
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games import bandit
 from privbandits_cli.numerics.jit import bind, kept
 from privbandits_cli.numerics.sfc64 import fill_normals, filling, source
+from privbandits_cli.numerics.types import Floats
 
 
-def walk(
-    nodes: NDArray[np.float64],
-    first: int,
-    steps: NDArray[np.float64],
-    advantage: NDArray[np.float64],
-    gains: NDArray[np.float64],
-) -> None:
+def walk(nodes: Floats, first: int, steps: Floats, advantage: Floats, gains: Floats) -> None:
     """Fill `gains[rounds, arms]` from round `first` on with 1/2 - W + advantage, clipped; steps are the ξ_t.
 
     `nodes[j]` is W at the last round so far with its j lowest bits cleared. Rounds with lowest set bit j are computed
@@ -89,7 +82,7 @@ class Tuned(Parameters):
     sigma: float
     gap: float
 
-    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
+    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
         advantage = np.zeros(setting.n_arms)
         advantage[rng.integers(setting.n_arms)] = self.gap
         draw = filling(fill_normals, **source(rng))

@@ -23,6 +23,10 @@ class Parameters(bandit.Algorithm):
 
     display = "AdaP-UCB"
     private = True
+    drawn = ("laplace",)
+    made_private_by = "Laplace noise on the mean of each episode"
+    observed = views.Mean("means")
+    general_caveats = ("An audit observes only the mean of each arm's first episode, which has a single gain.",)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     beta: float = Field(3.1, gt=3, description="β; 3.1 in the paper's experiments")
@@ -42,22 +46,10 @@ class Parameters(bandit.Algorithm):
             scale=1 / self.epsilon,
         )
 
-    def periods(self) -> dict[str, int]:
-        return {"laplace": 1}
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Theorem 5.2 of Azize 2024: the episodes are disjoint, and the mean of each is noised once."""
         source, view = "a gain enters the mean of one episode", "all noisy means, and so all arms played"
         return [Guarantee(self.epsilon * sensitivity, 0.0, source, "proved", view=view)]
-
-    def mechanism(self) -> str:
-        return "Laplace noise on the mean of each episode"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Mean("means")
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["An audit observes only the mean of each arm's first episode, which has a single gain."]
 
 
 def choose(state: Record, rng: Draws) -> int:

@@ -30,6 +30,7 @@ class Parameters(bandit.Algorithm):
 
     display = "Batched HTINF"
     private = True
+    general_caveats = ("HTINF is written from memory, without its paper; the regret bound is our own derivation.",)
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; a block has τ = ⌈1/ε⌉ rounds")
     sigma: float = Field(math.sqrt(6), gt=0, description="σ of HTINF, E l² <= σ² for the noisy means; √3 would suffice")
@@ -66,11 +67,6 @@ class Parameters(bandit.Algorithm):
 
     def view(self, setting: Setting) -> views.View | None:
         return self.blocks().view(setting)
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return [
-            "HTINF is written from memory, without its paper; the regret bound is our own derivation.",
-        ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """τ times HTINF's bound on t/τ rounds under noise of scale 1/(ετ), + t m/τ + τ, for m < τ."""

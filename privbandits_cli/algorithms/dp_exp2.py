@@ -14,7 +14,7 @@ The regret bound here holds for all three, because it only needs γ >= 2ηKλ.
 """
 
 import math
-from typing import Any, Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -29,6 +29,7 @@ class Parameters(dp_reduction.Parameters):
     """ε, and how EXP2 is tuned for the noise; EXP2's own parameters are under `base`."""
 
     display = "DP-EXP2"
+    calibrations: ClassVar = {"certified": {}, "paper": {"tuning": "printed"}}
 
     tuning: Literal["variance", "proof", "printed"] = Field(
         "variance",
@@ -56,10 +57,6 @@ class Parameters(dp_reduction.Parameters):
         noisy = 1 + 2 * scale**2 * log_kt
         eta = math.sqrt(log_k / (2 * n_arms * horizon * noisy))
         return eta, min(1.0, eta * explored * math.sqrt(noisy))
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, **given), "paper": cls(epsilon=epsilon, tuning="printed", **given)}
 
     def caveats(self, setting: Setting) -> list[str]:
         return [

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from privbandits_cli.algorithms import dp_lambda_lap, exp3
 from privbandits_cli.algorithms.dp_lambda_lap import choose, probabilities, released, update
-from privbandits_cli.games.bandit import Setting
 
 __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
 
@@ -24,9 +23,6 @@ class Parameters(dp_lambda_lap.Parameters):
         "corollary_3.2", description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
     )
     base: exp3.Parameters = Field(exp3.Parameters(), description="EXP3 and its γ")
-
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(super().tuned(setting)))
 
 
 class Tuned(dp_lambda_lap.Tuned, Parameters):

@@ -16,7 +16,7 @@ which is 1 on the sphere and the cube.
 """
 
 import math
-from typing import Any, Literal, Self
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -35,19 +35,11 @@ class Parameters(Aggregating):
     """ε and δ, and how they determine the noise; FTPL's own perturbation is under `base`."""
 
     display = "DP-FTPL"
+    calibrations: ClassVar = {"certified": {}, "paper": {"sigma": "printed"}}
 
     epsilon: float = Field(ge=1e-9, description="ε")
     sigma: Literal["exact", "printed"] = Field("exact", description="a node's deviation: the least, or Theorem 3.5's")
     base: ftpl.Parameters = Field(ftpl.Parameters(), description="FTPL; its σ is the least deviation of a prefix")
-
-    def gaussian(self) -> bool:
-        """Always true."""
-        return True
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        exact = cls.model_validate({"epsilon": epsilon, "delta": delta, **given})
-        return {"certified": exact, "paper": exact.model_copy(update={"sigma": "printed"})}
 
     def tuned(self, setting: Setting) -> "Tuned":
         delta = self.delta or papers_delta(setting)

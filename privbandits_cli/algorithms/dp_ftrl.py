@@ -24,9 +24,6 @@ from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 
-Nodes = Literal["laplace", "gaussian"]
-Sparing = Literal["fresh", "once"]
-
 ONE_OF = "give epsilon, or in its place blur"
 
 
@@ -36,17 +33,14 @@ class Aggregating(linear.Algorithm):
     private = True
 
     delta: float | None = Field(None, gt=0, lt=1, description="δ of Gaussian nodes; default T^-2")
-    spare: Sparing = Field(
+    spare: Literal["fresh", "once"] = Field(
         "fresh", description="top-up noise: fresh for every prefix, or one node per level shared by all; the same law"
     )
     base: linear.Algorithm
 
     def gaussian(self) -> bool:
         """Whether nodes have Gaussian noise; otherwise it is Laplace."""
-        raise NotImplementedError
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.errors(setting)
+        return True
 
 
 class Tree(Aggregating):
@@ -125,7 +119,7 @@ class Parameters(Aggregating):
     display = "DP-FTRL"
 
     epsilon: float | None = Field(None, ge=1e-9, description="ε")
-    nodes: Nodes = Field("laplace", description="the law of a node's noise: ε, or (ε, δ)")
+    nodes: Literal["laplace", "gaussian"] = Field("laplace", description="the law of a node's noise: ε, or (ε, δ)")
     blur: float | None = Field(None, gt=0, description="in place of ε: η times the deviation of a prefix's noise")
     calibration: Literal["honest", "printed"] = Field(
         "honest", description="λ = m |l - l'|_1 / ε; `printed`: |l|_1 log2 T / ε"

@@ -6,7 +6,7 @@ under fresh noise, and everything else is post-processing, so the algorithm is �
 """
 
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,7 @@ class Parameters(NoisyGains):
     """ε, the acceptance threshold b and the base."""
 
     theorem = "Theorem 3.2"
+    calibrations: ClassVar = {"certified": {"b": "least_bound"}, "paper": {}}
 
     epsilon: Annotated[float, Field(ge=1e-9)] | Literal["corollary_3.2"] = Field(
         description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
@@ -43,11 +44,7 @@ class Parameters(NoisyGains):
     def title(self) -> str:
         return f"DP-{self.base.title}-Lap"
 
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {"certified": cls(epsilon=epsilon, b="least_bound", **given), "paper": cls(epsilon=epsilon, **given)}
-
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         epsilon = corollary_3_2_epsilon(setting) if isinstance(self.epsilon, str) else float(self.epsilon)
         base = self.base.tuned(setting)
         b = self.b
@@ -58,7 +55,7 @@ class Parameters(NoisyGains):
             bound = base.regret_bound(np.array([setting.horizon]), setting)
             least = setting.horizon if bound is None else float(bound[0])
             b = max(0.0, math.log(setting.horizon * setting.n_arms * epsilon / least) / epsilon)
-        return Tuned(epsilon=epsilon, b=float(b), base=base)
+        return self.tuned_class()(**dict(self) | {"epsilon": epsilon, "b": float(b), "base": base})
 
 
 class Tuned(Parameters, Noisy):

@@ -24,7 +24,7 @@ If V is not positive definite in a round, which the shift makes very unlikely, V
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -34,7 +34,7 @@ from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting import wishart as losses
 from privbandits_cli.accounting.guarantee import Guarantee, Status
 from privbandits_cli.games import contextual, regularisers, views
-from privbandits_cli.games.contextual import Contexts, Floats, Setting
+from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
 from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms.matrix_tree import n_levels, nodes, release
@@ -53,6 +53,7 @@ class Parameters(contextual.Algorithm):
 
     display = "DP-LinUCB"
     private = True
+    calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
     delta: float = Field(gt=0, lt=1, description="δ")
@@ -82,12 +83,6 @@ class Parameters(contextual.Algorithm):
                     return given
                 return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
         return given
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        own = {"epsilon": epsilon, "delta": delta}
-        made = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
-        return {choice: cls.model_validate({**own, **extra, **given}) for choice, extra in made.items()}
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if math.isinf(setting.known().reward):
@@ -186,15 +181,10 @@ class Tuned(Parameters):
         source = f"Wishart noise on {m} nodes, orthogonal rows"
         return [*out, jointly(orthogonal, delta, source, "numeric")]
 
-    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """By default at the parameter `delta`."""
-        return super().guarantee(setting, self.delta if delta is None else delta, sensitivity)
-
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
         """Theorem 5, with probability 1 - α."""
         made, (alpha, _) = self.regularisers(setting), self._confidence(setting)
-        known: Contexts = setting.known()
-        return np.array([regularisers.regret_bound(known, made, n, alpha) for n in rounds])
+        return np.array([regularisers.regret_bound(setting.known(), made, n, alpha) for n in rounds])
 
     def mechanism(self) -> str:
         return f"a tree, {'Wishart' if self.wishart else 'symmetric Gaussian'} noise on every node"

@@ -5,7 +5,7 @@ noisy gains equals that on the true ones (Lemma 4.3). Each gain is used once and
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import Field
 
@@ -31,13 +31,14 @@ class NoisyGains(bandit.Algorithm):
     """A base that sees each gain only with Laplace noise of scale λ = 1/ε."""
 
     private = True
+    observed = views.Release()
     theorem: ClassVar[str]
 
     epsilon: float | str = Field(description="ε")
     base: bandit.Algorithm = Field(description="the algorithm that is made private")
 
     def errors(self, setting: Setting) -> Iterator[str]:
-        unfit = list(self.base.errors(setting))
+        unfit = list(super().errors(setting))
         yield from unfit
         if not unfit and "laplace" in self.base.tuned(setting).periods():
             yield f"{self.base.title} draws Laplace noise itself: one layer of noise cannot reuse another's"
@@ -57,17 +58,12 @@ class Noisy(NoisyGains):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """From the theorem; from below, the test of one noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
-        source, view = (
-            f"{self.theorem}: each gain seen once, under fresh noise",
-            "all noisy gains, and so all arms played",
-        )
+        source = f"{self.theorem}: each gain seen once, under fresh noise"
+        view = "all noisy gains, and so all arms played"
         return noised(self.epsilon * sensitivity, delta, source, "noisy gain", view)
 
     def mechanism(self) -> str:
         return f"Laplace noise of scale {self.scale():.4g}"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Release()
 
 
 class Parameters(Noisy):
@@ -80,9 +76,6 @@ class Parameters(Noisy):
     @property
     def title(self) -> str:
         return self.display or f"DP-{self.base.title}"
-
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"base": self.base.tuned(setting)})
 
     def state(self, setting: Setting) -> Records:
         return record(scale=self.scale(), wrapped=self.base.state(setting))

@@ -8,7 +8,7 @@ Each gain is in one epoch of one arm, so the algorithm is ε-DP (Theorem 3).
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, choose, cut, probabilities, pulled
+from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, canary, choose, cut, probabilities, pulled
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
@@ -21,11 +21,11 @@ class Parameters(Eliminating):
 
     display = "DP-Robust-SE"
     private = True
+    drawn = ("laplace",)
+    made_private_by = "Laplace noise on the mean of each epoch"
+    observed = views.Mean("means", canary, played="cycle", length="cycles")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | self.numbers(setting))
 
 
 class Tuned(Epochs, Parameters):
@@ -34,30 +34,16 @@ class Tuned(Epochs, Parameters):
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon)
 
-    def periods(self) -> dict[str, int]:
-        return {"laplace": 1}
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """From Theorem 3; from below, the test of the sign of one noisy mean."""
         source, view = "Theorem 3: a gain is in one noisy mean", "all noisy means, and so all arms played"
         return noised(self.epsilon, delta, source, "noisy mean", view)
-
-    def mechanism(self) -> str:
-        return "Laplace noise on the mean of each epoch"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Mean("means", canary, played="cycle", length="cycles")
 
 
 def noise(state: Record, rng: Draws) -> float:
     """Lap(2B/(Rε))."""
     drawn: float = 2.0 * state.bound / (state.cycles * state.epsilon) * rng.laplace
     return drawn
-
-
-def canary(state: Record) -> tuple[float, float]:
-    """No gain changes a sum by more than from -B to B."""
-    return -state.bound, state.bound
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

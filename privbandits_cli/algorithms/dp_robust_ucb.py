@@ -7,7 +7,7 @@ the tree have Laplace noise of scale 2 B_n levels/ε. Each arm is played once, t
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -28,6 +28,9 @@ class Parameters(Robust):
 
     display = "DP-Robust-UCB"
     private = True
+    drawn = ("laplace",)
+    made_private_by = "a tree an arm of truncated gains, Laplace noise on every node"
+    calibrations: ClassVar = {"certified": {}, "paper": {"levels": "printed"}}
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     levels: Literal["exact", "printed"] = Field(
@@ -43,16 +46,6 @@ class Parameters(Robust):
         if setting.horizon < 2:
             yield "one round leaves no log T to divide by: take a horizon of at least 2"
         yield from super().errors(setting)
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        return {
-            "certified": cls(epsilon=epsilon, **given),
-            "paper": cls(epsilon=epsilon, levels="printed", **given),
-        }
-
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | self.moment(setting))
 
 
 class Tuned(Parameters):
@@ -74,9 +67,6 @@ class Tuned(Parameters):
             noise=np.zeros((setting.n_arms, depth(setting.horizon) + 1)),
         )
 
-    def periods(self) -> dict[str, int]:
-        return {"laplace": 1}
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Theorem 1 with the actual number of levels; truncation bounds the effect of a gain, whatever its size."""
         levels, view = depth(setting.horizon), "all noisy sums, and so all arms played"
@@ -87,23 +77,18 @@ class Tuned(Parameters):
             found.append(Guarantee(self.epsilon, 0.0, "Theorem 1, ε/log T a node as printed", "paper", view=view))
         return found
 
-    def mechanism(self) -> str:
-        return "a tree an arm of truncated gains, Laplace noise on every node"
-
     def view(self, setting: Setting) -> views.View | None:
         return views.Tree("means", canary)
 
     def caveats(self, setting: Setting) -> list[str]:
-        found = [f"The bonus of an arm falls to 1 after {self._plays_until_one(setting):.3g} plays."]
+        state, rounds = self.state(setting)[0], math.log(2) + 4 * math.log(setting.horizon)
+        plays = float(rounds * state.width ** (1 / state.q))
+        found = [f"The bonus of an arm falls to 1 after {plays:.3g} plays."]
         if self.levels == "printed":
             found.append("Algorithm 2 divides ε by log T for floor(log2 T) + 1 levels, which exceeds the stated ε.")
         if setting.v is None:
             found.append("The adversary states no moment: gains are taken to lie in [0, 1], with v = u = 1 by default.")
         return found
-
-    def _plays_until_one(self, setting: Setting) -> float:
-        state, rounds = self.state(setting)[0], math.log(2) + 4 * math.log(setting.horizon)
-        return float(rounds * state.width ** (1 / state.q))
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 2 at its worst gaps, for c >= 1 and ε <= 1, with the constants of Lemma 2.

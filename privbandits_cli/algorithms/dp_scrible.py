@@ -2,10 +2,11 @@
 
 The base receives <l, x> + <Z, x>, where Z has N Laplace numbers, or <l, x> plus one Laplace number. It learns nothing
 else of the loss. The noise has mean 0, so the expected regret is that of the base on the noisy losses (Lemma 4.3).
+There is no regret bound with constants: Theorem 4.5 is an O(·), because η N times a noisy loss is at most 1/4 only with
+high probability.
 """
 
 import math
-from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -14,8 +15,9 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import scrible
+from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games import linear, views
-from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Polytope, Setting, loss_set
+from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Setting, loss_set
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -28,6 +30,7 @@ class Parameters(linear.Algorithm):
     feedback: ClassVar[Feedback] = "bandit"
     display = "DP-SCRiBLe"
     private = True
+    calibrations: ClassVar = {"certified": {}, "paper": {"calibration": "printed"}}
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε")
     noise: Literal["vector", "scalar"] = Field(
@@ -73,9 +76,6 @@ class Parameters(linear.Algorithm):
         numbers = setting.n_arms if self.noise == "vector" else 1
         return self.base.draws(setting, rounds) | {"laplace": np.full_like(rounds, numbers)}
 
-    def errors(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.errors(setting)
-
     def remarks(self, setting: Setting) -> list[str]:
         return self.base.remarks(setting)
 
@@ -107,11 +107,6 @@ class Parameters(linear.Algorithm):
     def view(self, setting: Setting) -> views.View | None:
         return views.NoisyLoss(vector=self.noise == "vector")
 
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        honest = cls.model_validate({"epsilon": epsilon, **given})
-        return {"certified": honest, "paper": honest.model_copy(update={"calibration": "printed"})}
-
     def caveats(self, setting: Setting) -> list[str]:
         deviation, most = math.sqrt(self.variance(setting)), setting.decisions().largest_loss()
         notes = [f"The noise has standard deviation up to {deviation:.4g} on losses of at most {most:.4g}."]
@@ -122,10 +117,6 @@ class Parameters(linear.Algorithm):
                 "One Laplace number on <l, x> gives the same ε with up to N times less variance (`noise: scalar`)."
             )
         return notes
-
-    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """None: Theorem 4.5 is an O(·), because η N times a noisy loss is at most 1/4 only with high probability."""
-        return None
 
 
 def choose(state: Record, x: Floats, rng: Draws) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.algorithms.robust_se import choose, probabilities, pulled
+from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, pulled
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -23,6 +23,9 @@ class Parameters(bandit.Algorithm):
 
     display = "DP-SE"
     private = True
+    drawn = ("laplace",)
+    made_private_by = "Laplace noise on the mean of each epoch"
+    observed = views.Mean("means", played="cycle", length="cycles")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     beta: float | None = Field(None, gt=0, lt=1, description="β, failure probability of the confidence; default 1/T")
@@ -37,36 +40,14 @@ class Tuned(Parameters):
     beta: float
 
     def state(self, setting: Setting) -> Records:
-        n_arms = setting.n_arms
-        state = record(
-            arms=np.arange(n_arms),
-            left=n_arms,
-            place=0,
-            cycle=0,
-            cycles=0,
-            epoch=0,
-            sums=np.zeros(n_arms),
-            means=np.zeros(n_arms),
-            threshold=0.0,
-            beta=self.beta,
-            epsilon=self.epsilon,
-        )
+        state = record(**contest(setting.n_arms), beta=self.beta, epsilon=self.epsilon)
         begin(state[0])
         return state
-
-    def periods(self) -> dict[str, int]:
-        return {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Epochs and arms are disjoint, and each mean is noised once; from below, the test of one noisy mean's sign."""
         source, view = "a gain is in one noisy mean", "all noisy means, and so all arms played"
         return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view)
-
-    def mechanism(self) -> str:
-        return "Laplace noise on the mean of each epoch"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Mean("means", played="cycle", length="cycles")
 
 
 def begin(state: Record) -> None:

@@ -31,6 +31,7 @@ class Parameters(bandit.Algorithm):
 
     display = "DP-UCB"
     private = True
+    drawn = ("laplace",)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     bonus: Literal["with_nu", "without_nu", "mishra_thakurta", "azize"] = Field(
@@ -87,9 +88,6 @@ class Parameters(bandit.Algorithm):
             blocks=np.zeros(n_arms),  # hybrid: the noise of the blocks up to the last power of two
             level=np.zeros(n_arms, np.int64),  # hybrid: its logarithm
         )
-
-    def periods(self) -> dict[str, int]:
-        return {"laplace": 1}
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:

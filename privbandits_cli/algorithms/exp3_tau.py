@@ -25,9 +25,6 @@ class Parameters(mini_batch.Parameters):
 
     base: exp3.Parameters = Field(exp3.Parameters(), description="EXP3 and its γ")
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(super().tuned(setting)))
-
 
 class Tuned(mini_batch.Tuned, Parameters):
     """Blocks of τ rounds, around EXP3 with its γ."""

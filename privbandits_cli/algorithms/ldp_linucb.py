@@ -12,7 +12,8 @@ at most 2 sin² φ + 2 + 2 cos φ. If V is not positive definite, the last V tha
 
 import math
 from collections.abc import Iterator
-from typing import Any, Literal, Self
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -35,6 +36,7 @@ class Parameters(contextual.Algorithm):
     display = "LDP-LinUCB"
     private = True
     local = True
+    calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {}}
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
     delta: float = Field(gt=0, lt=1, description="δ")
@@ -46,11 +48,6 @@ class Parameters(contextual.Algorithm):
         if self.calibration == "exact":
             return SENSITIVITY / gdp.mu_of(self.epsilon, self.delta)
         return 6 * math.sqrt(2 * math.log(2.5 / self.delta)) / self.epsilon
-
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        own = {"epsilon": epsilon, "delta": delta} | given
-        return {"certified": cls.model_validate({"calibration": "exact"} | own), "paper": cls.model_validate(own)}
 
     def errors(self, setting: Setting) -> Iterator[str]:
         known = setting.known()
@@ -89,16 +86,10 @@ class Tuned(Parameters):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The printed bound, and the exact one for Gaussian noise and the sensitivity of a report."""
         neighbours, view = "the arms and the reward of one round replaced", "the round's report, and so all later arms"
-        stated = [(self.epsilon, self.delta, "Zheng et al. 2020", "paper")] if delta >= self.delta else []
-        moved = gdp.epsilon_of(SENSITIVITY / self.sigma(), delta)
-        return [
-            Guarantee(epsilon, level, source, "paper" if i else "proved", neighbours=neighbours, view=view)
-            for i, (epsilon, level, source, _) in enumerate([(moved, delta, "Gaussian noise, exactly", ""), *stated])
-        ]
-
-    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """By default at the parameter `delta`."""
-        return super().guarantee(setting, self.delta if delta is None else delta, sensitivity)
+        known = partial(Guarantee, neighbours=neighbours, view=view)
+        exact = gdp.epsilon_of(SENSITIVITY / self.sigma(), delta)
+        stated = [known(self.epsilon, self.delta, "Zheng et al. 2020", "paper")] if delta >= self.delta else []
+        return [known(exact, delta, "Gaussian noise, exactly", "proved"), *stated]
 
     def mechanism(self) -> str:
         return f"Gaussian noise of σ = {self.sigma():.4g} on every report"

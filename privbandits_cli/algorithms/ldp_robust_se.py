@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, choose, cut, probabilities, pulled
+from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, canary, choose, cut, probabilities, pulled
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
@@ -29,13 +29,13 @@ class Parameters(Eliminating):
     width = 28.0
     power = 2
     pairs = 8.0
+    drawn = ("laplace",)
+    made_private_by = "every gain truncated, then Laplace noise"
+    observed = views.Report("sums", canary)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     err: Literal["corrected", "printed"] = Field("corrected", description="√R, or the printed R, in the width")
     epochs: Literal[4, 2] = Field(4, description="D = 4^-τ or 2^-τ")
-
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | self.numbers(setting))
 
 
 class Tuned(Epochs, Parameters):
@@ -44,22 +44,10 @@ class Tuned(Epochs, Parameters):
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, self.epsilon, float(self.epochs), self.err == "printed")
 
-    def periods(self) -> dict[str, int]:
-        return {"laplace": 1}
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """From Theorem 6; from below, the test of the sign of one report."""
-        source, view = (
-            "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]",
-            "each report, by itself: the privacy is local",
-        )
-        return noised(self.epsilon, delta, source, "report", view)
-
-    def mechanism(self) -> str:
-        return "every gain truncated, then Laplace noise"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Report("sums", canary)
+        source = "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]"
+        return noised(self.epsilon, delta, source, "report", "each report, by itself: the privacy is local")
 
     def caveats(self, setting: Setting) -> list[str]:
         found = super().caveats(setting)
@@ -76,11 +64,6 @@ def report(state: Record, gain: float, rng: Draws) -> float:
     """The report of a gain, the only thing that anyone learns of it."""
     noisy: float = cut(state, gain) + 2.0 * state.bound / state.epsilon * rng.laplace
     return noisy
-
-
-def canary(state: Record) -> tuple[float, float]:
-    """No gain changes a report by more than from -B to B."""
-    return -state.bound, state.bound
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

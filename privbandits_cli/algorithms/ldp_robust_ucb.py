@@ -29,13 +29,12 @@ class Parameters(Robust):
     display = "LDP-Robust-UCB"
     private = True
     local = True
+    drawn = ("laplace",)
+    made_private_by = "every gain truncated, then Laplace noise"
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
     truncation: float = Field(1.0, gt=0, description="gains are truncated at this multiple of B")
     constants: float = Field(1.0, gt=0, description="c, multiplies the 4 of the width")
-
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | self.moment(setting))
 
 
 class Tuned(Parameters):
@@ -57,16 +56,10 @@ class Tuned(Parameters):
             due=1.0,
         )
 
-    def periods(self) -> dict[str, int]:
-        return {"laplace": 1}
-
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """From Laplace noise on a number in [-B, B], whatever the gain; from below, the test of one report's sign."""
         source = "Laplace noise of scale 2B/ε on a gain cut to [-B, B]"
         return noised(self.epsilon, delta, source, "report", "each report, by itself: the privacy is local")
-
-    def mechanism(self) -> str:
-        return "every gain truncated, then Laplace noise"
 
     def view(self, setting: Setting) -> views.View | None:
         return views.Report("sums", canary)

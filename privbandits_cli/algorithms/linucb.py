@@ -23,6 +23,7 @@ class Parameters(contextual.Algorithm):
     """The regulariser ρ, and the ellipsoid's α."""
 
     display = "LinUCB"
+    general_caveats = ("The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1.",)
 
     rho: float = Field(1.0, gt=0, description="ρ")
     alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
@@ -50,9 +51,6 @@ class Tuned(Parameters):
             **width(known, self.alpha, self.rho, self.rho, 0.0),
             **room(known, setting.n_arms),
         )
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1."]
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

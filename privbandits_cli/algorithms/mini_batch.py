@@ -7,7 +7,7 @@ T/τ rounds that it sees.
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -30,6 +30,12 @@ ASKS_EPSILON = ("corollary_3.3", "corollary_3.3_printed", *CERTIFIED)
 class Parameters(bandit.Algorithm):
     """The length τ of a block, as a number or by a rule, and the base."""
 
+    calibrations: ClassVar = {
+        "certified": {"tau": "certified"},
+        "shortest": {"tau": "shortest"},
+        "paper": {"tau": "corollary_3.3_printed"},
+    }
+
     tau: Annotated[int, Field(ge=1)] | Rule = Field(
         "corollary_3.2",
         description="τ, rounds in a block; `corollary_3.2`: (T / (7 K ln K))^(1/3); `corollary_3.3`: from epsilon "
@@ -46,17 +52,11 @@ class Parameters(bandit.Algorithm):
     def title(self) -> str:
         return f"{self.base.title}-τ"
 
-    @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        asked = {"epsilon": epsilon, "delta": delta, **given}
-        rules = {"certified": "certified", "shortest": "shortest", "paper": "corollary_3.3_printed"}
-        return {choice: cls.model_validate({"tau": rule, **asked}) for choice, rule in rules.items()}
-
     def errors(self, setting: Setting) -> Iterator[str]:
         if self.tau in ASKS_EPSILON and self.epsilon is None:
             yield self._missing()
             return
-        tau = self.tuned(setting).tau
+        tau = int(self.tuned(setting).tau)
         if self.tau in CERTIFIED and tau > setting.horizon:
             length = f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
             known = math.isfinite(self._costs(int(setting.horizon), setting))
@@ -69,7 +69,7 @@ class Parameters(bandit.Algorithm):
     def _missing(self) -> str:
         return f"tau: {self.tau} needs an epsilon"
 
-    def tuned(self, setting: Setting) -> "Tuned":
+    def tuned(self, setting: Setting) -> Self:
         if isinstance(self.tau, int):
             return self._with(self.tau, setting)
         if self.tau == "corollary_3.2":
@@ -84,12 +84,12 @@ class Parameters(bandit.Algorithm):
     def _delta(self, setting: Setting) -> float:
         return self.delta or bandit.papers_delta(setting)
 
-    def _with(self, tau: int, setting: Setting) -> "Tuned":
+    def _with(self, tau: int, setting: Setting) -> Self:
         """These parameters with blocks of tau rounds, and the base tuned for them."""
         base = self.base.tuned(shortened(setting, tau))
-        return Tuned(tau=tau, epsilon=self.epsilon, delta=self._delta(setting), base=base)
+        return self.tuned_class()(**dict(self) | {"tau": tau, "delta": self._delta(setting), "base": base})
 
-    def _certified(self, epsilon: float, switching: bool, setting: Setting) -> "Tuned":
+    def _certified(self, epsilon: float, switching: bool, setting: Setting) -> Self:
         """The τ with the smallest regret bound, with or without switching costs, among those whose proved ε suffices.
 
         The proved ε decreases in τ except where T/τ is small. So the lengths on a grid are tried in the order of their
@@ -123,35 +123,31 @@ class Tuned(Parameters):
 
     tau: int
 
-    def inner(self, setting: Setting) -> Setting:
-        """The game as the base sees it."""
-        return shortened(setting, self.tau)
-
     def state(self, setting: Setting) -> Records:
-        return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(self.inner(setting)))
+        return record(tau=self.tau, arm=0, played=0, gain=0.0, wrapped=self.base.state(shortened(setting, self.tau)))
 
     def periods(self) -> dict[str, int]:
         return {kind: self.tau * period for kind, period in self.base.periods().items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bounds of the base, which sees T/τ averages, each of which one round changes by at most 1/τ."""
-        return self.base.bounds(self.inner(setting), delta, sensitivity / self.tau)
+        return self.base.bounds(shortened(setting, self.tau), delta, sensitivity / self.tau)
 
     def mechanism(self) -> str:
         inner = self.base.mechanism()
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")
 
     def view(self, setting: Setting) -> views.View | None:
-        view = self.base.view(self.inner(setting))
+        view = self.base.view(shortened(setting, self.tau))
         return None if view is None else view.in_blocks(self.tau)
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
         """The base's guarantee for averages, by default at the parameter `delta`."""
-        return self.base.guarantee(self.inner(setting), delta or self.delta, sensitivity / self.tau)
+        return self.base.guarantee(shortened(setting, self.tau), delta or self.delta, sensitivity / self.tau)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 3.4 for any base: τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""
-        base = self.base.regret_bound(rounds / self.tau, self.inner(setting))
+        base = self.base.regret_bound(rounds / self.tau, shortened(setting, self.tau))
         return None if base is None or memory >= self.tau else self.tau * base + rounds * memory / self.tau + self.tau
 
 

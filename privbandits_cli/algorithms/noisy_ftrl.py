@@ -7,7 +7,6 @@ scale, so the deviation here is √(t/m³) times as large.
 """
 
 import math
-from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +30,8 @@ class Parameters(linear.Algorithm):
     display = "Noisy FTRL"
     private = True
     local = True
+    made_private_by = "Laplace noise on each loss vector"
+    observed = views.Prefix("wrapped.losses")
 
     epsilon: float = Field(ge=1e-9, description="ε; the noise has scale |l - l'|_1 / ε")
     rate: Literal["own", "non_private"] = Field(
@@ -41,9 +42,6 @@ class Parameters(linear.Algorithm):
     def scale(self, setting: Setting) -> float:
         """λ of the noise in each coordinate."""
         return loss_set(setting).changes()[0] / self.epsilon
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.errors(setting)
 
     def tuned(self, setting: Setting) -> "Tuned":
         variance = 2 * self.scale(setting) ** 2 if self.rate == "own" else 0.0
@@ -70,12 +68,6 @@ class Tuned(Parameters):
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
         """By default at δ = 0."""
         return super().guarantee(setting, delta or 0.0, sensitivity)
-
-    def mechanism(self) -> str:
-        return "Laplace noise on each loss vector"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Prefix("wrapped.losses")
 
     def caveats(self, setting: Setting) -> list[str]:
         deviation = self.scale(setting) * math.sqrt(2 * setting.horizon)

@@ -8,7 +8,6 @@ what the base costs; basic composition adds the two.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -35,9 +34,6 @@ class Parameters(contextual.Algorithm):
     base: contextual.Algorithm = Field(
         dp_linucb.Parameters(epsilon=1.0, delta=0.1), description="the learner, private in later rounds"
     )
-
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"base": self.base.tuned(setting)})
 
     def state(self, setting: Setting) -> Records:
         followed = 1 / (1 + (setting.n_arms - 1) * math.exp(-self.epsilon))
@@ -69,9 +65,6 @@ class Parameters(contextual.Algorithm):
 
     def view(self, setting: Setting) -> views.View | None:
         return views.Answer(self.epsilon, self.base)
-
-    def errors(self, setting: Setting) -> Iterator[str]:
-        yield from self.base.errors(setting)
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

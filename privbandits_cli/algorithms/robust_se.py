@@ -6,7 +6,7 @@ L = ln(4 |S| τ²/β): R = ⌈u^(1/v) 24^((1+v)/v) L / D^((1+v)/v) + 1⌉, B = (
 err = u^(1/(1+v)) (L/R)^(v/(1+v)), so that 24 err = D up to rounding. `constants: c` replaces 24 and 12 by 24c and 12c.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -23,6 +23,7 @@ class Eliminating(Robust):
     model and 2 in the local one, where the noise decreases like 1/√R.
     """
 
+    drawn: ClassVar[tuple[str, ...]] = ()
     width: ClassVar[float] = 24.0
     power: ClassVar[int] = 1
     pairs: ClassVar[float] = 4.0  # L = ln(pairs |S| τ²/β)
@@ -30,9 +31,9 @@ class Eliminating(Robust):
     beta: float | None = Field(None, gt=0, lt=1, description="β, failure probability of the confidence; default 1/T")
     constants: float = Field(1.0, gt=0, description="c, multiplies the coefficient of the width; 1 is as printed")
 
-    def numbers(self, setting: Setting) -> dict[str, float]:
+    def left_out(self, setting: Setting) -> dict[str, float]:
         """The numbers v, u and β."""
-        return self.moment(setting) | {"beta": self.beta or min(0.5, 1 / setting.horizon)}
+        return super().left_out(setting) | {"beta": self.beta or min(0.5, 1 / setting.horizon)}
 
 
 class Epochs(Eliminating):
@@ -46,15 +47,7 @@ class Epochs(Eliminating):
         """The state before round 1, at the start of the first epoch."""
         v, u, n_arms = self.v, self.u, setting.n_arms
         state = record(
-            arms=np.arange(n_arms),  # the first `left` are S
-            left=n_arms,
-            place=0,  # of the next arm in `arms`
-            cycle=0,  # completed plays of each arm in this epoch, ...
-            cycles=0,  # ... out of R
-            epoch=0,
-            sums=np.zeros(n_arms),
-            means=np.zeros(n_arms),  # of the last complete epoch
-            threshold=0.0,
+            **contest(n_arms),
             bound=0.0,  # B
             log=0.0,  # L
             u=u,
@@ -69,9 +62,6 @@ class Epochs(Eliminating):
         )
         begin(state[0])
         return state
-
-    def periods(self) -> dict[str, int]:
-        return {}
 
     def first_epoch(self, setting: Setting) -> float:
         """The number of rounds in the first epoch."""
@@ -125,15 +115,27 @@ class Parameters(Eliminating):
 
     display = "Robust SE"
 
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | self.numbers(setting))
-
 
 class Tuned(Epochs, Parameters):
     """Robust SE with its v, u and β."""
 
     def state(self, setting: Setting) -> Records:
         return self.opening(setting, epsilon=1.0)
+
+
+def contest(n_arms: int) -> dict[str, Any]:
+    """The fields of a state for `choose` and `pulled`."""
+    return {
+        "arms": np.arange(n_arms),  # the first `left` are S
+        "left": n_arms,
+        "place": 0,  # of the next arm in `arms`
+        "cycle": 0,  # completed plays of each arm in this epoch, ...
+        "cycles": 0,  # ... out of R
+        "epoch": 0,
+        "sums": np.zeros(n_arms),
+        "means": np.zeros(n_arms),  # of the last complete epoch
+        "threshold": 0.0,
+    }
 
 
 def begin(state: Record) -> None:
@@ -153,6 +155,11 @@ def begin(state: Record) -> None:
 def cut(state: Record, gain: float) -> float:
     """The truncated gain x 1{|x| <= B}."""
     return gain if abs(gain) <= state.bound else 0.0
+
+
+def canary(state: Record) -> tuple[float, float]:
+    """No gain changes a sum, or a report, by more than from -B to B."""
+    return -state.bound, state.bound
 
 
 def pulled(state: Record, arm: int, x: float, noise: float) -> bool:

@@ -19,11 +19,10 @@ class Parameters(Robust):
     """The moment (v, u), and the scale of the width."""
 
     display = "Robust UCB"
+    drawn = ()
+    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
     constants: float = Field(1.0, gt=0, description="c, multiplies the 4 of the width")
-
-    def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | self.moment(setting))
 
 
 class Tuned(Parameters):
@@ -41,12 +40,6 @@ class Tuned(Parameters):
             bound=u ** (1 / (1 + v)),
             log=2 * np.log(2.0),
         )
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
-
-    def periods(self) -> dict[str, int]:
-        return {}
 
 
 def optimist(n_arms: int, v: float, width: float, bound: float, log: float, **own: object) -> Records:

@@ -29,6 +29,7 @@ class Parameters(linear.Algorithm):
 
     display = "Shrinking Dartboard"
     private = True
+    made_private_by = "few changes of the expert, blurred"
 
     epsilon: float = Field(ge=1e-9, description="ε")
     delta: float | None = Field(None, gt=0, lt=1, description="δ of the approximate tuning; without it, the pure one")
@@ -84,9 +85,6 @@ class Parameters(linear.Algorithm):
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         pure = cls.model_validate({"epsilon": epsilon, **given})
         return {"paper": pure, "approximate": pure.model_copy(update={"delta": delta})}
-
-    def mechanism(self) -> str:
-        return "few changes of the expert, blurred"
 
     def caveats(self, setting: Setting) -> list[str]:
         eta, p = self.rates(setting)

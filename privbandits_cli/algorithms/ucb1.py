@@ -15,15 +15,11 @@ class Parameters(bandit.Algorithm):
     """No parameters."""
 
     display = "UCB1"
+    drawn = ()
+    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
     def state(self, setting: Setting) -> Records:
         return record(t=1, plays=np.zeros(setting.n_arms, np.int64), gains=np.zeros(setting.n_arms))
-
-    def caveats(self, setting: Setting) -> list[str]:
-        return ["The arms played are a function of the gains: no ε holds at any δ < 1."]
-
-    def periods(self) -> dict[str, int]:
-        return {}
 
 
 def choose(state: Record, rng: Draws) -> int:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.games.arms import Floats, Setting
+from privbandits_cli.games.bandit import Floats, Setting
 
 
 class Rate(NamedTuple):

@@ -12,7 +12,7 @@ from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import NUMBER, Scope
 from privbandits_cli.experiment.plan import Curve
-from privbandits_cli.games import arms
+from privbandits_cli.games import bandit
 from privbandits_cli.games.players import papers_delta
 
 
@@ -40,7 +40,7 @@ def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     """The regret bound of the algorithm's theorem at the same round."""
     curve = _worst(curves, scope, found)
     rounds = scope.round[0] if scope.round else curve.horizon
-    memory = curve.adversary.reaction()[0] if isinstance(curve.adversary, arms.Adversary) else 0
+    memory = curve.adversary.reaction()[0] if isinstance(curve.adversary, bandit.Adversary) else 0
     bound = curve.algorithm.regret_bound(np.array([float(rounds)]), curve.setting, memory)
     if bound is None:
         raise Absent(f"no theorem bounds the regret of {curve.label}")

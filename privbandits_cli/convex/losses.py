@@ -89,8 +89,7 @@ class UnitCube(LossSet):
         return np.full(self.dimension, -1.0 if self.signed else 0.0), np.ones(self.dimension)
 
     def excess(self, losses: Floats) -> Floats:
-        over: Floats = np.maximum(losses.max(axis=1) - 1, (-1 if self.signed else 0) - losses.min(axis=1))
-        return over
+        return np.asarray(np.maximum(losses.max(axis=1) - 1, (-1 if self.signed else 0) - losses.min(axis=1)))
 
     def admits(self, losses: Floats) -> bool:
         return bool(losses.max() <= 1 + SLACK and losses.min() >= (-1 if self.signed else 0) - SLACK)
@@ -126,19 +125,17 @@ class Ball(LossSet):
         return -end, end
 
     def excess(self, losses: Floats) -> Floats:
-        over: Floats = np.sqrt(np.einsum("ti,ti->t", losses, losses)) - 1
-        return over
+        return lengths(losses) - 1
 
     def __str__(self) -> str:
         return "the unit ball"
 
     def uniform(self, rng: Generator) -> Callable[[int], Floats]:
-        lengths = rng.spawn(1)[0]
+        radii = rng.spawn(1)[0]
 
         def draw(n: int) -> Floats:
             directions = _unit(rng.standard_normal((n, self.dimension)))
-            drawn: Floats = directions * lengths.random((n, 1)) ** (1 / self.dimension)
-            return drawn
+            return np.asarray(directions * radii.random((n, 1)) ** (1 / self.dimension))
 
         return draw
 
@@ -147,11 +144,10 @@ class Ball(LossSet):
 
         def draw(lean: Floats) -> Floats:
             across = rng.standard_normal(lean.shape)
-            length = np.sqrt(np.einsum("ti,ti->t", lean, lean))[:, None]
+            length = lengths(lean)[:, None]
             along = np.divide(lean, length, out=np.zeros_like(lean), where=length > 0)
             across -= np.einsum("ti,ti->t", across, along)[:, None] * along
-            drawn: Floats = np.sqrt(np.maximum(0, 1 - length**2)) * _unit(across) - lean
-            return drawn
+            return np.asarray(np.sqrt(np.maximum(0, 1 - length**2)) * _unit(across) - lean)
 
         return draw
 
@@ -168,8 +164,7 @@ class CrossPolytope(LossSet):
         return -end, end
 
     def excess(self, losses: Floats) -> Floats:
-        over: Floats = np.abs(losses).sum(axis=1) - 1
-        return over
+        return np.asarray(np.abs(losses).sum(axis=1) - 1)
 
     def __str__(self) -> str:
         return "the l1 unit ball"
@@ -181,8 +176,7 @@ class CrossPolytope(LossSet):
         def draw(n: int) -> Floats:
             parts = rng.standard_exponential((n, self.dimension + 1))
             sign = np.where(signs.random((n, self.dimension)) < 0.5, -1.0, 1.0)
-            drawn: Floats = sign * parts[:, :-1] / parts.sum(axis=1, keepdims=True)
-            return drawn
+            return np.asarray(sign * parts[:, :-1] / parts.sum(axis=1, keepdims=True))
 
         return draw
 
@@ -203,8 +197,12 @@ class CrossPolytope(LossSet):
         return draw
 
 
+def lengths(vectors: Floats) -> Floats:
+    """The Euclidean length of each row."""
+    return np.asarray(np.sqrt(np.einsum("ti,ti->t", vectors, vectors)))
+
+
 def _unit(vectors: Floats) -> Floats:
     """Each row scaled to length 1; rows of length 0 stay 0."""
-    length = np.sqrt(np.einsum("ti,ti->t", vectors, vectors))[:, None]
-    unit: Floats = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-12)
-    return unit
+    length = lengths(vectors)[:, None]
+    return np.asarray(np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-12))

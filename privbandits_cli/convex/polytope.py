@@ -47,14 +47,10 @@ class Polytope(Space):
 
     def excess(self, points: Floats) -> Floats:
         a, b = self.rounded.a, self.rounded.b
-        over: Floats = ((points @ a.T - b) / np.linalg.norm(a, axis=1)).max(axis=1)
-        return over
+        return np.asarray(((points @ a.T - b) / np.linalg.norm(a, axis=1)).max(axis=1))
 
     def violation(self, point: Floats) -> str:
         return f"it is {self.excess(point[None])[0]:.3g} beyond a row of A x <= b"
-
-    def __str__(self) -> str:
-        return "the polytope"
 
     def radius(self) -> float:
         """The radius of the bounding box, which is at least that of the polytope."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from privbandits_cli.convex.losses import Ball, CrossPolytope, LossSet, UnitCube
+from privbandits_cli.convex.losses import Ball, CrossPolytope, LossSet, UnitCube, lengths
 from privbandits_cli.numerics.types import Floats
 
 
@@ -36,7 +36,7 @@ class Space:
 
     def radius(self) -> float:
         """|X|_2, the largest Euclidean norm of a point."""
-        raise NotImplementedError
+        return 1.0
 
     def largest_loss(self) -> float:
         """M, the largest |<l, x>| over losses and points."""
@@ -45,6 +45,9 @@ class Space:
     def errors(self) -> Iterator[str]:
         """Why no game can be played on this set."""
         yield from ()
+
+    def __str__(self) -> str:
+        return f"the {self.name}"
 
 
 @dataclass(frozen=True)
@@ -57,22 +60,14 @@ class Simplex(Space):
         return UnitCube(self.dimension, signed)
 
     def least(self, totals: Floats) -> Floats:
-        least: Floats = totals.min(axis=1)
-        return least
+        return np.asarray(totals.min(axis=1))
 
     def excess(self, points: Floats) -> Floats:
-        over: Floats = np.maximum(np.abs(points.sum(axis=1) - 1), -points.min(axis=1))
-        return over
+        return np.asarray(np.maximum(np.abs(points.sum(axis=1) - 1), -points.min(axis=1)))
 
     def violation(self, point: Floats) -> str:
         least, total = point.min(), point.sum()
         return f"a coordinate is {least:.6g}" if -least >= abs(total - 1) else f"it sums to {total:.6g}, not 1"
-
-    def __str__(self) -> str:
-        return "the simplex"
-
-    def radius(self) -> float:
-        return 1.0
 
 
 @dataclass(frozen=True)
@@ -85,21 +80,16 @@ class Sphere(Space):
         return Ball(self.dimension)
 
     def least(self, totals: Floats) -> Floats:
-        least: Floats = -np.sqrt(np.einsum("ti,ti->t", totals, totals))
-        return least
+        return -lengths(totals)
 
     def excess(self, points: Floats) -> Floats:
-        over: Floats = np.sqrt(np.einsum("ti,ti->t", points, points)) - 1
-        return over
+        return lengths(points) - 1
 
     def violation(self, point: Floats) -> str:
         return f"its norm is {np.linalg.norm(point):.6g}"
 
     def __str__(self) -> str:
         return "the unit ball"
-
-    def radius(self) -> float:
-        return 1.0
 
 
 @dataclass(frozen=True)
@@ -112,12 +102,10 @@ class Cube(Space):
         return CrossPolytope(self.dimension)
 
     def least(self, totals: Floats) -> Floats:
-        least: Floats = -np.abs(totals).sum(axis=1)
-        return least
+        return np.asarray(-np.abs(totals).sum(axis=1))
 
     def excess(self, points: Floats) -> Floats:
-        over: Floats = np.abs(points).max(axis=1) - 1
-        return over
+        return np.asarray(np.abs(points).max(axis=1) - 1)
 
     def violation(self, point: Floats) -> str:
         return f"a coordinate is {point[np.argmax(np.abs(point))]:.6g}"

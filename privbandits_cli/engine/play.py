@@ -50,7 +50,8 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
                 with wait():
                     pass
                 with suppress(Exception):
-                    GAMES[chunk.match.game].warm(chunk.match._replace(algorithms=(algorithm,)))
+                    once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
+                    GAMES[once.game].play(once, trials=[0])
 
 
 def play_chunk(chunk: Chunk) -> Played:

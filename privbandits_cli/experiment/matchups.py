@@ -8,7 +8,7 @@ from privbandits_cli.experiment.errors import dotted
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.settings import listed, settings
 from privbandits_cli.experiment.variants import Variant
-from privbandits_cli.games import arms, linear
+from privbandits_cli.games import bandit, linear
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.registry import Kind, Registry
 
@@ -44,7 +44,7 @@ def _strangers(registry: Registry, keys: Keys, variants: Sequence[Variant]) -> I
         player = variant.parameters
         kind: Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
         experts = kind == "adversaries" and keys.game == "linear" and listed(keys.set) == ["simplex"]
-        if player.game != keys.game and not (experts and isinstance(player, arms.Adversary) and player.bounded):
+        if player.game != keys.game and not (experts and isinstance(player, bandit.Adversary) and player.bounded):
             fit = ", ".join(name for name, model in registry.every(kind) if model.game == keys.game)
             why = f"{player.name} plays the game {player.game}, not {keys.game}"
             if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":

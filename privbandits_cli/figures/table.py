@@ -19,7 +19,7 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
-from privbandits_cli.games import arms
+from privbandits_cli.games import bandit
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry, including
@@ -239,7 +239,7 @@ def _theory(curve: Curve, rounds: Floats, game: Game) -> tuple[Floats | None, tu
     swept |= {"set": curve.game["set"]} if "set" in curve.game else {}
     keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
     setting = opponent.revealed(settings(keys)[0])
-    if not isinstance(opponent, arms.Adversary):
+    if not isinstance(opponent, bandit.Adversary):
         return algorithm.regret_bound(rounds, setting), ()
     bound = algorithm.regret_bound(rounds, setting, memory=opponent.reaction()[0])
     means, promised = opponent.mean_gains(setting), algorithm.guarantee(setting)

@@ -10,36 +10,24 @@ while it is in cache. A few trials, the lanes, are interleaved: a round must wai
 and the other lanes hide this latency.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, players
-from privbandits_cli.games.arms import Adversary, Algorithm, Draws, Floats, Setting, papers_delta
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
+from privbandits_cli.games.players import Setting, papers_delta
+from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
+from privbandits_cli.numerics.jit import Records, bind, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
+from privbandits_cli.numerics.types import Floats
 
-__all__ = [
-    "Adversary",
-    "Algorithm",
-    "Draws",
-    "Floats",
-    "Match",
-    "Seat",
-    "Setting",
-    "blocks",
-    "composition",
-    "papers_delta",
-    "play",
-    "steps",
-    "warm",
-]
+__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds; fewer where there are many arms
 BYTES = 2**21  # at most, of one trial's block
@@ -48,17 +36,58 @@ GUARDED = False  # bound to True for a user's file, whose arms are checked
 ROWS = 16  # of 0 and 1 that are counted in parallel
 
 
+class Draws(NamedTuple):
+    """The random numbers of one round, each from its own stream."""
+
+    uniform: float  # on [0, 1)
+    laplace: float  # standard Laplace
+
+
+class Adversary(players.Adversary):
+    """The source of the gains."""
+
+    game: ClassVar[str] = "bandit"
+    binary: ClassVar[bool] = False  # every gain is 0 or 1, so a block takes an eighth of the memory
+
+    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
+        """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, in [0, 1] where `bounded`.
+
+        Draw from `rng` in the order of the rounds, so that no number depends on where a block ends.
+        """
+        raise NotImplementedError
+
+    def mean_gains(self, setting: Setting) -> Floats | None:
+        """The mean gains `[arms]` if regret is counted on these; None if it is counted on the gains themselves."""
+        return None
+
+    def reaction(self) -> tuple[int, bool]:
+        """(m, observed): a gain counts as 0 until its arm has been held for m rounds; m = 0 is oblivious.
+
+        observed: the learner sees this 0, not the gain.
+        """
+        return 0, True
+
+
+class Algorithm(players.Algorithm):
+    """A learner's parameters, tuning and guarantee; its two steps are functions of the same file.
+
+    `choose(state, rng) -> arm` and `update(state, arm, gain, rng)` are compiled into the game's loop; `rng` holds the
+    `Draws` of the round. `probabilities(state, out)`, if defined, fills the distribution of the next arm.
+    """
+
+    game: ClassVar[str] = "bandit"
+    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # in every round, unless `periods` says otherwise
+
+    def periods(self) -> dict[str, int]:
+        """The fields of `Draws` that its steps use, with a period: they hold numbers in its first and last round."""
+        return dict.fromkeys(self.drawn, 1)
+
+
 # ---------------------------------------------------------------------------------------------- the loop
 
 
-def choose(state: Record, rng: Draws) -> int:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
-
-
-def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
+choose: Any = unbound
+update: Any = unbound
 
 
 def play_block(
@@ -146,9 +175,7 @@ def best_arm_count(gains: NDArray[np.bool_], marks: NDArray[np.int64], totals: N
 @kept
 def loop(modules: tuple[str, ...], layout: str, binary: bool) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout, for gains of this kind."""
-    bound = steps(modules)
-    names = {"choose": bound["choose"], "update": bound["update"], "GUARDED": guards.guarded(modules)}
-    return bind(play_block, *modules, layout, str(binary), **names)
+    return bind(play_block, *modules, layout, str(binary), **in_loop(modules))
 
 
 @kept
@@ -251,8 +278,3 @@ def _deal(adversary: Adversary, tables: Sequence[Iterator[NDArray[Any]]], rounds
     for lane, table in enumerate(tables):
         found = guards.next_gains(table, adversary, rounds, gains.shape[2])
         np.copyto(gains[lane, : len(rounds)], found, casting="safe")
-
-
-def warm(match: Match) -> None:
-    """Compile or load every loop of the match, before jobs share them."""
-    play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])

@@ -19,23 +19,13 @@ from privbandits_cli.games import guards, players
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts, Setting
-from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.numerics.jit import (
-    PluginError,
-    Record,
-    Records,
-    bind,
-    borrow,
-    borrower,
-    compile_step,
-    kept,
-    record,
-)
+from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
+from privbandits_cli.numerics.jit import PluginError, Records, bind, borrow, compile_step, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
-__all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play", "warm"]
+__all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
 
 Law = Literal["signs", "bernoulli", "gaussian"]
 
@@ -123,19 +113,9 @@ class Algorithm(players.Algorithm):
 # ---------------------------------------------------------------------------------------------- the loop
 
 
-def choose(state: Record, arms: Floats, rng: Generator) -> int:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
-
-
-def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
-
-
-def reward(mean: float, number: float) -> float:
-    """Placeholder for the law of the rewards."""
-    raise NotImplementedError
+choose: Any = unbound
+update: Any = unbound
+reward: Any = unbound  # the law of the rewards
 
 
 def play_block(
@@ -191,10 +171,7 @@ def oracle() -> Callable[..., None]:
 @kept
 def loop(modules: tuple[str, ...], layout: str, law: Law) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law."""
-    bound = steps(modules)
-    names = {"choose": bound["choose"], "update": bound["update"], "borrow": borrower()}
-    names["GUARDED"] = guards.guarded(modules)
-    return bind(play_block, *modules, layout, law, reward=compile_step(LAWS[law]), **names)
+    return bind(play_block, *modules, layout, law, reward=compile_step(LAWS[law]), **in_loop(modules))
 
 
 # ------------------------------------------------------------------------------------- playing a match
@@ -203,11 +180,6 @@ def loop(modules: tuple[str, ...], layout: str, law: Law) -> Callable[..., None]
 def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; the block size changes only the speed."""
     return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
-
-
-def warm(match: Match) -> None:
-    """Compile or load every loop of the match, before jobs share them."""
-    play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])
 
 
 class _Seat:

@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privbandits_cli.games.arms import Adversary, Algorithm, Floats, Setting
+from privbandits_cli.games.bandit import Adversary, Algorithm, Floats, Setting
 
 Preset = Literal["linear", "convex", "concave", "zhou", "C1", "C2", "C3", "C4"]
 
@@ -98,9 +98,8 @@ class HeavyTailed(Stationary):
         location, scale = self.location_scale(setting)
         draw = self.standard(rng)
         for rounds in blocks:
-            yield (
-                location[:, None] + np.multiply.outer(scale, draw(len(rounds)))
-            ).T  # NumPy then loops along the rounds
+            gains = location[:, None] + np.multiply.outer(scale, draw(len(rounds)))  # NumPy loops along the rounds
+            yield gains.T
 
     def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
         """The error for a tail of this index, which only has moments of smaller orders, if 1 + v is not smaller."""
@@ -121,7 +120,10 @@ class Robust(Algorithm):
         None, description="default the adversary's exact value (1 for gains in [0, 1]); `0.5x` is half of it"
     )
 
-    def moment(self, setting: Setting) -> dict[str, float]:
+    def tuned(self, setting: Setting) -> Self:
+        return self.tuned_class()(**dict(self) | self.left_out(setting))
+
+    def left_out(self, setting: Setting) -> dict[str, float]:
         """v and u, given or from the setting."""
         exact = 1.0 if setting.u is None else setting.u
         u = exact if self.u is None else self._factor() * exact if isinstance(self.u, str) else self.u

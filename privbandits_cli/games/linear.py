@@ -16,31 +16,17 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.convex.losses import LossSet
-from privbandits_cli.convex.polytope import Polytope
-from privbandits_cli.convex.spaces import Cube, Simplex, Space, Sphere
-from privbandits_cli.games import arms, guards, players
+from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
+from privbandits_cli.games import guards, players
+from privbandits_cli.games.bandit import Adversary as BanditAdversary
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
-from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.numerics.jit import Record, Records, bind, borrow, borrower, compile_step, kept, record
+from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
+from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, record, unbound
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
-__all__ = [
-    "Adversary",
-    "Algorithm",
-    "Cube",
-    "Draws",
-    "Floats",
-    "Polytope",
-    "Setting",
-    "Simplex",
-    "Space",
-    "Sphere",
-    "papers_delta",
-    "play",
-    "warm",
-]
+__all__ = ["Adversary", "Algorithm", "Cube", "Draws", "Floats", "Setting", "Simplex", "Sphere", "papers_delta", "play"]
 
 Ints = NDArray[np.int64]
 Feedback = Literal["full", "bandit"]
@@ -98,14 +84,9 @@ def loss_set(setting: Setting) -> LossSet:
 # ---------------------------------------------------------------------------------------------- the loop
 
 
-def choose(state: Record, x: Floats, rng: Draws) -> None:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
-
-
-def update(state: Record, *seen: Any) -> None:
-    """Placeholder for the algorithm's step."""
-    raise NotImplementedError
+choose: Any = unbound
+update: Any = unbound
+feed: Any = unbound  # `full` or `bandit`
 
 
 def full(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> None:
@@ -116,11 +97,6 @@ def full(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> N
 def bandit(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> None:
     """Bandit feedback: the learner sees the loss of its own point."""
     update(state, x, loss, rng)
-
-
-def feed(state: Record, x: Floats, losses: Floats, loss: float, rng: Draws) -> None:
-    """Placeholder for `full` or `bandit`."""
-    raise NotImplementedError
 
 
 def play_block(
@@ -178,9 +154,8 @@ def add_up(losses: Floats, marks: Ints, total: Floats, totals: Floats) -> None:
 @kept
 def loop(modules: tuple[str, ...], layout: str, feedback: Feedback) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout."""
-    bound = steps(modules)
-    seen = compile_step({"full": full, "bandit": bandit}[feedback], update=bound["update"])
-    names = {"choose": bound["choose"], "feed": seen, "borrow": borrower(), "GUARDED": guards.guarded(modules)}
+    names = in_loop(modules)
+    names["feed"] = compile_step({"full": full, "bandit": bandit}[feedback], update=names["update"])
     return bind(play_block, *modules, layout, feedback, **names)
 
 
@@ -196,11 +171,6 @@ def adder() -> Callable[..., None]:
 def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; the block size changes only the speed."""
     return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
-
-
-def warm(match: Match) -> None:
-    """Compile or load every loop of the match, before jobs share them."""
-    play(match._replace(checkpoints=np.ones(1, np.int64)), trials=[0])
 
 
 class _Seat:
@@ -277,7 +247,7 @@ def _width(match: Match) -> int:
 
 def _losses(adversary: Any, setting: Setting, rng: Generator, horizon: int, block: int) -> Iterator[Floats]:
     """The adversary's losses, block by block; for a bandit adversary, 1 - gain."""
-    if isinstance(adversary, arms.Adversary):
+    if isinstance(adversary, BanditAdversary):
         table = adversary.gains(setting, rng, blocks(horizon, block))
         for rounds in blocks(horizon, block):
             yield 1.0 - guards.next_gains(table, adversary, rounds, setting.n_arms)

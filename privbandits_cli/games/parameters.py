@@ -3,7 +3,7 @@
 import json
 import math
 import sys
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -27,9 +27,9 @@ class Parameters(BaseModel):
         return self.display or self.name
 
     @classmethod
-    def tuned_class(cls) -> "type[Parameters]":
+    def tuned_class(cls) -> type[Self]:
         """The class of tuned parameters: `Tuned` of the same file, or the same class where the file has none."""
-        found: type[Parameters] = getattr(sys.modules[cls.__module__], "Tuned", cls)
+        found: type[Self] = getattr(sys.modules[cls.__module__], "Tuned", cls)
         return found
 
     def described(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The players of any game, adversaries and algorithms, and what they may know of it."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from privbandits_cli.accounting.guarantee import Guarantee, leading
@@ -92,10 +92,19 @@ class Algorithm(Parameters):
     private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
     local: ClassVar[bool] = False  # each report is private by itself, whoever collects the reports
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]
+    made_private_by: ClassVar[str] = ""  # what `mechanism` returns, unless it depends on parameters
+    observed: ClassVar[View | None] = None  # what `view` returns, likewise
+    general_caveats: ClassVar[tuple[str, ...]] = ()  # what `caveats` returns, likewise
+    calibrations: ClassVar[Mapping[str, Mapping[str, Any]]] = {"certified": {}}  # for `for_epsilon`, beside ε and δ
 
-    def tuned(self, setting: Setting) -> "Algorithm":
+    def tuned(self, setting: Setting) -> Self:
         """The same parameters, with the paper's values for those that were left out."""
-        return self
+        base = self._wrapped()
+        return self if base is None else self.model_copy(update={"base": base.tuned(setting)})
+
+    def _wrapped(self) -> "Algorithm | None":
+        """The parameter `base` of an algorithm that wraps another one."""
+        return getattr(self, "base", None) if "base" in type(self).model_fields else None
 
     def state(self, setting: Setting) -> Records:
         """The learner before the first round, as a `record`."""
@@ -117,7 +126,7 @@ class Algorithm(Parameters):
 
     def caveats(self, setting: Setting) -> list[str]:
         """Notes for a reader of the bounds: where the paper is wrong or silent."""
-        return []
+        return list(self.general_caveats)
 
     def remarks(self, setting: Setting) -> list[str]:
         """Warnings before a run: why its results may not show what the paper claims."""
@@ -125,27 +134,33 @@ class Algorithm(Parameters):
 
     def promises(self) -> bool:
         """Whether the algorithm or its base is designed to be private; legends then show its epsilon."""
-        base = getattr(self, "base", None)
-        return self.private or (isinstance(base, Algorithm) and base.promises())
+        base = self._wrapped()
+        return self.private or (base is not None and base.promises())
 
     def mechanism(self) -> str:
         """What makes the algorithm private, in a few words; empty if it is not."""
-        return ""
+        return self.made_private_by
 
     def view(self, setting: Setting) -> View | None:
         """What an audit observes of a tuned algorithm: what its proof makes private; None if nothing is claimed."""
         self._check_tuned()
-        return None
+        return self.observed
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """The bound to quote, at `delta` or the paper's T^-2; None if there is no bound from above."""
-        return leading(self.bounds(setting, papers_delta(setting) if delta is None else delta, sensitivity))
+        """The bound to quote; None if there is no bound from above.
+
+        delta: by default the parameter of this name, or the paper's T^-2 where there is none.
+        """
+        stated = getattr(self, "delta", None) or papers_delta(setting)
+        return leading(self.bounds(setting, stated if delta is None else delta, sensitivity))
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         """Parameters, not yet tuned, that reach epsilon at delta: `certified` by proof, `paper` as printed."""
-        known = "epsilon" in cls.model_fields
-        return {"certified": cls.model_validate({"epsilon": epsilon, **given})} if known else {}
+        if "epsilon" not in cls.model_fields:
+            return {}
+        own = {"epsilon": epsilon, "delta": delta} if "delta" in cls.model_fields else {"epsilon": epsilon}
+        return {choice: cls.model_validate({**own, **values, **given}) for choice, values in cls.calibrations.items()}
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Bound on the expected regret after each of `rounds`; None without a theorem.
@@ -156,5 +171,6 @@ class Algorithm(Parameters):
         return None
 
     def errors(self, setting: Setting) -> Iterator[str]:
-        """The reasons why this algorithm cannot play in this setting."""
-        yield from ()
+        """The reasons why this algorithm cannot play in this setting; by default, those of its base."""
+        base = self._wrapped()
+        yield from () if base is None else base.errors(setting)

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.numerics.jit import compile_step, kept
+from privbandits_cli.numerics.jit import borrower, compile_step, kept
 from privbandits_cli.numerics.laplace import standard_laplace
 from privbandits_cli.numerics.sfc64 import Fill, fill_normals, fill_uniform, filling, source, words_of
 
@@ -34,9 +34,13 @@ def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
     base = steps(modules[1:]) if modules[1:] else {}
     names = {f"base_{name}": step for name, step in base.items()}
     module = import_module(modules[0])
-    found = (name for name in STEPS if hasattr(module, name))
-    plain = {name: getattr(module, name) for name in found}
+    plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
     return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain.items()}
+
+
+def in_loop(modules: tuple[str, ...]) -> dict[str, Any]:
+    """What fills in the loop of a game: the steps of a composition, and whether a user's file needs checks."""
+    return {**steps(modules), "borrow": borrower(), "GUARDED": guards.guarded(modules)}
 
 
 def blocks(rounds: int, size: int) -> Iterator[range]:

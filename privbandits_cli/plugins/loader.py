@@ -14,12 +14,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
 
-from privbandits_cli.games import arms, contextual, linear, players
+from privbandits_cli.games import bandit, contextual, linear, players
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.numerics.jit import ROOM
 from privbandits_cli.plugins import lint, messages
 
-GAMES = (arms, linear, contextual)
+GAMES = (bandit, linear, contextual)
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # an adversary's method that yields the rounds
 CHOOSE = {"bandit": "state, rng", "linear": "state, x, rng", "contextual": "state, arms, rng"}
 UPDATE = {"bandit": "state, arm, gain, rng", "linear": "state, losses, rng", "contextual": "state, x, reward, rng"}
