@@ -1,4 +1,4 @@
-"""What the commands share about users' files: the option --include, error messages, debugging."""
+"""What the commands share about users' files: the option --include, and debugging."""
 
 import sys
 from collections.abc import Iterator
@@ -8,28 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.cli.app import fail, refuse
+from privbandits_cli.cli.app import fail
 
 if TYPE_CHECKING:
-    from privbandits_cli.experiment.config import Experiment
     from privbandits_cli.plugins.registry import Registry
 
 Include = Annotated[
     list[Path] | None, typer.Option(metavar="FILE.py", help="Your own algorithm or adversary; may be repeated.")
 ]
-
-
-def load_config(
-    config: Path, overrides: list[str], smoke: bool, as_json: bool, include: list[Path] | None = None
-) -> "Experiment":
-    """Read a config, or exit with its errors."""
-    from privbandits_cli.experiment.config import ConfigError, load
-
-    try:
-        with own_errors():
-            return load(config, overrides, smoke, include or ())
-    except ConfigError as error:
-        raise refuse(error, as_json) from error
 
 
 def registry_with(files: list[Path] | None) -> "Registry":
@@ -40,21 +26,6 @@ def registry_with(files: list[Path] | None) -> "Registry":
     if errors:
         raise fail(*errors)
     return registry
-
-
-@contextmanager
-def own_errors() -> Iterator[None]:
-    """Exit with a message at the line of the user's file that raised, without a traceback."""
-    from privbandits_cli.plugins import loader, messages
-
-    try:
-        yield
-    except loader.IncludeError as error:
-        raise fail(str(error)) from error
-    except Exception as error:
-        if messages.place(error) is None:
-            raise
-        raise fail(messages.message(error)) from error
 
 
 @contextmanager
