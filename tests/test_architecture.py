@@ -44,6 +44,7 @@ ALONE = {
         "cli/figures.py",
         "cli/merge.py",
         "cli/new.py",
+        "cli/options.py",
         "cli/include.py",
         "cli/privacy.py",
         "cli/run.py",

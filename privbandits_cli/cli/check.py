@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, REFUTED, AsJson, Claims, app, dumps, fail, filled, reported
+from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail, filled, reported
+from privbandits_cli.cli.options import AsJson, Claims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import Claims, app, fail, reported
+from privbandits_cli.cli.app import app, fail, reported
+from privbandits_cli.cli.options import Claims
 
 Where = Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")]
 

@@ -1,10 +1,10 @@
-"""What the commands share about users' files: the option --include, and debugging."""
+"""Users' files in commands: they join the registry, and are debugged."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -12,10 +12,6 @@ from privbandits_cli.cli.app import fail
 
 if TYPE_CHECKING:
     from privbandits_cli.plugins.registry import Registry
-
-Include = Annotated[
-    list[Path] | None, typer.Option(metavar="FILE.py", help="Your own algorithm or adversary; may be repeated.")
-]
 
 
 def registry_with(files: list[Path] | None) -> "Registry":

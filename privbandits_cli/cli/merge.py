@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, AsJson, Results, app, reported
+from privbandits_cli.cli.app import FAILED, OK, app, reported
+from privbandits_cli.cli.options import AsJson, Results
 from privbandits_cli.cli.run import errors_reported, show, warn_of
 from privbandits_cli.cli.signals import Stop
 

@@ -5,25 +5,20 @@ from typing import Annotated, Literal
 
 import typer
 
-from privbandits_cli.cli.app import (
-    FAILED,
-    OK,
-    VIOLATED,
+from privbandits_cli.cli.app import FAILED, OK, VIOLATED, app, dumps, fail, reported
+from privbandits_cli.cli.include import registry_with
+from privbandits_cli.cli.options import (
     Arms,
     AsJson,
     Config,
     Dimension,
     Horizon,
+    Include,
     Overrides,
     Space,
-    app,
     complete_name,
-    dumps,
-    fail,
     level,
-    reported,
 )
-from privbandits_cli.cli.include import Include, registry_with
 
 
 @app.command()

@@ -12,21 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privbandits_cli.cli import failures
-from privbandits_cli.cli.app import (
-    FAILED,
-    OK,
-    AsJson,
-    Config,
-    Overrides,
-    Results,
-    Smoke,
-    app,
-    dumps,
-    fail,
-    fitted,
-    reported,
-)
-from privbandits_cli.cli.include import Include, debugged
+from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, reported
+from privbandits_cli.cli.include import debugged
+from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
 from privbandits_cli.cli.signals import Stop, Stopped
 from privbandits_cli.engine import Engine, EngineError, EngineLost, Kind
 

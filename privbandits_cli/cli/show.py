@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from privbandits_cli.cli.app import Arms, AsJson, Dimension, Horizon, Space, app, complete_name, dumps, filled, reported
-from privbandits_cli.cli.include import Include, registry_with
+from privbandits_cli.cli.app import app, dumps, filled, reported
+from privbandits_cli.cli.include import registry_with
+from privbandits_cli.cli.options import Arms, AsJson, Dimension, Horizon, Include, Space, complete_name
 
 
 @app.command(name="list")

@@ -3,8 +3,8 @@
 import shlex
 from pathlib import Path
 
-from privbandits_cli.cli.app import Config, Overrides, Smoke, app
-from privbandits_cli.cli.include import Include
+from privbandits_cli.cli.app import app
+from privbandits_cli.cli.options import Config, Include, Overrides, Smoke
 
 
 @app.command()

@@ -139,7 +139,7 @@ def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:
     console = stdout()
     first, used = 0, 20
     for last, head in enumerate([*heads, ""]):
-        needed = 1 + max(9, *map(len, head.split()))
+        needed = 1 + max([9, *map(len, head.split())])
         if last == len(heads) or (used + needed > console.width and last > first):
             cells = [[row[0], *row[first + 1 : last + 1]] for row in rows]
             console.print(table([title, *heads[first:last]], cells))

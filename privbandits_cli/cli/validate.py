@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import USAGE, AsJson, app, dumps, fitted
-from privbandits_cli.cli.include import Include
+from privbandits_cli.cli.app import USAGE, app, dumps, fitted
+from privbandits_cli.cli.options import AsJson, Include
 
 
 @app.command()
