@@ -1,6 +1,5 @@
 """The life of a run, from a plan to its CSVs, figure and manifest, and its result as plain data."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import astuple, dataclass
@@ -13,7 +12,7 @@ from typing import Any
 import yaml
 
 from privbandits_cli.analysis import summary
-from privbandits_cli.analysis.manifest import manifest, read
+from privbandits_cli.analysis.manifest import manifest, read, rendered
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.play import Failure, Played, warm
 from privbandits_cli.engine.store import Store, write_atomically
@@ -214,8 +213,7 @@ def _manifest(
 
 
 def _write_manifest(store: Store, made: dict[str, Any]) -> None:
-    text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(store.folder / "manifest.json", text.encode())
+    write_atomically(store.folder / "manifest.json", rendered(made).encode())
 
 
 def finals(plan: Plan, store: Store) -> Iterator[tuple[Curve, float, int]]:
