@@ -1,1 +1,1 @@
-"""What privacy costs."""
+"""Privacy accounting: the ε and δ of mechanisms and of their composition."""

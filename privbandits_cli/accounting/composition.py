@@ -1,4 +1,4 @@
-"""Composition: what k releases cost together, each ε0-differentially private given the ones before it.
+"""Composition: the privacy of k releases together, each ε0-differentially private given the ones before it.
 
 Units: every ε is in nats. Domain: ε0 >= 0, k >= 1, 0 < δ < 1; other values raise a ValueError that names them. All
 bounds except `basic` hold at the δ that is given.

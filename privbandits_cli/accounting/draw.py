@@ -1,6 +1,6 @@
 """The privacy loss of one draw of EXP3 with respect to one earlier gain: Lemma B, for any number of arms.
 
-The setting and the letters are those of `exponential_weights`, where Lemma A bounds the log-ratios of a draw by Δ. That
+Setting and notation are those of `exponential_weights`, where Lemma A bounds the log-ratios of a draw by Δ. That
 bound would be attained if the changed arm could be both rare, so that its weight moves far, and popular, so that the
 move is visible. It cannot be both, and as it becomes popular its difference shrinks. Let m(y) = e^(a y²), a = 0.22, and
 
@@ -62,7 +62,7 @@ from privbandits_cli.numerics.types import Floats
 A = 0.22  # a; (ii) holds for a >= 0.218
 REACH = 1.8203  # r, rounded up
 SLOPE, SIZE = 0.2373, 0.1415  # λ and κ, rounded up
-GRID = 1 + 1e-6  # more than a maximum over 1001 points of [0, 1] misses
+GRID = 1 + 1e-6  # covers what a maximum over 1001 points of [0, 1] misses
 ROUNDING = 1e-15  # error of the logarithm of a moment near 1
 
 

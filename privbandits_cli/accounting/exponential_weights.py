@@ -47,7 +47,7 @@ class ExponentialWeights:
     def __post_init__(self) -> None:
         check(self.sensitivity, self.k)
         if not 0 < self.gamma <= 1 or self.n_arms < 2 or self.sensitivity > 1:
-            raise ValueError(f"no EXP3: {self}")
+            raise ValueError(f"not a valid EXP3: {self}")
 
     @property
     def floor(self) -> float:
@@ -61,7 +61,7 @@ class Canary:
 
     start: float  # the round of the canary
     silent: int  # rounds after it, over which arm 1 is counted
-    p: float  # probability of arm 1 before it, with which it is played and the canary counts
+    p: float  # probability of arm 1 before the canary; with it arm 1 is played, and the canary has an effect
     low: float  # its probability after it was played and earned b
     high: float  # ... or b + Δ
 

@@ -1,4 +1,4 @@
-"""Gaussian differential privacy (Dong, Roth & Su 2022): noise of deviation σ on what one item moves by at most Δ.
+"""Gaussian differential privacy (Dong, Roth & Su 2022): noise of deviation σ on statistics of sensitivity Δ.
 
 All such releases together, however they are chosen, are μ-GDP, where μ² is the sum of the (Δ/σ)². The numbers here
 depend on μ alone. Units: ε in nats, δ a probability. Domain: μ >= 0, ε >= 0, 0 < δ < 1; else ValueError.

@@ -43,7 +43,7 @@ class Guarantee:
 
 
 def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> list[Guarantee]:
-    """Laplace noise of scale 1/epsilon times what one gain may move: proved by `source`, and exact at δ = 0.
+    """Bounds for Laplace noise of scale 1/epsilon times the sensitivity: proved by `source`, and exact at δ = 0.
 
     The lower bound is the test of the sign of one `what`: Laplace noise has δ(ε') = 1 - e^((ε' - ε)/2).
     """

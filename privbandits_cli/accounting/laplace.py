@@ -1,4 +1,4 @@
-"""k numbers with Laplace noise, each moved by s scales by the same item: their joint privacy loss, between two bounds.
+"""Bounds on the joint privacy loss of k numbers with Laplace noise, each shifted by s scales by the same item.
 
 The loss L = ln p(x)/p(x - s) of one number is s with probability 1/2, -s with probability e^-s/2, and s - 2x for x in
 [0, s], where x has density e^-x/2. Divide [0, s] into n cells. For the lower bound, only the cell of x is observed.
@@ -21,7 +21,7 @@ from privbandits_cli.accounting.composition import check, optimal, solve
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.numerics.types import Floats
 
-POINTS = 2**17  # of a composed law, approximately
+POINTS = 2**17  # approximate number of grid points of a composed law
 REPLACED = "the loss vector of one round replaced"
 BLUR = 1e-10  # relative error of the masses of an FFT, with a wide margin
 
@@ -37,7 +37,7 @@ def bracket(k: int, s: float, delta: float) -> tuple[float, float]:
 
 
 def vectors(m: int, scale: float, changes: tuple[float, float], box: bool, delta: float, view: str) -> list[Guarantee]:
-    """Bounds for m vectors with Laplace noise of this scale in every coordinate, all of which one item moves.
+    """Bounds for m vectors with Laplace noise of this scale in every coordinate, if one item affects all of them.
 
     changes: the largest l1 and l2 distances of two items. They are cw and √c w, attained by items that differ by w in c
     coordinates. At δ = 0 the l1 distance determines ε; at δ > 0 these c m numbers are an attack. box: no coordinate

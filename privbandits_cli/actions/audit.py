@@ -32,12 +32,9 @@ def audit_experiment(experiment: Experiment, alpha: float, budget: int, seed: in
 def audit_mutants(alpha: float, budget: int, seed: int, test: Test) -> Iterator[dict[str, Any]]:
     """One row per correct algorithm (passed or accused) and per mutant (caught or missed), computed on all cores."""
     audited = partial(_audit_case, alpha=alpha, budget=budget, seed=seed, test=test)
-    with ProcessPoolExecutor(cores(), get_context("spawn"), _leave_ctrl_c_to_the_parent) as pool:
+    ignored = signal.SIGINT, signal.SIG_IGN  # the parent handles Ctrl-C
+    with ProcessPoolExecutor(cores(), get_context("spawn"), signal.signal, ignored) as pool:
         yield from pool.map(audited, CASES)
-
-
-def _leave_ctrl_c_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _audit_case(case: tuple[str, int | None], alpha: float, budget: int, seed: int, test: Test) -> dict[str, Any]:

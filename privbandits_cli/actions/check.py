@@ -35,8 +35,13 @@ def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
     if not config.exists() and config != CONFIGS:
         raise ConfigError([f"{config} does not exist: give --config a config with claims, or a folder of configs"])
     if (path / "summary.csv").exists():
-        found = [_only(path, config)]
-        return [_checked(path, found[0])], [] if found[0].claims else [path.name]
+        file = _file(path, config)
+        if not file.exists():
+            raise ConfigError(
+                [f"{path}: its config {file} does not exist; name the config with the claims by --config"]
+            )
+        experiment = load(file)
+        return [_checked(path, experiment)], [] if experiment.claims else [path.name]
     played = sorted(summary.parent.name for summary in path.glob("*/summary.csv"))
     if not played:
         raise ValueError(f"{path}: no summary.csv here or one folder below; run an experiment first")
@@ -64,14 +69,6 @@ def unknown(path: Path, names: Sequence[str], config: Path) -> list[str]:
 def _checked(folder: Path, experiment: Experiment) -> Checked:
     keys = experiment.keys
     return Checked(keys.experiment, keys.title, keys.source, verdicts(folder, experiment))
-
-
-def _only(folder: Path, config: Path) -> Experiment:
-    """The experiment of one results folder; ConfigError if its config is missing or has errors."""
-    file = _file(folder, config)
-    if not file.exists():
-        raise ConfigError([f"{folder}: its config {file} does not exist; name the config with the claims by --config"])
-    return load(file)
 
 
 def _file(folder: Path, config: Path) -> Path:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.accounting.guarantee import MEANINGLESS, Guarantee, leading
+from privbandits_cli.accounting.guarantee import MEANINGLESS, leading
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import misfit, suggestion
 from privbandits_cli.experiment.names import Name
@@ -76,14 +76,11 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     at = delta or _own_delta(algorithm) or papers_delta(setting)
     bounds = algorithm.bounds(setting, at)
     best = leading(bounds)
-    below = [bound.epsilon for bound in bounds if bound.lower and bound.delta > 0]
-    lower = max(below, default=None)
+    lower = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=None)
     notes = algorithm.caveats(setting)
     if best is not None and best.epsilon > MEANINGLESS:
-        notes = [
-            f"ε = {best.epsilon:.4g} promises no protection: it lets one gain change a likelihood e^ε-fold.",
-            *notes,
-        ]
+        no_protection = f"ε = {best.epsilon:.4g} promises no protection: it lets one gain change a likelihood e^ε-fold."
+        notes = [no_protection, *notes]
     return {
         "delta": at,
         "leading": None if best is None else dict(vars(best)),
@@ -113,11 +110,8 @@ def tune(
 ) -> list[dict[str, Any]]:
     """The parameters with the least regret bound whose proved ε is at most `epsilon`, and the paper's choice.
 
-    size: number of arms, or of coordinates of a decision set. space: the decision set, by default the first on which
-    the algorithm can play. dimension: of the contexts, by default `size`.
-
-    Raises KeyError for an unknown name or an algorithm without a privacy parameter, ValueError if no parameters
-    reach `epsilon`.
+    horizon, size, space, dimension: as in `settings.example`. Raises KeyError for an unknown name or an algorithm
+    without a privacy parameter, ValueError if no parameters reach `epsilon`.
     """
     known = [other for other, model in registry.every("algorithms") if issubclass(model, Algorithm) and model.private]
     if name not in registry.names("algorithms"):
@@ -155,9 +149,7 @@ def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str
     oblivious, switching = (None if bound is None else float(bound[0]) for bound in found)
     return {
         "parameters": {key: value for key, value in algorithm.described().items() if key != "name"},
-        "epsilon": promised.epsilon if isinstance(promised, Guarantee) else None,
-        "delta": promised.delta if isinstance(promised, Guarantee) else None,
-        "status": promised.status if isinstance(promised, Guarantee) else None,
+        **{key: getattr(promised, key, None) for key in ("epsilon", "delta", "status")},
         "bound_oblivious": oblivious,
         "bound_switching_costs": switching if algorithm.game == "bandit" else None,
     }

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,8 @@ def gather(folder: Path, claims: Sequence[dict[str, Any]] = ()) -> ReportData:
     if (folder / "final.csv").exists():
         samples = distributions.samples(folder, found)
         distribution = distributions.distribution(found, samples)
-        try:
+        with suppress(distributions.Unpaired):
             pairs = distributions.paired(found, samples)
-        except distributions.Unpaired:
-            pairs = None
     path = folder / "config.yaml"
     privacy, unknown = _privacy(path)
     name = folder.resolve().name

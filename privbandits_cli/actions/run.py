@@ -13,7 +13,7 @@ import yaml
 
 from privbandits_cli.analysis import summary
 from privbandits_cli.analysis.manifest import manifest, read, rendered
-from privbandits_cli.engine import Engine
+from privbandits_cli.engine import Engine, rehearsal, runner
 from privbandits_cli.engine.play import Failure, Played, warm
 from privbandits_cli.engine.store import Store, write_atomically
 from privbandits_cli.experiment.config import KEPT, ConfigError
@@ -69,15 +69,10 @@ def run(
 
     def play(missing: int) -> tuple[list[Failure], dict[str, Any]]:
         width = jobs
-        if missing and rehearse and plan.own_files:
-            from privbandits_cli.engine import rehearsal
-
-            if errors := rehearsal.errors(plan):
-                raise ConfigError(errors)
+        if missing and rehearse and plan.own_files and (errors := rehearsal.errors(plan)):
+            raise ConfigError(errors)
         events.opened()
         if missing and engine.address:
-            from privbandits_cli.engine import runner
-
             width = runner.survey(engine.address, events.wait)
         with events.playing() as watch:
             failures = _play(plan, store, width, engine, watch, events.wait)
@@ -131,8 +126,6 @@ def _play(
         _keep_included(plan, store)
     if not chunks:
         return failures
-    from privbandits_cli.engine import runner
-
     store.note(event="start", at=_now(), jobs=jobs, engine=str(engine), chunks=len(chunks))
     if engine.address is None:  # elsewhere each worker compiles for itself
         warm(chunks, wait)

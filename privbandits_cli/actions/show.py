@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic_core import PydanticUndefined
 
 from privbandits_cli.experiment.config import ConfigError, load, located, shipped
 from privbandits_cli.experiment.errors import suggestion
@@ -51,15 +50,9 @@ def _experiment(path: Path, name: str) -> dict[str, Any]:
     try:
         keys = load(path).keys
     except ConfigError as error:
-        return {"name": name, "game": "", "line": f"faulty: {error.errors[0].splitlines()[0]}"}
-    return {
-        "name": name,
-        "game": keys.game,
-        "line": keys.title,
-        "source": keys.source,
-        "horizon": keys.horizon,
-        "trials": keys.trials,
-    }
+        return {"name": name, "game": "", "line": f"cannot be loaded: {error.errors[0].splitlines()[0]}"}
+    more = {key: getattr(keys, key) for key in ("source", "horizon", "trials")}
+    return {"name": name, "game": keys.game, "line": keys.title} | more
 
 
 def _doc(model: type[Parameters]) -> str:
@@ -69,12 +62,10 @@ def _doc(model: type[Parameters]) -> str:
 def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
     out = []
     for name, field in model.model_fields.items():
-        required = field.default is PydanticUndefined
+        required = field.is_required()
         default = field.default.described() if isinstance(field.default, Parameters) else field.default
-        out.append(
-            {"name": name, "required": required, "default": None if required else default}
-            | {"description": field.description or ""}
-        )
+        shown = {"name": name, "required": required, "default": None if required else default}
+        out.append(shown | {"description": field.description or ""})
     return out
 
 
@@ -83,8 +74,7 @@ def facts(
 ) -> dict[str, Any]:
     """All that is known of an algorithm or adversary; raises KeyError with a suggestion for an unknown name.
 
-    size: number of arms, or of coordinates of a decision set. space: the decision set, by default the first on which
-    the algorithm can play. dimension: of the contexts, by default `size`.
+    horizon, size, space, dimension: as in `settings.example`.
     """
     kinds: tuple[Kind, ...] = ("algorithms", "adversaries")
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)

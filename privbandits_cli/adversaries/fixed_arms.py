@@ -73,7 +73,7 @@ class Parameters(contextual.Adversary):
                 yield f"{len(self.vectors)} vectors: set arms: {len(self.vectors)}"
             if any(length != d for length in lengths):
                 found = ", ".join(map(str, sorted({*lengths})))
-                yield f"vectors and theta need d = {d} numbers each, they have {found}"
+                yield f"vectors and theta need d = {d} numbers each, but have {found}"
             else:
                 yield from self._mean_errors(np.array(self.vectors) @ np.array(self.theta))
         if self.norm is not None and norms.max() > self.norm * (1 + SLACK):

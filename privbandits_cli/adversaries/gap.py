@@ -1,8 +1,8 @@
 """One expert, axis or direction is better than the others by a gap (for Agarwal & Singh 2017, Corollary 3.2).
 
 Experts: Bernoulli losses with mean 1/2 - gap for the first and 1/2 for the others. Sphere: unit vectors with mean -gap
-along the first axis and a random direction across it. Cube and polytopes: a signed axis, with probability gap the
-negative first one, otherwise any. A learner must identify the best; its regret is largest at an intermediate gap.
+along the first axis and a random direction orthogonal to it. Cube and polytopes: with probability gap the negative
+first axis, otherwise any signed axis. A learner must identify the best; its regret is largest at an intermediate gap.
 """
 
 from collections.abc import Iterable, Iterator

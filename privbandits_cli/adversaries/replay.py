@@ -1,12 +1,12 @@
 """Replay: recorded gains, one row per round, one column per arm.
 
-The file is a CSV (an optional first line has names) or a `.npy` array `[rows, arms]`; its path is relative to the
-working directory. Gains lie in [0, 1], or in the range `scale`, which is mapped to [0, 1]. In the order of the file all
-trials have the same game and differ only in the algorithms' random numbers. `order: shuffled` plays the rows in another
-order in each trial. A `.npy` file is read during the game (shuffling takes 8 bytes for each row and trial); a CSV is
-kept in memory. The file's sha256 represents its content in a curve's key. If a config gives a sha256, a file with
-another content is refused. The same gains as .csv and as .npy have different sha256 values, hence other random streams
-and other numbers.
+The file is a CSV (optionally with a header line) or a `.npy` array `[rows, arms]`; its path is relative to the
+working directory. Gains lie in [0, 1], or in the range `scale`, which is mapped to [0, 1]. With `order: file`, all
+trials play the same game and differ only in the algorithms' random numbers. `order: shuffled` plays the rows in a
+new order in each trial. A `.npy` file is read during the game (shuffling takes 8 bytes for each row and trial); a CSV
+is kept in memory. The file's sha256 represents its content in a curve's key. If a config gives a sha256, a file with
+different content is refused. The same gains as .csv and as .npy have different sha256 values, hence different random
+streams and numbers.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ class Parameters(bandit.Adversary):
     display = "Replay"
 
     path: str = Field(
-        description="a .csv or .npy file, by its path from the working directory; a row per round, a column per arm"
+        description="a .csv or .npy file, relative to the working directory; one row per round, one column per arm"
     )
     scale: list[float] | None = Field(
         None, min_length=2, max_length=2, description="[low, high]: the values that are mapped to the gains 0 and 1"
@@ -43,11 +43,11 @@ class Parameters(bandit.Adversary):
         "file", description="the order of the rows; `shuffled` is a new order in each trial"
     )
     repeat: bool = Field(False, description="start again from the first row if the horizon is longer than the file")
-    sha256: str | None = Field(None, description="sha256 of the file; default: that of the present file")
+    sha256: str | None = Field(None, description="sha256 of the file; default: that of the current file")
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     def identity(self) -> str:
-        """Name and parameters without the path: the content of the file counts, not its place."""
+        """Name and parameters without the path: the content of the file counts, not its location."""
         return json.dumps({k: v for k, v in self.described().items() if k != "path"}, sort_keys=True)
 
     def tuned(self, setting: Setting) -> Self:
@@ -122,7 +122,7 @@ class Parameters(bandit.Adversary):
 
 
 def _stamp(path: str) -> tuple[int, int]:
-    """Size and time of the last change, which detect another content."""
+    """Size and time of the last change, by which a change of content is detected."""
     facts = Path(path).stat()
     return facts.st_size, facts.st_mtime_ns
 
@@ -175,7 +175,7 @@ def _table(path: str, stamp: tuple[int, int]) -> NDArray[np.float64]:
     except ValueError as error:
         raise ValueError(_misread(path, lines, named) or f"{path}: {error}") from error
     if not rows.size:
-        raise ValueError(f"{path}: there is no row of gains in it")
+        raise ValueError(f"{path}: the file has no row of gains")
     return rows
 
 
@@ -188,7 +188,7 @@ def _lines(path: str) -> tuple[list[str], bool]:
 
 
 def _place(path: str, row: int) -> str:
-    """The place of a row (from 1); in a CSV it is the line number, which counts the names and empty lines."""
+    """The location of a row (from 1); in a CSV it is the line number, counting the header and empty lines."""
     if path.endswith(".npy"):
         return f"{path}: row {row},"
     lines, named = _lines(path)
@@ -206,7 +206,7 @@ def _misread(path: str, lines: list[str], named: bool) -> str | None:
             if not _is_number(cell):
                 several = all(_is_number(part) for part in re.split(r"[;\t ]+", cell.strip()))
                 hint = ": columns are separated by commas" if several else ""
-                return f"{path}:{number}: column {column} is {cell.strip()!r}, no number{hint}"
+                return f"{path}:{number}: column {column} is {cell.strip()!r}, not a number{hint}"
     return None
 
 

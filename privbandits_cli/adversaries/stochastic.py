@@ -38,7 +38,7 @@ def bernoulli(rng: Generator, means: NDArray[np.float64]) -> Callable[[int], Gai
 
 
 def fill_rows(states: Records, gains: Gains) -> None:
-    """Rows of gains `[n, arms]`."""
+    """Fill rows of gains `[n, arms]`."""
     state = states[0]
     words, first = state.words, state.first
     a, b, c, n = words[0], words[1], words[2], words[3]

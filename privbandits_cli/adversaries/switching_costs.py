@@ -7,7 +7,7 @@ gain is one minus the loss. At horizon T with K arms, σ = 1/(9 log2 T) and gap 
 A switch earns 0 ("by giving the lowest possible gain of 0", Tossou & Dimitrakakis 2017, section 2.1), and the learner
 observes that 0. The paper does not say what its code showed the learner; `penalty_observed: false` shows the forfeited
 gain. `memory: m` is the m-bounded memory adversary of Theorem 3.4: a gain counts only once its arm has been held for m
-rounds, and m = 1 is plain switching costs. The first arm is not a switch, and the best fixed arm never pays. The gap is
+rounds, and m = 1 is plain switching costs. The first play is no switch, and the best fixed arm never pays. The gap is
 so small (40 gains in total at T = 2^18) that the regret here is the price of switching.
 """
 

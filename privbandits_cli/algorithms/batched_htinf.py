@@ -42,7 +42,7 @@ class Parameters(bandit.Algorithm):
 
     @property
     def base(self) -> dp_reduction.Parameters:
-        """The learner on the means. A gain changes a mean by at most 1/τ, so ετ for a mean is ε for a gain."""
+        """The learner on the means. A gain changes a mean by at most 1/τ, so noise for ετ per mean gives ε per gain."""
         return dp_reduction.Parameters(epsilon=self.epsilon * self.tau, base=htinf.Parameters(sigma=self.sigma))
 
     def blocks(self) -> mini_batch.Tuned:
@@ -59,7 +59,7 @@ class Parameters(bandit.Algorithm):
         yield from self.blocks().errors(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Those of the noise on the means, each of which one round changes by at most 1/τ."""
+        """The bounds for the noise on the means; one round changes a mean by at most 1/τ."""
         return self.blocks().bounds(setting, delta, sensitivity)
 
     def mechanism(self) -> str:

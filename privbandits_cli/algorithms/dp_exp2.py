@@ -4,7 +4,7 @@
 
 `variance`: η = √(ln K / (KT (2λ + ⅔(1 + 2λ²)))), γ = 2ηKλ. A noisy loss has the second moment l² + 2λ². With this γ,
 EXP2's bound under noise is γT + ln K / η + ⅔ηKT (1 + 2λ²), and this η minimises it. The regret is at most
-2√(KT ln K (2λ + ⅔(1 + 2λ²))), so noise that is rarely large costs no log T.
+2√(KT ln K (2λ + ⅔(1 + 2λ²))): the rare large values of the noise do not cost a factor log T.
 
 `proof`: η = √(ln K / (2KT (1 + 2λ² ln² KT))), γ = min(½, ηK (1 + 4λ ln KT)), which the proof of the theorem needs.
 

@@ -1,7 +1,7 @@
 """DP-EXP3-Lap (Tossou & Dimitrakakis 2017, Algorithm 1): DP-Λ-Lap with EXP3 as its base.
 
 Corollary 3.1 gives γ, b and the expected regret; Theorem 3.2 proves ε-differential privacy. Figure 1 of the paper uses
-the ε of Corollary 3.2, which is 243.3 for K = 4 and T = 2^18: noise of scale 0.004, which is hardly any.
+the ε of Corollary 3.2, which is 243.3 for K = 4 and T = 2^18: the noise has scale 0.004, which is negligible.
 """
 
 from typing import Annotated, Literal

@@ -10,7 +10,7 @@ Nodes have the larger of that deviation and the one that ε and δ require. The 
 costs nothing.
 
 `printed` (Theorem 3.5): max{|Y|_2 √(T/(√N log T)), (√N/ε) log T log(log T/δ)}. The second term comes from Jain, Kothari
-& Thakurta 2012, who have the square root of the last logarithm. With that root the deviation is 3.9 times that of
+& Thakurta 2012, who take the square root of the last logarithm. With that root the deviation is 3.9 times that of
 `exact`, without it 15.7 times (experts, N = 10, T = 2^16, ε = 1, δ = 1e-6). The term also has √N in place of |Y|_2,
 which is 1 on the sphere and the cube.
 """
@@ -38,8 +38,8 @@ class Parameters(Aggregating):
     calibrations: ClassVar = {"certified": {}, "paper": {"sigma": "printed"}}
 
     epsilon: float = Field(ge=1e-9, description="ε")
-    sigma: Literal["exact", "printed"] = Field("exact", description="a node's deviation: the least, or Theorem 3.5's")
-    base: ftpl.Parameters = Field(ftpl.Parameters(), description="FTPL; its σ is the least deviation of a prefix")
+    sigma: Literal["exact", "printed"] = Field("exact", description="a node's sd: the least private, or Theorem 3.5's")
+    base: ftpl.Parameters = Field(ftpl.Parameters(), description="FTPL; its σ is the least sd of a prefix's noise")
 
     def tuned(self, setting: Setting) -> "Tuned":
         delta = self.delta or papers_delta(setting)

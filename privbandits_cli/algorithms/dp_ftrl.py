@@ -24,7 +24,7 @@ from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 
-ONE_OF = "give epsilon, or in its place blur"
+ONE_OF = "give either epsilon or blur"
 
 
 class Aggregating(linear.Algorithm):
@@ -44,7 +44,7 @@ class Aggregating(linear.Algorithm):
 
 
 class Tree(Aggregating):
-    """The same when the scale of its noise is known."""
+    """The same algorithm when the scale of its noise is known."""
 
     def node_scale(self, setting: Setting) -> float:
         """Scale λ of a node's Laplace noise, or deviation σ of its Gaussian noise, in one coordinate."""
@@ -80,7 +80,7 @@ class Tree(Aggregating):
         return {"uniform": topped * missing, "normal": topped, "laplace": node}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """From ⌈log2 T⌉ nodes for the replacement of a loss; a game of one round releases no loss at all.
+        """The bounds for ⌈log2 T⌉ nodes and the replacement of a loss; a game of one round releases no loss at all.
 
         With shared top-up noise the prefixes reveal the nodes. Fresh top-up noise hides part of them: the bound that is
         proved for the nodes may then not be tight at δ > 0, so no attack is claimed there.
@@ -114,20 +114,22 @@ class Tree(Aggregating):
 
 
 class Parameters(Aggregating):
-    """ε, or the size of the noise in its place; FTRL's own parameters are under `base`."""
+    """ε, or the size of the noise instead; FTRL's own parameters are under `base`."""
 
     display = "DP-FTRL"
 
     epsilon: float | None = Field(None, ge=1e-9, description="ε")
-    nodes: Literal["laplace", "gaussian"] = Field("laplace", description="the law of a node's noise: ε, or (ε, δ)")
-    blur: float | None = Field(None, gt=0, description="in place of ε: η times the deviation of a prefix's noise")
+    nodes: Literal["laplace", "gaussian"] = Field(
+        "laplace", description="the law of a node's noise; `gaussian` is (ε, δ)-private"
+    )
+    blur: float | None = Field(None, gt=0, description="instead of ε: η times the deviation of a prefix's noise")
     calibration: Literal["honest", "printed"] = Field(
         "honest", description="λ = m |l - l'|_1 / ε; `printed`: |l|_1 log2 T / ε"
     )
     base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL, its η and its regulariser")
 
     def gaussian(self) -> bool:
-        """By the parameter `nodes`."""
+        """Whether `nodes` is `gaussian`."""
         return self.nodes == "gaussian"
 
     def errors(self, setting: Setting) -> Iterator[str]:
@@ -135,9 +137,9 @@ class Parameters(Aggregating):
         if (self.epsilon is None) == (self.blur is None):
             yield ONE_OF
         if not self.gaussian() and self.delta is not None:
-            yield "Laplace nodes need no delta: leave it out, or take nodes: gaussian"
+            yield "Laplace nodes need no delta: leave it out, or set nodes: gaussian"
         if self.gaussian() and self.calibration == "printed":
-            yield "the paper has no Gaussian nodes for FTRL: leave calibration out, or take nodes: laplace"
+            yield "the paper has no Gaussian nodes for FTRL: leave calibration out, or set nodes: laplace"
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
@@ -156,14 +158,14 @@ class Tuned(Parameters, Tree):
     base: ftrl.Tuned
 
     def node_scale(self, setting: Setting) -> float:
-        """From ε and the law of the nodes, or from `blur`."""
+        """The scale that follows from ε and the law of the nodes, or from `blur`."""
         levels = tree.height(setting.horizon)
         if self.blur is not None:
             return self.blur / self.base.eta / math.sqrt(levels * (1 if self.gaussian() else 2))
         if self.epsilon is None:
             raise ValueError(ONE_OF)
         losses = loss_set(setting)
-        if self.delta is not None:  # of Gaussian nodes
+        if self.delta is not None:  # the nodes are Gaussian
             return math.sqrt(levels) * losses.changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
         if self.calibration == "printed":  # log T in place of the levels, the norm of a loss in place of its change
             return losses.norms()[0] * log2(setting.horizon) / self.epsilon
@@ -177,7 +179,8 @@ class Tuned(Parameters, Tree):
     def caveats(self, setting: Setting) -> list[str]:
         deviation = self.deviation(setting)
         notes = [
-            f"Each coordinate of a prefix has noise of deviation {deviation:.4g} = {self.base.eta * deviation:.3g}/η: "
+            f"The noise in each coordinate of a prefix has standard deviation {deviation:.4g} = "
+            f"{self.base.eta * deviation:.3g}/η: "
             "below 0.5/η the noise costs little, above 5/η it causes most of the regret.",
         ]
         if self.calibration == "printed":

@@ -1,8 +1,8 @@
 """DP-Λ-Lap: Laplace noise around any base algorithm Λ (Tossou & Dimitrakakis 2017, section 3.1).
 
 The learner sees g' = g + Lap(1/ε). If g' lies in [-b, b + 1], the base receives (g' + b) / (2b + 1), which lies in
-[0, 1]; otherwise the round is ignored. The scaling precedes the update, as in Algorithm 1. Each gain is used once and
-under fresh noise, and everything else is post-processing, so the algorithm is ε-DP (Theorem 3.2).
+[0, 1]; otherwise the round is ignored. The scaling precedes the update, as in Algorithm 1. Each gain is used once, with
+fresh noise, and everything else is post-processing, so the algorithm is ε-DP (Theorem 3.2).
 """
 
 import math
@@ -76,7 +76,7 @@ class Tuned(Parameters, Noisy):
         return [
             f"The Laplace noise has scale {scale:.4g} on gains in [0, 1], b = {self.b:.4g}: "
             + ("hardly any noise." if scale < 0.05 else "the privacy is local, round by round."),
-            "Corollary 3.1 prints 2b for 2b + 1 in the regret: at large ε it is smaller than the base's own bound.",
+            "Corollary 3.1 prints 2b for 2b + 1: at large ε its regret bound is smaller than the base's own.",
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:

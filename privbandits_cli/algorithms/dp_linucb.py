@@ -13,8 +13,8 @@ determines its size:
 - printed: the same σ; k = d + 1 + ⌈224 m ε^-2 ln(8m/δ) ln(2/δ)⌉; α' = α/2n. The ellipsoid has α. The paper prints
   W(L~ I, k) where its Theorem 8 needs W(L~² I, k).
 - exact: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
-  row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which computations support
-  but nothing proves: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically and 2.57 by proof.
+  row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which was computed, not
+  proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.57.
 
 `rho: VALUE` is the shift that makes ρ_min equal to the value; `shift: rho_min=VALUE` means the same.
 
@@ -57,12 +57,12 @@ class Parameters(contextual.Algorithm):
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
     delta: float = Field(gt=0, lt=1, description="δ")
-    noise: Literal["gaussian", "wishart", "wishart_unshifted"] = Field("gaussian", description="on the tree's nodes")
+    noise: Literal["gaussian", "wishart", "wishart_unshifted"] = Field("gaussian", description="law of a node's noise")
     shift: Literal["paper", "optimal"] = Field(
         "paper",
-        description="paper: ρ_min is Υ, or 4 L~² √(mk) D for Wishart noise; optimal: least bound of Theorem 5",
+        description="paper: ρ_min is Υ, or 4 L~² √(mk) D for Wishart noise; optimal: minimises Theorem 5's bound",
     )
-    rho: float | None = Field(None, gt=0, description="ρ_min, in place of the one that the shift gives")
+    rho: float | None = Field(None, gt=0, description="ρ_min, instead of the value that `shift` implies")
     calibration: Literal["code", "printed", "exact"] = Field("code", description="how ε and δ determine the noise")
     alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
 
@@ -86,14 +86,14 @@ class Parameters(contextual.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if math.isinf(setting.known().reward):
-            yield "its noise hides rewards up to a bound, and these have none: choose a bounded law of `rewards`"
+            yield "its noise hides bounded rewards only, and these are unbounded: choose a bounded law of `rewards`"
             return
         if self.rho is not None and self.shift == "optimal":
             yield "rho replaces the shift: leave one of them out"
         if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
-            yield "wishart_unshifted has no shift: with one it is `noise: wishart`"
+            yield "wishart_unshifted has no shift: for a shift, set `noise: wishart`"
         elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
-            yield "so few rows of Wishart noise need not keep V positive definite: take `noise: wishart`"
+            yield "with so few rows of Wishart noise V may not be positive definite: set `noise: wishart`"
 
     def sigma(self, setting: Setting) -> float:
         """σ of a Gaussian node. Replacing a row changes M by at most √2 L~², in units of √2 σ: a node's μ is L~²/σ."""
@@ -197,7 +197,7 @@ class Tuned(Parameters):
     def caveats(self, setting: Setting) -> list[str]:
         notes = ["Joint privacy: the arm played in a round may reveal that round's own arms, but no other round's."]
         if self.wishart:
-            notes.append("That replacing orthogonal rows of full norm is the worst case was computed, not proved.")
+            notes.append("The worst case, two orthogonal rows of full norm, was found by computation, not by proof.")
         if self.calibration != "exact":
             notes.append("The noise is far larger than ε requires: see `calibration: exact`.")
         return notes

@@ -1,7 +1,7 @@
 """The reduction to a non-private bandit algorithm (Agarwal & Singh 2017, Algorithm 4): Laplace noise on every gain.
 
 The base receives g + Lap(1/ε), neither clipped nor scaled, so it sees gains outside [0, 1]. Its expected regret on the
-noisy gains equals that on the true ones (Lemma 4.3). Each gain is used once and under fresh noise: ε-DP (Lemma 4.2).
+noisy gains equals that on the true ones (Lemma 4.3). Each gain is used once, with fresh noise: ε-DP (Lemma 4.2).
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ base_probabilities: Any = unbound
 
 
 @runtime_checkable
-class StandsNoise(Protocol):
+class ToleratesNoise(Protocol):
     """A base with a regret bound for gains in [0, 1] under Laplace noise."""
 
     def noisy_regret_bound(self, rounds: Floats, setting: Setting, scale: float) -> Floats | None:
@@ -45,7 +45,7 @@ class NoisyGains(bandit.Algorithm):
 
 
 class Noisy(NoisyGains):
-    """The same when ε is a number."""
+    """The same algorithm when ε is a number."""
 
     epsilon: float
 
@@ -57,7 +57,7 @@ class Noisy(NoisyGains):
         return self.base.periods() | {"laplace": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """From the theorem; from below, the test of one noisy gain: δ(ε') = 1 - e^((ε' - ε)/2) for Laplace noise."""
+        """The theorem's bound; lower bound: the test of one noisy gain, which has δ(ε') = 1 - e^((ε' - ε)/2)."""
         source = f"{self.theorem}: each gain seen once, under fresh noise"
         view = "all noisy gains, and so all arms played"
         return noised(self.epsilon * sensitivity, delta, source, "noisy gain", view)
@@ -93,7 +93,7 @@ class Parameters(Noisy):
         scale = self.scale()
         if scale == 0:
             return self.base.regret_bound(rounds, setting, memory)
-        if memory > 0 or not isinstance(self.base, StandsNoise):
+        if memory > 0 or not isinstance(self.base, ToleratesNoise):
             return None
         return self.base.noisy_regret_bound(rounds, setting, scale)
 

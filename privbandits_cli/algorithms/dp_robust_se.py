@@ -1,6 +1,6 @@
 """DP Robust Successive Elimination (Tao, Wu, Zhao & Wang 2022, Algorithm 3): noise on the mean of each epoch.
 
-As `robust_se` with L/ε in place of L and Lap(2B/(Rε)) on each arm's mean: R = ⌈u^(1/v) 24^((1+v)/v) L /
+Like `robust_se`, with L/ε in place of L and Lap(2B/(Rε)) on each arm's mean: R = ⌈u^(1/v) 24^((1+v)/v) L /
 (ε D^((1+v)/v)) + 1⌉, B = (u R ε/L)^(1/(1+v)), err = u^(1/(1+v)) (L/(R ε))^(v/(1+v)).
 Each gain is in one epoch of one arm, so the algorithm is ε-DP (Theorem 3).
 """
@@ -35,7 +35,7 @@ class Tuned(Epochs, Parameters):
         return self.opening(setting, self.epsilon)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """From Theorem 3; from below, the test of the sign of one noisy mean."""
+        """The bound of Theorem 3; lower bound: the test of the sign of one noisy mean."""
         source, view = "Theorem 3: a gain is in one noisy mean", "all noisy means, and so all arms played"
         return noised(self.epsilon, delta, source, "noisy mean", view)
 

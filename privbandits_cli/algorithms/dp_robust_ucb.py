@@ -36,7 +36,7 @@ class Parameters(Robust):
     levels: Literal["exact", "printed"] = Field(
         "exact", description="the divisor of ε: floor(log2 T) + 1, the levels of a tree, or the printed ln T"
     )
-    constants: float = Field(1.0, gt=0, description="c, multiplies the 18 of the width")
+    constants: float = Field(1.0, gt=0, description="c, which multiplies the 18 of the width")
 
     def divisor(self, setting: Setting) -> float:
         """The divisor of ε for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
@@ -44,7 +44,7 @@ class Parameters(Robust):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:
-            yield "one round leaves no log T to divide by: take a horizon of at least 2"
+            yield "with one round log T is 0, and it is a divisor: set a horizon of at least 2"
         yield from super().errors(setting)
 
 
@@ -110,7 +110,7 @@ class Tuned(Parameters):
 
 
 def canary(state: Record) -> tuple[float, float]:
-    """No gain changes a sum by more than from -B to B, where B is that of the next gain."""
+    """(-B, B): the contribution of the next gain to a sum lies between these."""
     n = state.plays[choose(state, Draws(0.0, 0.0))] + 1
     bound = state.bound * (n / power(n, state.q))
     return -bound, bound

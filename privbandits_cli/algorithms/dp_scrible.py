@@ -34,11 +34,11 @@ class Parameters(linear.Algorithm):
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε")
     noise: Literal["vector", "scalar"] = Field(
-        "vector", description="<Z, x> with N Laplace numbers Z, as printed; or one, of up to N times less variance"
+        "vector", description="<Z, x> with N Laplace numbers Z, as printed; or one, with up to N times less variance"
     )
     calibration: Literal["honest", "printed"] = Field(
         "honest",
-        description="noise for the replacement of a loss; `printed`: for its norm, which gives twice the ε",
+        description="noise scaled to the replacement of a loss; `printed`: to its norm, which gives twice the ε",
     )
     base: scrible.Parameters = Field(scrible.Parameters(), description="SCRiBLe and its η")
 
@@ -80,7 +80,7 @@ class Parameters(linear.Algorithm):
         return self.base.remarks(setting)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Lemma 4.2 for the replacement of a loss, which is tight; at δ, the test of the first round's noisy loss.
+        """Lemma 4.2 for the replacement of a loss, which is tight; lower bound at δ: the test of the first noisy loss.
 
         That round plays an axis over √2, each with probability 1/N. If the losses along one axis differ by 2, the sign
         of the noisy loss distinguishes them: δ(ε') = (1 - e^((ε' - ε_1)/2)) / N, where ε_1 is √2/λ for one number, and

@@ -45,7 +45,7 @@ class Tuned(Parameters):
         return state
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Epochs and arms are disjoint, and each mean is noised once; from below, the test of one noisy mean's sign."""
+        """Epochs and arms are disjoint, and each mean is noised once; lower bound: the test of a noisy mean's sign."""
         source, view = "a gain is in one noisy mean", "all noisy means, and so all arms played"
         return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view)
 

@@ -91,7 +91,7 @@ class Parameters(bandit.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:
-            yield "one round leaves no log T to multiply with: take a horizon of at least 2"
+            yield "with one round ln T is 0, and so is the bonus for the noise: set a horizon of at least 2"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε, because a gain enters one arm's sums only: every level of one tree, or the two halves of the hybrid."""
@@ -102,7 +102,7 @@ class Parameters(bandit.Algorithm):
         return [Guarantee(self.epsilon * sensitivity, 0.0, f"{source} of one arm", "proved", view=view)]
 
     def mechanism(self) -> str:
-        return f"{'hybrid trees' if self.hybrid else 'a tree'} an arm, Laplace noise on every node"
+        return f"{'hybrid trees' if self.hybrid else 'one tree'} per arm, Laplace noise on every node"
 
     def view(self, setting: Setting) -> views.View | None:
         return None if self.hybrid else views.Tree("means")
@@ -118,7 +118,7 @@ class Parameters(bandit.Algorithm):
 
 
 def noisy_leader(means: Floats, roots: Floats, inverses: Floats, wide: float, far: float) -> int:
-    """The first arm with the largest mean + wide root + far inverse, widths for chance and for the mean's noise."""
+    """The first arm with the largest mean + wide root + far inverse: widths for sampling error and for the noise."""
     best, arm = -np.inf, 0
     for i in range(len(means)):
         index = means[i] + wide * roots[i] + far * inverses[i]

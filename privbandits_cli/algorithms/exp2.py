@@ -82,7 +82,7 @@ class Tuned(Parameters):
         )
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["No privacy is proved: Lemma A needs gains; with losses, the difference of two tables is amplified."]
+        return ["No privacy is proved: Lemma A needs gains; with losses, differences between tables are amplified."]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Lemma 4.4, 2γt + ln K / η + ηKt, if η <= γ min μ ensures its condition η/p_i <= 1."""

@@ -56,7 +56,7 @@ class Tuned(Parameters):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """From a loss per draw of 2Δ (Theorem 3.3) and of Δ (Lemma A), Δ the sensitivity; below, the canary attack."""
+        """From a loss of 2Δ (Theorem 3.3) or Δ (Lemma A) per draw, Δ the sensitivity; lower bound: a canary attack."""
         game = self.privacy_model(setting, sensitivity)
         k, one = game.k, sensitivity
         return [

@@ -6,7 +6,7 @@ adversary the expected regret is the same as with a new Z in every round, which 
 the same law.
 
 The regret is at most Aσ + B t/σ, where (A, B) depends on the set. Aσ, the initial cost of the noise, is the mean of
-max <Z, x>. B/σ is half of the largest value at a loss of the quadratic form of the Hessian of the smoothed maximum
+max <Z, x>. B/σ is half of the largest <l, H l> over losses l, where H is the Hessian of the smoothed maximum
 E max <L + Z, x>, which changes slowly because of Z:
 
 - simplex: A = √(2 ln N), B = A w²/4, where w is the width of a loss's range. (Theorem 8 of Abernethy et al. has w = 2.
@@ -49,7 +49,7 @@ class Parameters(linear.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex | Sphere | Cube):
-            yield "a polytope needs a linear programme in every round: scrible plays there (feedback: bandit)"
+            yield "a polytope needs a linear programme in every round: use scrible there (feedback: bandit)"
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(sigma=self.sigma or self._default(setting))

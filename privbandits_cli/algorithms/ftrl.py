@@ -1,8 +1,8 @@
 """Follow-the-Regularised-Leader (Agarwal & Singh 2017, Algorithm 1 without its noise).
 
-x_t = argmin over x in X of η <x, L_{t-1}> + R(x), where L is the sum of the losses. Entropic, on the simplex, R = Σ x_i
-ln x_i: x_i ∝ exp(-η L_i). Euclidean, R = |x|²: the point of X closest to -η L / 2, by scaling on the sphere and by
-clipping on the cube.
+x_t = argmin over x in X of η <x, L_{t-1}> + R(x), where L is the sum of the losses. The entropic regulariser, on the
+simplex, is R = Σ x_i ln x_i, so that x_i ∝ exp(-η L_i). The Euclidean one is R = |x|², so that x_t is the point of X
+closest to -η L / 2, found by scaling on the sphere and by clipping on the cube.
 """
 
 import math
@@ -40,7 +40,7 @@ class Parameters(linear.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if not isinstance(setting.space, Simplex | Sphere | Cube):
-            yield "a polytope needs a projection in every round: scrible plays there (feedback: bandit)"
+            yield "a polytope needs a projection in every round: use scrible there (feedback: bandit)"
         elif self.regulariser == "entropic" and not isinstance(setting.space, Simplex):
             yield f"the entropic regulariser is for the simplex: on the {setting.space.name} use euclidean"
 

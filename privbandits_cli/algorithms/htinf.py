@@ -3,8 +3,8 @@
 p = argmin_w <w, L> - 2σ√t Σ_i √w_i over the simplex, which is the step of Tsallis-INF with η = 2 / (σ√t). After arm i
 is played with loss l = 1 - gain: L_i += l / p_i, unless |l| > Θσ√t √p_i, Θ = 1 - 2^(-1/3); then the round is skipped.
 
-The algorithm and Θ are written from memory, without access to the paper. The purpose of Θ has been derived: if only L_i
-changes, √p_i grows by a factor of at most 1 / (1 - Θ), so p_i^(3/2), on which the regret's stability depends, at most
+The algorithm and Θ are written from memory, without access to the paper. We derived the purpose of Θ ourselves: if only
+L_i changes, √p_i grows by a factor of at most 1 / (1 - Θ), so p_i^(3/2), which governs the stability term, at most
 doubles. `noisy_regret_bound` has the bound that follows.
 """
 

@@ -1,6 +1,6 @@
 """LDP Robust Successive Elimination (Tao, Wu, Zhao & Wang 2022, Algorithm 4): noise on every report.
 
-As `robust_se`, but every gain is reported as x 1{|x| <= B} + Lap(2B/ε), with D = 4^-τ, L = ln(8 |S| τ²/β), threshold
+Like `robust_se`, but every gain is reported as x 1{|x| <= B} + Lap(2B/ε), with D = 4^-τ, L = ln(8 |S| τ²/β), threshold
 14 err, R = ⌈u^(2/v) 28^(2(1+v)/v) L / (ε² D^(2(1+v)/v)) + L⌉, B = (u √R ε/√L)^(1/(1+v)) and
 err = u^(1/(1+v)) (√L / (√R ε))^(v/(1+v)), so that 28 err = D up to rounding.
 The paper prints R for √R in err (`err: printed`). Arms would then be dropped at a fraction of the width that the noise
@@ -21,7 +21,7 @@ __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 
 
 class Parameters(Eliminating):
-    """ε, the moment (v, u), the confidence β, how fast epochs narrow, and the scale of the width."""
+    """ε, the moment (v, u), the confidence β, how fast the width shrinks, and the scale of the width."""
 
     display = "LDP-Robust-SE"
     private = True
@@ -45,7 +45,7 @@ class Tuned(Epochs, Parameters):
         return self.opening(setting, self.epsilon, float(self.epochs), self.err == "printed")
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """From Theorem 6; from below, the test of the sign of one report."""
+        """The bound of Theorem 6; lower bound: the test of the sign of one report."""
         source = "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]"
         return noised(self.epsilon, delta, source, "report", "each report, by itself: the privacy is local")
 

@@ -5,7 +5,7 @@ n <= 4 ln(t + 1) plays takes precedence; otherwise the arm with the largest
 mean report + 4 u^(1/(1+v)) ((1/ε) √(ln t⁴ / n))^(v/(1+v)) is played.
 The paper leaves its constants unspecified. The 4 is ours, from truncated means without privacy. The forced plays follow
 Ren et al. 2020: a sum of fewer Laplace numbers exceeds a width of order √n too often. The regret is
-O((K ln T / ε²)^(v/(2(1+v))) T^((2+v)/(2(1+v)))), which no locally private learner improves on except in the logarithm.
+O((K ln T / ε²)^(v/(2(1+v))) T^((2+v)/(2(1+v)))), which is optimal under local privacy up to the logarithmic factor.
 The T^(1/(1+v)) that Tao et al. 2022 print in Theorem 7 is below the lower bound.
 """
 
@@ -57,7 +57,7 @@ class Tuned(Parameters):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """From Laplace noise on a number in [-B, B], whatever the gain; from below, the test of one report's sign."""
+        """The bound for Laplace noise on a number in [-B, B]; lower bound: the test of one report's sign."""
         source = "Laplace noise of scale 2B/ε on a gain cut to [-B, B]"
         return noised(self.epsilon, delta, source, "report", "each report, by itself: the privacy is local")
 
@@ -93,7 +93,7 @@ def report(state: Record, arm: int, gain: float, rng: Draws) -> float:
 
 
 def canary(state: Record) -> tuple[float, float]:
-    """No gain changes the next report by more than from -B to B."""
+    """(-B, B): the contribution of a gain to the next report lies between these."""
     bound = reach(state, choose(state, Draws(0.0, 0.0)))
     return -bound, bound
 

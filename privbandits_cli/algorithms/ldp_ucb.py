@@ -50,7 +50,7 @@ class Parameters(bandit.Algorithm):
         return {"laplace" if self.report == "laplace" else "uniform": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """ε of a report; from below, the test of one report, which at δ = 0 reaches ε for a Bernoulli report."""
+        """ε of a report; lower bound: the test of one report, which at δ = 0 attains ε for a Bernoulli report."""
         epsilon, view = self.epsilon * sensitivity, "each report, by itself: the privacy is local"
         if self.report == "laplace":
             source, attack = "Laplace noise of scale 1/ε", "attack: the sign of one report"
@@ -72,7 +72,7 @@ class Parameters(bandit.Algorithm):
         return views.Report("sums") if self.report == "laplace" else None
 
     def caveats(self, setting: Setting) -> list[str]:
-        return ["The auditor only knows reports with Laplace noise."] if self.report == "bernoulli" else []
+        return ["The auditor can only test reports with Laplace noise."] if self.report == "bernoulli" else []
 
 
 def behind(state: Record) -> int:

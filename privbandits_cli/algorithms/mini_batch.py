@@ -39,11 +39,11 @@ class Parameters(bandit.Algorithm):
     tau: Annotated[int, Field(ge=1)] | Rule = Field(
         "corollary_3.2",
         description="τ, rounds in a block; `corollary_3.2`: (T / (7 K ln K))^(1/3); `corollary_3.3`: from epsilon "
-        "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; of all τ that provably "
-        "give ε, `certified`: the best against switching costs, `shortest`: the best without them. Rounded up",
+        "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; `certified`: the best "
+        "τ against switching costs that provably gives ε; `shortest`: the best without switching costs. Rounded up",
     )
     epsilon: float | None = Field(
-        None, ge=1e-9, le=1e9, description="ε that `corollary_3.3`, `certified` and `shortest` are to reach"
+        None, ge=1e-9, le=1e9, description="the target ε of `corollary_3.3`, `certified` and `shortest`"
     )
     delta: float | None = Field(None, gt=0, lt=1, description="δ of the guarantee; default T^-2")
     base: bandit.Algorithm = Field(description="the algorithm that sees the averages")
@@ -60,7 +60,7 @@ class Parameters(bandit.Algorithm):
         if self.tau in CERTIFIED and tau > setting.horizon:
             length = f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
             known = math.isfinite(self._costs(int(setting.horizon), setting))
-            yield length if known else f"nothing is proved about the privacy of {self.title}, whatever its blocks"
+            yield length if known else f"nothing is proved about the privacy of {self.title} for any block length"
         elif tau > setting.horizon:
             yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
         else:
@@ -108,7 +108,7 @@ class Parameters(bandit.Algorithm):
             low, high = lengths[max(0, i - 1)], lengths[min(i + 1, len(lengths) - 1)]
 
     def _loses(self, tau: int, setting: Setting) -> float:
-        """The regret bound at the horizon of blocks of tau rounds against switching costs; 0 without a theorem."""
+        """The regret bound at the horizon against switching costs with blocks of tau rounds; 0 without a theorem."""
         bound = self._with(tau, setting).regret_bound(np.array([setting.horizon]), setting, memory=1)
         return 0.0 if bound is None else float(bound[0])
 
@@ -130,7 +130,7 @@ class Tuned(Parameters):
         return {kind: self.tau * period for kind, period in self.base.periods().items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The bounds of the base, which sees T/τ averages, each of which one round changes by at most 1/τ."""
+        """The bounds of the base, which sees T/τ averages; one round changes an average by at most 1/τ."""
         return self.base.bounds(shortened(setting, self.tau), delta, sensitivity / self.tau)
 
     def mechanism(self) -> str:

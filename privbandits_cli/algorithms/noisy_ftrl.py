@@ -1,9 +1,9 @@
 """FTRL on losses with independent Laplace noise: the simplest private learner.
 
-It sees l_t + Z_t, where Z_t has scale λ = max |l - l'|_1 / ε in every coordinate. Each loss is seen once and under
-fresh noise, and everything else is post-processing: the algorithm is ε-private for the replacement of a loss, and
-locally so. A prefix has the noise of t losses here. In a tree it has that of m = ⌈log2 T⌉ nodes, each of m times the
-scale, so the deviation here is √(t/m³) times as large.
+It observes l_t + Z_t, where Z_t has scale λ = max |l - l'|_1 / ε in every coordinate. Each loss is used once, with
+fresh noise, and everything else is post-processing: the algorithm is locally ε-private for the replacement of a loss.
+A prefix has the noise of t losses here. In a tree it has that of m = ⌈log2 T⌉ nodes, each with m times the scale, so
+the deviation here is √(t/m³) times as large.
 """
 
 import math
@@ -61,7 +61,7 @@ class Tuned(Parameters):
         return {"laplace": np.full_like(rounds, setting.n_arms)}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Those of one noisy vector."""
+        """The bounds for one noisy vector."""
         losses, scale = loss_set(setting), self.scale(setting) / sensitivity
         return laplace.vectors(1, scale, losses.changes(), isinstance(losses, UnitCube), delta, "all noisy losses")
 
@@ -72,8 +72,8 @@ class Tuned(Parameters):
     def caveats(self, setting: Setting) -> list[str]:
         deviation = self.scale(setting) * math.sqrt(2 * setting.horizon)
         return [
-            f"The sum of all losses has noise of deviation {deviation:.4g} = {self.base.eta * deviation:.3g}/η in each "
-            "coordinate: the privacy is local, round by round."
+            f"The noise in each coordinate of the sum of all losses has standard deviation {deviation:.4g} = "
+            f"{self.base.eta * deviation:.3g}/η: the privacy is local, round by round."
         ]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:

@@ -1,10 +1,10 @@
 """A contextual learner with plain differential privacy, which also protects the arms of the current round (Claim 13).
 
 Claim 13 of Shariff & Sheffet 2018: for ε < ln 2 and δ < 1/4 any such learner has regret Ω(n), because the arm that it
-plays can hardly depend on the available arms. This one asks a base, which is private in later rounds, and answers by
-randomised response: with probability e^ε/(e^ε + k - 1) it plays the base's arm, otherwise each of the other arms with
-equal probability. At ε = 0 it ignores the base. The round's own arms cost ε, and their effect on later rounds costs
-what the base costs; basic composition adds the two.
+plays can hardly depend on the available arms. This learner applies randomised response to the arm of a base, which
+is private in later rounds: with probability e^ε/(e^ε + k - 1) it plays the base's arm, otherwise each of the other arms
+with equal probability. At ε = 0 it ignores the base. The round's own arms cost ε, and their effect on later rounds
+costs what the base costs; basic composition adds the two.
 """
 
 import math

@@ -29,7 +29,7 @@ class Eliminating(Robust):
     pairs: ClassVar[float] = 4.0  # L = ln(pairs |S| τ²/β)
 
     beta: float | None = Field(None, gt=0, lt=1, description="β, failure probability of the confidence; default 1/T")
-    constants: float = Field(1.0, gt=0, description="c, multiplies the coefficient of the width; 1 is as printed")
+    constants: float = Field(1.0, gt=0, description="c, which multiplies the coefficient of the width; 1 as printed")
 
     def left_out(self, setting: Setting) -> dict[str, float]:
         """The numbers v, u and β."""
@@ -37,7 +37,7 @@ class Eliminating(Robust):
 
 
 class Epochs(Eliminating):
-    """The same when v, u and β are numbers."""
+    """The same algorithm when v, u and β are numbers."""
 
     v: float
     u: float
@@ -103,7 +103,7 @@ class Epochs(Eliminating):
             plays: Floats = 2 * log * (m / state.epsilon) ** state.power
             return gap * plays
 
-        dearest = np.maximum(cost(gaps), cost(np.array(largest)))  # over all gaps >= Δ: falls until 1, then rises
+        dearest = np.maximum(cost(gaps), cost(np.array(largest)))  # over all gaps >= Δ: it falls until 1, then rises
         rounding = largest * epochs * (2.0 if state.power == 1 else 1 + log)
         bounds = rounds * gaps + n_arms * (dearest + rounding)
         bound: Floats = np.minimum(np.min(bounds, axis=0) + self.beta * rounds * largest, rounds * largest)

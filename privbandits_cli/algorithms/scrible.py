@@ -25,7 +25,7 @@ class Parameters(linear.Algorithm):
     display = "SCRiBLe"
 
     eta: float | None = Field(None, gt=0, description="η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
-    constant: float | None = Field(None, gt=0, description="c in the default of η: 1/4, and 1/√2 for a private one")
+    constant: float | None = Field(None, gt=0, description="c in the default of η: 1/4, or 1/√2 for a private learner")
 
     def tuned_for(self, setting: Setting, variance: float, constant: float) -> "Tuned":
         """The parameters tuned for losses with noise of this variance, with this default of c."""
@@ -64,7 +64,7 @@ class Tuned(Parameters):
         step = self.eta * setting.n_arms * setting.decisions().largest_loss()
         if step <= 1:
             return []
-        return [f"η N M = {step:.3g}: the theorem has at most 1/4, and above √2 the estimates may grow without bound"]
+        return [f"η N M = {step:.3g}: the theorem requires at most 1/4; above √2 the estimates may grow without bound"]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """2 η N² M² t + ν ln(1 + √T) / η + 2 M t / √T, for η N M <= 1/4: the proof of Abernethy et al. 2008, Theorem 1.

@@ -3,11 +3,11 @@
 The weights are w^t_i = (1 - η)^(L_i), where L is the sum of the losses so far. The expert is kept with probability 1 -
 p times the fraction of its weight that remained in the last round. Otherwise a new one is drawn from w^t, unless 4Tp
 draws have been made. Apart from that limit the law of the expert is w^t in every round, so the regret is that of
-multiplicative weights. A loss affects only the few later draws and whether the expert was kept right after it, which p
-blurs.
+multiplicative weights. A loss affects only the few later draws and the decision to keep the expert right after it,
+which p randomises.
 
 Tuned for ε: p = 1/√T, η = pε/20. For (ε, δ): p = (T ln(1/δ))^(-1/3), η = pε0/20, where ε0 is the smaller of ε/2 and
-ln^(1/3)(1/δ) T^(-1/6) √(ln N). η is at most 1/2, where the proof of the regret ends.
+ln^(1/3)(1/δ) T^(-1/6) √(ln N). η is at most 1/2, the largest value that the regret proof covers.
 """
 
 import math
@@ -32,7 +32,7 @@ class Parameters(linear.Algorithm):
     made_private_by = "few changes of the expert, blurred"
 
     epsilon: float = Field(ge=1e-9, description="ε")
-    delta: float | None = Field(None, gt=0, lt=1, description="δ of the approximate tuning; without it, the pure one")
+    delta: float | None = Field(None, gt=0, lt=1, description="δ of the approximate tuning; default: the pure tuning")
 
     def rates(self, setting: Setting) -> tuple[float, float]:
         """The learning rate η and the probability p of a new draw."""

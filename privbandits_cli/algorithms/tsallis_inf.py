@@ -34,7 +34,7 @@ class Parameters(bandit.Algorithm):
 def solve(losses: Floats, eta: float, p: Floats) -> None:
     """Newton's method for x, started where the best arm alone has weight 1, so that the sum decreases to 1.
 
-    It runs to the last bit: with losses, later rounds amplify a small error.
+    It iterates to full precision, because with losses later rounds amplify a small error.
     """
     x = losses.min() - 2.0 / eta
     for _ in range(100):

@@ -1,7 +1,7 @@
-"""Audit of the arm itself where a round's own arms are secret, too.
+"""Audit of the arm played, for learners that also hide a round's own arms.
 
-In each round one of two arms is best by far, by a coin. The rounds are forks of one state: what later arms reveal of a
-round is for the audit of the base.
+In each round a coin decides which of two arms is best by far. All rounds are forks of one state: the audit of the base
+covers what later arms reveal about a round.
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ from privbandits_cli.numerics.jit import Records
 
 
 def observe_answers(states: Records, coins: Floats, best: Floats, played: NDArray[np.int64], rng: Generator) -> None:
-    """`played[fork]`, the arm of a fork of the state; best: the arms for each side of the coin, `[2, d, k]`."""
+    """Fill `played[fork]` with the arm played in each fork; best: the arms for each side of the coin, `[2, d, k]`."""
     for t in range(len(coins)):
         states[1] = states[0]
         played[t] = choose(states[1], best[int(coins[t])], rng)
 
 
 def audit_answers(target: Target[Answer]) -> Audit:
-    """Whether an arm reveals more of its own round's arms than ε."""
+    """Whether the arm played reveals more about its own round's arms than ε allows."""
     known, epsilon, rounds = target.setting.known(), target.view.epsilon, max(64, target.budget // 4)
     claim = f"ε = {epsilon:.4g} of the arm of a round"
     best = np.zeros((2, known.dimension, target.setting.n_arms))

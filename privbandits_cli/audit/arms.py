@@ -1,8 +1,8 @@
 """Audit of the arms that EXP3 plays, in single rounds or in blocks: one prefix, many forks with and without a canary.
 
 The prefix, in which arm 1 becomes rare, is played once. There the canary's gain is 1 or 0. Many continuations in which
-no arm earns anything are forked from each of the two states, and the draws of arm 1 are counted. No count could reach
-the ε that is proved. The claim put to the test is EXP3's exact law on this game: (1, δ), or (0.02, δ) with blocks, with
+no arm earns anything are forked from each of the two states, and the draws of arm 1 are counted. The proved ε is too
+large for any count to refute. The claim tested is EXP3's exact law on this game: (1, δ), or (0.02, δ) with blocks, with
 the δ between the two exact laws of the count. An EXP3 that loses more than that is not EXP3.
 """
 

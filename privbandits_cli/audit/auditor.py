@@ -25,7 +25,7 @@ from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import PluginError, Records
 
-COORDINATES = 10  # of what is observed of a linear game, at most
+COORDINATES = 10  # of an observed linear game, at most
 DIMENSIONS = 3  # of a contextual one
 
 

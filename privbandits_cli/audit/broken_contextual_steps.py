@@ -19,7 +19,7 @@ base_choose = base_update = right_update = unbound  # bound when a mutant is com
 
 
 def played(state: Record, arms: Floats) -> int:
-    """The arm of a release, given its noise."""
+    """The arm that is chosen from a release with this noise."""
     refresh(state)
     return optimistic(state, arms)
 

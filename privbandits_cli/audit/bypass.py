@@ -1,4 +1,4 @@
-"""Whether a linear learner uses more of a loss than what it releases of it."""
+"""Test whether a linear learner uses more of a loss than it releases."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,14 +9,14 @@ from privbandits_cli.games.linear import Floats
 
 
 class Round(NamedTuple):
-    """What is released of the loss of a round, and the points that may be played next, one after another."""
+    """The release of a round's loss, and the points that may be played next, in order."""
 
     released: Floats
     points: Floats
 
 
 def bypassed(play: Callable[[int, Floats], Round], count: int) -> bool:
-    """Whether two losses that are released as one lead to different points, `play(end, numbers)` being the round.
+    """Whether two losses with the same release lead to different points; `play(end, numbers)` plays the round.
 
     count: how many random numbers the round's noise takes. The release is affine in them, so its response to each
     number shows which numbers make the other end's release the same. If none do, there is no noise, and the counts

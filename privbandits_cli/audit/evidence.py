@@ -1,8 +1,8 @@
-"""Statistics that an audit can rely on: whatever the score, the count of an event decides, at level alpha.
+"""Tests for audits, valid at level alpha for every score, because they only use the counts of an event.
 
 A claim states that P(X in S) <= e^ε P(Y in S) + δ for every event S, where X and Y are what is observed under two
-neighbouring inputs. Any event may be tried if it is chosen on other data than it is tested on; a poor choice costs
-power, never validity. The events are half-lines of a score. None depends on the last bits of a float.
+neighbouring inputs. Any event is valid if it is chosen on data that the test does not use; a poor choice costs power,
+never validity. The events are half-lines of a score. None depends on the last bits of a float.
 """
 
 import math
@@ -22,7 +22,7 @@ LARGEST = 50.0  # no count can reach this ε: a run would need e^50 rounds
 
 @dataclass(frozen=True)
 class Event:
-    """`score > threshold`, or below it; X is the second world if `swapped`, else the first."""
+    """`score > threshold` if `above`, else `score < threshold`; X is the second world if `swapped`, else the first."""
 
     threshold: float
     above: bool
@@ -37,7 +37,7 @@ class Event:
 
 
 def best_event(x: Floats, y: Floats, epsilon: float, delta: float) -> Event:
-    """The half-line on which a bet grows fastest on these scores, of 64 quantiles, both sides and both directions."""
+    """The half-line on which a bet grows fastest on these scores, among 64 quantiles, both sides and directions."""
     pooled = np.unique(np.quantile(np.concatenate([x, y]), np.linspace(0, 1, 64)))
     between = (pooled[1:] + pooled[:-1]) / 2 if len(pooled) > 1 else pooled
     odds = math.exp(min(epsilon, LARGEST))

@@ -1,8 +1,8 @@
 """Audit of the reports of a locally private contextual learner: one run, every round a canary.
 
-The canary is one of two unit arms, with rewards 1 and -1, at the angle at which a report moves most. Observed is what
-each round adds to the sums of reports, through which alone a datum may act: V without its shift, and u~, of the next
-choice must be these sums.
+The canary is one of two unit arms, with rewards 1 and -1, at the angle that changes a report most. The audit observes
+what each round adds to the sums of reports. A datum may act only through these sums: at the next choice, V without its
+shift, and u~, must be equal to them.
 """
 
 import math
@@ -86,7 +86,7 @@ def observe_reports(
 ) -> None:
     """`observed[round, d, d + 1]` is what a round reports; data: the two canaries, `[2, d + 1]`.
 
-    wrong: in how many rounds the arm, or V or u~, is not the one of the sums, `[2]`.
+    wrong: the number of rounds in which [the arm, V or u~] does not follow from the sums, `[2]`.
     """
     state, d = states[0], data.shape[1] - 1
     before = reports(state).copy()
@@ -102,7 +102,7 @@ def observe_reports(
 
 
 def audit_reports(target: Target[GramReport]) -> Audit:
-    """Whether reports reveal more of their round than (ε, δ), and whether their noise has its law."""
+    """Whether a report reveals more about its round than (ε, δ) allows, and whether its noise has the claimed law."""
     d, sigma, rounds = target.setting.known().dimension, target.view.noise.sigma, min(target.budget, ROUNDS)
     coins, data = target.coins(rounds), canaries(Contexts(d), COSINE)
     arms = target.stream("arms").standard_normal((d, target.setting.n_arms))
@@ -111,7 +111,7 @@ def audit_reports(target: Target[GramReport]) -> Audit:
     loop(target.state.copy(), coins, data, arms, observed, wrong, target.stream("noise"))
     words = f"{target.claim} of each report, Gaussian noise of σ = {sigma:.4g} on it"
     if wrong.any():
-        what = "another arm is played than the sum of the reports asks for" if wrong[0] else "more is used than reports"
+        what = "the arm does not follow from the sums of reports" if wrong[0] else "more is used than the reports"
         return Audit("VIOLATION", words, f"{what}, in {wrong.max()} of {rounds} rounds", rounds)
     ends, noisy = moments(data)[:, lower(d)] / sigma, observed[:, lower(d)] / sigma
     truth = ends[coins.astype(int)]

@@ -1,12 +1,12 @@
 """Audit of the noisy Gram matrices that a contextual learner plays by: short games, the first datum the canary.
 
-The first arm and reward are one of two pairs by a coin, later ones are 0. Three properties are tested in each round:
+A coin selects the first arm and reward from two pairs; all later ones are 0. Three properties are tested in each round:
 
 - arms are chosen by V and u~ alone, and these are the true sums with the noise of the tree's nodes;
 - a node's noise does not change until its round is over, and what is drawn then has a node's law: symmetric Gaussian
   noise, or Wishart noise, whose factor by Bartlett has independent normal and χ² numbers;
-- the nodes that alone hide the canary, one on each level but the top, do not reveal more of it than (ε, δ): their exact
-  likelihood ratio is the score. The corner, the sum of y², is never released, nor any part of it.
+- the nodes that alone hide the canary, one on each level but the top, do not reveal more about it than (ε, δ) allows:
+  their exact likelihood ratio is the score. The corner, the sum of y², is never released, nor any part of it.
 """
 
 import math
@@ -31,18 +31,18 @@ nodes: Any = unbound  # bound when a loop is compiled
 
 COSINE = 0.5  # between the arms of the two canaries, so that V differs, too
 ROUNDS = 17  # at most: six levels, of which five hide the canary
-NUMBERS = 2**22  # of the nodes of all games together, at most
+NUMBERS = 2**22  # random numbers for the nodes of all games together, at most
 FEWEST = 64  # games
-IMPOSSIBLE = 1e3  # of a log-likelihood ratio
+IMPOSSIBLE = 1e3  # replaces an infinite log-likelihood ratio
 WRONG = (
-    "another arm is played than V and u~ ask for",
+    "the arm played is not the one that V and u~ determine",
     "V or u~ is not the sum with the noise of the nodes",
-    "a node's noise was drawn anew before its time",
+    "a node's noise was drawn anew before the node was complete",
 )
 
 
 def shortened(algorithm: Algorithm, setting: Setting) -> Setting:
-    """Games of a few rounds; or the first rounds of the long game if nothing is proved of so short a tree."""
+    """Games of a few rounds, or the first rounds of the long game if nothing is proved about so short a tree."""
     short = setting._replace(horizon=max(2, min(ROUNDS, setting.horizon)))
     return short if not list(algorithm.errors(short)) and algorithm.tuned(short).guarantee(short) else setting
 
@@ -52,8 +52,8 @@ def observe_grams(
 ) -> None:
     """`observed[game, node, d, d + 1]`: the noise of the nodes as they are drawn, level by level from below.
 
-    data: the two canaries, `[2, d + 1]`; wrong: in how many releases [the arm, V or u~, an old node] is not as it
-    should be, `[3]`.
+    data: the two canaries, `[2, d + 1]`; wrong: the number of releases in which [the arm, V or u~, an old node] is
+    incorrect, `[3]`.
     """
     d = data.shape[1] - 1
     nothing, levels = np.zeros(d + 1), len(nodes(states[1])) - 1
@@ -82,13 +82,13 @@ def observe_grams(
 
 
 def held(rounds: int, levels: int) -> list[int]:
-    """The places, in the order in which nodes are drawn, of those that hide the first datum."""
+    """The indices, in drawing order, of the nodes that hide the first datum."""
     later = [(t, level) for t in range(1, rounds) for level in range(trailing_zeros(t) + 1)]
     return [levels + place for place, (t, level) in enumerate(later) if t == 2**level]
 
 
 def normal_numbers(nodes: Floats, sigma: float) -> Floats:
-    """The standard normal numbers that make symmetric Gaussian noise `[..., d, d + 1]`."""
+    """The standard normal numbers from which symmetric Gaussian noise `[..., d, d + 1]` is made."""
     d = nodes.shape[-2]
     scale = sigma * (1 + (math.sqrt(2) - 1) * np.eye(d, d + 1))
     return np.asarray((nodes / scale)[..., lower(d)], np.float64)
@@ -150,7 +150,7 @@ def log_density(observed: Floats, law: Normal | Wishart) -> Floats:
 
 
 def audit_grams(target: Target[Gram]) -> Audit:
-    """Whether nodes reveal more of the first datum than (ε, δ), and whether nodes and releases are right."""
+    """Whether the nodes reveal more about the first datum than (ε, δ) allows, and whether the releases are correct."""
     setting, claim, law = target.setting, target.claim, target.view.noise
     rounds, data = int(min(ROUNDS, setting.horizon)), canaries(setting.known(), COSINE)
     levels, d = n_levels(setting.horizon), setting.known().dimension

@@ -12,7 +12,7 @@ import numpy as np
 from privbandits_cli.audit import evidence
 from privbandits_cli.numerics.types import Floats
 
-CONDITION = 1e6  # of the sum in `log_tail_of_point`, which then loses six of its 16 digits
+CONDITION = 1e6  # condition number of the sum in `log_tail_of_point`, which then loses six of its 16 digits
 
 
 @cache

@@ -1,9 +1,9 @@
 """Audit of the noisy loss that a linear bandit releases: one run, every round a canary along the point played.
 
-The loss is the largest or the least that a loss vector may have there, by a coin. Its noise is one Laplace number, or
-<Z, x> of N of them, whose law depends on the point; it is transformed to standard Laplace noise by its own law
-(laws.py). Rounds whose point has coordinates too nearly equal for that are left out. The point alone decides which
-rounds these are, not its noise.
+A coin decides whether the loss is the largest or the smallest that a loss vector can have there. Its noise is one
+Laplace number, or <Z, x> with N Laplace numbers Z. The law of <Z, x> depends on the point, so the noise is transformed
+to standard Laplace noise (laws.py). Rounds in which the coordinates of the point are too nearly equal for that are left
+out. Which rounds these are depends on the points alone, not on the noise.
 """
 
 from typing import Any
@@ -21,16 +21,16 @@ from privbandits_cli.numerics.jit import Records, unbound
 
 released: Any = unbound  # bound when a loop is compiled
 
-NUMBERS = 2**22  # of the points of all rounds, at most
+NUMBERS = 2**22  # coordinates of the points of all rounds together, at most
 
 
 def observe_losses(
     states: Records, coins: Floats, round_ball: bool, numbers: Draws, points: Floats, observed: Floats
 ) -> None:
-    """Play on; `points[round, N]` are those played, `observed[round, 2]` the canary's size and what is released of it.
+    """Play on; fill `points[round, N]` with the points played, `observed[round, 2]` with the canaries and releases.
 
-    round_ball: whether losses are of the Euclidean unit ball, and not of that of the l1 norm. numbers: `[rounds, ...]`.
-    `states[1]` is a copy on which the release is read, so that one that keeps a state advances once a round.
+    round_ball: whether losses are in the Euclidean unit ball, not in the l1 ball. numbers: `[rounds, ...]`.
+    The release is read on a copy, `states[1]`, so that a stateful release advances once a round.
     """
     for t in range(len(coins)):
         rng = Draws(numbers.uniform[t], numbers.laplace[t], numbers.normal[t])
@@ -45,7 +45,7 @@ def observe_losses(
 
 
 def audit_losses(target: Target[NoisyLoss]) -> Audit:
-    """Whether the noisy losses reveal more of a canary than ε, and whether their noise has its law at every point."""
+    """Whether the noisy losses reveal more about a canary than ε allows, and whether their noise has the right law."""
     setting, claim, vector = target.setting, target.claim, target.view.vector
     rounds, states = min(target.budget, NUMBERS // setting.n_arms), np.repeat(target.state, 2)
     asked = target.algorithm.draws(setting, np.array([1]))
@@ -58,14 +58,14 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     scale = change / claim.epsilon
     law = f"<Z, x> of Laplace noise Z of scale {scale:.4g}" if vector else f"Laplace noise of scale {scale:.4g}"
     if _bypassed(target, states, sizes):
-        more = "two losses that are released as one lead to different points: more is used than is released"
+        more = "two losses with the same release lead to different points: more is used than is released"
         return Audit("VIOLATION", f"{claim} of each noisy loss, {law}", more, 2)
     most, noisy = observed.T
     noise = (noisy - np.where(coins > 0, most, -most)) / scale
     tail = laws.log_tail_of_point(noise, points) if vector else laws.log_tail(noise, 1, False)
     known = ~np.isnan(tail)
     if known.sum() < min(FEWEST, len(coins) / 2):
-        few = f"at only {known.sum()} points is the noise's law known to enough digits"
+        few = f"the law of the noise is known to enough digits at only {known.sum()} points"
         return Audit("NOT AUDITABLE", str(claim), few, len(coins))
     conforms = evidence.conformance(laws.as_laplace(noise, tail)[known], 1.0)
     moved = most > 0
@@ -74,7 +74,7 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
 
 
 def _bypassed(target: Target[NoisyLoss], states: Records, sizes: dict[str, int]) -> bool:
-    """Whether the next points, for each number that may draw them, depend on more than the noisy loss."""
+    """Whether the next points, for each random number that may select them, depend on more than the noisy loss."""
     setting, steps, drawn = target.setting, target.steps, 2 * target.setting.n_arms
 
     def play(end: int, numbers: Floats) -> Round:

@@ -1,10 +1,10 @@
 """Audit of the noisy prefixes of losses that a leader is given: games of a few rounds, the first loss the canary.
 
-The first loss is at one of two ends of the loss set by a coin, the later ones are 0. Observed are the noisy prefixes
-that the view names, through which alone losses may act: a twin that saw the other end but is given the same prefix must
-play the same point (bypass.py). The claim is put to the test on a likelihood ratio of the prefixes. The noise of each
-prefix must have the law of the nodes of which it is the sum, and the difference of any two that of the nodes which one
-of them alone has. This detects a missing top-up, which no regret shows, and noise that is drawn anew.
+A coin places the first loss at one of two ends of the loss set; all later losses are 0. The audit observes the noisy
+prefixes that the view names. Losses may act only through these: a twin that saw the other end but receives the same
+prefix must play the same point (bypass.py). The claim is tested on a likelihood ratio of the prefixes. The noise of a
+prefix must have the law of the sum of its nodes, and the difference of two prefixes that of the nodes which only one of
+them has. This detects noise that is drawn anew, and missing top-up noise, which the regret does not reveal.
 """
 
 import math
@@ -28,7 +28,7 @@ from privbandits_cli.numerics.jit import Records, unbound
 losses: Any = unbound  # bound when a loop is compiled
 
 ROUNDS = 5  # the fewest for which log2 T is no whole number and two prefixes share a node
-NUMBERS = 2**22  # of all games together, at most
+NUMBERS = 2**22  # random numbers of all games together, at most
 FEWEST = 64  # games
 
 Ends = NDArray[np.int64]
@@ -39,8 +39,8 @@ def observe_prefixes(
 ) -> None:
     """`prefixes[game, round, N]` is what the base plays by.
 
-    states: the first one, and room for the game's; ends: the canary's, `[2, N]`; numbers: of each kind those of all
-    games, one after another; marks: of each kind where a game's rounds begin, and its end.
+    states: the first state, and scratch space for a game's state; ends: the two canaries, `[2, N]`; numbers: the random
+    numbers of all games in order, by kind; marks: by kind, where the rounds of a game begin, and its end.
     """
     u, v, w = marks
     x, nothing = np.zeros(ends.shape[1]), np.zeros(ends.shape[1])
@@ -59,14 +59,14 @@ def observe_prefixes(
 
 
 class Noise(NamedTuple):
-    """The law that the prefixes' noise should have: the names of each one's nodes, and a node's scale or deviation."""
+    """The law that the noise of the prefixes should have: the nodes of each prefix, and their scale or deviation."""
 
     nodes: list[set[Hashable]]
     scale: float
     gaussian: bool
 
     def conformance(self, noise: Floats) -> float:
-        """The p-value of `noise[game, prefix, N]` in units of the scale: each prefix and each pair, by Bonferroni."""
+        """The p-value of `noise[game, prefix, N]` in units of the scale; Bonferroni over all prefixes and pairs."""
         found = [laws.conformance(noise[:, t], len(own), self.gaussian) for t, own in enumerate(self.nodes)]
         for (s, first), (t, second) in combinations(enumerate(self.nodes), 2):
             found.append(laws.conformance(noise[:, t] - noise[:, s], len(first ^ second), self.gaussian))
@@ -90,7 +90,7 @@ class Noise(NamedTuple):
 def expected(view: Prefix, setting: Setting, claim: Guarantee) -> Noise:
     """The noise that the claim needs: on the nodes of a tree with its top-up, or fresh on every loss."""
     rounds, (l1, l2) = range(int(setting.horizon)), loss_set(setting).changes()
-    levels = view.levels or 1  # a loss is in so many nodes, at most
+    levels = view.levels or 1  # at most this many nodes contain a loss
     if view.gaussian:
         scale = math.sqrt(levels) * l2 / gaussian.mu_of(claim.epsilon, claim.delta)
     else:
@@ -99,21 +99,21 @@ def expected(view: Prefix, setting: Setting, claim: Guarantee) -> Noise:
         return Noise([set(range(t)) for t in rounds], scale, view.gaussian)
 
     def name(t: int, level: int) -> Hashable:
-        """A node has a place in its level; top-up noise serves all prefixes, or one."""
+        """The node of this level in prefix t: a position in its level, or top-up noise for all prefixes or for one."""
         return ("node", level, t >> level) if t >> level & 1 else ("top-up", level, 0 if view.shared else t)
 
     return Noise([{name(t, level) for level in range(levels)} for t in rounds], scale, view.gaussian)
 
 
 def audit_prefixes(target: Target[Prefix]) -> Audit:
-    """Whether the prefixes reveal more of the first loss than (ε, δ), and whether their noise has its law."""
+    """Whether the prefixes reveal more about the first loss than (ε, δ) allows, and whether their noise is right."""
     setting, claim = target.setting, target.claim
     noise, ends = expected(target.view, setting, claim), loss_set(setting).ends()
     law = "Gaussian" if noise.gaussian else "Laplace"
     game = f"{int(setting.horizon)} rounds with N = {setting.n_arms}, {law} noise of {noise.scale:.4g} a node"
     words = f"{claim} of all noisy prefixes in {game}, {len(noise.nodes[-1])} nodes in the last"
     if _bypassed(target):
-        more = "two losses that lead to one prefix lead to different points: more is used than the prefix"
+        more = "two losses with the same prefix lead to different points: more is used than the prefix"
         return Audit("VIOLATION", words, more, 2)
     coins, prefixes = _observed(target)
     truth = np.zeros_like(prefixes)
@@ -127,11 +127,11 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
 
 
 def _bypassed(target: Target[Prefix]) -> bool:
-    """Whether the second point depends on the first loss by another way than the prefix."""
+    """Whether the second point depends on the first loss other than through the prefix."""
     setting, steps = target.setting, target.steps
     uniform, laplace, normal = _asked(target, 2).values()
     low, high = loss_set(setting).ends()
-    ends = low, np.append(high[:1], low[1:])  # what is added to all experts changes no leader of them
+    ends = low, np.append(high[:1], low[1:])  # adding a constant to all experts does not change the leader
 
     def play(end: int, numbers: Floats) -> Round:
         fork, x = target.state.copy(), np.zeros(setting.n_arms)

@@ -9,16 +9,16 @@ from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Kept, Mean, Release, Report, read
 from privbandits_cli.numerics.jit import Records
 
-FEWEST = 1024  # numbers to judge, as the least budget
+FEWEST = 1024  # numbers to test: the smallest budget
 
 
 def observe_gains(
     states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats, rest: int
 ) -> None:
-    """Play rounds in which the gain is one end of the canary's range; `observed` is its release, the range made [0, 1].
+    """Play rounds whose gain is one end of the canary's range; `observed` is its release, rescaled to [0, 1].
 
-    rest: rounds of a block before the canary, its last, at the low end; the canary then moves their mean.
-    `states[1]` is a copy on which the release is read, so that one that keeps a state advances once a round.
+    rest: rounds of a block before the canary in its last round; their gains are at the low end, and the canary moves
+    the block's mean. The release is read on a copy, `states[1]`, so that a stateful release advances once a round.
     """
     for t in range(len(coins)):
         rng = Draws(uniform[t], laplace[t])
@@ -35,7 +35,7 @@ def observe_gains(
 def observe_kept(
     states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats, again: bool
 ) -> None:
-    """Play such rounds; `observed` is how far the arm's value moves, 0 or 1 without noise; NaN if no gain moves it.
+    """Play the same rounds; `observed` is the change of the arm's value: 0 or 1 without noise, NaN if nothing changes.
 
     again: every round is played from the same state, `states[2]`.
     """
@@ -57,22 +57,22 @@ def observe_kept(
 
 
 def audit_release(target: Target[Release]) -> Audit:
-    """Every round a canary: the gain is at one end of its range by a coin, and the noisy gain is observed."""
+    """Every round is a canary: a coin puts the gain at one end of its range, and the noisy gain is observed."""
     if _bypassed(target):
         claim = f"ε = {target.claim.epsilon:.4g} of each noisy gain"
-        more = "two gains under noise that makes them one release lead to different arms: more is used than is released"
+        more = "two gains with the same release lead to different arms: more is used than is released"
         return Audit("VIOLATION", claim, more, 2)
     coins, observed = _observed(target, np.repeat(target.state, 2), target.budget)
     return judge(target, observed, coins, "gain")
 
 
 def audit_report(target: Target[Report]) -> Audit:
-    """Whether what is kept of a canary reveals more of it than ε, in every round."""
+    """Whether the stored report of a canary reveals more about it than ε allows, in every round."""
     return moved_from_outside(target, target.state) or _audit_kept(target, target.state, "report", again=False)
 
 
 def audit_mean(target: Target[Mean]) -> Audit:
-    """Whether the first mean, after gains of 0, reveals more of its last gain than ε."""
+    """Whether the first mean, after gains of 0, reveals more about its last gain than ε allows."""
     view, state = target.view, target.state.copy()
     if view.played and view.length:
         state[view.played] = state[view.length] - 1
@@ -84,9 +84,9 @@ def _audit_kept(target: Target[Kept], state: Records, what: str, again: bool) ->
     coins, observed = target.coins(rounds), np.empty(rounds)
     uniform, laplace = target.numbers("uniform", rounds), target.numbers("laplace", rounds)
     target.loop(observe_kept)(np.repeat(state, 3), coins, uniform, laplace, observed, again)
-    moved = ~np.isnan(observed)  # an elimination with one arm left keeps nothing
+    moved = ~np.isnan(observed)  # an elimination algorithm with one arm left stores no gains
     if moved.sum() < FEWEST:
-        few = f"only {moved.sum()} gains move a {what}"
+        few = f"only {moved.sum()} gains change a {what}"
         return Audit("NOT AUDITABLE", f"ε = {target.claim.epsilon:.4g}", few, rounds)
     return judge(target, observed[moved], coins[moved], what)
 
@@ -108,11 +108,11 @@ def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:
     slack = 1e-9 * (max(kept[:2]) - min(kept[:2]))
     if min(kept) >= min(kept[:2]) - slack and max(kept) <= max(kept[:2]) + slack:
         return None
-    return Audit("VIOLATION", str(target.claim), "a gain beyond the range of the noise moves more than that range", 4)
+    return Audit("VIOLATION", str(target.claim), "a gain outside the canary's range moves more than that range", 4)
 
 
 def _bypassed(target: Target[Release]) -> bool:
-    """Whether the next arm depends on the gain by another way than its release.
+    """Whether the next arm depends on the gain other than through its release.
 
     The high end under no noise and the low end under noise of ε scales should be released as one number, up to
     rounding; if they are, the probabilities of the next arm must be the same, too. Some rounds are played before,

@@ -78,4 +78,4 @@ def _loop(template: Callable[..., Any], names: tuple[tuple[str, Callable[..., An
 
 @cache
 def _reader(place: Place, layout: str) -> Callable[..., Any]:
-    return reader(place)  # one for each layout: numba takes a record for another that begins with the same fields
+    return reader(place)  # one for each layout: numba confuses records that begin with the same fields

@@ -1,6 +1,6 @@
 """Audit of the noisy sums of a tree: games of three rounds with one arm, the first gain the canary.
 
-Three items make two levels, few enough to count. The canary is in the nodes that items 1 and 2 close, and the exact
+A tree of three items has only two levels. The canary is in the nodes that items 1 and 2 close, and the exact
 likelihood ratio of these two is the score. The noise of each node follows from the sums, so its law is tested, too:
 noise that is drawn anew for every sum fails this test.
 """
@@ -22,7 +22,7 @@ ITEMS = 3
 
 
 def observe_trees(states: Records, coins: Floats, laplace: Floats, nodes: Floats, ranges: Floats) -> None:
-    """`nodes[game, item]`: what the node that the item closes holds; `ranges[item]`: how far one gain may move it."""
+    """Fill `nodes[game, item]` with the value of the node that the item closes, `ranges[item]` with its sensitivity."""
     for game in range(len(coins)):
         states[1] = states[0]
         sums = np.zeros(laplace.shape[1] + 1)
@@ -40,7 +40,7 @@ def observe_trees(states: Records, coins: Floats, laplace: Floats, nodes: Floats
 
 
 def audit_tree(target: Target[Tree]) -> Audit:
-    """Whether the nodes that hold the canary reveal more of it than ε, and whether every node's noise has its law."""
+    """Whether the nodes with the canary reveal more about it than ε allows, and whether all noise has the right law."""
     further = moved_from_outside(target, target.state)
     if further is not None:
         return further

@@ -32,7 +32,7 @@ class Audit:
 
     verdict: Verdict
     claim: str
-    found: str  # in words
+    found: str  # the finding, in words
     cost: int  # observations used, or all of the budget
     epsilon_seen: float | None = None  # a lower limit on ε, where the view has one
     refutable: float | None = None  # the least true ε for which this budget would have refuted the claim
@@ -60,7 +60,7 @@ class Contest:
         return evidence.epsilon_from_counts(*self.hits, self.delta, REPORTED)
 
     def refutable(self, p: float | None = None) -> float | None:
-        """The least true ε that as many pairs refute, by an event of probability p; default: the observed share."""
+        """The least true ε that this many pairs refute, for an event of probability p; default: its frequency."""
         pairs = len(self.hits[0])
         p = p or max(1 / pairs, float(self.hits[0].mean()))
         return evidence.refutable(pairs, p, self.epsilon, self.delta, self.level)
@@ -81,7 +81,7 @@ def contest(target: Target[View], score: Floats, coins: Floats, epsilon: float, 
 def decided(claim: str, found: Contest, limit: float, conforms: float, cost: int, rounds: int = 1) -> Audit:
     """A violation if the contest refutes the claim, or if the p-value `conforms` of the noise's law is below the level.
 
-    limit: the lower limit on ε to report; cost: all rounds observed; rounds: of each of the contest's observations.
+    limit: the lower limit on ε to report; cost: all rounds observed; rounds: the rounds of each observation.
     """
     if found.stopped is not None:
         pairs = f"{found.stopped} pairs" + (" of games" if rounds > 1 else "")
@@ -132,10 +132,10 @@ def weighed(
 def judge(
     target: Target[View], observed: Floats, coins: Floats, what: str, law: str = LAW, conforms: float | None = None
 ) -> Audit:
-    """The verdict on noisy numbers `observed` that would equal their coins without noise of this law.
+    """The verdict on the noisy numbers `observed`, which would equal their coins if they had no noise.
 
-    conforms: the p-value of the noise, if its scale, or the canary's range, varies from round to round. The least ε
-    that the budget refutes is then found by a contest on a smaller share of the same noise.
+    conforms: the p-value of the noise, given if its scale or the canary's range varies from round to round. The least
+    ε that the budget refutes is then found from contests with a smaller share of the same noise.
     """
     epsilon = target.claim.epsilon
 
@@ -148,7 +148,7 @@ def judge(
     if conforms is None:
         conforms = evidence.conformance(observed - coins, 1 / epsilon)
     result = decided(f"ε = {epsilon:.4g} of each noisy {what}, {law}", found, limit, conforms, len(observed))
-    if not varies:  # half of the noise lies beyond the canary
+    if not varies:  # half of the noise is beyond the canary's range
         return replace(result, refutable=found.refutable(0.5))
     share = refuted_share(met) if result.verdict == "CONSISTENT" else None
     return replace(result, refutable=epsilon / share) if share else result

@@ -90,7 +90,8 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequ
                 _row("", f"certified ε: {verdict.epsilon}")
         print()
     found = counts(checked)
-    print(f"{sum(found.values())} claims: " + ", ".join(f"{n} {name}" for name, n in found.items()))
+    n = sum(found.values())
+    print(f"{n} claim{'s' if n != 1 else ''}: " + ", ".join(f"{n} {name}" for name, n in found.items()))
     plain = [name for name in silent if name not in unknown]
     for head, names in (("without claims", plain), ("without a config", unknown)):
         if names:

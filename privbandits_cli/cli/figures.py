@@ -16,18 +16,18 @@ Where = Annotated[Path, typer.Argument(help="A results folder, or a folder of re
 def plot(
     path: Where = Path("results"),
     kind: Annotated[str, typer.Option(help="regret, distribution, against=PARAMETER or paired.")] = "regret",
-    formats: Annotated[str, typer.Option("--format", help="File formats to write.")] = "pdf,png,svg",
+    formats: Annotated[str, typer.Option("--format", help="File formats, separated by commas.")] = "pdf,png,svg",
     log: Annotated[bool, typer.Option("--log", help="Logarithmic axes; the file is NAME-log.")] = False,
     bounds: Annotated[
         bool, typer.Option("--bounds", help="Add the theorems' regret bounds; the file is NAME-bounds.")
     ] = False,
     pair: Annotated[str, typer.Option(help="For paired: two algorithms or labels; the second is subtracted.")] = "",
 ) -> None:
-    """Draw figures from the files of a results folder; nothing is played.
+    """Draw the figures of results folders from their CSVs.
 
     \b
-    regret        the experiment's figure: regret over rounds, or against a
-                  swept parameter
+    regret        the figure that the config describes: regret over rounds,
+                  or against a swept parameter
     distribution  the final regrets of all trials, as box plots with points
     against=NAME  the final regret against a parameter with several values
     paired        differences of algorithms trial by trial, on the same

@@ -1,4 +1,4 @@
-"""`new`: write a file to start from."""
+"""`new`: write a template of an algorithm or adversary."""
 
 import shlex
 from pathlib import Path
@@ -24,13 +24,13 @@ TRIALS: dict[tuple[Kind, Game], tuple[str, str]] = {
 
 @app.command()
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to write.")],
-    path: Annotated[Path, typer.Argument(metavar="FILE.py", help="The file; its name is the player's.")],
+    kind: Annotated[Kind, typer.Argument(help="The kind of player to write.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE.py", help="The new file; it is named after the player in it.")],
     game: Annotated[Game, typer.Option(help="The game that it plays.")] = "bandit",
 ) -> None:
-    """Write an algorithm or adversary to start from.
+    """Write a template for your own algorithm or adversary.
 
-    The file has comments and fewer than 40 lines; it runs at once, with --include.
+    The file is commented, has fewer than 40 lines, and runs unchanged with --include.
 
     \b
     Examples:
@@ -55,5 +55,5 @@ def new(
     except OSError as error:
         raise fail(f"{path}: {error.strerror}") from error
     experiment, put = TRIALS[kind, game]
-    print(f"{path} is written. Edit its steps, then run\n")
+    print(f"{path} is written. Edit it, then run\n")
     print(f"  privbandits run {experiment} --include {shlex.quote(str(path))} {put.format(name=name)}")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.cli import failures
 from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, reported
 from privbandits_cli.cli.include import debugged
 from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Plan
 
 LISTED = 12  # kinds of failures, at a run's end
+LONG = 40  # characters of trial numbers; a longer list is cut
 
 
 @app.command()
@@ -161,9 +161,9 @@ class _Screen:
 
             def watch(played: "Played") -> bool:
                 advance(len(played.chunk.keys) * len(played.chunk.trials), played.chunk.rounds)
-                new = [failure for failure in played.failures if failures.kind(failure) not in self._shown]
-                self._shown.update(failures.kind(failure) for failure in new)
-                for line in failures.lines(self.plan, new):
+                new = [failure for failure in played.failures if _kind(failure) not in self._shown]
+                self._shown.update(_kind(failure) for failure in new)
+                for line in _lines(self.plan, new):
                     print(fitted(line), file=sys.stderr)
                 return not (self.fail_fast and played.failures)
 
@@ -199,10 +199,35 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
 
 def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
     print(f"\n{len(failed)} trials failed (traces in journal.jsonl):", file=sys.stderr)
-    lines = list(failures.lines(plan, failed, source=True))
+    lines = list(_lines(plan, failed, source=True))
     more = [f"and {len(lines) - LISTED} more kinds"] if len(lines) > LISTED else []
     for line in lines[:LISTED] + more:
         print(fitted("  " + line), file=sys.stderr)
+
+
+def _kind(failure: "Failure") -> tuple[str, str]:
+    """The curve and the message without its numbers: failures that agree in these are of one kind."""
+    return failure.key, re.sub(r"(?<=[ (])-?\d[\d.,e+-]*", "N", failure.error)
+
+
+def _lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) -> Iterator[str]:
+    """A message per kind of failure, taken from its first trial; with `source`, the line of the user's file below."""
+    from privbandits_cli.cli.terminal import trials
+
+    alike: dict[tuple[str, str], list[Failure]] = {}
+    for failure in failures:
+        alike.setdefault(_kind(failure), []).append(failure)
+    for same in alike.values():
+        first = min(same, key=lambda failure: failure.trial)
+        curve = plan.by_key[first.key]
+        which = trials(failure.trial for failure in same)
+        if len(which) > LONG:
+            which = f"{which[: which.rindex(',', 0, LONG)]}, ..., {len(same)} trials"
+        written = first.trace.splitlines()[1:2] if source else []
+        yield "\n".join(
+            [f"failed: {curve.label} against {curve.adversary.name}, {which}: {first.error}"]
+            + [line for line in written if line.startswith("    ")]
+        )
 
 
 def warn_of(store: "Store") -> None:

@@ -24,11 +24,6 @@ PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
 Advance = Callable[[int, int], None]  # trials, rounds
 
 
-def stderr() -> Console:
-    """The console for progress and messages."""
-    return Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
-
-
 def stdout() -> Console:
     """The console for results."""
     return Console(highlight=False, markup=False, emoji=False)
@@ -51,7 +46,7 @@ def speed(task: Task) -> str:
 @contextmanager
 def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials") -> Iterator[Advance]:
     """A bar on a terminal, a line every 30 s elsewhere, nothing if quiet; yields a function that advances it."""
-    console = stderr()
+    console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
     plain = not (quiet or console.is_terminal)
     columns = (
         TextColumn("{task.description}"),
@@ -214,9 +209,7 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """Upper and lower bounds on the true ε, a line per algorithm; then each bound, and notes."""
     console = stdout()
     rows = [
-        [*(block[key] for key in ("algorithm", "mechanism")), *(amount(block[key]) for key in ("upper", "lower")), at]
-        for block in blocks
-        for at in [f"{block['delta']:.3g}"]
+        [b["algorithm"], b["mechanism"], amount(b["upper"]), amount(b["lower"]), f"{b['delta']:.3g}"] for b in blocks
     ]
     console.print(table(["", "", "ε at most", "at least", "at δ"], rows, text=2))
     for block in blocks:

@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from privbandits_cli.numerics.types import Floats
 
-SLACK = 1e-9  # of a norm, to allow for rounding
+SLACK = 1e-9  # tolerance on a norm, for rounding
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class Space:
         return 1.0
 
     def errors(self) -> Iterator[str]:
-        """Why no game can be played on this set."""
+        """The reasons why no game can be played on this set."""
         yield from ()
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import cache
 from importlib.metadata import version
 from itertools import islice
@@ -35,14 +35,14 @@ _compiling = threading.Lock()
 @contextmanager
 def _silent() -> Iterator[None]:
     """Keep Dask from logging: what goes wrong is raised as an EngineError or EngineLost."""
-    before = {name: logging.getLogger(name).level for name in LOGGERS}
-    for name in LOGGERS:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    loggers = [(logging.getLogger(name), logging.getLogger(name).level) for name in LOGGERS]
+    for logger, _ in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        for name, level in before.items():
-            logging.getLogger(name).setLevel(level)
+        for logger, level in loggers:
+            logger.setLevel(level)
 
 
 @cache
@@ -115,11 +115,9 @@ def _client(address: str) -> Client:
 
 def _threads(client: Client) -> int:
     """The number of chunks that the workers play at once."""
-    try:
+    with suppress(OSError):
         if client.status == "running":
             return int(sum(client.nthreads().values()))
-    except OSError as error:
-        raise EngineLost("the scheduler was lost") from error
     raise EngineLost("the scheduler was lost")
 
 

@@ -55,7 +55,7 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
 
 
 def play_chunk(chunk: Chunk) -> Played:
-    """Play a chunk. If anything in it raises, its trials are played one by one, so that only those at fault fail.
+    """Play a chunk. If anything in it raises, its trials are played one by one, so that only those that raise fail.
 
     In uncompiled code, which is for debugging, the error is raised.
     """

@@ -168,17 +168,13 @@ class Store:
     def pace(self) -> float | None:
         """Rounds per second and job over the chunks in the journal; None without any."""
         rounds, seconds = 0, 0.0
-        for event in self._events():
-            if event.get("event") == "chunk" and event["seconds"]:
-                rounds, seconds = rounds + event["rounds"], seconds + event["seconds"]
-        return rounds / seconds if seconds else None
-
-    def _events(self) -> Iterator[dict[str, Any]]:
-        """The journal's events; lines that a crash or a full disk cut short are skipped."""
         path = self.folder / "journal.jsonl"
         for line in path.read_bytes().splitlines() if path.exists() else []:
-            with suppress(ValueError):
-                yield json.loads(line)
+            with suppress(ValueError):  # a crash or a full disk may have cut a line short
+                event = json.loads(line)
+                if event.get("event") == "chunk" and event["seconds"]:
+                    rounds, seconds = rounds + event["rounds"], seconds + event["seconds"]
+        return rounds / seconds if seconds else None
 
     def pieces(self, curve: Curve) -> Iterator[tuple[Trials, Floats, str]]:
         """The contents of a curve's chunk files: trials, regrets, code."""

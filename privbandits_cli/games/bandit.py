@@ -33,7 +33,7 @@ BLOCK = 16384  # rounds; fewer where there are many arms
 BYTES = 2**21  # at most, of one trial's block
 LANES = 4  # trials side by side
 GUARDED = False  # bound to True for a user's file, whose arms are checked
-ROWS = 16  # of 0 and 1 that are counted in parallel
+ROWS = 16  # rows of 0 and 1 that are counted in parallel
 
 
 class Draws(NamedTuple):
@@ -104,7 +104,7 @@ def play_block(
 ) -> None:
     """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the learner's gain after `marks[i]` rounds.
 
-    worth: what playing an arm counts, `[arms]`; if empty, its gain.
+    worth: what one play of an arm counts for the regret, `[arms]`; if empty, its gain.
     """
     t = 0
     for i in range(len(marks)):

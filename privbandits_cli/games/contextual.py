@@ -37,7 +37,7 @@ GUARDED = False  # bound to True for a user's file, whose arms are checked
 class Rewards(NamedTuple):
     """A law of rewards, given their mean."""
 
-    kind: str  # of the random number that makes a reward
+    kind: str  # kind of the random number that determines a reward
     sigma: float
     largest: float  # |reward|
     lowest_mean: float  # the highest is the largest reward
@@ -205,7 +205,7 @@ class _Seat:
         player = self.player[0]
         if player.beyond:
             norm, most = math.sqrt(player.beyond), math.sqrt(player.most)
-            raise ValueError(f"an arm of norm {norm:.6g} was played, where L = {most:.6g} is the declared bound")
+            raise ValueError(f"an arm of norm {norm:.6g} was played, but the declared bound is L = {most:.6g}")
         return regrets
 
 

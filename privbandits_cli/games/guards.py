@@ -19,7 +19,7 @@ from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.numerics.jit import ROOM, PluginError, Records, plain
 from privbandits_cli.numerics.types import Floats
 
-OUTSIDE = 1e-6  # how far outside its set a point may be, as a part of the set's radius
+OUTSIDE = 1e-6  # how far outside its set a point may be, as a fraction of the set's radius
 ASKING = {"bandit": "periods", "linear": "draws"}  # the method that asks for random numbers
 
 
@@ -45,7 +45,7 @@ def is_own(player: Any) -> bool:
 
 
 def first_state(algorithm: Any, setting: Setting) -> Records:
-    """The state of an algorithm before the first round; PluginError where a user's is no record."""
+    """The state of an algorithm before the first round; PluginError if a user's algorithm returns no record."""
     state: Records = algorithm.state(setting)
     if is_own(algorithm) and not (isinstance(state, np.ndarray) and state.shape == (1,) and state.dtype.names):
         raise PluginError(f"state returned {_short(state)}: return a `record(...)`", type(algorithm).state)
@@ -74,7 +74,7 @@ def asked(algorithm: Any, kinds: tuple[str, ...], *words: Any) -> dict[str, Any]
 
 
 def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
-    """An array that several algorithms see, as the steps of one composition see it: read-only for a user's."""
+    """A shared array as the steps of one composition see it: read-only if they include a user's file."""
     if not guarded(modules):
         return array
     view = array.view()
@@ -115,7 +115,7 @@ def missing_numbers(state: Any, prefix: str = "state") -> Iterator[str]:
 
 
 def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str, ...]) -> None:
-    """PluginError where one of the `points[rounds, N]` that a user's file chose is outside the set."""
+    """Raise PluginError if one of the `points[rounds, N]` that a user's file chose is outside the set."""
     if not guarded(modules):
         return
     wrong = ~(space.excess(points) <= OUTSIDE * space.radius())
@@ -178,7 +178,7 @@ def _check_update(update: Callable[..., Any], state: Any, seen: Any, _: Any) -> 
 
 
 def _short(thing: Any) -> str:
-    """A value as a message shows it."""
+    """A value, shortened for a message."""
     with np.printoptions(precision=3, threshold=6, edgeitems=2):
         return str(thing) if isinstance(thing, np.ndarray | np.generic) else reprlib.repr(thing)
 
@@ -187,7 +187,7 @@ def _short(thing: Any) -> str:
 
 
 def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int) -> NDArray[Any]:
-    """The next block of gains; PluginError where a user's adversary yields none, or numbers that are no gains."""
+    """The next block of gains; PluginError if a user's adversary yields none, or numbers that are not valid gains."""
     if not is_own(adversary):
         return next(table)
     gains = type(adversary).gains
@@ -204,7 +204,7 @@ def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int)
 
 
 def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: LossSet) -> Floats:
-    """The next block of losses; PluginError where a user's adversary yields none, or losses outside the set."""
+    """The next block of losses; PluginError if a user's adversary yields none, or losses outside the set."""
     if not is_own(adversary):
         return next(table)
     losses = type(adversary).losses
@@ -218,7 +218,7 @@ def next_losses(table: Iterator[Any], adversary: Any, rounds: range, allowed: Lo
 def next_arms(
     table: Iterator[Any], adversary: Any, rounds: range, n_arms: int, known: Contexts, lowest: float
 ) -> tuple[Floats, Floats]:
-    """The next arms and means; PluginError where a user's adversary yields none, or exceeds its own bounds.
+    """The next arms and means; PluginError if a user's adversary yields none, or exceeds its own bounds.
 
     lowest: the lowest mean that the law of the rewards allows.
     """
@@ -246,7 +246,7 @@ def next_arms(
 
 
 def _next(table: Any, rounds: range, method: Callable[..., Any]) -> Any:
-    """What a table yields for these rounds; PluginError where it is none or has ended."""
+    """The block of a table for these rounds; PluginError if it is not an iterator or has ended."""
     if not isinstance(table, Iterator):
         raise PluginError(f"`{method.__name__}` has no `yield`: yield a table for each of `blocks`", method)
     try:

@@ -102,7 +102,7 @@ class HeavyTailed(Stationary):
             yield gains.T
 
     def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
-        """The error for a tail of this index, which only has moments of smaller orders, if 1 + v is not smaller."""
+        """The error if a tail of this index has no moment of order 1 + v; it only has those of smaller orders."""
         if value is not None and value <= 1 + self.v:
             lower = f", or v below {value - 1:g}" if value > 1 else ""
             yield f"{name} = {value:g} has no moment of order 1 + v = {1 + self.v:g}: set {name} above it{lower}"

@@ -18,7 +18,7 @@ class Parameters(BaseModel):
 
     @property
     def name(self) -> str:
-        """The name used in a config: the file's."""
+        """The name used in a config, which is the name of the file."""
         return type(self).__module__.rpartition(".")[2]
 
     @property

@@ -73,11 +73,11 @@ class Adversary(Parameters):
         return setting
 
     def tuned(self, setting: Setting) -> "Adversary":
-        """The same with every parameter that was left out set as the paper says."""
+        """The same adversary, with the paper's values for parameters that were left out."""
         return self
 
     def errors(self, setting: Setting) -> Iterator[str]:
-        """Why this adversary cannot play in this setting."""
+        """The reasons why this adversary cannot play in this setting."""
         yield from ()
 
 

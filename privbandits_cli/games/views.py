@@ -30,10 +30,10 @@ def unit(state: Record) -> tuple[float, float]:
 class View:
     """What an audit observes."""
 
-    steps: ClassVar[tuple[str, ...]] = ()  # that the algorithm's file has beside `choose` and `update`
+    steps: ClassVar[tuple[str, ...]] = ()  # steps that the algorithm's file needs besides `choose` and `update`
 
     def in_blocks(self, rounds: int) -> "View | None":
-        """The view of an algorithm that is fed the mean gain of each block of rounds, None if no audit knows it."""
+        """The view of an algorithm that receives the mean gain of each block; None if no audit supports it."""
         return None
 
 
@@ -49,15 +49,15 @@ class Release(View):
     canary: Range = unit
 
     def in_blocks(self, rounds: int) -> View:
-        """A release for each block covers its rounds."""
+        """One release for each block, which covers all of its rounds."""
         return replace(self, rounds=self.rounds * rounds)
 
 
 @dataclass(frozen=True)
 class Kept(View):
-    """Numbers, one for each arm, through which alone a gain of that arm acts; Laplace noise.
+    """One number for each arm, the only path by which a gain of that arm acts; it has Laplace noise.
 
-    canary: the range outside which a gain moves them no further.
+    canary: the range outside which a gain has no larger effect.
     """
 
     values: Place
@@ -73,8 +73,8 @@ class Report(Kept):
 class Mean(Kept):
     """The noisy means of epochs; noise enters a mean with the last gain of its epoch.
 
-    played, length: the fields that count the plays of an arm in its epoch, and that hold how many there are; left out
-    if the first epoch has one play.
+    played, length: the fields with the plays of an arm so far in its epoch, and with their total number in the epoch;
+    left out if the first epoch has one play.
     """
 
     played: str | None = None
@@ -83,14 +83,14 @@ class Mean(Kept):
 
 @dataclass(frozen=True)
 class Tree(Kept):
-    """The noisy running means of an arm, each times its number of gains a sum that a tree releases."""
+    """The noisy running means of an arm; each, times its number of gains, is a sum that a tree releases."""
 
 
 @dataclass(frozen=True)
 class Arms(View):
     """The arms that EXP3 plays.
 
-    model: of its privacy; rounds: for how many rounds each drawn arm is played, whose mean gain EXP3 is then fed.
+    model: EXP3's privacy model; rounds: the number of rounds that a drawn arm is played; EXP3 receives their mean gain.
     """
 
     steps = ("probabilities",)
@@ -108,7 +108,7 @@ class Arms(View):
 class Prefix(View):
     """The noisy sums of the losses so far, through which alone losses act on the next point.
 
-    levels: of the tree over the rounds whose nodes carry the noise; None: every loss has noise of its own.
+    levels: the levels of the tree whose nodes carry the noise; None: every loss has noise of its own.
     shared: the top-up noise is drawn once for each level of the tree, not anew for every prefix.
     gaussian: the noise is Gaussian, not Laplace.
     """
@@ -193,7 +193,7 @@ class Answer(View):
 
 
 def read(state: Record, place: Place) -> Any:
-    """What the state has at this place."""
+    """The value at this place of the state."""
     return place(state) if callable(place) else reduce(lambda part, name: part[name], place.split("."), state)
 
 

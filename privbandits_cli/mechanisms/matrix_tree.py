@@ -9,8 +9,8 @@ ranges with at most one of each level. Within each range, the node of that range
 uses it. There are at most m - 1 such nodes, because the top level is drawn before any datum. The paper counts m, and so
 do the accounts here: where they state ε = 1 at m = 27, Gaussian noise has 0.97 (δ = 0.1) or 0.98 (δ = 1e-5).
 
-Of a symmetric matrix of order d + 1, only the rows i < d are stored: the columns j <= i, and the last column, which has
-y. The corner is never used. `noise[j]` is the sum of the nodes of levels j and above; `noise[m]` remains 0.
+Only the rows i < d of a symmetric matrix of order d + 1 are stored: the columns j <= i, and the last column, which
+has y. The corner is never used. `noise[j]` is the sum of the nodes of levels j and above; `noise[m]` remains 0.
 """
 
 import math
@@ -26,7 +26,7 @@ from privbandits_cli.numerics.types import Floats
 
 
 def n_levels(horizon: float) -> int:
-    """m = 1 + ⌈log2 n⌉, the number of nodes whose noise a release has."""
+    """m = 1 + ⌈log2 n⌉, the number of nodes that contribute noise to a release."""
     return 1 + math.ceil(math.log2(horizon))
 
 

@@ -33,7 +33,7 @@ def depth(horizon: float) -> int:
 
 
 def height(horizon: float) -> int:
-    """The largest number of nodes with an item if prefixes 0 to T - 1 are released: ceil(log2 T), at least 1."""
+    """The largest number of nodes containing an item if prefixes 0 to T - 1 are released: ceil(log2 T), at least 1."""
     return max(1, math.ceil(math.log2(horizon)))
 
 

@@ -32,7 +32,7 @@ SOURCES = ("numerics", "convex", "games", "adversaries", "algorithms", "mechanis
 
 
 class PluginError(Exception):
-    """A user's function that cannot play; `function` is the one at whose line the error is reported."""
+    """An error in a user's function; it is reported at the line of `function`."""
 
     def __init__(self, message: str, function: Callable[..., Any] | None = None) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ def record(**fields: Any) -> Records:
     """A structured array `[1]` of one record with these fields, which may be arrays and records.
 
     ValueError for a name that is an attribute of NumPy's scalars (`base`, `data`, `real`, ...), which hides the field;
-    TypeError for a value that is no number.
+    TypeError for a value that is not a number.
     """
     hidden = sorted(name for name in fields if hasattr(np.generic, name))
     if hidden:
@@ -124,7 +124,7 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
             namespace[name] = _called(namespace[name])
     code, defaults, named = function.__code__, function.__defaults__, function.__kwdefaults__ or {}
     only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-    if only and not plain():  # numba knows no keyword-only arguments: make them ordinary ones
+    if only and not plain():  # numba does not support keyword-only arguments: make them ordinary ones
         if code.co_flags & inspect.CO_VARARGS or (len(named) < len(only) and (named or defaults)):
             raise PluginError(
                 f"compiled, `{function.__name__}` cannot take {', '.join(only)} by keyword only: drop the `*`", function
@@ -154,7 +154,7 @@ def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any
 def borrow(array: NDArray[Any]) -> NDArray[Any]:
     """The same array. In a loop compiled with `borrower()` its views are not counted: none may outlive it.
 
-    Numba counts references to each row that a loop takes, with atomic operations that take longer than to read ten
+    Numba counts references to each row that a loop takes, with atomic operations that take longer than reading ten
     numbers.
     """
     return array

@@ -27,7 +27,7 @@ TAIL, OVER_TAIL = (
     3.6541528853610087963519472518,
     0.27366123732975827203338247596,
 )  # of the normal law
-END = 7.69711747013104972  # of the exponential law
+END = 7.69711747013104972  # end of the exponential law's ziggurat
 UNIT = 2.0**-53
 
 

@@ -1,4 +1,4 @@
-"""Accountants against golden values, closed forms, a second opinion, and the domain that they refuse."""
+"""Accountants against golden values, closed forms and another library; arguments outside their domain."""
 
 import math
 from itertools import product
@@ -34,7 +34,7 @@ def gamma(rounds, n_arms=K):
 
 
 def near_0(game):
-    """One draw as a search over gains from 0 to Δ finds it: too little (see test_draw.py), but of known ε."""
+    """The draw that a search over gains from 0 to Δ finds: an underestimate (see test_draw.py), but of known ε."""
     return Draw(0.288 * game.sensitivity, 0.1945 * game.floor * game.sensitivity**2)
 
 
@@ -124,7 +124,7 @@ def test_the_bounds_are_in_order(epsilon0, k, delta):
 
 
 @given(epsilons, st.integers(1, 60), deltas)
-def test_optimal_composition_goes_round(epsilon0, k, delta):
+def test_optimal_composition_inverts_its_delta(epsilon0, k, delta):
     epsilon = composition.optimal(epsilon0, k, delta)
     assert composition.optimal_delta(epsilon0, k, epsilon + 1e-9) <= delta
     assert epsilon == 0 or composition.optimal_delta(epsilon0, k, epsilon - 1e-9) >= delta
@@ -163,7 +163,7 @@ def test_bounded_range_divergence_is_the_largest(epsilon0, alpha):
 
 
 def test_bounded_range_by_enumeration_is_between():
-    """For few releases the exact loss of the worst fixed ones lies below the adaptive bound, above one release."""
+    """The exact ε of the worst non-adaptive releases is below the adaptive bound and above that of one release."""
     for k, epsilon0, delta in ((3, 0.5, 1e-3), (8, 0.3, 1e-4)):
         best = 0.0
         for t in np.linspace(0.01, 0.99, 99) * epsilon0:
@@ -212,8 +212,8 @@ def test_limits():
         (lambda: bounded_range.divergence(1, np.array([1.0])), "alpha must exceed 1"),
         (lambda: composition.basic(math.inf, 2), "got inf"),
         (lambda: composition.optimal(1.0, 2.5, 0.1), "got 2.5"),
-        (lambda: ExponentialWeights(0.0, 4, 10), "no EXP3"),
-        (lambda: ExponentialWeights(0.1, 4, 10, 1.5), "no EXP3"),
+        (lambda: ExponentialWeights(0.0, 4, 10), "not a valid EXP3"),
+        (lambda: ExponentialWeights(0.1, 4, 10, 1.5), "not a valid EXP3"),
         (lambda: Guarantee(-1.0, 0.0, "x", "paper"), "negative"),
         (lambda: Guarantee(1.0, 1.0, "x", "paper"), "delta"),
     ],
@@ -239,7 +239,7 @@ def test_dp_accounting_agrees(epsilon0, k, delta):
 
 def test_dp_accounting_fails_below_delta_1e_9():
     """At δ = 2^-36, k = 14564, ε0 = 1/9 its FFT returns less than the truth, 177.936: negative masses of 1e-15 add
-    up to a floor on δ near 1e-12. So our closed forms lead, and it is asked only above 1e-9."""
+    up to a floor on δ near 1e-12. So we rely on our closed forms, and compare with it only above 1e-9."""
     from dp_accounting.pld import common, privacy_loss_distribution
 
     parameters = common.DifferentialPrivacyParameters(1 / 9, 0)
@@ -451,9 +451,9 @@ def test_least_bound_threshold_is_the_least():
 
 def test_blocks_that_no_length_makes_private_are_refused():
     setting = Setting(1000, 4)
-    for base, told in (
+    for base, message in (
         (make("dp_exp3_lap", epsilon=1.0), "no block length"),
         (make("tsallis_inf"), "nothing is proved"),
     ):
-        (fault,) = make("mini_batch", tau="shortest", epsilon=1e-6, base=base).errors(setting)
-        assert told in fault
+        (error,) = make("mini_batch", tau="shortest", epsilon=1e-6, base=base).errors(setting)
+        assert message in error

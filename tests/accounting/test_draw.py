@@ -1,4 +1,4 @@
-"""Lemma B: its inequalities on grids, its constants against adversaries that search, its ε against all paths."""
+"""Lemma B: its inequalities on grids, its constants against an adversarial search, its ε against all paths."""
 
 import math
 from itertools import product
@@ -181,8 +181,8 @@ def test_no_adversary_finds_a_larger_draw(n_arms, sensitivity):
             assert found["variance"] > 0.6 * one.variance / (game.floor * sensitivity**2)
 
 
-def test_near_1_a_gain_tells_more_than_near_0():
-    """What a search with gains from 0 up finds, ratio 0.288 and variance 0.1945, is no bound: those from 18/19 to 1."""
+def test_a_gain_near_1_reveals_more_than_one_near_0():
+    """A search near 0 finds ratio 0.288 and variance 0.1945, which are no bounds: gains from 18/19 to 1 exceed them."""
     game = ExponentialWeights(0.004, 4, 1000, 1 / 19)
     near_0, near_1 = search(game, 0.0), search(game, 18 / 19)
     assert 0.27 < near_0["ratio"] < 0.289 and 0.18 < near_0["variance"] < 0.198
@@ -210,7 +210,7 @@ def paths_laws(game, *tables):
 
 
 @pytest.mark.parametrize(("n_arms", "rounds"), [(2, 12), (3, 8)])
-def test_all_paths_of_short_games_leak_no_more(n_arms, rounds):
+def test_all_paths_of_short_games_satisfy_the_bounds(n_arms, rounds):
     """Rényi divergences and δ at ε, exact, of neighbouring tables: a canary in round 1, then silence or coins."""
     rng = np.random.default_rng(0)
     orders, shares = np.array([1.2, 2.0, 8.0, 40.0]), []
@@ -247,7 +247,7 @@ def test_the_proved_epsilon_lies_between_the_attack_and_lemma_a():
 
 
 def test_figure_1():
-    """The Figure 1 of Tossou & Dimitrakakis 2017: EXP3-τ, 240 by its paper, costs 1.06 to 1.51; EXP3 62 to 94."""
+    """Figure 1 of Tossou & Dimitrakakis 2017: EXP3-τ, ε = 240 in the paper, has ε of 1.06 to 1.51; EXP3 62 to 94."""
     setting = Setting(2**18, 4)
     for name, low, high in (("exp3_tau", 1.066, 1.504), ("exp3", 62.48, 93.52)):
         algorithm = make(name).tuned(setting)

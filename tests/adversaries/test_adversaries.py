@@ -25,7 +25,7 @@ def table(name, horizon=2000, n_arms=4, trial=0, seed=1, **parameters):
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("n_arms", [2, 3, 7])
-def test_gains_lie_in_the_unit_interval_where_that_is_said(name, n_arms):
+def test_bounded_adversaries_have_gains_in_the_unit_interval(name, n_arms):
     gains = table(name, n_arms=n_arms)
     assert gains.shape == (2000, n_arms)
     assert np.isfinite(gains).all()
@@ -85,7 +85,7 @@ def test_bernoulli_rows_are_their_twin(n_arms):
 
 
 def test_bernoulli_is_exact_beyond_its_sixteen_bits():
-    """A mean of 0.7/65536: every 1 comes from a tie, and those alone have the right frequency."""
+    """A mean of 0.7/65536: every 1 comes from a tie, so the frequency of ones tests the ties alone."""
     n = 2**22
     draw = stochastic.bernoulli(stream(4, "rows", trial=0), np.full(4, 0.7 / 65536))
     ones = sum(int(draw(2**16).sum()) for _ in range(n // 4 // 2**16))
@@ -182,7 +182,7 @@ HEAVY = {"pareto": "shape", "student_t": "df", "lognormal": None}
 
 
 def told(name, n_arms=5, **parameters):
-    """A tuned adversary and what it tells."""
+    """A tuned adversary and the setting that it reveals."""
     adversary = foe(name, **parameters).tuned(Setting(1000, n_arms))
     return adversary, adversary.revealed(Setting(1000, n_arms))
 
@@ -198,7 +198,7 @@ def law(adversary, mean):
 
 @pytest.mark.parametrize("name", HEAVY)
 def test_heavy_tailed_gains_follow_their_law(name):
-    """Of every arm; the law of another v, mean or spread is refused, which is the negative control."""
+    """For every arm; negative control: the law of another v, mean or spread is rejected."""
     adversary, setting = told(name, v=0.5)
     gains = gain_table(adversary, setting._replace(horizon=20_000), 3, 0)
     for arm, mean in enumerate(adversary.mean_gains(setting)):
@@ -275,6 +275,6 @@ def test_a_gap_lies_below_the_best_arm():
         ("pareto", {"means": "convex", "gap": 0.1}, "give one of them"),
     ],
 )
-def test_instances_that_are_none_say_what_would_work(name, own, words):
+def test_errors_of_invalid_instances_suggest_a_fix(name, own, words):
     (found,) = foe(name, **own).errors(Setting(1000, 5))
     assert words in found

@@ -1,4 +1,4 @@
-"""The adversary `replay`: a log becomes a game; every fault of a file is told with its place."""
+"""The adversary `replay`: a log becomes a game; every error in a file is reported with its location."""
 
 import os
 import re
@@ -70,7 +70,7 @@ def test_values_are_scaled():
     np.testing.assert_allclose(gains(path="stars.csv", scale=[1, 5]), ROWS, atol=1e-15)
 
 
-def test_a_header_line_whole_numbers_and_a_mark_of_the_byte_order_are_read():
+def test_header_lines_integers_and_byte_order_marks_are_read():
     np.savetxt(
         "clicks.csv", ROWS < 0.3, delimiter=",", fmt="%d", header="red, green,blue", comments="\ufeff", encoding="utf-8"
     )
@@ -98,7 +98,7 @@ def spoiled(row, text, name="bad.csv", header=False):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("0.1,nan,0.2", "bad.csv:17: column 2 is nan: every round needs a gain for every arm"),
         ("0.1,0.2,1.5", "bad.csv:17: column 3 is 1.5, outside [0, 1]: `scale: [0, 1.5]"),
@@ -106,16 +106,16 @@ def spoiled(row, text, name="bad.csv", header=False):
         ("0.1,inf,0.5", "bad.csv:17: column 2 is inf: gains must be finite"),
         ("0.1,0.5", "bad.csv:17: 2 columns, where the first row has 3"),
         ("0.1,0.5,0.2,0.3", "bad.csv:17: 4 columns, where the first row has 3"),
-        ("0.1,,0.5", "bad.csv:17: column 2 is '', no number"),
-        ("0.1,yes,0.5", "bad.csv:17: column 2 is 'yes', no number"),
+        ("0.1,,0.5", "bad.csv:17: column 2 is '', not a number"),
+        ("0.1,yes,0.5", "bad.csv:17: column 2 is 'yes', not a number"),
     ],
 )
-def test_a_wrong_value_is_told_with_its_row_and_column(text, told):
+def test_a_wrong_value_is_reported_with_its_row_and_column(text, message):
     spoiled(17, text)
-    with pytest.raises(ConfigError, match=re.escape(told)):
+    with pytest.raises(ConfigError, match=re.escape(message)):
         load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
-    spoiled(17, text, header=True)  # a line of the file, whatever stands before the rows
-    with pytest.raises(ConfigError, match=re.escape(told.replace(":17", ":18"))):
+    spoiled(17, text, header=True)  # the number counts all lines of the file, including the header
+    with pytest.raises(ConfigError, match=re.escape(message.replace(":17", ":18"))):
         load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
 
 
@@ -131,20 +131,20 @@ def test_empty_lines_are_counted_in_a_csv_and_rows_in_an_array():
 def test_a_first_row_that_is_half_numbers_is_no_header():
     spoiled(1, "0.1,oops,0.5")
     assert list(replay.Parameters(path="bad.csv").errors(Setting(10, 3))) == [
-        "bad.csv:1: column 2 is 'oops', no number"
+        "bad.csv:1: column 2 is 'oops', not a number"
     ]
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "message"),
     [
         ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; paths are relative to"),
         ("path: log.txt", "log.txt: gains are read from .csv or .npy files"),
-        ("path: empty.csv", "empty.csv: there is no row of gains in it"),
-        ("path: names.csv", "names.csv: there is no row of gains in it"),
+        ("path: empty.csv", "empty.csv: the file has no row of gains"),
+        ("path: names.csv", "names.csv: the file has no row of gains"),
         ("path: cube.npy", "cube.npy: an array of shape (2, 2, 2), float64: gains are numbers [rows, arms]"),
         ("path: words.npy", "gains are numbers [rows, arms]"),
-        ("path: semi.csv", "semi.csv:2: column 1 is '0;1', no number: columns are separated by commas"),
+        ("path: semi.csv", "semi.csv:2: column 1 is '0;1', not a number: columns are separated by commas"),
         ("path: torn.npy", "torn.npy: not an array of numbers"),
         ("path: two.csv", "two.csv has 2 columns: set `arms: 2`"),
         ("path: short.csv", "short.csv has 200 rows for 300 rounds: set `horizon: 200`, or `repeat: true`"),
@@ -154,7 +154,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
         ("path: log.csv, order: random", "order should be 'file' or 'shuffled'"),
     ],
 )
-def test_a_file_that_is_no_game_is_refused(parameters, told):
+def test_an_invalid_file_is_refused(parameters, message):
     Path("log.txt").write_text("0.5")
     Path("empty.csv").write_text("\n")
     Path("names.csv").write_text("a,b,c\n")
@@ -166,13 +166,13 @@ def test_a_file_that_is_no_game_is_refused(parameters, told):
     np.savetxt("short.csv", ROWS[:200], delimiter=",")
     with pytest.raises(ConfigError) as error:
         load(Path("small.yaml"), [f"adversary={{name: replay, {parameters}}}"])
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 # ------------------------------------------------------------------------------------------------ identity
 
 
-def test_a_curve_is_its_content_wherever_the_file_lies():
+def test_a_curves_key_depends_on_the_content_and_not_the_location_of_its_file():
     def keys(path):
         return {
             c.key for c in make_plan(load(Path("small.yaml"), [f"adversary={{name: replay, path: {path}}}"])).curves

@@ -1,4 +1,4 @@
-"""Contracts that every algorithm keeps, twins, hand-worked sequences, limit cases, the errors of other tools."""
+"""Contracts of every algorithm, twins, sequences worked by hand, limit cases, and errors found in other tools."""
 
 import math
 from itertools import pairwise
@@ -90,7 +90,7 @@ def test_choose_and_probabilities_leave_the_law_of_the_next_arm_alone(name):
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_renaming_the_arms_renames_the_probabilities(name):
-    """Catches dependence on the order of arms. An index is out: unplayed arms are played in order, by definition."""
+    """Detects dependence on the order of arms. Index algorithms are excluded: they play new arms in order."""
     order = np.array([2, 0, 3, 1])
     bound, state = ready(name)
     _, renamed = ready(name)
@@ -159,7 +159,7 @@ def test_nothing_overflows_over_a_long_game(name):
 
 
 def test_exp3_recovers_an_arm_that_was_far_behind():
-    """After 800 nats behind, a weight rescaled in place would be 0 for ever; an estimate is not."""
+    """At 800 nats behind, a weight that is rescaled in place would stay 0 for ever; one from estimates recovers."""
     bound, state = ready("exp3", gamma=0.5)
     for arm, enough in ((0, 800.0), (1, 1600.0)):
         while state.gains[arm] < enough:
@@ -200,7 +200,7 @@ NESTED = {
 
 @pytest.mark.parametrize("nested", NESTED)
 def test_nested_wrappers_play_as_their_twins(nested):
-    """No step reads a number of another round: wherever blocks end, and whoever plays beside."""
+    """No step reads a random number of another round, wherever blocks end and whichever algorithms also play."""
     game = match(foe("stochastic"), [make("dp_exp3_lap", epsilon=1.0), NESTED[nested]()], 1200, checkpoints=[7, 1200])
     twin = regrets(game.adversary, game.algorithms[1], game.setting, [7, 1200], game.seed, 1)
     for block in (64, 100, 5000):
@@ -234,8 +234,8 @@ def test_exp3_by_hand():
 
 
 @pytest.mark.parametrize("n_arms", [1, 8, 9, 17, 100, 1000])
-def test_exp3_goes_down_its_tree_to_every_arm(n_arms):
-    """As u runs through [0, 1) the arms take their shares of it, whatever lies above them in the tree."""
+def test_exp3_descends_its_tree_to_every_arm(n_arms):
+    """As u runs through [0, 1), each arm is selected for an interval of length p_i, wherever it is in the tree."""
     bound, state = ready("exp3", Setting(10**4, n_arms), gamma=0.3)
     history(bound, state, 3000, seed=n_arms, n_arms=n_arms)
     p, n = distribution(bound, state, n_arms), 100_000
@@ -307,7 +307,7 @@ def test_no_noise_and_blocks_of_one_are_exp3_exactly(adversary, shared_streams):
 
 
 def test_the_papers_tuning():
-    """Values in notes of the paper's own settings: K = 4, T = 2^18."""
+    """Values in the paper's own setting: K = 4, T = 2^18."""
     setting = Setting(2**18, 4)
     exp3, lap, tau = (make(name).tuned(setting) for name in ("exp3", "dp_exp3_lap", "exp3_tau"))
     assert exp3.gamma == pytest.approx(0.00350865, rel=1e-5)
@@ -406,9 +406,9 @@ def test_layers_of_noise_must_not_share_their_draws():
 
 
 def test_draws_are_declared():
-    """An algorithm whose draws are not declared would see NaN; those declared are used.
+    """An algorithm would see NaN for draws that it does not declare, and it uses all that it declares.
 
-    Within so many rounds as the first epoch of an elimination takes.
+    The game is as long as the first epoch of an elimination algorithm.
     """
     setting = Setting(8000, 4)
     for name in ALGORITHMS:

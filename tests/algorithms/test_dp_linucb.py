@@ -42,19 +42,19 @@ def ready(setting=AUTHORS, **parameters):
         ({"noise": "wishart", "shift": "rho_min=1234.5"}, 1234.5),
     ],
 )
-def test_rho_min_is_that_of_the_authors(parameters, rho_min):
+def test_rho_min_equals_the_authors_value(parameters, rho_min):
     made = ready(**parameters).regularisers(AUTHORS)
     assert made.rho_min == pytest.approx(rho_min, rel=2e-6)
     assert made.rho_max > made.rho_min and made.gamma > 0
 
 
 @pytest.mark.parametrize("given", [{"shift": "rho_min=many"}, {"shift": "rho_min=3", "rho": 3.0}])
-def test_a_shift_without_a_number_or_with_two_is_none(given):
+def test_a_malformed_shift_is_refused(given):
     with pytest.raises(ValidationError, match="'paper' or 'optimal'"):
         ready(**given)
 
 
-def test_the_noise_is_that_of_the_authors_and_of_the_paper():
+def test_the_noise_scale_equals_the_authors_and_the_papers():
     assert matrix_tree.n_levels(5e7) == 27
     assert ready().sigma(AUTHORS) == pytest.approx(153.34, abs=0.005)
     assert ready().rows(AUTHORS) == 239_278
@@ -103,7 +103,7 @@ def released_noise(horizon, rounds, seed, k=0.0, scale=1.0, d=2):
 
 @pytest.mark.parametrize("horizon", [1, 2, 3, 16, 17, 100])
 def test_every_release_has_the_noise_of_m_nodes(horizon):
-    """Wishart nodes of many rows: their means, k L~² each, count them; only levels up to the trailing zeros change."""
+    """The mean of Wishart nodes, k L~² each, counts the nodes; only levels up to the trailing zeros change."""
     k = 1e12
     noise = released_noise(horizon, horizon, 1, k)
     m = 1 + math.ceil(math.log2(horizon))
@@ -114,7 +114,7 @@ def test_every_release_has_the_noise_of_m_nodes(horizon):
 
 
 def test_noise_has_one_law_in_every_round():
-    """Of m Gaussian nodes: variance m σ², on the diagonal twice that; two releases share what did not change."""
+    """m Gaussian nodes have variance m σ², twice that on the diagonal; two releases share the unchanged nodes."""
     horizon, sigma, runs = 16, 3.0, 4000
     found = np.array([released_noise(horizon, horizon, seed, scale=sigma) for seed in range(runs)])
     m, slack = 5, 6 * math.sqrt(2 / runs)
@@ -144,7 +144,7 @@ def test_dyadic_ranges_hide_a_datum():
 
 @pytest.mark.parametrize("d", [1, 3])
 def test_bartlett_is_the_gram_matrix_of_rows(d):
-    """Against k rows drawn one by one; the control is the printed W(L~ I, k) in the place of W(L~² I, k)."""
+    """Against k rows drawn one by one; negative control: the printed W(L~ I, k) in place of W(L~² I, k)."""
     k, scale, runs = d + 4, 2.0, 3000
     rng = np.random.default_rng(4)
     rows = math.sqrt(scale) * rng.standard_normal((runs, k, d + 1))
@@ -208,7 +208,7 @@ def lie_between(states, rounds, rng, v, out):
 @pytest.mark.parametrize("noise", ["gaussian", "wishart", "wishart_unshifted"])
 @pytest.mark.parametrize("calibration", ["code", "exact"])
 def test_no_eigenvalue_of_many_releases_leaves_its_bounds(noise, calibration):
-    """2^15 releases of a tree for 5e7; they come within a factor of 3 of the bounds, which so say something."""
+    """2^15 releases of a tree for 5e7 rounds come within a factor of 3 of the bounds, so the bounds are not vacuous."""
     algorithm = ready(noise=noise, calibration=calibration)
     made, out = algorithm.regularisers(AUTHORS), np.array([np.inf, 0.0])
     loop = compile_step(lie_between, release=compiled(matrix_tree.release))
@@ -216,7 +216,7 @@ def test_no_eigenvalue_of_many_releases_leaves_its_bounds(noise, calibration):
     assert made.rho_min < out[0] < 3 * made.rho_min and made.rho_max / 3 < out[1] < made.rho_max
 
 
-def test_without_a_shift_the_last_good_matrix_stays():
+def test_without_a_shift_the_last_positive_definite_matrix_is_kept():
     """A shift of the size of the Gaussian noise: in some rounds V is not positive definite, which is noticed."""
     setting = Setting(1000, 3, contexts=Contexts(3))
     algorithm = ready(setting)
@@ -309,8 +309,8 @@ def test_shorter_rows_lose_less_and_halves_are_a_bound():
         assert halves > wishart.epsilon(1e-4, freedom, m)
 
 
-def test_halves_lose_one_row_each_way():
-    """A row of one half goes and one of the other comes: sums of losses drawn from the two laws have the same δ."""
+def test_halves_account_for_one_removal_and_one_addition():
+    """One half loses a row and the other gains one: sums of losses sampled from the two laws have the same δ."""
     freedom, m, delta, runs = 8.0, 2, 0.05, 400_000
     rng, grid = np.random.default_rng(8), np.linspace(-wishart.reach(freedom), wishart.reach(freedom), 200_001)
 
@@ -324,8 +324,8 @@ def test_halves_lose_one_row_each_way():
     assert other.mean() != pytest.approx(delta, abs=5 * other.std() / math.sqrt(runs))
 
 
-def test_basis_arms_tell_the_norms_that_they_reach():
-    """θ is the arms' means, at most 1 each: of norm √k where all are 1."""
+def test_basis_arms_reveal_attainable_bounds_on_norms():
+    """θ contains the arms' means, which are at most 1 each; its norm is √k if all are 1."""
     setting = Setting(100, 9, contexts=Contexts(9))
     adversary = foe("basis_arms", means=[1.0] * 9)
     arms, means = next(adversary.arms(setting, np.random.Generator(np.random.SFC64(1)), [range(1, 3)]))
@@ -343,7 +343,7 @@ def test_a_delta_too_small_for_the_transform_is_refused():
 # --------------------------------------------------------------------------------------------------- promises
 
 
-def test_promises_say_who_is_hidden_from_whom():
+def test_guarantees_state_neighbours_and_view():
     setting = Setting(2.0**18, 25, contexts=Contexts(5))
     algorithm = ready(setting, delta=1e-5)
     paper, proved = algorithm.bounds(setting, 1e-5)
@@ -351,7 +351,7 @@ def test_promises_say_who_is_hidden_from_whom():
     assert proved.epsilon == pytest.approx(0.0566, abs=5e-5)
     assert "rounds after" in proved.view and "replaced" in proved.neighbours
     assert algorithm.guarantee(setting) == proved  # at its own δ, not T^-2
-    assert algorithm.bounds(setting, 1e-6)[0].status == "proved"  # the paper speaks of its own δ only
+    assert algorithm.bounds(setting, 1e-6)[0].status == "proved"  # the paper states its bound at its own δ only
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "wishart"])
@@ -366,7 +366,7 @@ def test_exact_calibration_reaches_its_epsilon(noise):
         assert 0.99 < found["numeric"] <= 1 and 1 < found["proved"] < 2
 
 
-def test_a_report_moves_by_at_most_what_the_local_noise_assumes():
+def test_the_sensitivity_of_a_report_is_what_the_local_noise_assumes():
     rng = np.random.default_rng(0)
     largest = 0.0
     for _ in range(20_000):
@@ -388,8 +388,8 @@ def test_randomised_response_adds_its_epsilon():
 
 
 @pytest.mark.parametrize("parameters", [{"calibration": "exact"}, {"calibration": "exact", "shift": "optimal"}, {}])
-def test_what_hides_the_rewards_is_as_small_as_gamma_says(parameters):
-    """|h| in the norm of H^-1, drawn: γ holds but for α' of the draws, shifted up or down; a quarter of it does not."""
+def test_gamma_bounds_the_noise_of_the_rewards(parameters):
+    """Samples of |h| in the norm of H^-1: γ bounds all but α' of them, shifted up or down; γ/4 does not."""
     setting = Setting(1000.0, 25, contexts=Contexts(5))
     algorithm = ready(setting, noise="wishart", epsilon=10.0, **parameters)
     made, d, m = algorithm.regularisers(setting), 5, matrix_tree.n_levels(1000.0)
@@ -403,8 +403,8 @@ def test_what_hides_the_rewards_is_as_small_as_gamma_says(parameters):
     assert np.mean(norms > made.gamma / 4) > 0.01
 
 
-def test_numbers_of_the_accounts_and_bounds():
-    """Each recomputed beside the code: halves of k - d degrees, Theorem 5, the local σ, α = 1/T."""
+def test_golden_numbers_of_accounting_and_bounds():
+    """Each is recomputed independently: halves of k - d degrees, Theorem 5, the local σ, α = 1/T."""
     setting = Setting(2.0**18, 25, contexts=Contexts(5))
     exact = ready(setting, noise="wishart", calibration="exact", delta=1e-5)
     assert exact.rows(setting) == 275
@@ -420,12 +420,12 @@ def test_numbers_of_the_accounts_and_bounds():
     assert make("linucb").tuned(AUTHORS).alpha == pytest.approx(2e-8)
 
 
-def test_an_epsilon_that_no_account_reaches_is_told():
+def test_an_unreachable_epsilon_is_an_error():
     with pytest.raises(ValueError, match="takes more than 1e\\+07 rows"):
         wishart.freedom(1e-6, 1e-9, 12)
 
 
-def test_ragged_vectors_are_told_by_their_lengths():
+def test_the_error_for_ragged_vectors_lists_their_lengths():
     arms = foe("fixed_arms", vectors=[[1.0, 0.0], [0.5]], theta=[1.0, 0.0])
-    (fault,) = arms.errors(Setting(1000.0, 2, contexts=Contexts(2)))
-    assert fault == "vectors and theta need d = 2 numbers each, they have 1, 2"
+    (error,) = arms.errors(Setting(1000.0, 2, contexts=Contexts(2)))
+    assert error == "vectors and theta need d = 2 numbers each, but have 1, 2"

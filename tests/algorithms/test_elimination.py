@@ -27,8 +27,8 @@ def width(state, coefficient):
 
 
 @pytest.mark.parametrize(("v", "u", "epsilon", "n_arms"), GRID)
-def test_the_width_of_an_epoch_is_its_d(v, u, epsilon, n_arms):
-    """24 err = 2^-τ in Algorithm 3 and 28 err = 4^-τ in Algorithm 4 with √R, but for R being rounded up."""
+def test_the_width_of_an_epoch_equals_d(v, u, epsilon, n_arms):
+    """24 err = 2^-τ in Algorithm 3, and 28 err = 4^-τ in Algorithm 4 with √R, except that R is rounded up."""
     setting = Setting(10**6, n_arms)
     for tau, state in enumerate(epochs("dp_robust_se", 6, setting, constants=1.0, v=v, u=u, epsilon=epsilon), 1):
         if state.cycles < 2.0**62:
@@ -45,8 +45,8 @@ def test_the_width_of_an_epoch_is_its_d(v, u, epsilon, n_arms):
 
 @pytest.mark.parametrize(("v", "u"), [(1.0, 1.0), (1.0, 100.0), (0.5, 10.0), (0.5, 0.01)])
 @pytest.mark.parametrize("name", ["robust_se", "dp_robust_se", "ldp_robust_se"])
-def test_no_bound_lies_below_what_the_first_epoch_costs(name, v, u):
-    """Every arm is played R times in it: gains of ±u^(1/(1+v)) have the moment u, and gaps as large as any."""
+def test_bounds_are_at_least_the_cost_of_the_first_epoch(name, v, u):
+    """It plays every arm R times; gains of ±u^(1/(1+v)) have moment u and the largest possible gaps."""
     algorithm = make(name, constants=1.0, v=v, u=u, **({} if name == "robust_se" else {"epsilon": 1.0}))
     algorithm = algorithm.tuned(Setting(10**6, 5))
     rounds = algorithm.first_epoch(Setting(10**6, 5))

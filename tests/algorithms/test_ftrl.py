@@ -175,7 +175,7 @@ def test_without_noise_prefix_t_is_the_sum_of_the_first_t_losses(nodes, spare, l
 @pytest.mark.parametrize("horizon", [2, 3, 16, 24])
 @pytest.mark.parametrize(("nodes", "spare", "law"), LAWS)
 def test_every_released_prefix_has_the_variance_of_all_levels(nodes, spare, law, horizon):
-    """Of n coordinates without losses, so of n samples of noise; `levels` = m nodes of variance v each.
+    """With n coordinates and no losses, there are n samples of the noise of `levels` = m nodes of variance v each.
 
     A sample variance has the relative deviation √((2 + κ/m)/n), κ = 3 of a Laplace number and 0 of a normal one; six
     are allowed. Control: without the top-up a prefix falls short, wherever it has a zero.
@@ -195,7 +195,7 @@ def test_every_released_prefix_has_the_variance_of_all_levels(nodes, spare, law,
 
 
 def without_top_up(n, nodes, spare):
-    """Of a round's numbers all but the last n, the node's own, are 0; of Laplace nodes all but those of their kind."""
+    """Set a round's random numbers to 0, except the node's own, which are the last n of the kind that nodes use."""
 
     def change(t, kind, numbers):
         kept = kind == ("normal" if nodes == "gaussian" else "laplace")
@@ -207,9 +207,9 @@ def without_top_up(n, nodes, spare):
 
 @pytest.mark.parametrize("horizon", [2, 4, 64])
 def test_top_up_noise_has_the_law_of_its_laplace_numbers(horizon):
-    """Before the first round a prefix is `levels` of them: Kolmogorov and Smirnov against their sums, drawn one by one.
+    """The first prefix is the sum of `levels` Laplace numbers: a Kolmogorov-Smirnov test against sampled sums.
 
-    Control: one number fewer, or a normal one where there is a single level, is told apart.
+    Negative control: one number fewer, or a normal number if there is a single level, is detected.
     """
     n, levels = 40_000, tree.height(horizon)
     found, algorithm = released("dp_ftrl", n, horizon, np.zeros((horizon, n)))
@@ -227,7 +227,7 @@ close_vector = compile_step(tree.close_vector)
 
 @pytest.mark.parametrize("horizon", [2, 3, 8, 37, 64])
 def test_the_tree_is_the_brute_force_one_on_the_same_noise(horizon):
-    """Every dyadic range's noise is drawn first; a prefix takes the ranges of its ones, and the spares of its zeros."""
+    """The noise of every dyadic range is drawn first; a prefix has the ranges of its ones and top-up for its zeros."""
     rng, levels, n = np.random.default_rng(horizon), tree.height(horizon), 3
     node = {(level, k): rng.laplace(size=n) for level in range(levels) for k in range(horizon >> level)}
     spare = rng.laplace(size=(levels, n))
@@ -284,7 +284,7 @@ def test_gaussian_nodes_have_exactly_the_epsilon_and_delta_asked_for(space):
 @pytest.mark.parametrize("space", [Simplex(10), Sphere(10), Cube(10)], ids=str)
 @pytest.mark.parametrize("name", ["dp_ftrl", "noisy_ftrl"])
 def test_laplace_noise_at_a_delta_lies_between_its_attack_and_its_proof(name, space):
-    """Of experts the two agree: what ε = 1 of 12 nodes with 10 numbers each is at δ = 1e-6, by dp-accounting too."""
+    """For experts the two agree: ε at δ = 1e-6 of 12 nodes of 10 numbers each and ε = 1; dp-accounting confirms."""
     from dp_accounting.pld import privacy_loss_distribution
 
     told = setting(space, 2**12)
@@ -305,7 +305,7 @@ def test_laplace_noise_at_a_delta_lies_between_its_attack_and_its_proof(name, sp
 
 
 @pytest.mark.parametrize(("delta", "wanted"), [(1e-5, 0.779), (1e-6, 0.878), (1e-9, 0.9995)])
-def test_19_laplace_numbers_have_the_epsilons_of_the_notes(delta, wanted):
+def test_golden_epsilons_of_19_laplace_numbers(delta, wanted):
     low, high = laplace.bracket(19, 1 / 19, delta)
     assert low <= high <= low + 1e-7 and low == pytest.approx(wanted, abs=5e-4)
 
@@ -332,7 +332,7 @@ def test_blur_is_the_deviation_in_units_of_the_rate():
         assert algorithm.deviation(told) * algorithm.base.eta == pytest.approx(0.3)
 
 
-def test_noisy_ftrl_is_private_by_each_losss_noise():
+def test_noisy_ftrl_gets_its_privacy_from_the_noise_of_each_loss():
     for signed in (False, True):
         told = setting(Simplex(10), 100, signed)
         algorithm = make("noisy_ftrl", epsilon=0.7).tuned(told)
@@ -344,7 +344,7 @@ def test_noisy_ftrl_is_private_by_each_losss_noise():
         assert other.base.eta == make("ftrl").tuned(told).eta
 
 
-def test_from_ftpls_own_epsilon_up_privacy_costs_nothing():
+def test_privacy_is_free_from_ftpls_own_epsilon_upwards():
     told = setting(Simplex(10), 2**16)
     algorithm = make("dp_ftpl", delta=1e-6).tuned(told)
     own = algorithm.own_epsilon(told)
@@ -357,7 +357,7 @@ def test_from_ftpls_own_epsilon_up_privacy_costs_nothing():
 
 
 def test_the_printed_sigma_is_fifteen_times_too_large():
-    """Theorem 3.5's second half against the exact calibration of 16 nodes; Jain et al. have a root of the logarithm."""
+    """Theorem 3.5's second term against exact calibration of 16 nodes; Jain et al. take a root of the logarithm."""
     told = setting(Simplex(10), 2**16)
     printed = make("dp_ftpl", epsilon=1.0, delta=1e-6, sigma="printed").tuned(told).node_scale(told)
     exact = make("dp_ftpl", epsilon=1.0, delta=1e-6, base={"sigma": 1.0}).tuned(told).node_scale(told)
@@ -373,7 +373,7 @@ SQUARE = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1)), (1, 1, 1, 1))
 
 
 @pytest.mark.parametrize(
-    ("name", "space", "parameters", "told"),
+    ("name", "space", "parameters", "message"),
     [
         ("ftrl", SQUARE, {}, "a polytope needs a projection"),
         ("noisy_ftrl", SQUARE, {}, "a polytope needs a projection"),
@@ -381,15 +381,15 @@ SQUARE = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1)), (1, 1, 1, 1))
         ("ftpl", SQUARE, {}, "a linear programme in every round"),
         ("dp_ftpl", SQUARE, {}, "a linear programme in every round"),
         ("ftrl", Cube(2), {"regulariser": "entropic"}, "the entropic regulariser is for the simplex"),
-        ("dp_ftrl", Cube(2), {"epsilon": None}, "give epsilon, or in its place blur"),
-        ("dp_ftrl", Cube(2), {"blur": 1.0}, "give epsilon, or in its place blur"),
+        ("dp_ftrl", Cube(2), {"epsilon": None}, "give either epsilon or blur"),
+        ("dp_ftrl", Cube(2), {"blur": 1.0}, "give either epsilon or blur"),
         ("dp_ftrl", Cube(2), {"delta": 0.1}, "Laplace nodes need no delta"),
         ("dp_ftrl", Cube(2), {**GAUSSIAN, "calibration": "printed"}, "has no Gaussian nodes for FTRL"),
     ],
 )
-def test_what_cannot_be_played_is_said(name, space, parameters, told):
+def test_unsupported_settings_are_reported(name, space, parameters, message):
     errors = list(make(name, **parameters).errors(setting(space)))
-    assert len(errors) == 1 and told in errors[0]
+    assert len(errors) == 1 and message in errors[0]
     assert not list(make(name).errors(setting(Cube(2))))
 
 
@@ -426,7 +426,7 @@ def test_the_width_of_the_noise_is_bounded():
             assert noise_width(algorithm, told) / 3 < width < 1.02 * noise_width(algorithm, told)
 
 
-def test_the_perturbations_bound_is_least_at_its_own_sigma_on_the_sphere():
+def test_ftpls_default_sigma_minimises_its_bound_on_the_sphere():
     told, rounds = setting(Sphere(5), 1000), np.array([1000.0])
     least = ftpl.perturbed(make("ftpl").tuned(told).sigma, rounds, told)
     assert least == pytest.approx(math.sqrt(2000))
@@ -438,7 +438,7 @@ def test_the_perturbations_bound_is_least_at_its_own_sigma_on_the_sphere():
 
 
 @pytest.mark.parametrize("name", ["dp_ftrl", "dp_ftpl"])
-def test_a_single_round_leaks_nothing(name):
+def test_a_single_round_releases_nothing(name):
     known = Setting(1, 3, space=Simplex(3))
     (bound,) = make(name).tuned(known).bounds(known, 0.1)
     assert bound.epsilon == bound.delta == 0 and bound.status == "exact"

@@ -69,7 +69,7 @@ def played(bound, state, gains, laplace=0.0):
         ("- uniform", "- {name: adap_ucb, epsilon: 1}", "12:5", "these do not: dp_robust_se, "),
     ],
 )
-def test_bad_input_is_told_where_it_stands_with_what_would_work(tmp_path, old, new, place, words):
+def test_config_errors_are_located_and_suggest_a_fix(tmp_path, old, new, place, words):
     assert HEAVY.count(old) == 1
     (found,) = errors(tmp_path, HEAVY.replace(old, new))
     assert found.startswith(f"x.yaml:{place}: ") and words in found, found
@@ -77,9 +77,9 @@ def test_bad_input_is_told_where_it_stands_with_what_would_work(tmp_path, old, n
 
 def test_an_algorithm_is_tuned_for_each_adversary(tmp_path):
     plan = plan_of(tmp_path, HEAVY)
-    told = [curve.setting for curve in plan.curves[::3]]
+    settings = [curve.setting for curve in plan.curves[::3]]
     exact = [float(foe("pareto", v=v).tuned(Setting(1000, 5)).moments(Setting(1000, 5)).max()) for v in (0.5, 0.9)]
-    assert told == [Setting(1000, 5, 0.5, exact[0]), Setting(1000, 5, 0.9, exact[1]), Setting(1000, 5)]
+    assert settings == [Setting(1000, 5, 0.5, exact[0]), Setting(1000, 5, 0.9, exact[1]), Setting(1000, 5)]
     robust = [curve.algorithm for curve in plan.curves[1::3]]
     assert [(a.v, a.u) for a in robust] == [(0.5, exact[0] / 2), (0.9, exact[1] / 2), (1.0, 0.5)]
     assert [curve.label for curve in plan.curves[:3]] == ["DP-Robust-UCB (ε = 1)", "Robust UCB", "Uniform"]
@@ -151,7 +151,7 @@ def test_ldp_robust_ucb_reports_by_hand():
 
 
 @pytest.mark.parametrize("name", ["ldp_ucb", "ldp_robust_ucb"])
-def test_local_learners_play_every_arm_4_ln_t_times_whatever_they_see(name):
+def test_local_learners_play_every_arm_4_ln_t_times_for_any_gains(name):
     bound, state = ready(name, Setting(10_000, 3))
     arms = played(bound, state, lambda t, arm: float(arm == 0) if t < 5000 else None, laplace=-0.2)
     for t in (100, 1000, 4999):
@@ -221,7 +221,7 @@ def test_reports_have_the_law_that_makes_them_private(epsilon):
         wanted = (given * math.exp(epsilon) + 1 - given) / (1 + math.exp(epsilon))
         assert stats.binomtest(ones, n, wanted).pvalue > 1e-4
         assert wanted * high + (1 - wanted) * low == pytest.approx(given, abs=1e-12)  # right in the mean
-    assert len(set(values.values())) == 1  # a report's two values tell nothing of the gain
+    assert len(set(values.values())) == 1  # the two values of a report reveal nothing about the gain
 
 
 def test_the_ledger_of_randomised_response_is_tight():
@@ -235,8 +235,8 @@ def test_the_ledger_of_randomised_response_is_tight():
 # ------------------------------------------------------------------------------------------- bounds
 
 
-def test_theorem_2_is_least_over_the_gap_that_parts_small_from_large():
-    """Against a search; and at its words: twice Lemma 2's bonus is a gap after A/K gap^-((1+v)/v) plays."""
+def test_the_bound_of_theorem_2_is_minimised_over_the_gap_threshold():
+    """Against a search, and by its definition: twice Lemma 2's bonus equals the gap after A/K gap^-((1+v)/v) plays."""
     setting = Setting(10**12, 5, 0.5, 0.9)
     algorithm = make("dp_robust_ucb", epsilon=0.5, constants=1.0).tuned(setting)
     t = 1e30
@@ -253,8 +253,8 @@ def test_theorem_2_is_least_over_the_gap_that_parts_small_from_large():
         assert make("dp_robust_ucb", **own).tuned(setting).regret_bound(np.array([t]), setting) is None
 
 
-def test_a_learner_that_is_told_the_moment_learns_on_every_tail():
-    """Each trial loses less than half of what any does that plays uniformly."""
+def test_a_learner_that_knows_the_moment_learns_on_every_tail():
+    """The regret of every trial is less than half of the smallest of uniform play."""
     for adversary in (foe("pareto", v=0.9), foe("student_t", v=0.9), foe("lognormal", v=0.9)):
         game = match(adversary, [make("robust_ucb"), make("uniform")], 50_000, n_arms=5)
         robust, uniform = play(game, range(4))[:, :, 0]

@@ -79,8 +79,8 @@ def test_exp2s_estimates_are_unbiased_by_exact_enumeration():
 
 
 @pytest.mark.parametrize("n_arms", [2, 8, 9, 17, 100])
-def test_exp2_goes_down_its_tree_with_any_mu(n_arms):
-    """As u runs through [0, 1) the arms take their shares of it."""
+def test_exp2_descends_its_tree_for_any_mu(n_arms):
+    """As u runs through [0, 1), each arm is selected for an interval of length p_i."""
     rng = np.random.default_rng(n_arms)
     mu = rng.dirichlet(np.ones(n_arms)) * 0.9 + 0.1 / n_arms
     bound, state = ready(make("exp2", eta=0.05, gamma=0.5, mu=mu.tolist()), Setting(10**4, n_arms))
@@ -99,8 +99,8 @@ def test_exp2_with_another_mu_plays_as_its_twin():
     assert play(game, [0])[0, 0].tolist() == twin
 
 
-def test_exp2s_tuning_makes_lemma_4_4_least():
-    """Of all (η, γ) that keep its condition; and the bound is 2√(3KT ln K), worked out."""
+def test_exp2s_tuning_minimises_the_bound_of_lemma_4_4():
+    """Over all (η, γ) that satisfy its condition; the bound is then 2√(3KT ln K)."""
     exp2, horizon = make("exp2").tuned(PAPER), np.array([2.0**18])
     least = exp2.regret_bound(horizon, PAPER)[0]
     assert least == pytest.approx(2 * math.sqrt(3 * 4 * 2**18 * math.log(4)), rel=1e-12)
@@ -123,7 +123,7 @@ algorithms:
 
 
 @pytest.mark.parametrize(
-    ("mu", "said"),
+    ("mu", "message"),
     [
         ("[0.4, 0.3, 0.2]", "x.yaml:6:22: mu should sum to 1, not to 0.9, got [0.4, 0.3, 0.2]"),
         ("[0.5, 0.5]", "x.yaml:6:5: mu has 2 probabilities for 4 arms"),
@@ -131,15 +131,15 @@ algorithms:
         ("[1.5, -0.5, 0, 0]", "x.yaml:6:28: mu[1] should be greater than 0, got -0.5"),
     ],
 )
-def test_a_mu_that_is_no_distribution_is_a_fault_at_its_place(tmp_path, monkeypatch, mu, said):
+def test_a_mu_that_is_not_a_distribution_is_a_located_error(tmp_path, monkeypatch, mu, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x.yaml").write_text(CONFIG.replace("MU", mu))
     with pytest.raises(ConfigError) as error:
         load(type(tmp_path)("x.yaml"))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
-def test_a_mu_of_thirds_will_do():
+def test_a_mu_of_thirds_is_accepted():
     shares = make("exp2", mu=[0.3333333, 0.3333333, 0.3333333]).shares(Setting(10, 3))
     np.testing.assert_allclose(shares, 1 / 3, rtol=1e-15)
 
@@ -162,8 +162,8 @@ def reference(base, state):
 
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("epsilon", [0.01, 1e-4])
-def test_bases_stand_noise_of_any_size_and_sign(base, epsilon):
-    """Probabilities as computed from the sums by another way, under noise of scale 100 and 10,000, all along."""
+def test_bases_tolerate_noise_of_any_size_and_sign(base, epsilon):
+    """Under noise of scale 100 and 10,000 the probabilities always equal an independent computation from the sums."""
     algorithm = make("dp_reduction", epsilon=epsilon, base=make(base))
     bound, state = ready(algorithm, Setting(2**14, 4))
     rng, largest = np.random.default_rng(5), 0.0
@@ -177,11 +177,11 @@ def test_bases_stand_noise_of_any_size_and_sign(base, epsilon):
         if t % 100 == 0:
             assert np.isfinite(after).all() and abs(after.sum() - 1) < 1e-9
             np.testing.assert_allclose(after, reference(base, state.wrapped), rtol=1e-6, atol=1e-9)
-    assert largest > 0.05  # the noise did throw it about
+    assert largest > 0.05  # the noise did have an effect
 
 
-def test_weights_that_all_sink_are_computed_anew():
-    """Losses let every weight of EXP2 fall: 3000 rounds at e^-1 each would leave none of them."""
+def test_weights_are_recomputed_before_all_underflow():
+    """With losses every weight of EXP2 falls: after 3000 factors of e^-1 all would underflow."""
     bound, state = ready(make("exp2", eta=0.25, gamma=0.9), Setting(100, 4))
     for t in range(12_000):
         lead_to(bound, state, t % 4)
@@ -200,7 +200,7 @@ def test_exp3s_series_is_for_small_steps_of_either_sign():
 
 
 def test_the_series_of_exp():
-    """Against exp, to two units in the last place; and the negative control: it is no exp beyond."""
+    """Equal to exp to two units in the last place; negative control: beyond its range it is not."""
     x = np.linspace(-(2.0**-5), 2.0**-5, 20_001)
     found = np.array([exp_near_0(float(step)) for step in x])
     assert np.abs(found / np.exp(x) - 1).max() <= 2 * 2.0**-52
@@ -254,7 +254,7 @@ def test_layers_of_noise_must_not_share_their_draws():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_tunings_of_theorem_4_1(epsilon):
-    """Each by its formula, natural logarithms; all three keep what EXP2's bound under noise asks for."""
+    """Each equals its formula with natural logarithms; all three satisfy the condition of EXP2's bound under noise."""
     scale, k, t = 1 / epsilon, 4, 2.0**18
     log = math.log(k * t)
     tuned = {name: make("dp_exp2", epsilon=epsilon, tuning=name).tuned(PAPER) for name in ("printed", "proof")}
@@ -295,7 +295,7 @@ def test_the_step_of_the_bound_under_noise(a, loss, scale):
 
 
 def test_at_epsilon_1_the_tuning_by_variance_learns():
-    """T = 2^16, a gap of 0.2: a regret of half of uniform play's at most; the proof's tuning is above that."""
+    """T = 2^16, a gap of 0.2: at most half the regret of uniform play; the tuning of the proof has more."""
     lineup = [make("uniform"), *(make("dp_exp2", epsilon=1.0, tuning=t) for t in ("variance", "printed", "proof"))]
     game = match(foe("stochastic", best=0.6, others=0.4), lineup, 2**16)
     regret = play(game, range(8))[:, :, 0]
@@ -309,7 +309,7 @@ def test_at_epsilon_1_the_tuning_by_variance_learns():
 
 
 def test_htinf_without_large_losses_is_tsallis_inf(shared_streams):
-    """σ = 1 and no round skipped: from where Θ√(t p) is 1 on it skips nothing of losses in [0, 1] at p >= 1/4."""
+    """σ = 1 and no skipped round: once Θ√(t p) >= 1, no loss in [0, 1] is skipped at p >= 1/4."""
     bound, state = ready(make("htinf"))
     plain_bound, plain = ready(make("tsallis_inf"))
     for start in (state, plain):
@@ -355,7 +355,7 @@ def test_htinf_solves_its_equation(seed):
 
 @pytest.mark.parametrize(("epsilon", "tau"), [(0.1, 10), (0.3, 4), (0.5, 2), (1.0, 1), (8.0, 1)])
 def test_batches_and_their_noise(epsilon, tau):
-    """τ = ⌈1/ε⌉, a mean moves by 1/τ under noise of 1/(ετ): ε of a gain, exactly."""
+    """τ = ⌈1/ε⌉; a gain changes a mean by 1/τ, under noise of scale 1/(ετ): exactly ε for a gain."""
     algorithm = make("batched_htinf", epsilon=epsilon).tuned(PAPER)
     state = algorithm.state(PAPER)[0]
     assert (algorithm.tau, state.tau, algorithm.periods()) == (tau, tau, {"uniform": tau, "laplace": tau})
@@ -366,7 +366,7 @@ def test_batches_and_their_noise(epsilon, tau):
     assert attack.epsilon == pytest.approx(epsilon, abs=1e-8)
 
 
-def test_a_batch_longer_than_the_game_is_a_fault():
+def test_a_batch_longer_than_the_game_is_an_error():
     assert "does not fit" in next(make("batched_htinf", epsilon=0.001).errors(Setting(500, 4)))
 
 
@@ -401,7 +401,7 @@ def test_releases_are_audited_in_blocks_too(make_it):
 
 
 def test_the_noise_of_a_release_has_its_law():
-    """g' - g of the reduction is Laplace of scale 1/ε, Kolmogorov-Smirnov; of half the scale it is not."""
+    """g' - g of the reduction is Laplace with scale 1/ε by a Kolmogorov-Smirnov test; with half the scale it is not."""
     bound, state = ready(make("dp_exp2", epsilon=0.5))
     noise = np.random.default_rng(3).laplace(size=4000)
     seen = [bound["released"](state, 0.5, Draws(0.0, z)) - 0.5 for z in noise]

@@ -126,7 +126,7 @@ def test_the_estimate_is_unbiased_over_its_2n_plays(space):
             )
 
 
-def test_the_border_is_no_cancellation():
+def test_there_is_no_cancellation_at_the_border():
     """At η|L| = 1e12, r = 1 in doubles; the half-axis along x is still 1/√(q (q + 1))."""
     state, step = fresh(Sphere(3), 1e12)
     state[0]["losses"] = [0.6, 0.0, 0.8]
@@ -167,7 +167,7 @@ def worst(states, uniform, losses, noise, a, b, found):
 
 
 def excess(space, rounds, eta):
-    """Of a long game at a large eta, with a constant loss and noise: the plays are driven along the border."""
+    """The largest excess in a long game at a large eta, whose constant loss and noise drive the plays to the border."""
     state, step = fresh(space, eta)
     loop = bind(worst, "scrible.worst", str(state.dtype.descr), choose=step["choose"], update=step["update"])
     a = (
@@ -201,7 +201,7 @@ def test_every_play_lies_in_the_set(space, step):
 
 @pytest.mark.parametrize("space", [Sphere(1), Sphere(3), Cube(3), slab(3, 1.0), slab(3, 1e-6)], ids=named)
 def test_plays_at_the_very_border_are_clipped(space):
-    """From leaders within 1e-3 to 1e-9 of the border: by rounding half-axes would end outside now and then."""
+    """From leaders within 1e-3 to 1e-9 of the border, where half-axes would sometimes end outside by rounding."""
     state, step = fresh(space, 1.0)
     rng = np.random.default_rng(9)
     for size in 10 ** rng.uniform(3, 9, 100):
@@ -218,7 +218,7 @@ def test_plays_at_the_very_border_are_clipped(space):
 
 
 def test_plays_on_a_ball_of_many_coordinates_are_clipped():
-    """Without it rounding leads 6 units in the last place outside."""
+    """Without clipping, rounding would lead 6 units in the last place outside."""
     state, step = fresh(Sphere(3000), 1.0)
     rng, x = np.random.default_rng(1), np.empty(3000)
     for size in 10 ** rng.uniform(12, 16, 60):
@@ -230,8 +230,8 @@ def test_plays_on_a_ball_of_many_coordinates_are_clipped():
 @pytest.mark.parametrize("space", [Sphere(3), Cube(3), slab(3, 0.5)], ids=named)
 def test_estimates_that_grow_without_end_are_an_error(space):
     tuned = make("scrible", eta=5.0).tuned(setting(space))
-    (said,) = tuned.remarks(setting(space))
-    assert "η N M = 1" in said
+    (remark,) = tuned.remarks(setting(space))
+    assert "η N M = 1" in remark
     assert make("scrible").tuned(setting(space)).remarks(setting(space)) == []
     with pytest.raises(ArithmeticError, match="eta times the losses is too large"):
         excess(space, 100_000, 5.0)
@@ -257,7 +257,7 @@ def test_newtons_decrement_is_small_in_every_round_however_thin_the_polytope(thi
 
 
 @pytest.mark.parametrize(
-    "a, b, said",
+    "a, b, expected",
     [
         ([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, -2, 1, 1], "empty"),
         ([[1, 0], [-1, 0], [0, 1], [0, 0]], [1, 1, 1, -1], "row 4 requires 0 <= -1"),
@@ -270,13 +270,13 @@ def test_newtons_decrement_is_small_in_every_round_however_thin_the_polytope(thi
         ([[1, 0], [-1, 0], [0, 1], [0, -1]], [0, 0, 0, 0], "single point"),
     ],
 )
-def test_a_polytope_in_which_nobody_can_play_says_why(a, b, said):
+def test_an_unplayable_polytope_reports_why(a, b, expected):
     (message,) = inequalities(a, b).errors()
-    assert said in message
+    assert expected in message
 
 
 def test_needless_rows_change_nothing():
-    """Rows of zeros, and what points the same way as a tighter row, count neither in nu nor in the play."""
+    """Rows of zeros, and rows parallel to a tighter row, affect neither nu nor the play."""
     plain = inequalities([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1])
     longer = inequalities([[1, 0], [2, 0], [-1, 0], [0, 0], [0, 3], [0, 1], [0, -1]], [5, 2, 1, 0, 3, 7, 1])
     assert not list(longer.errors())
@@ -297,7 +297,7 @@ def test_the_best_fixed_point_of_a_polytope(thickness):
     assert space.largest_loss() == pytest.approx(max(-least(space, axis) for axis in np.eye(4)))
 
 
-def test_who_cannot_play():
+def test_unsupported_settings_are_reported():
     (message,) = make("scrible").errors(setting(Simplex(3)))
     assert "exp2" in message
     (message,) = make("dp_scrible", epsilon=1.0, base=make("scrible", eta=1.0, constant=1.0)).errors(setting(Sphere(3)))
@@ -330,7 +330,7 @@ def test_default_rates_are_those_of_the_papers():
 
 
 @pytest.mark.parametrize("space", [Sphere(2), Sphere(4), Cube(4), slab(3, 0.2)], ids=named)
-def test_regret_keeps_to_the_bound_and_the_bound_to_the_theorem(space):
+def test_regret_is_below_the_bound_and_the_bound_below_the_theorem(space):
     horizon, n = 4096, space.dimension
     rounds = np.array([64, 512, horizon])
     game = match(space, make("scrible"), horizon, rounds)
@@ -346,7 +346,7 @@ def test_regret_keeps_to_the_bound_and_the_bound_to_the_theorem(space):
 
 @pytest.mark.parametrize("space", [Sphere(2), Cube(2), slab(3, 0.2)], ids=named)
 def test_it_learns(space):
-    """What stays in the middle loses the gap in each round."""
+    """A learner that stays at the centre loses the gap in each round."""
     horizon = 2**14
     found = play(match(space, make("scrible", constant=1.0), horizon, gap=0.5), range(8))[0, :, 0]
     middle = 0.5 * -least(space, np.eye(space.dimension)[0]) * horizon
@@ -367,7 +367,7 @@ def test_it_learns(space):
         (inequalities([[1], [-1]], [3, 1]), "scalar", 6),
     ],
 )
-def test_the_scale_covers_a_loss_that_is_replaced_and_the_printed_one_half_of_it(space, noise, honest):
+def test_the_scale_covers_the_replacement_of_a_loss_and_the_printed_scale_half_of_it(space, noise, honest):
     for calibration, change in (("honest", honest), ("printed", honest / 2)):
         private = make("dp_scrible", epsilon=0.5, noise=noise, calibration=calibration)
         assert private.scale(setting(space)) == pytest.approx(change / 0.5)
@@ -378,8 +378,8 @@ def test_the_scale_covers_a_loss_that_is_replaced_and_the_printed_one_half_of_it
     assert make("dp_scrible", epsilon=0.5, noise=noise).bounds(setting(space, 1), 0.1)[1:] == []
 
 
-def test_the_largest_change_is_reached_and_never_passed():
-    """|<l - l', x>|, of the vector's noise over |x|_inf, of random losses and plays; the largest at a diagonal."""
+def test_the_largest_change_is_attained_and_never_exceeded():
+    """|<l - l', x>| for random losses and plays, divided by |x|_inf for vector noise; the largest is at a diagonal."""
     rng, known = np.random.default_rng(4), setting(Sphere(4))
     x, loss, other = (v / np.linalg.norm(v, axis=1)[:, None] for v in rng.standard_normal((3, 100_000, 4)))
     for noise, scaled in (("vector", np.abs(x).max(axis=1)), ("scalar", 1.0)):
@@ -423,7 +423,7 @@ def test_the_attack_at_delta_is_exact(space, noise):
 
 
 @pytest.mark.parametrize("noise", ["vector", "scalar"])
-def test_what_is_seen_has_the_variance_of_the_noise(noise):
+def test_releases_have_the_variance_of_the_noise(noise):
     """2 λ² |x|² or 2 λ²; the variance's own standard error from the fourth moment, 6 σ^4 kurtosis of one Laplace."""
     known, n = setting(Sphere(4)), 40_000
     tuned = make("dp_scrible", epsilon=1.0, noise=noise).tuned(known)
@@ -456,7 +456,7 @@ def test_tuning_for_an_epsilon():
     assert found["certified"].guarantee(setting(Sphere(3))).epsilon == 2
     assert found["paper"].guarantee(setting(Sphere(3))).epsilon == 4
     assert found["paper"].noise == "scalar"
-    assert any("twice" in said for said in found["paper"].caveats(setting(Sphere(3))))
+    assert any("twice" in caveat for caveat in found["paper"].caveats(setting(Sphere(3))))
 
 
 def test_the_bound_by_hand():

@@ -53,7 +53,7 @@ def test_experts_follow_the_weights_and_change_rarely():
 
 
 def law(losses, eta, p, limit):
-    """The probability of every sequence of experts, by enumeration of the twin's steps: how many draws is hidden."""
+    """The probability of every sequence of experts, by enumeration of the twin; the number of draws is not observed."""
     horizon, n = losses.shape
     weights = (1 - eta) ** np.vstack([np.zeros(n), losses.cumsum(axis=0)[:-1]])
     found = {}
@@ -73,7 +73,7 @@ def law(losses, eta, p, limit):
 
 @pytest.mark.parametrize(("n", "horizon", "p"), [(2, 5, 0.5), (3, 4, 0.4), (2, 6, 0.2)])
 def test_likelihood_ratios_stay_below_the_papers_epsilon(n, horizon, p):
-    """All losses of 0 and 1, one round's replaced. The largest ratio is about a tenth to a half of what is promised."""
+    """All tables of 0 and 1 losses, with one round replaced. The largest ratio is a tenth to a half of the bound."""
     eta, rng = 0.02, np.random.default_rng(7)
     promised = eta / p + 16 * horizon * p * eta
     limit, worst = math.ceil(4 * horizon * p), 0.0
@@ -88,7 +88,7 @@ def test_likelihood_ratios_stay_below_the_papers_epsilon(n, horizon, p):
 
 
 def test_the_expert_is_drawn_anew_four_times_as_often_as_expected_and_no_more():
-    """The limit is ⌈4Tp⌉, which what the approximate tuning promises counts on."""
+    """The limit is ⌈4Tp⌉, as the guarantee of the approximate tuning assumes."""
     known = setting(3, 1000)
     algorithm = make("shrinking_dartboard", epsilon=1.0).tuned(known)
     _, p = algorithm.rates(known)
@@ -96,7 +96,7 @@ def test_the_expert_is_drawn_anew_four_times_as_often_as_expected_and_no_more():
     assert 4 * 1000 * p > 8  # so that a limit of 3Tp or 5Tp is another
 
 
-def test_the_tunings_reach_what_they_are_for():
+def test_the_tunings_reach_their_targets():
     for horizon, epsilon in ((2**10, 0.1), (2**16, 1.0)):
         known = setting(10, horizon)
         pure = make("shrinking_dartboard", epsilon=epsilon).tuned(known)
@@ -117,10 +117,10 @@ def test_regret_stays_below_its_bound():
         assert (found.mean(axis=0) - 4 * error <= algorithm.regret_bound(checkpoints, known)).all()
 
 
-def test_what_cannot_be_played_is_said():
+def test_unsupported_settings_are_reported():
     player = make("shrinking_dartboard")
-    (fault,) = player.errors(Setting(100, 2, space=Cube(2)))
-    assert "it draws experts" in fault
-    (fault,) = player.errors(setting(2, 100, signed=True))
-    assert "losses in [0, 1]" in fault
+    (error,) = player.errors(Setting(100, 2, space=Cube(2)))
+    assert "it draws experts" in error
+    (error,) = player.errors(setting(2, 100, signed=True))
+    assert "losses in [0, 1]" in error
     assert not list(player.errors(setting(2, 100)))

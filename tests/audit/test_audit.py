@@ -42,8 +42,8 @@ def test_no_correct_algorithm_is_flagged(name, seed, test):
     assert found.verdict == "CONSISTENT" and found.refutable is not None
 
 
-def test_reports_are_watched_through_the_ends_of_epochs():
-    """With a small c an epoch of LDP-Robust-SE ends within the budget: each report is judged by the B of its epoch."""
+def test_reports_are_audited_across_epochs():
+    """With a small c an epoch of LDP-Robust-SE ends within the budget: each report is tested with B of its epoch."""
     algorithm = make("ldp_robust_se", epsilon=1.0, constants=0.042, epochs=2, v=1.0, u=1.0).tuned(SETTING)
     first = 4 * int(algorithm.state(SETTING)[0].cycles)
     audits = [audit(algorithm, SETTING, budget=2**13, seed=seed) for seed in range(3)]
@@ -51,8 +51,8 @@ def test_reports_are_watched_through_the_ends_of_epochs():
     assert first < 2**12 < max(found.cost for found in audits)  # where more than one arm is left after it
 
 
-def test_what_no_gain_moves_is_no_evidence():
-    """With one arm left the state keeps nothing of its gains, so their noise cannot be tested."""
+def test_an_observable_that_no_gain_changes_is_not_auditable():
+    """With one arm left the state does not store its gains, so their noise cannot be tested."""
     algorithm = make("dp_robust_se", epsilon=1.0).tuned(SETTING)
     state = algorithm.state(SETTING)
     state["left"] = 1
@@ -60,7 +60,7 @@ def test_what_no_gain_moves_is_no_evidence():
 
 
 @pytest.mark.parametrize(("epsilon", "known"), [(0.5, 0.493), (1.0, 0.991), (2.0, 1.987)])
-def test_one_run_with_every_round_a_canary_sees_nearly_all(epsilon, known):
+def test_one_run_with_every_round_a_canary_attains_nearly_all_of_epsilon(epsilon, known):
     """The expected lower limit at 95 %; that of a run lies within five standard errors of the guesses."""
     found = audit(make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING), SETTING)
     guesses = 2**18 * (1 / 2 + math.exp(-epsilon) / 2)
@@ -70,14 +70,14 @@ def test_one_run_with_every_round_a_canary_sees_nearly_all(epsilon, known):
     assert found.epsilon_seen <= epsilon
 
 
-def test_a_claim_too_large_to_count_is_left_to_the_noise():
+def test_a_claim_too_large_for_counts_is_tested_by_the_law_of_the_noise():
     """No count reaches ε = 243; the law of the noise is tested all the same."""
     found = audit(make("dp_exp3_lap").tuned(SETTING), SETTING)
     assert found.verdict == "CONSISTENT" and found.refutable is None
     assert evidence.refutable(10**6, 0.5, 243.0, 0.0, 0.001) is None
 
 
-def test_what_promises_nothing_is_not_auditable():
+def test_algorithms_without_a_guarantee_are_not_auditable():
     for name in ("ucb1", "tsallis_inf", "uniform"):
         found = audit(make(name).tuned(SETTING), SETTING)
         assert found.verdict == "NOT AUDITABLE" and found.found
@@ -146,7 +146,7 @@ def test_limits_from_guesses_are_wrong_at_most_alpha_often():
     assert 0 < wrong <= stats.binom.ppf(1 - 1e-6, 600, 0.05)
 
 
-def test_conformance_is_a_p_value_and_sees_five_percent():
+def test_conformance_is_a_p_value_and_detects_five_percent():
     rng = np.random.default_rng(5)
     p = np.array([evidence.conformance(rng.laplace(size=1000), 1.0) for _ in range(400)])
     assert (p < 0.05).sum() <= stats.binom.ppf(1 - 1e-6, 400, 0.05)
@@ -170,7 +170,7 @@ def test_a_count_cannot_certify_more_than_ln_n_over_3_7(n, known):
     assert evidence.epsilon_from_counts(everything, nothing, 0.0, 0.05) == pytest.approx(known, abs=0.02)
 
 
-def test_refutable_says_what_a_bet_then_does():
+def test_refutable_predicts_what_bets_refute():
     """At the refutable ε most bets win; halfway between it and the claim few do."""
     rng, n, claim = np.random.default_rng(7), 4000, 1.0
     least = evidence.refutable(n, 0.5, claim, 0.0, 0.01)

@@ -59,7 +59,7 @@ def test_noise_of_the_twins_conforms_and_a_twentieth_less_does_not(noise):
 
 
 def test_the_score_is_the_likelihood_ratio_of_the_whole_wishart_density():
-    """Where the corner is integrated out: ratios of the density of V and u, from SciPy's Wishart and normal laws."""
+    """With the corner integrated out: density ratios of V and u, from SciPy's Wishart and normal laws."""
     setting, rng = Setting(5e7, 25, contexts=Contexts(2)), np.random.default_rng(3)
     law = tuned(setting, noise="wishart", calibration="exact").view(setting).noise
     square, k = setting.known().row_norm() ** 2, law.rows
@@ -92,7 +92,7 @@ def test_every_mutant_is_caught(mutant):
     assert mutant.audited(0.001, 2**15, 0).verdict == "VIOLATION"
 
 
-def test_so_few_rows_that_a_short_tree_proves_nothing_are_watched_in_a_long_one():
+def test_without_a_proof_for_a_short_tree_a_long_one_is_audited():
     algorithm = tuned(SETTING, noise="wishart", calibration="exact")
     assert reduced(algorithm, SETTING).horizon == 5e7
     assert reduced(tuned(SETTING), SETTING).horizon == grams.ROUNDS
@@ -100,6 +100,6 @@ def test_so_few_rows_that_a_short_tree_proves_nothing_are_watched_in_a_long_one(
     assert found.verdict == "CONSISTENT" and "k = " in found.claim
 
 
-def test_what_promises_nothing_is_not_auditable():
+def test_algorithms_without_a_guarantee_are_not_auditable():
     for algorithm in (make("linucb"), make("plain_dp_linucb", epsilon=0.5, base=make("linucb"))):
         assert audit(algorithm.tuned(SETTING), SETTING, budget=2**10).verdict == "NOT AUDITABLE"

@@ -19,7 +19,7 @@ from tests.conftest import make
 
 @pytest.mark.parametrize("space", [Simplex(3), Sphere(1), Sphere(4), Cube(3), Polytope(2)], ids=str)
 @pytest.mark.parametrize("signed", [False, True])
-def test_the_ends_of_a_loss_set_are_as_far_apart_as_it_says(space, signed):
+def test_the_ends_of_a_loss_set_have_its_largest_distances(space, signed):
     losses = space.losses(signed)
     low, high = losses.ends()
     assert losses.admits(np.array([low, high]))
@@ -120,7 +120,7 @@ def test_the_score_of_fresh_noise_is_the_likelihood_ratio_of_the_canary(normal):
     np.testing.assert_allclose(noise.score(prefixes, (np.zeros(3), np.ones(3))), wanted, atol=2e-9)
 
 
-def test_scores_of_prefixes_favour_the_end_that_was_there():
+def test_scores_of_prefixes_favour_the_true_end():
     """The mean difference of the two worlds exceeds six standard errors; with permuted coins it does not."""
     algorithm, short = short_game("dp_ftrl", Simplex(2), epsilon=8.0)
     noise = expected(algorithm.view(short), short, algorithm.guarantee(short))
@@ -138,7 +138,7 @@ def test_scores_of_prefixes_favour_the_end_that_was_there():
     assert distance(coins) > 6 > abs(distance(rng.permutation(coins)))
 
 
-def test_the_law_of_prefixes_is_told_from_that_of_one_node_more_or_of_nodes_in_common():
+def test_a_wrong_number_of_nodes_and_wrongly_shared_nodes_are_detected():
     rng = np.random.default_rng(3)
     nodes = [{"a", "b"}, {"b", "c"}, {"d", "e"}]
     draws = {name: rng.laplace(size=(5000, 2)) for name in "abcdef"}
@@ -182,7 +182,7 @@ def test_every_mutant_is_caught(mutant, seed):
 
 
 @pytest.mark.parametrize("subject", ["dp_ftrl", "noisy_ftrl", "dp_scrible, scalar"])
-def test_what_is_called_refutable_is_refuted_by_bets(subject):
+def test_bets_refute_what_is_reported_as_refutable(subject):
     """Noise of three quarters of the refutable share is refuted by a bet; noise of twice that share is not."""
     right = CORRECT[subject].audited(0.001, 2**18, seed=1)
     share = 1 / right.refutable  # the claim is 1
@@ -210,14 +210,14 @@ def test_noisy_losses_of_other_sets(space, noise):
     assert found.verdict == "CONSISTENT" and 0 < found.epsilon_seen < 2
 
 
-def test_points_whose_law_is_lost_are_no_evidence():
+def test_points_whose_noise_law_is_inaccurate_are_not_auditable():
     """Forty coordinates of a box: no tail of <Z, x> is known to enough digits."""
     box = Polytope(40, tuple(map(tuple, np.vstack([np.eye(40), -np.eye(40)]))), (1.0,) * 80)
     found = audit(make("dp_scrible", epsilon=2.0).tuned(setting(box)), setting(box), budget=2**10)
     assert found.verdict == "NOT AUDITABLE" and "digits" in found.found
 
 
-def test_what_promises_nothing_is_not_auditable():
+def test_algorithms_without_a_guarantee_are_not_auditable():
     for name, space in (("ftrl", Simplex(3)), ("ftpl", Cube(2)), ("scrible", Sphere(2))):
         found = audit(make(name).tuned(setting(space)), setting(space))
         assert found.verdict == "NOT AUDITABLE" and found.cost == 0

@@ -22,7 +22,7 @@ def follow(state, rng):
 
 
 def remember(state, arm, gain, rng):
-    """Keeps what it was shown."""
+    """Store the gain that the learner was shown."""
     state.seen[state.t - 1] = gain
 
 
@@ -68,14 +68,14 @@ def test_memory_two_withholds_two_rounds():
     assert earned == np.cumsum([0.5, 0.5, 0.0, 0.0, 0.25, 0.0]).tolist()
 
 
-def test_means_that_are_known_are_what_an_arm_earns_and_not_what_is_seen():
+def test_known_means_count_for_the_regret_but_the_learner_sees_gains():
     earned, seen = scripted(SCRIPT, GAINS, 0, True, worth=[-2.0, 0.0])
     assert seen == [0.5, 0.5, 0.25, 0.25, 0.25, 0.5]
     assert earned == np.cumsum([-2.0, -2.0, 0.0, 0.0, 0.0, -2.0]).tolist()
 
 
 def test_pseudo_regret_is_that_of_the_means_and_of_the_arms_played():
-    """Uniform play against means 0.9, 0.5, 0.1: no luck of the gains is in it, and the gains would say otherwise."""
+    """Uniform play against means 0.9, 0.5, 0.1; the regret on the realised gains would be different."""
     means = [0.5, 0.9, 0.1]
     game = match(foe("bernoulli", means=means), [make("uniform")], 50, n_arms=3, checkpoints=[1, 2, 50])
     u = bandit.stream(7, "uniform", game.algorithms[0].identity(), game.adversary.identity(), trial=0).random(50)
@@ -97,7 +97,7 @@ def test_regret_is_against_the_best_arm_up_to_each_checkpoint():
 
 
 @pytest.mark.parametrize("adversary", playing("adversaries"))
-def test_blocks_lanes_company_and_order_change_no_number(adversary):
+def test_results_do_not_depend_on_blocks_lanes_other_algorithms_or_order(adversary):
     game = match(foe(adversary), everyone(foe(adversary)), 700, checkpoints=[1, 7, 350, 700])
     whole = play(game, range(6))
     np.testing.assert_array_equal(play(game, range(6), block=97), whole)

@@ -100,8 +100,8 @@ def test_blocks_change_no_number(block):
     np.testing.assert_array_equal(contextual.play(played, [0, 1], block), contextual.play(played, [0, 1]))
 
 
-def test_what_is_planned_changes_no_round():
-    """A planned horizon of 1000 played to 40 has the first 40 rounds of all 1000."""
+def test_a_game_cut_short_of_its_planned_horizon_has_the_same_rounds():
+    """40 rounds played with a planned horizon of 1000 equal the first 40 of all 1000."""
     players = [LEARNERS["gaussian"](), LEARNERS["wishart"]()]
     early = contextual.play(match(FOES["sphere"](), players, 40, planned=1000, checkpoints=[10, 40]), [0])
     late = contextual.play(match(FOES["sphere"](), players, 1000, checkpoints=[10, 40, 1000]), [0])
@@ -119,7 +119,7 @@ def test_a_learner_is_not_disturbed_by_others():
 def test_an_arm_beyond_the_declared_norm_is_refused():
     played = match(FOES["fixed"](), [LEARNERS["linucb"]()], 20)
     small = played.setting._replace(contexts=played.setting.contexts._replace(norm=0.5))
-    with pytest.raises(ValueError, match=r"norm 0\.\d+ was played, where L = 0\.5"):
+    with pytest.raises(ValueError, match=r"norm 0\.\d+ was played, but the declared bound is L = 0\.5"):
         contextual.play(played._replace(setting=small), [0])
 
 
@@ -140,7 +140,7 @@ def test_basis_arms_are_a_bandit():
 
 @pytest.mark.parametrize(("d", "k"), [(2, 9), (3, 9), (5, 25), (9, 81), (16, 64)])
 @pytest.mark.parametrize("gap", [0.0, 0.3])
-def test_sphere_arms_are_what_they_say(d, k, gap):
+def test_sphere_arms_have_their_documented_means(d, k, gap):
     x, means = drawn(foe("sphere_arms", gap=gap), 300, k, d)
     np.testing.assert_allclose(np.sqrt((x**2).sum(axis=1)), 1, atol=1e-12)
     ordered = np.sort(means, axis=1)
@@ -245,7 +245,7 @@ def test_invert(d):
 
 @pytest.mark.parametrize("d", [3, 12])
 def test_rank_one_updates_agree_with_a_direct_solve(d):
-    """To 1e-9 at every round, before and after a renewal; what a bit of damage does is gone after one."""
+    """To 1e-9 in every round, before and after a renewal; a renewal removes the effect of a small perturbation."""
     setting = Setting(10_000, 10, contexts=Contexts(d))
     algorithm = make("linucb", rho=0.5).tuned(setting)
     bound, state = steps(composition(algorithm)), algorithm.state(setting)[0]
@@ -273,11 +273,11 @@ def test_learns_what_uniform_play_does_not():
 
 
 def update(state, x, reward, rng):
-    """Stands for LinUCB's step until the loop is compiled."""
+    """Placeholder for LinUCB's step until the loop is compiled."""
 
 
 def updates(states, xs, ys, rounds, rng):
-    """So many rounds, the data over and over."""
+    """Play this many rounds, cycling through the data."""
     for t in range(rounds):
         update(states[0], xs[t % len(xs)], ys[t % len(xs)], rng)
 
@@ -343,7 +343,7 @@ summary: {centre: mean}
         (
             "sphere_arms",
             "{name: fixed_arms, vectors: [[1, 0], [0, 1], [0, 1], [0, 0.5]], theta: [0.1, 0.1]}",
-            "vectors and theta need d = 3 numbers each, they have 2",
+            "vectors and theta need d = 3 numbers each, but have 2",
         ),
         ("[linucb]", "[{name: dp_linucb, epsilon: 1, delta: 1}]", "x.yaml:8:51: delta should be less than 1, got 1"),
         ("[linucb]", "[{name: dp_linucb, epsilon: 0, delta: 0.1}]", "x.yaml:8:41: epsilon should be greater than"),
@@ -355,7 +355,7 @@ summary: {centre: mean}
         (
             "sphere_arms\nalgorithms: [linucb]",
             "{name: sphere_arms, rewards: gaussian}\nalgorithms: [{name: dp_linucb, epsilon: 1, delta: 0.1}]",
-            "x.yaml:8:14: its noise hides rewards up to a bound, and these have none",
+            "x.yaml:8:14: its noise hides bounded rewards only, and these are unbounded",
         ),
     ],
 )
@@ -371,7 +371,7 @@ def test_errors_are_located_and_explained(tmp_path, monkeypatch, old, new, messa
     assert message in "\n".join(caught.value.errors)
 
 
-def test_a_config_is_planned_with_the_horizon_that_is_planned(tmp_path):
+def test_a_config_is_tuned_for_its_planned_horizon(tmp_path):
     from privbandits_cli.experiment.config import load
     from privbandits_cli.experiment.plan import make_plan
 

@@ -85,7 +85,7 @@ def test_norms_and_changes_are_those_of_the_extreme_losses(space, signed):
         (Polytope(2, ((1, 0), (-1, 0), (0, 1)), (1, 1, 1)), "unbounded along x_2"),
     ],
 )
-def test_a_polytope_that_is_none_is_refused(polytope, message):
+def test_an_invalid_polytope_is_refused(polytope, message):
     (error,) = polytope.errors()
     assert message in error
     assert not list(BOX.errors())
@@ -132,7 +132,7 @@ def test_the_uniform_law_has_the_moments_of_the_set():
         assert abs(squares.mean() - 1.2 * wanted) > 6 * squares.std() / n**0.5
 
 
-def test_alternating_losses_undo_each_other():
+def test_alternating_losses_cancel():
     losses = played(foe("alternating"), Simplex(2), 4, 4)[0]
     np.testing.assert_array_equal(losses, [[0.75, 0.25], [0, 1], [1, 0], [0, 1]])
     np.testing.assert_array_equal(played(foe("alternating"), Cube(2), 3, 3)[0], [[0.5, 0], [-1, 0], [1, 0]])
@@ -192,7 +192,7 @@ def test_a_loss_outside_its_set_is_reported_with_its_round(monkeypatch):
         linear.play(game(wild, Simplex(3), 10), trials=[0])
 
 
-def test_a_million_rounds_match_a_bandit_that_knows_everything():
+def test_long_games_keep_the_regret_bound():
     """FTRL's regret against alternating losses stays below 2 √(T ln N): the game is played to its end."""
     regret = linear.play(game(foe("alternating"), Simplex(2), 10**5), trials=[0])[0, 0, 0]
     assert 0 < regret < 2 * (10**5 * np.log(2)) ** 0.5
@@ -269,7 +269,7 @@ def test_errors_are_located_and_say_what_to_do(tmp_path, changes, message):
         ("{a: [[1, 0], [-1, 0], [0, 1], [0, -1]], b: [1, -2, 1, 1]}", ":3:", "the polytope is empty"),
     ],
 )
-def test_polytopes_that_are_none_are_located(tmp_path, given, place, message):
+def test_errors_in_polytopes_are_located(tmp_path, given, place, message):
     text = LINEAR.replace("set: simplex\ndimension: [2, 3]", f"set: {given}").replace("  - stochastic\n", "")
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, text)
@@ -290,7 +290,7 @@ def test_a_missing_dimension_is_asked_for(tmp_path):
 
 
 def test_the_ledger_names_set_dimension_and_horizon_where_they_are_swept(tmp_path):
-    """Costs of a number of rounds or coordinates stand beside its name; equal parameters cost their own on each set."""
+    """Names distinguish guarantees for different horizons, dimensions and sets, even if their parameters are equal."""
     algorithms, adversary = "[{name: dp_ftrl, epsilon: [1, 2], base: {eta: 0.1}}]", "{name: gap, gap: 0.1}"
     overrides = "set=[simplex, cube]", f"algorithms={algorithms}", f"adversary={adversary}"
     titles = [row["algorithm"] for row in ledger(read(tmp_path, LINEAR, *overrides))]
@@ -353,6 +353,6 @@ def test_the_minimum_over_a_polytope_agrees_with_scipy():
     assert BOX.least(cost)[0] == pytest.approx(wanted)
 
 
-def test_a_linear_match_tells_its_game():
+def test_a_match_knows_its_game():
     assert game(foe("gap"), Simplex(2), 10).game == "linear"
     assert match(foe("stochastic"), [make("exp3")], 10).game == "bandit"

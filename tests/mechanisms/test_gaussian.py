@@ -9,7 +9,7 @@ from privbandits_cli.accounting import gaussian
 
 
 def test_a_tree_of_19_levels_has_the_epsilon_of_the_notes():
-    """Noise of 16.261 times what an item moves, in each of the 19 nodes that it is in: ε = 1 at δ = 1e-5."""
+    """Noise of 16.261 times the sensitivity in each of the 19 nodes of an item: ε = 1 at δ = 1e-5."""
     assert gaussian.epsilon_of(math.sqrt(19) / 16.261, 1e-5) == pytest.approx(1.0, abs=1e-4)
     assert math.sqrt(19) / gaussian.mu_of(1.0, 1e-5) == pytest.approx(16.261, abs=1e-3)
 
@@ -52,7 +52,7 @@ def test_dp_accounting_agrees(mu, delta):
 
 
 def test_the_renyi_account_of_the_same_tree_is_larger():
-    """dp-accounting's for 19 Gaussian releases at δ = 1e-5: 1.09 where the truth is 1."""
+    """dp-accounting's Rényi accountant for 19 Gaussian releases at δ = 1e-5 gives 1.09; the exact value is 1."""
     from dp_accounting import dp_event
     from dp_accounting.rdp import RdpAccountant
 
@@ -70,7 +70,7 @@ def test_ends_of_the_domain():
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: gaussian.delta_of(-1.0, 1.0), "mu must be"),
         (lambda: gaussian.delta_of(math.inf, 1.0), "mu must be"),
@@ -82,6 +82,6 @@ def test_ends_of_the_domain():
         (lambda: gaussian.mu_of(1.0, 1.5), "delta must lie in"),
     ],
 )
-def test_what_no_theorem_covers_is_refused(call, told):
-    with pytest.raises(ValueError, match=told):
+def test_arguments_outside_the_domain_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
         call()

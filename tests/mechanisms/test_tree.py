@@ -37,8 +37,8 @@ def shares(horizon):
     return np.array([prefixes(row, horizon) for row in np.eye(horizon)]).T
 
 
-def test_each_prefix_has_its_nodes_noise_once_and_no_other():
-    """So its variance is the exact sum of theirs, and prefixes with nodes in common have these in common."""
+def test_each_prefix_has_the_noise_of_its_nodes_exactly_once():
+    """So its variance is the sum of theirs, and two prefixes share the noise of their common nodes."""
     found, horizon = shares(64), 64
     for n in range(1, horizon + 1):
         assert np.flatnonzero(found[n - 1]).tolist() == sorted(end - 1 for end in ends(n))
@@ -64,7 +64,7 @@ def test_an_item_is_in_as_many_nodes_as_there_are_levels_at_most(horizon):
 def test_the_epsilon_of_a_tree_is_the_sum_over_an_items_nodes(horizon, levels):
     """Noise 2 B_n levels/ε at node n, B_n growing: an item in [-B_i, B_i] costs Σ 2 B_i / scale over its nodes.
 
-    At bounds that do not grow that is the ε which is promised; where they grow, less.
+    If the bounds do not grow, this equals the stated ε; if they grow, it is less.
     """
     algorithm = make("dp_robust_ucb", epsilon=0.7, levels=levels).tuned(Setting(horizon, 2))
     setting = Setting(horizon, 2)
@@ -82,7 +82,7 @@ def test_the_epsilon_of_a_tree_is_the_sum_over_an_items_nodes(horizon, levels):
 
 
 def test_errors_of_prefixes_follow_their_law():
-    """Gains 0 into DP-Robust-UCB, so n times the mean is noise alone; the variance is Σ 2 scale² over the nodes.
+    """DP-Robust-UCB on gains of 0, so n times the mean is noise alone, of variance Σ 2 scale² over the nodes.
 
     The sd of a sample variance of sums of Laplace numbers is at most √(5/samples) of it: 5 of these are allowed.
     """

@@ -77,7 +77,7 @@ def test_records_nest_and_refuse_names_that_numpy_hides():
         record(base=1.0)
 
 
-def test_an_unbound_step_says_so():
+def test_an_unbound_step_raises():
     with pytest.raises(RuntimeError, match="before its base"):
         unbound(None)
 
@@ -95,7 +95,7 @@ def head(row):
 
 
 def test_rows_of_a_borrowed_array_are_read_and_not_counted(monkeypatch, tmp_path):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # of a kernel that was kept there is no code to read
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # a cached kernel has no code to inspect
     counted, borrowed = bind(first_numbers, "counted"), bind(first_numbers, "borrowed", borrow=borrower())
     rows, found = np.arange(12.0).reshape(4, 3), np.zeros((2, 4))
     counts = []

@@ -34,7 +34,7 @@ def test_the_numbers_are_numpys_bit_for_bit():
         assert uniforms[t] == rng.random()
 
 
-def test_so_are_exponential_numbers():
+def test_exponential_numbers_equal_numpys_too():
     """Beyond the ziggurat's end, at 7.697, lie 1 in 2,200."""
     n, rng = 20000, Generator(SFC64(7))
     numbers, uniforms = np.empty((n, 100)), np.empty(n)
