@@ -1,6 +1,5 @@
 """A results folder's summary.csv and manifest.json -> its curves with their names, sorted into panels and lines."""
 
-import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import yaml
 
 from privbandits_cli.analysis import manifest
+from privbandits_cli.analysis.measured import rows_of
 from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.experiment.keys import Plot
 from privbandits_cli.experiment.names import Name
@@ -136,12 +136,9 @@ def read(folder: Path, against: str = "") -> Curves:
     Raises FileNotFoundError or ValueError with what is wrong. Executes no file of the user's.
     """
     path = folder / "summary.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = list(rows_of(path, SUMMARY))
     if not rows:
         raise ValueError(f"{path} has no rows to draw")
-    if not {*SUMMARY} <= rows[0].keys():
-        raise ValueError(f"{path} is no table of regrets, or an older version's: run the experiment again")
     config = _config(folder / "config.yaml")
     plot = _redirected(Plot.model_validate(config.get("plot", {})), against)
     columns = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]

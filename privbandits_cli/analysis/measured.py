@@ -50,19 +50,20 @@ class Measured:
 def read(folder: Path) -> dict[Identity, Measured]:
     """The curves of a folder's summary.csv and final.csv; FileNotFoundError or ValueError if these cannot be read."""
     found: dict[str, Measured] = {}
-    for row in _rows(folder / "summary.csv", SUMMARY):
+    for row in rows_of(folder / "summary.csv", SUMMARY):
         if row["curve"] not in found:
             swept = {name: row[name] for name in row if name not in (*SUMMARY, *BOOTSTRAP) and row[name]}
             found[row["curve"]] = Measured(row["adversary"], row["label"], json.loads(row["parameters"]), swept)
         found[row["curve"]].rounds[int(row["round"])] = (float(row["mean"]), float(row["sd"]), int(row["trials"]))
-    for row in _rows(folder / "final.csv", FINAL):
+    for row in rows_of(folder / "final.csv", FINAL):
         if row["curve"] not in found:
             raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: run the experiment again")
         found[row["curve"]].finals[int(row["trial"])] = float(row["regret"])
     return {identity(curve): curve for curve in found.values()}
 
 
-def _rows(path: Path, columns: Iterable[str]) -> Iterator[dict[str, str]]:
+def rows_of(path: Path, columns: Iterable[str]) -> Iterator[dict[str, str]]:
+    """The rows of a CSV; ValueError if it lacks one of these columns."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         if not {*columns} <= {*(reader.fieldnames or ())}:

@@ -41,10 +41,9 @@ def final_csv(plan: Plan, store: Store) -> Iterator[str]:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
             shared = _shared(plan, curve)
-            before = _lines([[shared[name] for name in CURVE]])[:-1]
-            after = _lines([["-", *(shared.get(name, "") for name in swept)]])[1:]
+            before, after = [shared[name] for name in CURVE], [shared.get(name, "") for name in swept]
             finals = zip(trials.tolist(), x[:, -1].tolist(), strict=True)
-            yield "".join(f"{before},{trial},{regret}{after}" for trial, regret in finals)
+            yield _lines([*before, trial, regret, *after] for trial, regret in finals)
 
 
 def _summary_rows(plan: Plan, store: Store) -> Iterator[dict[str, Any]]:

@@ -5,6 +5,6 @@
 
 To add a quantity, such as `median(exp3)`: write one line in `QUANTITIES` of `experiment/expressions.py`, which states
 what it can be compared with, and one function with a line in `ESTIMATORS` of `quantities.py`, which computes it.
-To add a relation, such as `a about b`: write one method of the reader in `experiment/expressions.py`, which turns the
-relation into limits, with a line in `RELATIONS`. The checks, intervals, verdicts and tables follow from these.
+To add a relation, such as `a about b`: write one branch of `_Reader.limits` in `experiment/expressions.py`, which turns
+the relation into limits. The checks, intervals, verdicts and tables follow from these.
 """

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import QUANTITIES, Expression, Scope, Selection, Side
@@ -43,7 +42,9 @@ class _Group:
 
 def comparisons(expression: Expression, found: Results) -> list[Comparison]:
     """The comparisons of a claim; Absent if one side of a comparison has no curve."""
-    pooled = _pooled(expression, found)
+    worst, against = expression.scope.worst, found.experiment.keys.plot.against
+    pooled = {worst[0]} if worst else set()  # the swept parameters all of whose values belong to one comparison
+    pooled |= {against} if QUANTITIES[expression.left.quantity].fitted and against else set()
     left = _groups(expression.left, expression.scope, pooled, found.curves)
     if expression.right.curve is None:
         return [Comparison(group.name(), group.curves, ()) for group in left]
@@ -54,13 +55,6 @@ def comparisons(expression: Expression, found: Results) -> list[Comparison]:
         if alone:
             raise Absent(f"nothing to compare with at {alone[0].name()}")
     return [Comparison(a.name(b), a.curves, b.curves) for a, b in pairs]
-
-
-def _pooled(expression: Expression, found: Results) -> set[str]:
-    """The swept parameters all of whose values belong to one comparison."""
-    worst, against = expression.scope.worst, found.experiment.keys.plot.against
-    pooled = {worst[0]} if worst else set()
-    return pooled | ({against} if QUANTITIES[expression.left.quantity].fitted and against else set())
 
 
 def _groups(side: Side, scope: Scope, pooled: set[str], curves: Sequence[Curve]) -> list[_Group]:
@@ -92,9 +86,7 @@ def _selects(selection: Selection, curve: Curve) -> bool:
 def _within(scope: Scope, curve: Curve) -> bool:
     """Whether a curve is in the scope; a condition on a parameter that the curve does not have excludes nothing."""
     names = {curve.adversary.name, _panel(curve)}
-    described: dict[str, Any] = (
-        flat(curve.adversary.described()) | flat(curve.algorithm.described()) | dict(curve.swept)
-    )
+    described = {**flat(curve.adversary.described()), **flat(curve.algorithm.described()), **curve.swept}
     known = [condition for condition in scope.where if described.get(condition.name) is not None]
     panels = {panel for panel, _ in scope.panels}
     return (not panels or bool(names & panels)) and all(c.admits(described[c.name]) for c in known)

@@ -57,16 +57,11 @@ class Experiment:
         ]
         lineups = zip(*(matchup.algorithms for matchup in self.matchups), strict=True)
         algorithms = [entry(given, tuned) for given, tuned in zip(self.algorithms, lineups, strict=True)]
-        left_out = {
-            "smoke",
-            "claims",
-            *consistency.foreign_keys(self.keys),
-            *([] if self.keys.include else ["include"]),
-        }
-        return self.keys.model_dump(exclude=left_out, exclude_none=True) | {
-            "adversary": adversaries,
-            "algorithms": algorithms,
-        }
+        left_out = {"smoke", "claims", *consistency.foreign_keys(self.keys)}
+        if not self.keys.include:
+            left_out.add("include")
+        players = {"adversary": adversaries, "algorithms": algorithms}
+        return self.keys.model_dump(exclude=left_out, exclude_none=True) | players
 
 
 class ConfigError(Exception):

@@ -81,9 +81,8 @@ def _context_errors(keys: Keys) -> Iterator[Error]:
     if keys.planned_horizon is not None and isinstance(keys.horizon, list):
         yield Error(("horizon",), "a planned_horizon needs a single horizon, the number of rounds that are played")
     elif keys.planned_horizon is not None and keys.planned_horizon < listed(keys.horizon)[0]:
-        yield Error(
-            ("planned_horizon",), f"it is shorter than the horizon {keys.horizon}: plan at least as many rounds"
-        )
+        message = f"it is shorter than the horizon {keys.horizon}: plan at least as many rounds"
+        yield Error(("planned_horizon",), message)
 
 
 def _set_errors(keys: Keys) -> Iterator[Error]:

@@ -41,16 +41,10 @@ class Document:
         for cut in range(len(error.loc), -1, -1):
             if error.loc[:cut] in places:
                 line, column = places[error.loc[:cut]]
-                return line, column + self._inside(error, line, column)
+                start = self.text.splitlines()[line][column:] if error.offset is not None else ""
+                offset = (error.offset or 0) + start.startswith(("'", '"'))
+                return line, column + (offset if offset <= len(start) else 0)  # 0: the error is on a later line
         return 0, 0
-
-    def _inside(self, error: Error, line: int, column: int) -> int:
-        """How many columns after the start of a value the error is; 0 where it is not on that line."""
-        if error.offset is None:
-            return 0
-        start = self.text.splitlines()[line][column:]
-        offset = error.offset + start.startswith(("'", '"'))
-        return offset if offset <= len(start) else 0
 
     def render(self, error: Error) -> str:
         """`file:line:col: message`, the line and a caret; or the override that caused the error."""

@@ -18,11 +18,7 @@ DRAWN: dict[Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": (
 
 
 def translated(
-    error: ValidationError,
-    model: type[BaseModel],
-    data: Mapping[str, Any],
-    loc: Loc,
-    places: Mapping[str, Loc] | None = None,
+    error: ValidationError, model: type[BaseModel], data: Mapping[str, Any], loc: Loc, places: Mapping[str, Loc] = {}
 ) -> Iterator[Error]:
     """One error for each wrong place of `data`, which is at `loc`; `places` has the places of swept values.
 
@@ -39,7 +35,7 @@ def translated(
         alternatives = any(len(inside) == 1 for inside in by_place) and deepest > 1
         for inside, details in by_place.items():
             if not alternatives or len(inside) == deepest:
-                place = (places or {}).get(head, (*loc, head)) if head else loc
+                place = places.get(head, (*loc, head)) if head else loc
                 yield _error(details, model, loc, (*place, *inside[1:]), inside)
 
 

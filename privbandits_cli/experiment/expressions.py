@@ -23,6 +23,7 @@ from privbandits_cli.experiment.document import number
 
 Relation = Literal["<", "<=", ">", ">="]
 INEQUALITIES: tuple[Relation, ...] = ("<", "<=", ">", ">=")
+RELATIONS = (*INEQUALITIES, "within", "in")
 
 NUMBER = "number"  # the quantity of a side that is a plain number
 
@@ -251,7 +252,7 @@ class _Reader:
         if known is None or not known.against:
             leading = _shown(name for name, quantity in QUANTITIES.items() if quantity.against)
             raise ClaimError(f"a claim begins with a curve or {leading}", at)
-        sign = self.expect(*INEQUALITIES, "within", "in").text
+        sign = self.expect(*RELATIONS).text
         at = self.next.at
         limits, right = self.limits(sign)
         if right.quantity not in known.against:

@@ -30,7 +30,17 @@ def matchups(
     errors.extend(strangers)
     if strangers:
         return ()
-    stages = [_stage(registry, adversaries, algorithms, setting, errors) for setting in settings(keys)]
+    stages = []
+    for setting in settings(keys):
+        tuned, known = list(_tuned(adversaries, setting, errors)), []
+        for variant in tuned:
+            assert isinstance(variant.parameters, Adversary)
+            known.append(variant.parameters.revealed(setting))
+            if not variant.parameters.bounded:
+                errors.extend(_out_of_bounds(registry, variant.parameters, algorithms))
+        # Without a valid adversary the algorithms are still checked.
+        lineups = {one: tuple(_tuned(algorithms, one, errors)) for one in dict.fromkeys(known or [setting])}
+        stages.append([Matchup(variant, lineups[one], one) for variant, one in zip(tuned, known, strict=True)])
     return () if errors else tuple(matchup for adversary in zip(*stages, strict=True) for matchup in adversary)
 
 
@@ -49,26 +59,6 @@ def _strangers(registry: Registry, keys: Keys, variants: Sequence[Variant]) -> I
         elif isinstance(player, linear.Algorithm) and player.feedback != keys.feedback:
             sees = {"full": "the whole loss vector", "bandit": "the loss of its own point alone"}[player.feedback]
             yield Error(variant.loc, f"{player.name} sees {sees}: set `feedback: {player.feedback}`")
-
-
-def _stage(
-    registry: Registry,
-    adversaries: Sequence[Variant],
-    algorithms: Sequence[Variant],
-    setting: Setting,
-    errors: list[Error],
-) -> list[Matchup]:
-    """The matchups of one setting."""
-    tuned = list(_tuned(adversaries, setting, errors))
-    known = []
-    for variant in tuned:
-        assert isinstance(variant.parameters, Adversary)
-        known.append(variant.parameters.revealed(setting))
-        if not variant.parameters.bounded:
-            errors.extend(_out_of_bounds(registry, variant.parameters, algorithms))
-    # Without a valid adversary the algorithms are still checked.
-    lineups = {setting: tuple(_tuned(algorithms, setting, errors)) for setting in dict.fromkeys(known or [setting])}
-    return [Matchup(variant, lineups[setting], setting) for variant, setting in zip(tuned, known, strict=True)]
 
 
 def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -> Iterator[Variant]:

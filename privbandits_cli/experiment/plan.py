@@ -149,7 +149,9 @@ class Plan:
 
     def chunks(self, done: Callable[[Curve], NDArray[np.int64]], jobs: int) -> Iterator[Chunk]:
         """The work that is not done, in chunks that alternate between the games; their size changes no number."""
-        games = [list(rivals) for _, rivals in groupby(self.curves, key=_game)]
+        games = [
+            list(rivals) for _, rivals in groupby(self.curves, lambda one: (one.adversary.identity(), one.setting))
+        ]
         pieces = [
             (first, i, size)
             for i, size in enumerate(self._chunk_size(rivals[0], len(games), jobs) for rivals in games)
@@ -176,22 +178,19 @@ class Plan:
         return max(1, size - size % LANES if size > LANES else size)
 
 
-def _game(curve: Curve) -> tuple[str, Setting]:
-    """The adversary and the setting, which the curves of a chunk share."""
-    return curve.adversary.identity(), curve.setting
-
-
 def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
     """Every algorithm against every adversary, in the config's order; shard (i, n): the i-th of n."""
     stages = len(experiment.settings)
     adversaries = [matchup.adversary for matchup in experiment.matchups[::stages]]
-    titles = distinct([_adversary_title(variant) for variant in adversaries], adversaries)
+    notes = [{name: f"{name} = {value}" for name, value in variant.swept.items()} for variant in adversaries]
+    bases = [variant.label or variant.parameters.title for variant in adversaries]
+    titles = distinct(list(map(Name, bases, notes)), adversaries)
     apart = _apart(experiment.algorithms)
     curves: list[Curve] = []
     for i, matchup in enumerate(experiment.matchups):
         over = settings.swept(experiment.keys, matchup.setting)
-        notes = settings.swept_notes(matchup.setting, {key: x for key, x in over.items() if key != "horizon"})
-        title = titles[i // stages].noted(notes)  # the horizons share a panel
+        over.pop("horizon", None)  # the horizons share a panel
+        title = titles[i // stages].noted(settings.swept_notes(matchup.setting, over))
         legends = [legend(variant, matchup.setting) for variant in matchup.algorithms]
         lineup = zip(matchup.algorithms, distinct(legends, matchup.algorithms), apart, strict=True)
         curves.extend(_curve(experiment, matchup, title, *entry) for entry in lineup)
@@ -274,12 +273,6 @@ def _differing(variant: Variant, rivals: Sequence[Variant]) -> dict[str, Any]:
     others = [flat(rival.parameters.described()) for rival in rivals]
     own = flat(variant.parameters.described())
     return {name: value for name, value in own.items() if any(other.get(name) != value for other in others)}
-
-
-def _adversary_title(variant: Variant) -> Name:
-    """The title of a panel: the adversary's label, or else its own title, with its swept parameters."""
-    swept = {name: f"{name} = {value}" for name, value in variant.swept.items()}
-    return Name(variant.label or variant.parameters.title, swept)
 
 
 def legend(variant: Variant, setting: Setting) -> Name:

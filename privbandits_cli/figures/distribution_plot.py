@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.plot import COLUMN, STYLE, escaped, watermark
+from privbandits_cli.figures.plot import COLUMN, STYLE, escaped, finish
 from privbandits_cli.figures.scales import Scale, thousands
 from privbandits_cli.figures.styles import styles_of
 
@@ -24,31 +24,23 @@ def figure(drawn: Distributions) -> Figure:
     colours = {label: style.mixed() for label, style in styles_of(drawn.named).items()}
     n = len(drawn.panels)
     columns = 1 if n == 1 else 2
-    titles = list(drawn.panels)
-    heights = [max(_rows(drawn, title) for title in titles[i : i + columns]) for i in range(0, n, columns)]
+    sizes = [places(rows)[1][-1] + 1 for rows in drawn.panels.values()]
+    heights = [max(sizes[i : i + columns]) for i in range(0, n, columns)]
     with matplotlib.rc_context(fname=STYLE):
         size = (COLUMN * columns, sum(ROW * height + 0.55 for height in heights) + 0.35)
         out = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(out)
         cells = out.subplots(len(heights), columns, squeeze=False, gridspec_kw={"height_ratios": heights})
         axes = list(cells.flat)
-        for i, title in enumerate(titles):
+        for i, title in enumerate(drawn.panels):
             _panel(axes[i], drawn, title, colours)
             axes[i].set_title(escaped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title))
             if i + columns >= n:
                 axes[i].set_xlabel(drawn.x_label)
-        for spare in axes[n:]:
-            spare.axis("off")
         note = textwrap.fill(f"{drawn.fewest} trials; {drawn.note}", 84 * columns)
         out.supxlabel(note, fontsize=5.5)
-        watermark(out, drawn.fewest, drawn.wanted)
-        out.draw_without_rendering()
-        out.set_layout_engine("none")
+        finish(out, axes[n:], drawn.fewest, drawn.wanted)
         return out
-
-
-def _rows(drawn: Distributions, title: str) -> int:
-    return places(drawn.panels[title])[1][-1] + 1
 
 
 def _panel(axis: Axes, drawn: Distributions, title: str, colours: dict[str, tuple[float, float, float]]) -> None:

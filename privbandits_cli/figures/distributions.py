@@ -1,6 +1,5 @@
 """final.csv -> distributions of final regrets, or of their differences from those of another curve, trial by trial."""
 
-import csv
 import json
 from array import array
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,8 @@ from numpy.typing import NDArray
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.curves import Curve, Curves
 from privbandits_cli.analysis.format import parameter
+from privbandits_cli.analysis.measured import rows_of
+from privbandits_cli.analysis.summary import FINAL
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats
@@ -99,11 +100,10 @@ def samples(folder: Path, curves: Curves) -> dict[str, Sample]:
     """The final regrets of all curves by their keys; raises FileNotFoundError or ValueError."""
     path = folder / "final.csv"
     found: dict[tuple[str, str], tuple[array[int], array[float]]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            trials, regrets = found.setdefault((row["curve"], row["label"]), (array("q"), array("d")))
-            trials.append(int(row["trial"]))
-            regrets.append(float(row["regret"]))
+    for row in rows_of(path, FINAL):
+        trials, regrets = found.setdefault((row["curve"], row["label"]), (array("q"), array("d")))
+        trials.append(int(row["trial"]))
+        regrets.append(float(row["regret"]))
     known = {(curve.key, str(curve.label)): curve for curve in curves.every}
     if found.keys() != known.keys():
         raise ValueError(f"{path} and summary.csv are of different runs: run the experiment again")
@@ -194,17 +194,14 @@ def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Curve]]]:
 
 def _row(curves: Curves, curve: Curve, values: Floats, title: str, interval: bool = False) -> Distribution:
     against = curves.plot.against
-    at = _value(against, float(curve.swept[against])) if against in curve.swept else ""
+    at = ""
+    if against in curve.swept:  # `ε = 0.1`, `T = 1,024`
+        at = f"{SYMBOLS.get(against, against)} = {parameter(float(curve.swept[against]))}"
     ends = None
     if interval:
         low, high = statistics.bootstrap_interval(values[:, None], int(curves.config.get("seed", 0)))
         ends = float(low[0]), float(high[0])
     return Distribution(curve.algorithm, curves.line_name(curve), title, at, values, ends)
-
-
-def _value(name: str, x: float) -> str:
-    """`ε = 0.1`, `T = 1,024`."""
-    return f"{SYMBOLS.get(name, name)} = {parameter(x)}"
 
 
 def _base(curves: Curves, curve: Curve, met: Sequence[Curve], pair: tuple[str, str] | None) -> Curve | None:

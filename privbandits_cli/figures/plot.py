@@ -16,7 +16,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from privbandits_cli.engine.store import write_atomically
-from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import bar_positions, number_places, thousands, wants_logarithm
 from privbandits_cli.figures.styles import styles_of
@@ -27,7 +26,7 @@ FORMATS = ("pdf", "png", "svg")
 COLUMN = 3.5  # inches: one column of a two-column paper
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
-BROAD = 24  # letters: two longer titles do not fit beside each other
+BROAD = 24  # letters: of two longer titles beside each other, the notes are on lines of their own
 WIDE = 32  # letters: two longer labels do not fit beside each other
 BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
 NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
@@ -52,23 +51,15 @@ def figure(table: Table, log: bool = False) -> Figure:
         axes = list(out.subplots(n_rows, n_columns, squeeze=False).flat)
         for i, (title, lines) in enumerate(table.panels.items()):
             _panel(axes[i], lines, styles, table, log)
-            axes[i].set_title(_titled(title, f"({chr(97 + i)}) " if 1 < n <= 26 else ""))
+            letter = f"({chr(97 + i)}) " if 1 < n <= 26 else ""
+            axes[i].set_title(letter + escaped(title.lines if letter and len(title) > BROAD else title))
             if i % n_columns == 0:
                 axes[i].set_ylabel(table.labels()[1])
             if i + n_columns >= n:
                 axes[i].set_xlabel(table.labels()[0])
-        for spare in axes[n:]:
-            spare.axis("off")
         _legend(out, axes[n] if in_cell else None, [Line2D([], [], **style) for style in styles.values()], texts, table)
-        watermark(out, table.fewest, table.wanted)
-        out.draw_without_rendering()  # lays out once, for all formats
-        out.set_layout_engine("none")
+        finish(out, axes[n:], table.fewest, table.wanted)
         return out
-
-
-def _titled(title: Name, letter: str) -> str:
-    """A panel's title; the notes of a long one beside another panel are on a line of their own."""
-    return letter + escaped(title.lines if letter and len(title) > BROAD else title)
 
 
 def escaped(text: str) -> str:
@@ -179,10 +170,14 @@ def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[s
         out.legend(handles, texts, loc="outside lower center", ncols=columns, title=note)
 
 
-def watermark(out: Figure, done: int, wanted: int) -> None:
-    """Mark an incomplete figure across its face."""
+def finish(out: Figure, spare: Iterable[Axes], done: int, wanted: int) -> None:
+    """Blank the spare cells, mark an incomplete figure across its face, and lay it out once, for all formats."""
+    for cell in spare:
+        cell.axis("off")
     if done < wanted:
         out.text(0.5, 0.5, f"PARTIAL {done}/{wanted}", ha="center", va="center", **WATERMARK)
+    out.draw_without_rendering()
+    out.set_layout_engine("none")
 
 
 def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:

@@ -6,25 +6,12 @@ from dataclasses import dataclass
 # Okabe-Ito without yellow: colour-blind readers can tell these colours apart.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-# Strokes and gaps in widths of the line; () is solid.
-STROKES: tuple[tuple[float, ...], ...] = (
-    (),
-    (3.7, 1.6),
-    (6.4, 1.6, 1, 1.6),
-    (4, 1, 1, 1, 1, 1),
-    (1, 1),
-    (6, 2),
-    (3, 1),
-    (2, 2),
-)
+Stroke = tuple[float, ...]  # lengths of strokes and gaps in widths of the line; () is solid
+STROKES: tuple[Stroke, ...] = ((), (3.7, 1.6), (6.4, 1.6, 1, 1.6), (4, 1, 1, 1, 1, 1), (1, 1), (6, 2), (3, 1), (2, 2))
 AGAIN = (2, 3, 1, 4, 0, 5, 6, 7)  # the order of colours for a ninth algorithm and more: paler, with other markers
 LIGHT = 0.45  # colours whose mean of red, green and blue is larger are darkened, the others are made paler
-FIXED = {
-    name: i
-    for i, name in enumerate(
-        ("exp3", "dp_exp3_lap", "exp3_tau", "tsallis_inf", "dp_lambda_lap", "mini_batch", "ucb1", "uniform")
-    )
-}
+OWNERS = ("exp3", "dp_exp3_lap", "exp3_tau", "tsallis_inf", "dp_lambda_lap", "mini_batch", "ucb1", "uniform")
+FIXED = {name: colour for colour, name in enumerate(OWNERS)}
 
 
 @dataclass(frozen=True)
@@ -34,7 +21,7 @@ class Style:
     colour: int  # in the palette
     pale: float  # from 0, the colour itself, to 1, white; below 0: down to -1, black
     marker: str  # one of MARKERS
-    stroke: tuple[float, ...]  # one of STROKES
+    stroke: Stroke  # one of STROKES
 
     def mixed(self) -> tuple[float, float, float]:
         """The colour on white paper: red, green and blue from 0 to 1."""

@@ -20,13 +20,8 @@ def unseeded(text: str, module: ModuleType) -> Iterator[tuple[int, str]]:
     """Line and name of each call, in a function of the file, of random numbers that no trial's seed fixes."""
     tree, names = ast.parse(text), vars(module)
     arguments = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    calls = [
-        node
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call)
-    ]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    calls = [node for function in functions for node in ast.walk(function) if isinstance(node, ast.Call)]
     for call in calls:
         name = ast.unparse(call.func)
         head, *rest = name.split(".")

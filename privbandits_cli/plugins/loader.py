@@ -132,10 +132,8 @@ def _check(source: Source, made: ModuleType) -> None:
     feedback = getattr(model, "feedback", "full")
     if feedback not in get_args(linear.Feedback):
         raise refuse(model, f'feedback is {feedback!r}: make it "full" or "bandit"')
-    for name, words in (
-        ("choose", CHOOSE[game]),
-        ("update", BANDIT_FEEDBACK if feedback == "bandit" else UPDATE[game]),
-    ):
+    steps = {"choose": CHOOSE[game], "update": BANDIT_FEEDBACK if feedback == "bandit" else UPDATE[game]}
+    for name, words in steps.items():
         if not inspect.isfunction(made.__dict__.get(name)):
             raise refuse(model, f"the file needs a function `{name}` outside the class")
         takes(made.__dict__[name], words.split(", "))

@@ -62,38 +62,6 @@ class ReportData:
         over = f", as multiples of {table.floor}'s" if table.ratio else ""
         return f"Regret{after}{over}" + ("" if table.x_label == "round" else f" against {table.labels()[0]}")
 
-    @property
-    def setup(self) -> dict[str, Any]:
-        """The facts under the title; None where one does not apply."""
-        config, game = self.config, self.config.get("game", "bandit")
-        return {
-            "game": config.get("game"),
-            "rounds": config.get("horizon"),
-            "arms": config.get("arms") if game != "linear" else None,
-            "set": config.get("set") if game == "linear" else None,
-            "dimension": config.get("dimension") if game != "bandit" else None,
-            "trials": self.table.wanted,
-            "seed": str(config["seed"]) if "seed" in config else None,
-        }
-
-    @property
-    def provenance(self) -> dict[str, Any]:
-        """The facts of the manifest; None where one does not apply."""
-        manifest = self.manifest
-        if not manifest:
-            return {}
-        git, trials, machine = manifest.get("git") or {}, manifest.get("trials", {}), manifest.get("machine", {})
-        facts: dict[str, Any] = {
-            "trials": f"{number(trials.get('done'))} of {number(trials.get('wanted'))}, {trials.get('failed')} failed",
-            "started": manifest.get("started"),
-            "ended": manifest.get("ended"),
-            "engine": f"{manifest['engine']}, {manifest.get('jobs')} jobs" if "engine" in manifest else None,
-            "commit": f"{git['commit'][:12]}{', with changes' if git.get('dirty') else ''}" if git else None,
-            "processor": machine.get("cpu"),
-            "system": machine.get("system"),
-        }
-        return {**facts, **manifest.get("versions", {})}
-
 
 @dataclass(frozen=True)
 class Cell:

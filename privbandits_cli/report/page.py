@@ -33,9 +33,9 @@ def page(report: ReportData, script: str, listed: bool = False) -> str:
         for line in lines
         if line.slope is not None
     ]
-    return _template("report.html").render(
-        report=report, script=script, listed=listed, figures=figures, slopes=slopes, finals=data.finals(report.table)
-    )
+    further = {"styles": style_of, "glyphs": GLYPHS, "figures": figures, "slopes": slopes}
+    finals = data.finals(report.table)
+    return _template("report.html").render(report=report, script=script, listed=listed, finals=finals, **further)
 
 
 def index(reports: Sequence[ReportData]) -> str:
@@ -50,7 +50,7 @@ def _template(name: str) -> "Template":
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = (amount, data.number, plots.as_json)
+    filters = (amount, data.number, plots.as_json, plots.colour, plots.dashes)
     environment.filters |= {each.__name__: each for each in filters}
     return environment.get_template(name)
 
@@ -60,7 +60,7 @@ def _figure(report: ReportData, style_of: dict[str, Style]) -> Figure:
     panels: dict[str, plots.Plot] = {
         title: plots.line_plot(title, lines, table, style_of, report.partial) for title, lines in table.panels.items()
     }
-    return _described(panels, [label for _, label in table.named()], style_of, table.notes())
+    return {"panels": panels, "labels": [label for _, label in table.named()], "notes": table.notes()}
 
 
 def _distribution(figure: Distributions | None, style_of: dict[str, Style], report: ReportData) -> Figure:
@@ -68,15 +68,4 @@ def _distribution(figure: Distributions | None, style_of: dict[str, Style], repo
         return {}
     panels = {title: plots.distribution_plot(title, figure, style_of, report.partial) for title in figure.panels}
     labels = [row.line for rows in figure.panels.values() for row in rows]
-    return _described(panels, labels, style_of, [f"{figure.fewest} trials", figure.note])
-
-
-def _described(
-    panels: dict[str, plots.Plot], labels: Sequence[str], style_of: dict[str, Style], notes: Sequence[str]
-) -> Figure:
-    """A figure for the template: panels by title, the entries of the legend, the notes below."""
-    legend = [
-        {"label": label, "colour": plots.colour(style), "dashes": plots.dashes(style), "glyph": GLYPHS[style.marker]}
-        for label, style in ((label, style_of[label]) for label in dict.fromkeys(labels))
-    ]
-    return {"panels": panels, "legend": legend, "notes": notes}
+    return {"panels": panels, "labels": labels, "notes": [f"{figure.fewest} trials", figure.note]}

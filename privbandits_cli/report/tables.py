@@ -91,11 +91,8 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
         yield _plain(report.unknown)
     else:
         rows = [
-            [
-                *(block["algorithm"], block["mechanism"]),
-                *(amount(block["upper"]), amount(block["lower"]), f"{block['delta']:.3g}"),
-            ]
-            for block in report.privacy
+            [one["algorithm"], one["mechanism"], amount(one["upper"]), amount(one["lower"]), f"{one['delta']:.3g}"]
+            for one in report.privacy
         ]
         yield _markdown_table(["algorithm", "mechanism", "ε at most", "at least", "at δ"], rows, 3)
     if report.claims:
