@@ -71,8 +71,8 @@ def _full_information(results: Path) -> Iterator[str]:
     scaling = [line for lines in table.read(results / "price_scaling").panels.values() for line in lines]
     yield "# What privacy costs in online linear optimisation"
     yield ""
-    yield "Agarwal & Singh 2017, Tables 1 and 2, each rate beside what the figures `price_*` measured. Regrets are"
-    yield "means at the worst gap. Written by `privbandits tables`."
+    yield "The rates of Agarwal & Singh 2017, Tables 1 and 2, beside the measurements of the figures `price_*`."
+    yield "Regrets are means at the worst gap. Written by `privbandits tables`."
     yield ""
     yield "## Table 1: full information"
     yield ""
@@ -90,7 +90,7 @@ def _full_information(results: Path) -> Iterator[str]:
     yield ""
     yield f"N = {N}, T = 2^10 to 2^18. c: FTRL's regret at T = 2^18 over its rate; c': what ε = 1 adds to that, over"
     yield "N ln N log² T (experts) or N log² T. At ε = 1 the short horizons are not yet in the regime of their"
-    yield "rate: up to T = 2^12 the worst gap is the largest, and regret near its most."
+    yield "rate: up to T = 2^12 the worst gap is the largest one, and the regret is close to its maximum."
     yield ""
     yield from _free(results)
 
@@ -114,9 +114,10 @@ def _free(results: Path) -> Iterator[str]:
                 law = size * math.ceil(math.log2(horizon)) ** 1.5 / math.sqrt(horizon)
                 yield f"| {title} | {size} | {frees} | {law:.2g} |"
     yield ""
-    yield "Readings between the ε that were played, of 24 trials at the worst of nine or ten gaps down to 1/512, with"
-    yield "95 % intervals by bootstrap over the trials. The paper calls privacy free from ε = 1/√T = 0.004 on: that"
-    yield "hides the constants of the last column, which experts and the sphere follow; the cube grows slower in N."
+    yield "Interpolated between the ε that were played, for 24 trials at the worst of nine or ten gaps down to 1/512,"
+    yield "with 95 % bootstrap intervals over the trials. The paper calls privacy free from ε = 1/√T = 0.004 on. This"
+    yield "hides the factors of the last column, which experts and the sphere follow; for the cube ε grows more slowly"
+    yield "in N."
 
 
 def _bandits(results: Path) -> Iterator[str]:

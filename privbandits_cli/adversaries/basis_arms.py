@@ -22,7 +22,7 @@ class Parameters(contextual.Adversary):
     display = "Basis arms"
 
     means: Preset | list[float] = Field("linear", description="mean rewards, one for each arm, or an instance's name")
-    rewards: Law = Field("bernoulli", description="the rewards' law about their means")
+    rewards: Law = Field("bernoulli", description="the law of the rewards around their means")
 
     def law(self) -> Law:
         return self.rewards

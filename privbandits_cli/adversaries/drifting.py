@@ -19,8 +19,8 @@ class Parameters(gap.Parameters):
 
     display = "Drifting"
 
-    gap: float = Field(0.1, gt=0, le=1, description="by how much the mean loss is better; of experts at most 1/2")
-    turns: int = Field(1, ge=1, description="how often the better one changes over the horizon")
+    gap: float = Field(0.1, gt=0, le=1, description="the gap between the mean losses; for experts at most 1/2")
+    turns: int = Field(1, ge=1, description="how often the best one changes over the horizon")
 
     def lean(self, setting: Setting, rounds: Ints) -> Floats:
         """Shared by the first two coordinates."""

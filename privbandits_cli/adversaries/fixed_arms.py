@@ -23,12 +23,12 @@ class Parameters(contextual.Adversary):
     display = "Fixed arms"
 
     vectors: list[list[float]] | None = Field(
-        None, min_length=2, description="the arms, a list of d numbers each; default: drawn in each trial"
+        None, min_length=2, description="the arms, a list of d numbers each; by default drawn in each trial"
     )
     theta: list[float] | None = Field(None, description="θ, d numbers; given with the arms")
     norm: float | None = Field(None, gt=0, description="L, the declared bound on the arms' norms; default the largest")
-    theta_norm: float | None = Field(None, gt=0, description="S, the declared bound on θ's norm; default that")
-    rewards: Law = Field("bernoulli", description="the rewards' law about their means")
+    theta_norm: float | None = Field(None, gt=0, description="S, the declared bound on θ's norm; default the norm of θ")
+    rewards: Law = Field("bernoulli", description="the law of the rewards around their means")
 
     def law(self) -> Law:
         return self.rewards

@@ -20,7 +20,7 @@ class Parameters(linear.Adversary):
 
     display = "Gap"
 
-    gap: float = Field(gt=0, le=1, description="by how much the mean loss is better; of experts at most 1/2")
+    gap: float = Field(gt=0, le=1, description="the gap between the mean losses; for experts at most 1/2")
 
     def losses(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
         draw = loss_set(setting).leaning(rng)

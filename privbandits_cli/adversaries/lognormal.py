@@ -19,7 +19,7 @@ class Parameters(HeavyTailed):
 
     display = "Lognormal"
 
-    sigma: float = Field(1.0, gt=0, le=10, description="σ, the sd of the gains' logarithm")
+    sigma: float = Field(1.0, gt=0, le=10, description="σ, the standard deviation of the logarithm of a gain")
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
         means = self.mean_gains(setting)

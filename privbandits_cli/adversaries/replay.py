@@ -33,13 +33,17 @@ class Parameters(bandit.Adversary):
 
     display = "Replay"
 
-    path: str = Field(description="a .csv or .npy file, from the working directory; one row a round, one column an arm")
-    scale: list[float] | None = Field(
-        None, min_length=2, max_length=2, description="[low, high]: what is mapped to the gains 0 and 1"
+    path: str = Field(
+        description="a .csv or .npy file, by its path from the working directory; a row per round, a column per arm"
     )
-    order: Literal["file", "shuffled"] = Field("file", description="the rows' order, `shuffled` anew in each trial")
-    repeat: bool = Field(False, description="begin again where the horizon is longer than the file")
-    sha256: str | None = Field(None, description="of the file; default: of the one that is there")
+    scale: list[float] | None = Field(
+        None, min_length=2, max_length=2, description="[low, high]: the values that are mapped to the gains 0 and 1"
+    )
+    order: Literal["file", "shuffled"] = Field(
+        "file", description="the order of the rows; `shuffled` is a new order in each trial"
+    )
+    repeat: bool = Field(False, description="start again from the first row if the horizon is longer than the file")
+    sha256: str | None = Field(None, description="sha256 of the file; default: that of the present file")
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
     def identity(self) -> str:

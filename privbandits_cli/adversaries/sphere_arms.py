@@ -28,7 +28,7 @@ class Parameters(contextual.Adversary):
 
     display = "Arms on the sphere"
 
-    gap: float = Field(0.0, ge=0, description="Δ, by which the best arm's mean exceeds every other")
+    gap: float = Field(0.0, ge=0, description="Δ, the least difference between the best mean and every other")
     best: float = Field(0.75, gt=0, lt=1, description="the best arm's mean")
     rewards: Literal["signs", "gaussian"] = Field(
         "signs", description="signs: 1 or -1, with the arm's mean; gaussian: the mean and N(0, 1) noise"

@@ -70,7 +70,7 @@ class Parameters(bandit.Adversary):
     binary = True
 
     best: float = Field(0.55, ge=0, le=1, description="mean gain of arm 1")
-    others: float = Field(0.5, ge=0, le=1, description="mean gain of every other arm")
+    others: float = Field(0.5, ge=0, le=1, description="mean gain of all other arms")
 
     def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         draw = rows_of(rng, setting.n_arms, self.best, self.others)

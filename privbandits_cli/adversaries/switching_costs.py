@@ -59,12 +59,12 @@ class Parameters(bandit.Adversary):
 
     display = "Switching costs"
 
-    sigma: float | None = Field(None, gt=0, le=1e9, description="sd of a step; default 1/(9 log2 T)")
+    sigma: float | None = Field(None, gt=0, le=1e9, description="σ, deviation of a step; default 1/(9 log2 T)")
     gap: float | None = Field(
         None, ge=0, le=1, description="gap of the best arm; default K^(1/3) T^(-1/3) / (9 log2 T)"
     )
     memory: int = Field(1, ge=0, description="m: rounds an arm must have been held before a gain counts")
-    penalty_observed: bool = Field(True, description="whether the learner sees the 0 of a switch")
+    penalty_observed: bool = Field(True, description="whether the learner observes the 0 of a switch")
 
     def reaction(self) -> tuple[int, bool]:
         return self.memory, self.penalty_observed

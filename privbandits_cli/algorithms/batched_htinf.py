@@ -33,7 +33,7 @@ class Parameters(bandit.Algorithm):
     general_caveats = ("HTINF is written from memory, without its paper; the regret bound is our own derivation.",)
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; a block has τ = ⌈1/ε⌉ rounds")
-    sigma: float = Field(math.sqrt(6), gt=0, description="σ of HTINF, E l² <= σ² of the noisy means; √3 would do")
+    sigma: float = Field(math.sqrt(6), gt=0, description="σ of HTINF, E l² <= σ² for the noisy means; √3 would suffice")
 
     @property
     def tau(self) -> int:

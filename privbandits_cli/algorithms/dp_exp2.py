@@ -32,9 +32,10 @@ class Parameters(dp_reduction.Parameters):
     calibrations: ClassVar = {"certified": {}, "paper": {"tuning": "printed"}}
 
     tuning: Literal["variance", "proof", "printed"] = Field(
-        "variance", description="η and γ by the noise's variance, by what the theorem's proof needs, or as printed"
+        "variance",
+        description="η and γ from the noise's variance, as the theorem's proof needs, or as printed",
     )
-    base: exp2.Parameters = Field(exp2.Parameters(), description="EXP2; η and γ given here go before the tuning")
+    base: exp2.Parameters = Field(exp2.Parameters(), description="EXP2; η and γ given here override the tuning")
 
     def tuned(self, setting: Setting) -> Self:
         eta, gamma = self._rates(setting)

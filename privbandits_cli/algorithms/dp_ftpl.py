@@ -38,8 +38,8 @@ class Parameters(Aggregating):
     calibrations: ClassVar = {"certified": {}, "paper": {"sigma": "printed"}}
 
     epsilon: float = Field(ge=1e-9, description="ε")
-    sigma: Literal["exact", "printed"] = Field("exact", description="a node's deviation: as needed, or Theorem 3.5's")
-    base: ftpl.Parameters = Field(ftpl.Parameters(), description="FTPL; its σ is the least that a prefix has")
+    sigma: Literal["exact", "printed"] = Field("exact", description="a node's deviation: the least, or Theorem 3.5's")
+    base: ftpl.Parameters = Field(ftpl.Parameters(), description="FTPL; its σ is the least deviation of a prefix")
 
     def tuned(self, setting: Setting) -> "Tuned":
         delta = self.delta or papers_delta(setting)

@@ -34,7 +34,7 @@ class Aggregating(linear.Algorithm):
 
     delta: float | None = Field(None, gt=0, lt=1, description="δ of Gaussian nodes; default T^-2")
     spare: Literal["fresh", "once"] = Field(
-        "fresh", description="top-up noise: for every prefix, or one a level for all; the same law"
+        "fresh", description="top-up noise: fresh for every prefix, or one node per level shared by all; the same law"
     )
     base: linear.Algorithm
 

@@ -59,11 +59,12 @@ class Parameters(contextual.Algorithm):
     delta: float = Field(gt=0, lt=1, description="δ")
     noise: Literal["gaussian", "wishart", "wishart_unshifted"] = Field("gaussian", description="on the tree's nodes")
     shift: Literal["paper", "optimal"] = Field(
-        "paper", description="paper: ρ_min is Υ, of Wishart noise 4 L~² √(mk) D; optimal: Theorem 5's bound is least"
+        "paper",
+        description="paper: ρ_min is Υ, or 4 L~² √(mk) D for Wishart noise; optimal: least bound of Theorem 5",
     )
-    rho: float | None = Field(None, gt=0, description="ρ_min, in place of what the shift makes it")
-    calibration: Literal["code", "printed", "exact"] = Field("code", description="of the noise for ε and δ")
-    alpha: float | None = Field(None, gt=0, lt=1, description="α, the chance that the ellipsoid fails; default 1/T")
+    rho: float | None = Field(None, gt=0, description="ρ_min, in place of the one that the shift gives")
+    calibration: Literal["code", "printed", "exact"] = Field("code", description="how ε and δ determine the noise")
+    alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
 
     @property
     def wishart(self) -> bool:

@@ -34,7 +34,7 @@ class Parameters(Robust):
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     levels: Literal["exact", "printed"] = Field(
-        "exact", description="what ε is divided by: floor(log2 T) + 1, the levels of a tree, or the printed ln T"
+        "exact", description="the divisor of ε: floor(log2 T) + 1, the levels of a tree, or the printed ln T"
     )
     constants: float = Field(1.0, gt=0, description="c, multiplies the 18 of the width")
 

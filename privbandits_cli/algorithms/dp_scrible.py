@@ -37,7 +37,8 @@ class Parameters(linear.Algorithm):
         "vector", description="<Z, x> with N Laplace numbers Z, as printed; or one, of up to N times less variance"
     )
     calibration: Literal["honest", "printed"] = Field(
-        "honest", description="to a loss that is replaced; `printed`: to its norm, which gives twice the ε"
+        "honest",
+        description="noise for the replacement of a loss; `printed`: for its norm, which gives twice the ε",
     )
     base: scrible.Parameters = Field(scrible.Parameters(), description="SCRiBLe and its η")
 

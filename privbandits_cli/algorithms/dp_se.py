@@ -28,7 +28,7 @@ class Parameters(bandit.Algorithm):
     observed = views.Mean("means", played="cycle", length="cycles")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-    beta: float | None = Field(None, gt=0, lt=1, description="β, the probability of a wrong confidence; default 1/T")
+    beta: float | None = Field(None, gt=0, lt=1, description="β, failure probability of the confidence; default 1/T")
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(epsilon=self.epsilon, beta=self.beta or min(0.5, 1 / setting.horizon))

@@ -35,7 +35,7 @@ class Parameters(bandit.Algorithm):
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     bonus: Literal["with_nu", "without_nu", "mishra_thakurta", "azize"] = Field(
-        "with_nu", description="what is added to the noisy mean, and which mechanism makes that"
+        "with_nu", description="the bonus added to the noisy mean, and the mechanism of that mean"
     )
     gamma: float | None = Field(
         None, gt=0, lt=1, description="γ of mishra_thakurta, default T^-4, and of azize, default T^-2"

@@ -23,10 +23,10 @@ class Parameters(bandit.Algorithm):
 
     display = "EXP2"
 
-    eta: float | None = Field(None, gt=0, description="η; default √(ln K / (3KT)), which makes Lemma 4.4 least")
+    eta: float | None = Field(None, gt=0, description="η; default √(ln K / (3KT)), which minimises Lemma 4.4")
     gamma: float | None = Field(None, ge=0, le=1, description="γ; default η / min μ, Lemma 4.4's condition; at most 1")
     mu: list[Annotated[float, Field(gt=0)]] | None = Field(
-        None, description="μ, a probability for each arm, none 0, as each must be explored; default 1/K"
+        None, description="μ, a positive probability for each arm, because each must be explored; default 1/K"
     )
 
     @field_validator("mu")

@@ -25,7 +25,7 @@ class Parameters(bandit.Algorithm):
     display = "HTINF"
     general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 
-    sigma: float = Field(1.0, gt=0, description="σ, E l² <= σ² of the losses; 1 where gains are in [0, 1]")
+    sigma: float = Field(1.0, gt=0, description="σ, E l² <= σ² for the losses; 1 for gains in [0, 1]")
 
     def state(self, setting: Setting) -> Records:
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)

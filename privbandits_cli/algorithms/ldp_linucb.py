@@ -40,8 +40,8 @@ class Parameters(contextual.Algorithm):
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
     delta: float = Field(gt=0, lt=1, description="δ")
-    calibration: Literal["printed", "exact"] = Field("printed", description="of the noise for ε and δ")
-    alpha: float | None = Field(None, gt=0, lt=1, description="α, the chance that the ellipsoid fails; default 1/T")
+    calibration: Literal["printed", "exact"] = Field("printed", description="how ε and δ determine the noise")
+    alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
 
     def sigma(self) -> float:
         """σ of the noise on a report."""

@@ -33,7 +33,7 @@ class Parameters(Robust):
     made_private_by = "every gain truncated, then Laplace noise"
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
-    truncation: float = Field(1.0, gt=0, description="gains are truncated at so many times B")
+    truncation: float = Field(1.0, gt=0, description="gains are truncated at this multiple of B")
     constants: float = Field(1.0, gt=0, description="c, multiplies the 4 of the width")
 
 

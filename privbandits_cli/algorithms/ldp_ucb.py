@@ -28,7 +28,7 @@ class Parameters(bandit.Algorithm):
     local = True
 
     epsilon: float = Field(ge=1e-9, le=500, description="ε of each report")
-    report: Literal["laplace", "bernoulli"] = Field("laplace", description="what becomes of a gain: CTL or CTB")
+    report: Literal["laplace", "bernoulli"] = Field("laplace", description="how a gain is reported: CTL or CTB")
 
     def state(self, setting: Setting) -> Records:
         n_arms, laplace = setting.n_arms, self.report == "laplace"

@@ -26,7 +26,7 @@ class Parameters(contextual.Algorithm):
     general_caveats = ("The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1.",)
 
     rho: float = Field(1.0, gt=0, description="ρ")
-    alpha: float | None = Field(None, gt=0, lt=1, description="α, the chance that the ellipsoid fails; default 1/T")
+    alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})

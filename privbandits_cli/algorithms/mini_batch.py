@@ -39,9 +39,8 @@ class Parameters(bandit.Algorithm):
     tau: Annotated[int, Field(ge=1)] | Rule = Field(
         "corollary_3.2",
         description="τ, rounds in a block; `corollary_3.2`: (T / (7 K ln K))^(1/3); `corollary_3.3`: from epsilon "
-        "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; of those that are "
-        "proved to give ε `certified`: the best against switching costs, `shortest`: the best where they do not count. "
-        "Rounded up",
+        "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; of all τ that provably "
+        "give ε, `certified`: the best against switching costs, `shortest`: the best without them. Rounded up",
     )
     epsilon: float | None = Field(
         None, ge=1e-9, le=1e9, description="ε that `corollary_3.3`, `certified` and `shortest` are to reach"

@@ -35,9 +35,9 @@ class Parameters(linear.Algorithm):
 
     epsilon: float = Field(ge=1e-9, description="ε; the noise has scale |l - l'|_1 / ε")
     rate: Literal["own", "non_private"] = Field(
-        "own", description="η by the second moment of the noisy losses, or FTRL's as if there were no noise"
+        "own", description="η from the second moment of the noisy losses, or FTRL's η as if there were no noise"
     )
-    base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL; an η given here goes before the rate")
+    base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL; an η given here overrides the rate")
 
     def scale(self, setting: Setting) -> float:
         """λ of the noise in each coordinate."""

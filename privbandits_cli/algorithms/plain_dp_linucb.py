@@ -30,7 +30,7 @@ class Parameters(contextual.Algorithm):
     display = "Plain DP-LinUCB"
     private = True
 
-    epsilon: float = Field(ge=0, le=700, description="ε of the present round's arms")
+    epsilon: float = Field(ge=0, le=700, description="ε for the current round's arms")
     base: contextual.Algorithm = Field(
         dp_linucb.Parameters(epsilon=1.0, delta=0.1), description="the learner, private in later rounds"
     )

@@ -28,7 +28,7 @@ class Eliminating(Robust):
     power: ClassVar[int] = 1
     pairs: ClassVar[float] = 4.0  # L = ln(pairs |S| τ²/β)
 
-    beta: float | None = Field(None, gt=0, lt=1, description="β, the probability of a wrong confidence; default 1/T")
+    beta: float | None = Field(None, gt=0, lt=1, description="β, failure probability of the confidence; default 1/T")
     constants: float = Field(1.0, gt=0, description="c, multiplies the coefficient of the width; 1 is as printed")
 
     def left_out(self, setting: Setting) -> dict[str, float]:

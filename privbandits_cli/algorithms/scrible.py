@@ -25,7 +25,7 @@ class Parameters(linear.Algorithm):
     display = "SCRiBLe"
 
     eta: float | None = Field(None, gt=0, description="η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
-    constant: float | None = Field(None, gt=0, description="c of that default: 1/4; of a private one 1/√2")
+    constant: float | None = Field(None, gt=0, description="c in the default of η: 1/4, and 1/√2 for a private one")
 
     def tuned_for(self, setting: Setting, variance: float, constant: float) -> "Tuned":
         """The parameters tuned for losses with noise of this variance, with this default of c."""

@@ -32,7 +32,7 @@ class Parameters(linear.Algorithm):
     made_private_by = "few changes of the expert, blurred"
 
     epsilon: float = Field(ge=1e-9, description="ε")
-    delta: float | None = Field(None, gt=0, lt=1, description="δ of the approximate tuning; without it the pure one")
+    delta: float | None = Field(None, gt=0, lt=1, description="δ of the approximate tuning; without it, the pure one")
 
     def rates(self, setting: Setting) -> tuple[float, float]:
         """The learning rate η and the probability p of a new draw."""

@@ -1,1 +1,1 @@
-"""What came out: statistics, CSVs, figures."""
+"""Numbers from trials: statistics, CSVs, the curves of a results folder, comparisons of two."""

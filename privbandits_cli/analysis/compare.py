@@ -1,4 +1,4 @@
-"""Two results folders -> how far the mean final regrets of each curve are apart."""
+"""Two results folders -> the difference of the mean final regrets of each curve."""
 
 import math
 from collections import Counter
@@ -28,16 +28,16 @@ class Difference:
     b: float | None
     low: float | None  # 95 % interval of a - b
     high: float | None
-    basis: str  # paired or not, and the trials
+    basis: str  # whether the trials are paired, and their number
 
 
 def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
-    """The curves of both folders, in the first one's order, then those of the second alone.
+    """The curves of both folders, in the order of the first, followed by those of the second only.
 
-    tolerance: the part of b's mean that a's may be away from it. A curve is `within` or `beyond` where a 95 %
-    interval of the difference says so. Trials are paired where the seeds and the parameters of both players are the
-    same and trials are common to both; else the means are independent (Welch). FileNotFoundError or ValueError where
-    a folder's CSVs are missing or no tables of regrets.
+    tolerance: the largest difference of the means, as a part of b's, that counts as `within`. A curve is `within` or
+    `beyond` only if the 95 % interval of the difference lies on that side of the tolerance. Trials are paired if both
+    folders have them, with the same seed and the same parameters of both players; else the means are independent
+    (Welch). FileNotFoundError or ValueError if a folder's CSVs are missing or are no tables of regrets.
     """
     one, other = (read(folder) for folder in (a, b))
     seeds = [_config(folder).get("seed", math.nan) for folder in (a, b)]
@@ -81,7 +81,7 @@ def _paired(a: Measured, b: Measured, seeded_alike: bool) -> Two:
 
 
 def _judged(pair: Two, tolerance: float) -> Judgement:
-    """Whether |a - b| <= tolerance x |b|, by the intervals of both ends."""
+    """Whether |a - b| <= tolerance x |b|, by the intervals of a - (1 - tolerance) b and a - (1 + tolerance) b."""
     a, b = pair.a, pair.b
     if b.value < 0:
         pair = two(_mirrored(a), _mirrored(b))
@@ -103,21 +103,21 @@ def _basis(pair: Two, a: Measured, b: Measured) -> str:
 
 
 def remarks(a: Path, b: Path) -> list[str]:
-    """Why the two may differ for reasons of how they were played, in words: horizons, trials left out."""
+    """Differences in how the two were played, as sentences: horizons, and trials that only one of them has."""
     one, other = (read(folder) for folder in (a, b))
     met = [(one[key], other[key]) for key in one if key in other and one[key].finals and other[key].finals]
     rounds = sorted({(max(x.rounds), max(y.rounds)) for x, y in met if max(x.rounds) != max(y.rounds)})
     out = []
     if rounds:
-        told = ", ".join(f"{x:,} rounds in A against {y:,} in B" for x, y in rounds)
-        out.append(f"The horizons differ: {told}. Final regrets of games of different lengths are compared.")
+        text = ", ".join(f"{x:,} rounds in A against {y:,} in B" for x, y in rounds)
+        out.append(f"The horizons differ: {text}. Final regrets of games of different lengths are compared.")
     sizes = sorted({(len(x.finals), len(y.finals)) for x, y in met if x.finals.keys() != y.finals.keys()})
     if sizes:
-        told = ", ".join(f"{x:,} in A against {y:,} in B" for x, y in sizes)
-        out.append(f"The trials differ: {told}. Curves that are paired leave out the trials that only one of them has.")
+        text = ", ".join(f"{x:,} in A against {y:,} in B" for x, y in sizes)
+        out.append(f"The trials differ: {text}. Paired curves leave out the trials that only one of them has.")
     return out
 
 
 def counts(differences: Sequence[Difference]) -> dict[Judgement, int]:
-    """How many curves came out in which way."""
+    """The number of curves with each verdict."""
     return dict(Counter(one.verdict for one in differences))

@@ -47,9 +47,14 @@ class Curve:
         return {**self.game, **self.own}
 
     def line(self, folded: Set[str]) -> Line:
-        """What the curves of one line have in common: the algorithm, its name, every swept value that is not folded."""
+        """What the curves of one line share: the algorithm, its name, the swept values that are not folded."""
         values = (_kept(part, folded) for part in (self.game, self.own, self.apart))
-        return self.algorithm, self.label.base, *(tuple(part.items()) for part in values)
+        return (
+            self.algorithm,
+            self.label.base,
+            frozenset(folded & self.swept.keys()),
+            *(tuple(part.items()) for part in values),
+        )
 
     def line_name(self, folded: Set[str]) -> Name:
         """The legend of its line: without the guarantee, which varies along a line."""
@@ -89,14 +94,12 @@ class Curves:
         return {self.plot.against, self.plot.worst} - {""}
 
     def panels(self) -> dict[Name, list[Curve]]:
-        """The drawn curves by the title of their panel; without panels in which no curve has the parameter drawn."""
+        """The drawn curves by the title of their panel; a panel needs a curve with the parameter on the x axis."""
         found: dict[Name, list[Curve]] = {}
         for curve in self.drawn:
             found.setdefault(curve.panel_title(self.folded), []).append(curve)
         against = self.plot.against
-        return {
-            title: curves for title, curves in found.items() if not against or any(against in c.swept for c in curves)
-        }
+        return {title: each for title, each in found.items() if not against or any(against in c.swept for c in each)}
 
     def lines(self, members: Sequence[Curve]) -> list[list[Curve]]:
         """The curves of each line of a panel, in the order of the parameter that the figure is drawn against."""
@@ -109,18 +112,21 @@ class Curves:
         return [sorted(line, key=lambda curve: float(curve.swept.get(against, 0))) for line in found.values()]
 
     def line_name(self, curve: Curve) -> Name:
-        """The legend of the line that a curve belongs to; with the algorithm if lines of two have the same legend."""
-        if not self.plot.against:
+        """The legend of the line that a curve belongs to; with more notes if other lines would have the same one."""
+        against, name = self.plot.against, curve.line_name(self.folded)
+        algorithms, levels = self._sharing.get(name, ({curve.algorithm}, {False}))
+        if not against or (against not in curve.swept and len(levels) > 1):
             return curve.label
-        name = curve.line_name(self.folded)
-        return name.noted({"name": curve.algorithm}) if len(self._algorithms[name]) > 1 else name
+        return name.noted({"name": f"name = {curve.algorithm}"}) if len(algorithms) > 1 else name
 
     @cached_property
-    def _algorithms(self) -> dict[str, set[str]]:
-        """The algorithms of the lines that share a legend."""
-        found: dict[str, set[str]] = {}
+    def _sharing(self) -> dict[str, tuple[set[str], set[bool]]]:
+        """The algorithms of the lines with the same legend, and whether these lines are level."""
+        found: dict[str, tuple[set[str], set[bool]]] = {}
         for curve in self.drawn:
-            found.setdefault(curve.line_name(self.folded), set()).add(curve.algorithm)
+            algorithms, levels = found.setdefault(curve.line_name(self.folded), (set(), set()))
+            algorithms.add(curve.algorithm)
+            levels.add(self.plot.against not in curve.swept)
         return found
 
 

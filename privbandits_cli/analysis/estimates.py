@@ -1,6 +1,6 @@
-"""Means over trials and how well they are known: differences and ratios of two, paired where the game is shared.
+"""Means over trials with their errors; differences and ratios of two means, paired if the game is shared; slopes.
 
-What is inferred is the mean of the regret over trials, by Student's t; a slope has the degrees of freedom of a point.
+Inference is on the mean of the regret over trials, by Student's t; a slope has the degrees of freedom of one point.
 """
 
 import math
@@ -17,17 +17,17 @@ How = Literal["alone", "paired", "Welch", "unpaired"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number known up to an error; one that is exact has none."""
+    """A number with its standard error; the error of an exact number is 0."""
 
     value: float
-    error: float = 0.0  # standard error
-    trials: int = 0  # that it rests on; 0: exact
-    game: str = ""  # of its regrets
-    regrets: Mapping[int, float] = field(default_factory=dict)  # trial -> regret, where they are known
+    error: float = 0.0
+    trials: int = 0  # the number of trials; 0 if the number is exact
+    game: str = ""  # the game of its regrets
+    regrets: Mapping[int, float] = field(default_factory=dict)  # trial -> regret; empty if only the mean is known
 
 
 def mean(game: str, regrets: Mapping[int, float]) -> Estimate:
-    """The mean over trials of the regrets in a game; infinitely uncertain with a single one."""
+    """The mean over trials of the regrets in a game; the error of a single trial is infinite."""
     x = np.array(list(regrets.values()))
     error = float(x.std(ddof=1) / math.sqrt(len(x))) if len(x) > 1 else math.inf
     return Estimate(float(x.mean()), error, len(x), game, regrets)
@@ -35,7 +35,7 @@ def mean(game: str, regrets: Mapping[int, float]) -> Estimate:
 
 @dataclass(frozen=True)
 class Two:
-    """Two estimates, and what their errors have in common."""
+    """Two estimates with the covariance of their errors."""
 
     a: Estimate
     b: Estimate
@@ -44,7 +44,7 @@ class Two:
 
     @property
     def trials(self) -> int:
-        """Trials of the one that has fewer; 0 where both are exact."""
+        """Trials of the estimate that has fewer; 0 if both are exact."""
         return min((one.trials for one in (self.a, self.b) if one.trials), default=0)
 
     def error(self, factor: float) -> float:
@@ -53,7 +53,7 @@ class Two:
         return math.sqrt(max(0.0, square))
 
     def degrees(self, factor: float) -> float:
-        """Degrees of freedom of that error; unpaired those of Welch and Satterthwaite."""
+        """Degrees of freedom of that error; for independent means those of Welch and Satterthwaite."""
         parts = [(one.error * size, one.trials - 1) for one, size in ((self.a, 1.0), (self.b, factor)) if one.trials]
         if self.how == "paired" or self.how == "unpaired" or len(parts) < 2:
             return float(min((n for _, n in parts), default=math.inf))
@@ -73,7 +73,7 @@ class Two:
         return error * quantile(self.degrees(factor), confidence) if error else 0.0
 
     def ratio(self, confidence: float) -> tuple[float, float] | None:
-        """Interval of a / b (Fieller 1954): the factors whose difference's interval holds 0; None where unbounded."""
+        """Interval of a / b (Fieller 1954): all factors f for which 0 is in that of a - f x b; None if unbounded."""
         a, b = self.a.value, self.b.value
         t = quantile(self.degrees(a / b), confidence) if b else math.inf
         lead = b**2 - (t * self.b.error) ** 2 if self.b.error else b**2
@@ -84,16 +84,16 @@ class Two:
         return (middle - root) / lead, (middle + root) / lead
 
     def deciding(self, factor: float, confidence: float) -> float:
-        """About how many trials would tell a from factor x b, were they as far apart as they seem."""
+        """The approximate number of trials that would distinguish a from factor x b, if the estimates are right."""
         apart = abs(self.a.value - factor * self.b.value)
         return self.trials * (self.half(factor, confidence) / apart) ** 2 if apart else math.inf
 
 
 def two(a: Estimate, b: Estimate) -> Two:
-    """Two estimates with what is known of their covariance.
+    """Two estimates with their covariance.
 
-    Regrets of the same trials of the same game are paired; those of different games are independent; where single
-    trials are not known the covariance is the worst possible.
+    Regrets of the same trials of the same game are paired; those of different games are independent; if the regrets of
+    single trials are unknown, the covariance is the worst possible one.
     """
     if not (a.trials and b.trials) or not math.isfinite(a.error + b.error):
         return Two(a, b, 0.0, "alone")
@@ -106,7 +106,7 @@ def two(a: Estimate, b: Estimate) -> Two:
 
 
 def quantile(degrees: float, confidence: float) -> float:
-    """The t (normal at infinity) that a two-sided interval of this confidence needs."""
+    """The quantile of Student's t, normal for infinite degrees, for a two-sided interval of this confidence."""
     from scipy.special import ndtri, stdtrit
 
     upper = (1 + confidence) / 2

@@ -1,4 +1,4 @@
-"""manifest.json: what was run, with which versions, where, and what came of it."""
+"""manifest.json: what was run, with which versions and where, the names of the curves, and their guarantees."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "joblib", "matplotlib", "pyda
 
 
 def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: Any) -> dict[str, Any]:
-    """The manifest; `run` holds what only the caller knows: command, engine, jobs, start and end."""
+    """The manifest of a results folder; `run`: command, engine, jobs, start and end, which only the caller knows."""
     wanted = len(plan.curves) * plan.trials
     done = store.count(plan.curves, range(plan.trials))
     resolved, guarantees = plan.experiment.resolved(), _guarantees(plan)
@@ -103,7 +103,7 @@ def _privacy(plan: Plan, guarantees: Mapping[str, Guarantee | None]) -> list[dic
 
 
 def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
-    """Proposition 4.1 at the horizon: how far the median of means may lie from the mean, curve by curve."""
+    """Proposition 4.1 at the horizon: a bound on the distance between median of means and mean, for each curve."""
     chosen = plan.experiment.keys.summary
     if chosen.centre != "median_of_means":
         return None
@@ -132,14 +132,16 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Commit, and whether a file of this folder differs from it; None where git does not track the folder."""
+    """The commit, and whether a file of this folder differs from it; None if git does not track the folder."""
 
     def git(*words: str) -> str:
         command = ["git", "-C", str(folder), *words]
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", str(folder / "__init__.py"))  # installed inside another project: not ours
+        git(
+            "ls-files", "--error-unmatch", str(folder / "__init__.py")
+        )  # else the package is installed inside another project
         commit = git("rev-parse", "HEAD")
         return {"commit": commit, "dirty": bool(git("status", "--porcelain", "--", str(folder)))}
     except (OSError, subprocess.SubprocessError):
@@ -156,7 +158,7 @@ def cpu() -> str:
 
 
 def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:  # final.csv may be larger than the memory
+    with path.open("rb") as file:  # final.csv may be larger than memory
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -1,7 +1,8 @@
-"""What papers state of the regret of every private learner: rates to be drawn beside what was measured.
+"""Rates that papers prove for the regret of every private learner, to be drawn beside the measured regret.
 
-Lower bounds of order only, with 1 for the constant that is hidden, on the paper's own hardest instance, unless a rate
-says otherwise. Heavy tails are printed for u = 1 and ε <= 1; gains counted in units of s = u^(1/(1+v)) give the rest.
+Unless its name says otherwise, a rate is a lower bound in order only, on the paper's own hardest instance, with 1 in
+place of the hidden constant. The papers give the rates for heavy tails for u = 1 and ε <= 1; the rates for other u
+follow if gains are counted in units of s = u^(1/(1+v)).
 """
 
 from collections.abc import Iterator
@@ -13,16 +14,16 @@ from privbandits_cli.games.bandit import Floats, Setting
 
 
 class Rate(NamedTuple):
-    """A statement on regret: `name` is the theorem, marked where another paper goes beyond it or contradicts it."""
+    """A bound on regret; `name` is the theorem, marked if another paper improves on it or contradicts it."""
 
     name: str
-    regret: Floats  # after each of some numbers of rounds
+    regret: Floats  # `[points]`
 
 
 def rates(rounds: Floats, setting: Setting, means: Floats, epsilon: float, local: bool) -> Iterator[Rate]:
-    """What is stated of ε-private learners of arms with these means `[arms]`; rounds >= 1, ε > 0.
+    """The rates for ε-private learners on arms with these means `[arms]`, after `rounds` >= 1 `[points]`; ε > 0.
 
-    local: every report is private by itself. With v and u in the setting gains are heavy-tailed, else in [0, 1].
+    local: every report is private by itself. Gains are heavy-tailed if the setting has v and u, else in [0, 1].
     """
     gaps = means.max() - means
     gaps = gaps[gaps > 0]
@@ -39,10 +40,11 @@ def rates(rounds: Floats, setting: Setting, means: Floats, epsilon: float, local
 
 
 def _local(rounds: Floats, n_arms: int, gaps: Floats, epsilon: float, v: float, u: float) -> Iterator[Rate]:
-    """Theorems 8 and 9 of Tao et al. 2022 hold, but are loose; Theorem 7, an upper bound, lies below the true rate.
+    """Theorems 8 and 9 of Tao et al. 2022 hold but are loose; Theorem 7, an upper bound, is below the true rate.
 
-    That is (K/ε²)^(v/(2(1+v))) T^((2+v)/(2(1+v))), Zhou & Zhang 2024, for the (K/ε²)^(v/(1+v)) T^(1/(1+v)) of
-    Theorem 9. Theorem 7 has K ln T for K, and a power of u that is as printed: with gains in other units it is another.
+    The true rate is (K/ε²)^(v/(2(1+v))) T^((2+v)/(2(1+v))) (Zhou & Zhang 2024); Theorem 9 has
+    (K/ε²)^(v/(1+v)) T^(1/(1+v)). Theorem 7 has K ln T in place of K. Its power of u is as printed, although it does not
+    scale with the unit of the gains.
     """
     unit, q, arms = u ** (1 / (1 + v)), v / (1 + v), n_arms / epsilon**2
     pulls = np.sum((unit / gaps) ** (1 / v)) / epsilon**2

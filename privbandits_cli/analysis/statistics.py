@@ -31,13 +31,13 @@ def quantiles(x: Floats, *q: float) -> Floats:
 def median_of_means(x: Floats, group: NDArray[np.int64]) -> Floats:
     """The median of the means of groups of trials (Tossou & Dimitrakakis 2017, Proposition 4.1).
 
-    group: `[trials]`, the group of each trial. Where trials are missing a group's mean is over those there.
+    group: `[trials]`, the group of each trial. If trials are missing, a group's mean is over those that are there.
     """
     return np.asarray(np.median([x[group == g].mean(axis=0) for g in np.unique(group)], axis=0))
 
 
 def groups_of(trials: NDArray[np.int64], n_trials: int, groups: int) -> NDArray[np.int64]:
-    """The group of each trial, by its index: `groups` equal runs of consecutive trials."""
+    """The group of each trial by its index: consecutive trials in `groups` groups of equal size."""
     return trials * groups // n_trials
 
 
@@ -49,26 +49,26 @@ def median_of_means_accuracy(groups: int, trials: int) -> tuple[float, float]:
 def gini_mean_difference(x: NDArray[np.float64]) -> float:
     """Gini's mean difference of one sample `[n]`: the mean of |x_i - x_j| over its pairs; 0 below two.
 
-    2/(n(n-1)) Σ_j (2j - n - 1) x_(j) with the order statistics x_(1) <= ...; hence the paper's sum, which it
-    prints without the factor, times the factor.
+    It is 2/(n(n-1)) Σ_j (2j - n - 1) x_(j) with the order statistics x_(1) <= ...; the paper prints the sum without
+    the factor.
     """
     n = len(x)
     if n < 2:
         return 0.0
-    # Σ_j (2j-n-1) x_(j) = Σ_j j (n-j) (x_(j+1) - x_(j)): a sum of nonnegative terms, nothing cancels.
+    # Σ_j (2j-n-1) x_(j) = Σ_j j (n-j) (x_(j+1) - x_(j)): a sum of nonnegative terms without cancellation.
     j = np.arange(1, n)
     return float((j * (n - j) * np.diff(np.sort(x))).sum() * 2 / (n * (n - 1)))
 
 
 def split_gini(x: Floats, centre: Floats) -> tuple[Floats, Floats]:
-    """Gini's mean difference of the trials below and of those above `centre`, checkpoint by checkpoint."""
+    """Gini's mean difference of the trials below `centre`, and of those above it, at each checkpoint."""
     below = [gini_mean_difference(column[column < c]) for column, c in zip(x.T, centre, strict=True)]
     above = [gini_mean_difference(column[column > c]) for column, c in zip(x.T, centre, strict=True)]
     return np.array(below), np.array(above)
 
 
 def bootstrap_interval(x: Floats, seed: int, confidence: float = 0.95, resamples: int = 2000) -> tuple[Floats, Floats]:
-    """Percentile bootstrap interval of the mean over trials; whole trials are drawn, one stream per seed."""
+    """Percentile bootstrap interval of the mean over trials; a resample draws whole trials."""
     from scipy import stats
 
     if len(x) < 2:

@@ -1,4 +1,4 @@
-"""Regrets -> summary.csv and final.csv, always in trial order, never in order of arrival."""
+"""Regrets -> summary.csv and final.csv, in the order of the trials, whatever the order in which they were played."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.numerics.types import Floats
 
-CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: its key in the plan
+CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: the key in the plan
 STATISTICS = ("regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")
 SUMMARY = (*CURVE, "parameters", "round", "trials", *STATISTICS)
 FINAL = (*CURVE, "trial", "regret")
@@ -22,19 +22,19 @@ BOOTSTRAP = ("boot_low", "boot_high")
 
 
 def swept_columns(plan: Plan) -> list[str]:
-    """The swept parameters, in the config's order; they are the last columns of both CSVs."""
+    """The swept parameters in the config's order: the last columns of both CSVs."""
     return list(dict.fromkeys(name for curve in plan.curves for name in curve.swept))
 
 
 def summary_csv(plan: Plan, store: Store) -> str:
-    """One row per curve and checkpoint; a curve without a single trial has none. The parameters stand here alone."""
+    """One row for each curve and checkpoint, with the curve's parameters; a curve without trials has no row."""
     extra = BOOTSTRAP if plan.experiment.keys.summary.bars == "bootstrap" else ()
     columns = (*SUMMARY, *extra, *swept_columns(plan))
     return _lines([columns, *([row.get(name, "") for name in columns] for row in _summary_rows(plan, store))])
 
 
 def final_csv(plan: Plan, store: Store) -> Iterator[str]:
-    """One row per curve and trial: the regret at the horizon. A curve at a time: there may be many trials."""
+    """One row for each curve and trial, with the regret at the horizon; yielded curve by curve, to save memory."""
     swept = swept_columns(plan)
     yield _lines([(*FINAL, *swept)])
     for curve in plan.curves:
@@ -77,13 +77,13 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
 
 
 def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
-    """The columns that all rows of a curve have in common, in both CSVs."""
+    """The columns that have one value for all rows of a curve, in both CSVs."""
     names = (plan.name, curve.key, curve.adversary.name, curve.algorithm.name, curve.label)
     return dict(zip(CURVE, names, strict=True)) | dict(curve.swept)
 
 
 def _lines(rows: Iterable[Iterable[Any]]) -> str:
-    """Lines of CSV; floats in the shortest form that reads back as the same number."""
+    """Lines of CSV; a float has the shortest form that is read back as the same number."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""`new`: a file of one's own to begin with."""
+"""`new`: write a file to start from."""
 
 import shlex
 from enum import StrEnum
@@ -11,21 +11,21 @@ from privbandits_cli.cli.app import app, fail
 
 
 class Kind(StrEnum):
-    """What can be begun."""
+    """What the file defines."""
 
     algorithm = "algorithm"
     adversary = "adversary"
 
 
 class Game(StrEnum):
-    """Of which game."""
+    """The game that it plays."""
 
     bandit = "bandit"
     linear = "linear"
     contextual = "contextual"
 
 
-# A shipped experiment of seconds for each, and what puts the new file in it.
+# For each, a shipped experiment that takes seconds, and the override that adds the new file to it.
 TRIALS = {
     (Kind.algorithm, Game.bandit): ("fig1 --smoke", "algorithms+={name}"),
     (Kind.adversary, Game.bandit): ("fig1 --smoke", "adversary+={name}"),
@@ -38,13 +38,13 @@ TRIALS = {
 
 @app.command()
 def new(
-    kind: Annotated[Kind, typer.Argument(help="What to begin.")],
-    path: Annotated[Path, typer.Argument(metavar="FILE.py", help="Its file; the name is the file's.")],
+    kind: Annotated[Kind, typer.Argument(help="What to write.")],
+    path: Annotated[Path, typer.Argument(metavar="FILE.py", help="The file; its name is the player's.")],
     game: Annotated[Game, typer.Option(help="The game that it plays.")] = Game.bandit,
 ) -> None:
-    """Write an algorithm or adversary of one's own to begin with.
+    """Write an algorithm or adversary to start from.
 
-    A commented file of under 40 lines that runs at once, with --include.
+    The file has comments and fewer than 40 lines; it runs at once, with --include.
 
     \b
     Examples:
@@ -56,18 +56,18 @@ def new(
 
     name = path.stem
     if path.suffix != ".py" or not name.isidentifier():
-        raise fail(f"{path}: a file is named as what is in it: letters, digits and _, then .py")
+        raise fail(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
     if name in Registry().names("algorithms") + Registry().names("adversaries"):
-        raise fail(f"{path}: there is a '{name}' already: take another name")
+        raise fail(f"{path}: there is already a '{name}': choose another name")
     text = Path(__file__).with_name(f"{kind.value}_{game.value}.txt").read_text(encoding="utf-8")
     text = text.replace("@NAME@", name).replace("@TITLE@", name.replace("_", " ").strip().capitalize())
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        raise fail(f"{path} exists: it is left as it is") from error
+        raise fail(f"{path} exists and is left unchanged") from error
     except OSError as error:
         raise fail(f"{path}: {error.strerror}") from error
     experiment, put = TRIALS[kind, game]
-    print(f"{path}: change its steps, then\n")
+    print(f"{path} is written. Edit its steps, then run\n")
     print(f"  privbandits run {experiment} --include {shlex.quote(str(path))} {put.format(name=name)}")

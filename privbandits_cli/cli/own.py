@@ -1,4 +1,4 @@
-"""What the commands share about files of the user's own: the option, their errors, their debugging."""
+"""What the commands share about users' files: the option --include, error messages, debugging."""
 
 import sys
 from collections.abc import Iterator
@@ -11,20 +11,18 @@ import typer
 from privbandits_cli.cli.app import fail, refuse
 
 if TYPE_CHECKING:
-    from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.config import Experiment
-    from privbandits_cli.experiment.plan import Plan
     from privbandits_cli.plugins.registry import Registry
 
 Include = Annotated[
-    list[Path] | None, typer.Option(metavar="FILE.py", help="One's own algorithm or adversary; may be repeated.")
+    list[Path] | None, typer.Option(metavar="FILE.py", help="Your own algorithm or adversary; may be repeated.")
 ]
 
 
 def load_config(
     config: Path, overrides: list[str], smoke: bool, as_json: bool, include: list[Path] | None = None
 ) -> "Experiment":
-    """Read a config or leave with its errors."""
+    """Read a config, or exit with its errors."""
     from privbandits_cli.experiment.config import ConfigError, load
 
     try:
@@ -35,7 +33,7 @@ def load_config(
 
 
 def registry_with(files: list[Path] | None) -> "Registry":
-    """The registry with these files, or leave with their errors."""
+    """The registry with these files; exits with their errors."""
     from privbandits_cli.plugins.registry import including
 
     registry, errors = including(files or ())
@@ -46,7 +44,7 @@ def registry_with(files: list[Path] | None) -> "Registry":
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Leave with the line of a user's file that raised, not with a traceback through ours."""
+    """Exit with a message at the line of the user's file that raised, without a traceback."""
     from privbandits_cli.plugins import loader, messages
 
     try:
@@ -59,21 +57,9 @@ def own_errors() -> Iterator[None]:
         raise fail(messages.message(error)) from error
 
 
-def rehearse(plan: "Plan", store: "Store | None" = None, python: bool = False) -> None:
-    """Leave with the errors of users' files that are still to play, before anything is played."""
-    if not plan.own_files or (store and store.count(plan.curves, plan.span) == len(plan.curves) * len(plan.span)):
-        return
-    from privbandits_cli.engine import rehearsal
-
-    errors = [] if python else rehearsal.errors(plan)
-    if errors:
-        n = len(errors)
-        raise fail(*errors, f"{n} error{'s' if n > 1 else ''}; nothing was run or written")
-
-
 @contextmanager
 def debugged() -> Iterator[None]:
-    """Plain Python; what a user's file raises is shown as Python shows it, from the game's loop on."""
+    """Play in plain Python; an exception is shown with its traceback from the game's loop on."""
     from privbandits_cli.numerics.jit import uncompiled
     from privbandits_cli.plugins import messages
 

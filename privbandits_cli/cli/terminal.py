@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Table
 from rich.text import Text
 
-from privbandits_cli.analysis.format import amount
+from privbandits_cli.analysis.format import amount, parameter
 from privbandits_cli.cli.app import filled
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def print_swept(swept: "Swept", name: str, folder: Path) -> None:
     console.print(f"Final regret ({swept.centre}){over} against {swept.x_label}")
     for title, lines in swept.panels.items():
         values = sorted({float(x) for line in lines for x in line.x})
-        heads = [f"{x:,.0f}" if x >= 1000 else f"{x:g}" for x in values]
+        heads = list(map(parameter, values))
         found = [dict(zip(line.x.tolist(), line.regret.tolist(), strict=True)) for line in lines]
         amounts = [[_amount(row.get(x), swept.ratio) for x in values] for row in found]
         rows = [[line.label.lines, *row] for line, row in zip(lines, amounts, strict=True)]

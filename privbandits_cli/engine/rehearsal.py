@@ -109,7 +109,7 @@ def _message(error: Exception, place: messages.Place | None, match: Match) -> st
         return messages.message(error)
     names = dict.fromkeys(name for player in (*match.algorithms, match.adversary) for name in loader.modules(player))
     files = ", ".join(loader.source_of(name).path for name in names)
-    return f"{files}: the game failed on a value from here: {messages.summary(error)}; --python shows where"
+    return f"{files}: the game failed on what this file returned: {messages.summary(error)}; --python shows where"
 
 
 def _place(error: Exception, match: Match, trial: int) -> messages.Place | None:

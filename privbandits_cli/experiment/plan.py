@@ -1,4 +1,4 @@
-"""Experiment -> curves x trials: what there is to play, with stable keys. Pure; plays nothing."""
+"""Experiment -> curves x trials: the work of a run, with stable keys. Nothing is played here."""
 
 import hashlib
 import json
@@ -21,9 +21,9 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins import loader
 
-# Rounds in a chunk, of each algorithm: some tenths of a second of work.
+# Rounds of each algorithm in a chunk: some tenths of a second of work.
 ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19, "contextual": 2**18}
-CHUNKS = 1024  # about the most of them: where trials are very many, each holds more
+CHUNKS = 1024  # about the largest number of chunks: with more trials, each chunk holds more
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,19 @@ class Curve:
 
     adversary: Adversary
     algorithm: Algorithm
-    setting: Setting  # what the algorithm may know
+    setting: Setting  # what the algorithm knows of the game
     checkpoints: NDArray[np.int64]  # rounds at which regret is recorded; the horizon is the last
     adversary_title: Name  # of a panel, with the swept values of the adversary and of its setting
     label: Name  # of a legend, with the epsilon of a private algorithm
     panel: str  # a panel of its own beside its adversary's; empty: the adversary's
-    apart: Mapping[str, Any]  # the given parameters in which it differs from curves of the same name
+    apart: Mapping[str, Any]  # given parameters that distinguish it from curves of the same name
     game: Mapping[str, Any]  # swept parameters of the adversary and of its setting, by column of the CSVs
     own: Mapping[str, Any]  # swept parameters of the algorithm
     key: str  # hash of everything that determines its numbers, except the trials
 
     @property
     def horizon(self) -> int:
-        """The rounds played."""
+        """The number of rounds."""
         return int(self.checkpoints[-1])
 
     @property
@@ -80,31 +80,31 @@ class Chunk:
     """A piece of work: some trials of some algorithms against one adversary."""
 
     match: Match
-    keys: tuple[str, ...]  # of the curves, in the order of the match's algorithms
+    keys: tuple[str, ...]  # those of the curves, in the order of the match's algorithms
     trials: tuple[int, ...]
 
     @property
     def rounds(self) -> int:
-        """Rounds to play, over all algorithms."""
+        """The number of rounds to play, summed over the algorithms."""
         return len(self.trials) * len(self.keys) * int(self.match.checkpoints[-1])
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The curves of an experiment, and how to play them."""
+    """The curves of an experiment, and the chunks in which they are played."""
 
     experiment: Experiment
     curves: tuple[Curve, ...]
-    shard: tuple[int, int] = (1, 1)  # the first of one: all of it
+    shard: tuple[int, int] = (1, 1)  # (i, n): the i-th of n; (1, 1) is the whole experiment
 
     @property
     def name(self) -> str:
-        """The experiment's."""
+        """The name of the experiment."""
         return self.experiment.keys.experiment
 
     @property
     def folder(self) -> str:
-        """Name of the results folder; a shard has its own, as shards run at the same time."""
+        """The name of the results folder; each shard has its own, since shards run at the same time."""
         i, n = self.shard
         return f"{self.name}-shard-{i}-of-{n}" if self.is_part else self.name
 
@@ -115,18 +115,18 @@ class Plan:
 
     @property
     def trials(self) -> int:
-        """Trials of each curve."""
+        """The number of trials of each curve."""
         return self.experiment.keys.trials
 
     @property
     def span(self) -> range:
-        """The trials to play: the shard's slice of them."""
+        """The trials to play: those of the shard."""
         i, n = self.shard
         return range(self.trials * (i - 1) // n, self.trials * i // n)
 
     @property
     def rounds(self) -> int:
-        """Rounds of the whole experiment."""
+        """The number of rounds of the whole experiment."""
         return self.trials * sum(curve.horizon for curve in self.curves)
 
     @cached_property
@@ -136,7 +136,7 @@ class Plan:
 
     @property
     def own_files(self) -> list[loader.Source]:
-        """The users' files that play."""
+        """The users' files whose algorithms and adversaries play."""
         players = [player for curve in self.curves for player in (curve.adversary, curve.algorithm)]
         names = dict.fromkeys(name for player in players for name in loader.modules(player))
         return [loader.source_of(name) for name in names]
@@ -148,7 +148,7 @@ class Plan:
         return Match(first.adversary, algorithms, first.setting, first.checkpoints, self.experiment.keys.seed)
 
     def chunks(self, done: Callable[[Curve], NDArray[np.int64]], jobs: int) -> Iterator[Chunk]:
-        """The work that is not done, in pieces, all curves by turns; how it is cut changes no number."""
+        """The work that is not done, in chunks that alternate between the games; their size changes no number."""
         games = [list(rivals) for _, rivals in groupby(self.curves, key=_game)]
         pieces = [
             (first, i, size)
@@ -168,7 +168,7 @@ class Plan:
                     yield Chunk(self.match(curves), tuple(curve.key for curve in curves), trials)
 
     def _chunk_size(self, curve: Curve, games: int, jobs: int) -> int:
-        """Trials in a chunk: enough to be worth starting, few enough to keep every job busy to the end."""
+        """The trials in a chunk: enough to outweigh its start, few enough to keep every job busy to the end."""
         matches, game = len(self.span) * games, curve.algorithm.game
         least = LANES if game == "bandit" else 1
         worthwhile = max(ROUNDS_PER_CHUNK[game] // curve.horizon, matches // CHUNKS, least)
@@ -177,16 +177,16 @@ class Plan:
 
 
 def _game(curve: Curve) -> tuple[str, Setting]:
-    """What the curves of a chunk have in common."""
+    """The adversary and the setting, which the curves of a chunk share."""
     return curve.adversary.identity(), curve.setting
 
 
 def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
-    """Every algorithm against every adversary, in the config's order; shard (i, n): the i-th of n parts."""
+    """Every algorithm against every adversary, in the config's order; shard (i, n): the i-th of n."""
     stages = len(experiment.settings)
     adversaries = [matchup.adversary for matchup in experiment.matchups[::stages]]
     titles = distinct([_adversary_title(variant) for variant in adversaries], adversaries)
-    apart = [_apart(variant, experiment.algorithms) for variant in experiment.algorithms]
+    apart = _apart(experiment.algorithms)
     curves: list[Curve] = []
     for i, matchup in enumerate(experiment.matchups):
         over = settings.swept(experiment.keys, matchup.setting)
@@ -259,16 +259,24 @@ def distinct(names: Sequence[Name], variants: Sequence[Variant]) -> list[Name]:
     return out
 
 
-def _apart(variant: Variant, variants: Sequence[Variant]) -> dict[str, Any]:
-    """The parameters in which a variant differs, as given, from those that only the guarantee in a legend sets apart.
+def _apart(variants: Sequence[Variant]) -> list[dict[str, Any]]:
+    """The given parameters that distinguish entries of one algorithm with equal labels and equal swept values.
 
-    They keep such curves on lines of their own where a figure leaves the guarantees out.
+    In a legend only the guarantee distinguishes them; in figures without guarantees these parameters do.
     """
 
-    def name(one: Variant) -> tuple[Any, ...]:
-        return one.panel, one.named(), one.swept
+    def family(one: Variant) -> tuple[str, ...]:
+        return one.panel, one.parameters.name, one.named().base, *one.swept
 
-    return _differing(variant, [other for other in variants if name(other) == name(variant)])
+    found: dict[tuple[str, ...], set[str]] = {}
+    for one in variants:
+        rivals = [other for other in variants if family(other) == family(one) and other.swept == one.swept]
+        found.setdefault(family(one), set()).update(_differing(one, rivals))
+    flattened = [flat(one.parameters.described()) for one in variants]
+    return [
+        {name: x for name, x in own.items() if name in found[family(one)]}
+        for one, own in zip(variants, flattened, strict=True)
+    ]
 
 
 def _differing(variant: Variant, rivals: Sequence[Variant]) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Pictures of results."""
+"""Figures of results folders: their data, their styles and scales, and how they are drawn."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.curves import Curve, Curves
+from privbandits_cli.analysis.format import parameter
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats
@@ -188,7 +189,7 @@ def _figure(
     if curves.plot.worst:
         note += f"; each curve at the {curves.plot.worst} of its largest mean regret"
     if max(sizes) > MOST:
-        note += f"; of more than {MOST} trials the outermost {OUTERMOST} at each end, and every so many between"
+        note += f"; of more than {MOST} trials the outermost {OUTERMOST} at each end and evenly spaced ranks between"
     if any(_scale(rows, paired).kind == "asinh" for rows in panels.values()):
         note += "; axis: linear near 0, logarithmic far from it"
     named = [(curve.algorithm, str(curves.line_name(curve))) for curve in curves.drawn]
@@ -213,7 +214,7 @@ def _row(curves: Curves, curve: Curve, values: Floats, title: str, interval: boo
 
 def _value(name: str, x: float) -> str:
     """`ε = 0.1`, `T = 1,024`."""
-    return f"{SYMBOLS.get(name, name)} = {f'{x:,.0f}' if x >= 1000 else f'{x:g}'}"
+    return f"{SYMBOLS.get(name, name)} = {parameter(x)}"
 
 
 def _base(curves: Curves, curve: Curve, met: Sequence[Curve], pair: tuple[str, str] | None) -> Curve | None:

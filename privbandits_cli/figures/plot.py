@@ -32,7 +32,7 @@ WIDE = 32  # letters: two longer labels do not fit beside each other
 
 
 def figure(table: Table, log: bool = False) -> Figure:
-    """Draw a table: a panel per adversary, one legend in the free cell where it fits, else below."""
+    """Draw a table: a panel for each adversary, and one legend, in a free cell if it fits there, else below."""
     log = log or table.log
     n = len(table.panels)
     styles = line_styles(table.named()) | _rate_styles(table)
@@ -69,7 +69,7 @@ def _titled(title: Name, letter: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text that is no formula."""
+    """The text with escaped dollar signs, between which matplotlib would read a formula."""
     return text.replace("$", r"\$")
 
 

@@ -1,4 +1,4 @@
-"""Axes: from values to places, where ticks stand, and where error bars do."""
+"""Axes: their scales, their ticks, and the places of error bars and numbers on them."""
 
 import math
 from collections.abc import Sequence
@@ -13,14 +13,14 @@ from privbandits_cli.numerics.types import Floats
 
 Kind = Literal["linear", "log", "asinh"]
 
-FLAT = 3.0  # regrets that differ by less than this factor are drawn from 0, as nearly the same
-NEAR = 0.08  # of an axis: upright numbers that are nearer than this would hide each other
-WIDE = 30.0  # values that reach so many times as far as usual need a logarithm
+FLAT = 3.0  # the axis of regrets that differ by less than this factor is linear and starts at 0
+NEAR = 0.08  # part of an axis: upright numbers that are closer than this would overlap
+WIDE = 30.0  # values more than this many times as large as the median need a logarithm
 
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis from `low` to `high`; asinh is linear to about `width` on both sides of 0, logarithmic beyond."""
+    """An axis from `low` to `high`; asinh is linear up to about `width` on both sides of 0, and logarithmic beyond."""
 
     kind: Kind
     low: float
@@ -28,17 +28,17 @@ class Scale:
     width: float = 1.0
 
     def __call__(self, values: Floats | float) -> Floats:
-        """Places on the axis, 0 at its low end and 1 at its high one; outside of it at its ends."""
-        at, low, high = (self._bent(np.asarray(part, float)) for part in (values, self.low, self.high))
+        """Places on the axis, from 0 at its low end to 1 at its high end; values beyond are placed at that end."""
+        at, low, high = (self._transformed(np.asarray(part, float)) for part in (values, self.low, self.high))
         return np.clip((at - low) / (high - low), 0, 1)
 
-    def _bent(self, values: Floats) -> Floats:
+    def _transformed(self, values: Floats) -> Floats:
         if self.kind == "log":
             return np.log(np.maximum(values, 1e-300))
         return np.arcsinh(values / self.width) if self.kind == "asinh" else values
 
     def ticks(self) -> list[float]:
-        """Round values on the axis, few enough for their numbers to stand apart."""
+        """Round values on the axis, few enough that their labels do not overlap."""
         if self.kind == "linear":
             return _round_steps(self.low, self.high)
         if self.kind == "asinh":
@@ -53,7 +53,7 @@ class Scale:
         return [x for x in between if self.low <= x <= self.high] or _round_steps(self.low, self.high)
 
     def _apart(self, least: float = 0.11) -> list[float]:
-        """0, powers of ten from the largest down, then their multiples, where they stand apart."""
+        """0, the powers of ten from the largest down, then their multiples, if they are at least this far apart."""
         most = max(-self.low, self.high)
         powers = [10.0**i for i in range(math.floor(math.log10(most)), math.floor(math.log10(self.width)) - 1, -1)]
         kept: list[float] = []
@@ -64,7 +64,7 @@ class Scale:
 
 
 def _round_steps(low: float, high: float, most: int = 6) -> list[float]:
-    """Multiples of 1, 2 or 5 times a power of ten."""
+    """The multiples, between these ends, of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / most
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
@@ -72,7 +72,7 @@ def _round_steps(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def spanning(low: float, high: float, kind: Kind, width: float = 1.0, room: float = 0.03) -> Scale:
-    """The axis of a kind on which all from low to high stands, with some room at both ends."""
+    """The axis of a kind that spans low to high, with some room at both ends."""
     if low == high:
         low, high = (low / 2, high * 2) if kind == "log" else (low - 1, high + 1)
     if kind == "log":
@@ -87,7 +87,7 @@ def spanning(low: float, high: float, kind: Kind, width: float = 1.0, room: floa
 
 
 def fitting(values: Floats) -> Scale:
-    """An axis on which the bulk of the values and rare far ones are both seen."""
+    """An axis that shows both the bulk of the values and rare extreme ones."""
     low, high = float(values.min()), float(values.max())
     if low > 0:
         return spanning(low, high, "log" if high > WIDE / 2 * low else "linear")
@@ -96,16 +96,17 @@ def fitting(values: Floats) -> Scale:
 
 
 def wants_logarithm(lines: Sequence[Line]) -> bool:
-    """Whether regrets may stand on a logarithmic axis, none being negative, and are so far apart that it shows more."""
+    """Whether the regrets fit a logarithmic axis, since none is negative, and differ enough to need one."""
     regret = np.concatenate([line.regret for line in lines])
     ends = all((line.regret >= 0).all() and line.regret[-1] > 0 for line in lines)
     return ends and float(regret.max()) > FLAT * float(regret.min())
 
 
 def number_places(across: Sequence[float]) -> list[tuple[str, int]]:
-    """Side and level of upright numbers beside lines at these places of an axis, increasing, from 0 to 1.
+    """Side and level of upright numbers beside lines at these places of an axis, in increasing order, from 0 to 1.
 
-    Each stands to the left of its line; the last of those that are too near to the right of it, the others ever higher.
+    A number is to the left of its line. Of numbers that would overlap, the last is to the right of its line and each of
+    the others is one level above the one before.
     """
     found: list[tuple[str, int]] = []
     for i, place in enumerate(across):
@@ -119,14 +120,14 @@ def number_places(across: Sequence[float]) -> list[tuple[str, int]]:
 
 
 def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
-    """The axes of a panel of lines; a logarithmic one of regret only where regrets tell of it."""
+    """The axes of a panel of lines; that of the regrets is logarithmic only if they differ enough."""
     x = np.concatenate([line.x for line in lines])
     regret = np.concatenate([line.regret for line in lines])
     drawn = np.concatenate([regret, *(line.regret + line.above for line in lines), *_theory(lines)])
     if log and wants_logarithm(lines):
         below = np.concatenate([line.regret - line.below for line in lines])
         least = float(regret[regret > 0].min())
-        seen = below[below > least / 10]  # a bar that all but reaches 0 has no end here
+        seen = below[below > least / 10]  # a bar that almost reaches 0 has no end on this axis
         low = min(least, float(seen.min()) if len(seen) else least)
         y = spanning(low, float(drawn.max()), "log")
     else:
@@ -148,7 +149,7 @@ def thousands(x: float) -> str:
 
 
 def bar_positions(x: Floats, n: int, k: int, of: int, log: bool) -> NDArray[np.int64]:
-    """About `n` of the points, evenly on the axis, those of line `k` shifted so that bars do not hide."""
+    """About `n` of the points, evenly spaced on the axis; shifted for each line `k`, so that bars do not overlap."""
     if len(x) <= n or n == 0:
         return np.arange(len(x) if n else 0)
     axis = np.log(x) if log else x

@@ -78,7 +78,7 @@ class Table:
         if any(line.free is not None for line in every):
             notes.append(f"dotted down: from there on within {self.free:.0%} of {self.floor}")
         if any(line.rates for line in every):
-            notes.append("thin: of every learner as private; orders are drawn with constant 1")
+            notes.append("thin: bounds for every learner that is equally private; orders are drawn with constant 1")
         return notes
 
     def named(self) -> list[tuple[str, str]]:

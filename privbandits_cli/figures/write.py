@@ -1,4 +1,4 @@
-"""A results folder -> a figure of any kind, from its CSVs alone."""
+"""A results folder -> a figure of any kind."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ REGRET, DISTRIBUTION, AGAINST, PAIRED = KINDS = ("regret", "distribution", "agai
 
 @dataclass(frozen=True)
 class Kind:
-    """What is drawn, and how."""
+    """A kind of figure with its options."""
 
     name: str = REGRET
     parameter: str = ""  # of against
@@ -22,14 +22,14 @@ class Kind:
 
     @property
     def suffix(self) -> str:
-        """What the names of its files end with."""
+        """The end of the names of its files."""
         words = [self.name, self.parameter, *map(str.strip, self.pair.split(","))] if self.name != REGRET else []
         words += ["log"] * self.log + ["bounds"] * self.bounds
         return "".join(f"-{re.sub(r'[^A-Za-z0-9_.]+', '_', word)}" for word in words if word)
 
 
 def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> Kind:
-    """`distribution`, `against=epsilon`, ... with its options; raises ValueError where they do not go together."""
+    """The kind that `distribution`, `against=epsilon`, ... name; ValueError if the options do not go together."""
     name, _, parameter = text.partition("=")
     if name not in KINDS:
         raise ValueError(f"unknown kind '{name}'{suggestion(name, KINDS)}")
@@ -45,7 +45,7 @@ def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> 
 
 
 def write(folder: Path, wanted: Kind, formats: Sequence[str]) -> list[Path]:
-    """Draw and save; the paths. Raises FileNotFoundError or ValueError with what is wrong."""
+    """Draw and save a figure; returns the paths. Raises FileNotFoundError or ValueError with what is wrong."""
     from privbandits_cli.analysis import curves
     from privbandits_cli.figures import distribution_plot, distributions, plot, table
 

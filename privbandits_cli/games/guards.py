@@ -1,7 +1,7 @@
 """Checks of a user's file while it plays. The built-in files have tests instead, and cost nothing here.
 
-Of an algorithm: its state, what its `draws` asks for, and its steps (what `choose` returns, that no NaN is left, that
-nothing is written into an array that other algorithms see as well). Of an adversary: every block that it yields.
+Of an algorithm: its state, the random numbers that it reads, and its steps (what `choose` returns, that no NaN is left,
+that nothing is written into an array that other algorithms see as well). Of an adversary: every block that it yields.
 """
 
 import functools
@@ -18,8 +18,6 @@ from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.numerics.jit import ROOM, PluginError, Records, plain
 from privbandits_cli.numerics.types import Floats
-
-Ints = NDArray[np.int64]
 
 OUTSIDE = 1e-6  # how far outside its set a point may be, as a part of the set's radius
 ASKING = {"bandit": "periods", "linear": "draws"}  # the method that asks for random numbers
@@ -52,37 +50,6 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
     if is_own(algorithm) and not (isinstance(state, np.ndarray) and state.shape == (1,) and state.dtype.names):
         raise PluginError(f"state returned {_short(state)}: return a `record(...)`", type(algorithm).state)
     return state
-
-
-def draws_of(algorithm: Any, kinds: tuple[str, ...], setting: Setting, rounds: Ints) -> dict[str, Ints]:
-    """How many random numbers of each kind an algorithm of the game `linear` wants in each round, `[rounds]`."""
-    asked: dict[str, Ints] = algorithm.draws(setting, rounds)
-    _check_asked(algorithm, "draws", asked, kinds, rounds.shape, "an int >= 0 for each of `rounds`, [rounds]", 0)
-    return asked
-
-
-def periods_of(algorithm: Any, kinds: tuple[str, ...]) -> dict[str, int]:
-    """The period in rounds with which an algorithm of the game `bandit` wants a random number of each kind."""
-    asked: dict[str, int] = algorithm.periods()
-    _check_asked(algorithm, "periods", asked, kinds, (), "an int >= 1, which is 1 for a number in every round", 1)
-    return asked
-
-
-def _check_asked(
-    algorithm: Any, method: str, asked: Any, kinds: tuple[str, ...], shape: tuple[int, ...], wanted: str, least: int
-) -> None:
-    """PluginError where a user's `draws` or `periods` returned no dict from kinds to what is wanted."""
-
-    def fits(numbers: Any) -> bool:
-        array = np.asarray(numbers)
-        return array.shape == shape and array.dtype.kind in "iu" and array.size > 0 and bool(array.min() >= least)
-
-    right = isinstance(asked, dict) and asked.keys() <= {*kinds} and all(map(fits, asked.values()))
-    if is_own(algorithm) and not right:
-        message = (
-            f"{method} returned {_short(asked)}: return a dict with keys among {', '.join(kinds)}; a value is {wanted}"
-        )
-        raise PluginError(message, getattr(type(algorithm), method))
 
 
 def shown(array: Floats, modules: tuple[str, ...]) -> Floats:

@@ -53,7 +53,7 @@ class Stationary(Adversary):
         None, description=f"mean gains, one for each arm, or {', '.join(get_args(Preset))}; default linear"
     )
     gap: float | None = Field(
-        None, gt=0, lt=HIGHEST, description="in place of means: 0.9 for arm 1 and 0.9 - gap for every other"
+        None, gt=0, lt=HIGHEST, description="in place of means: 0.9 for arm 1 and 0.9 - gap for all others"
     )
 
     def tuned(self, setting: Setting) -> Self:
@@ -77,7 +77,7 @@ class HeavyTailed(Stationary):
 
     bounded = False
 
-    v: float = Field(1.0, gt=0, le=1, description="algorithms are told v and u, the largest E|gain|^(1+v) of the arms")
+    v: float = Field(1.0, gt=0, le=1, description="algorithms know v and u, the largest E|gain|^(1+v) of the arms")
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
         """Location and scale of the arms, `[arms]` each."""
@@ -114,10 +114,10 @@ class Robust(Algorithm):
     bounded = False
 
     v: float | None = Field(
-        None, gt=0, le=1, description="E|gain|^(1+v) <= u; default the adversary's, 1 where gains are in [0, 1]"
+        None, gt=0, le=1, description="E|gain|^(1+v) <= u; default the adversary's, or 1 for gains in [0, 1]"
     )
     u: Annotated[float, Field(gt=0)] | str | None = Field(
-        None, description="default the adversary's, exact (1 where gains are in [0, 1]); `0.5x` is half of that"
+        None, description="default the adversary's exact value (1 for gains in [0, 1]); `0.5x` is half of it"
     )
 
     def tuned(self, setting: Setting) -> Self:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from privbandits_cli.analysis.format import parameter
 from privbandits_cli.experiment.config import shipped
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.table import Table
@@ -140,23 +141,8 @@ def finals(table: Table) -> list[Finals]:
     return out
 
 
-def parameter(x: float) -> str:
-    """A value of a swept parameter."""
-    return f"{x:,.0f}" if abs(x) >= 1000 else f"{x:g}"
-
-
-def amount(regret: float) -> str:
-    """A regret in four digits or in whole rounds."""
-    return f"{regret:,.0f}" if abs(regret) >= 1000 else f"{regret:.4g}"
-
-
 def number(value: Any) -> str:
     """A value of a config: integers with separators, lists with commas."""
     if isinstance(value, list):
         return ", ".join(map(number, value))
     return f"{value:,}" if isinstance(value, int) and value >= 1000 else str(value)
-
-
-def loss(epsilon: float | None) -> str:
-    """An ε, as `privbandits privacy` prints it."""
-    return "–" if epsilon is None else f"{epsilon:.4g}" if epsilon < 1e4 else f"{epsilon:,.0f}"

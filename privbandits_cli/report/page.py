@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from privbandits_cli.analysis.format import amount
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.styles import Style, styles_of
 from privbandits_cli.report import data, plots
@@ -49,7 +50,7 @@ def _template(name: str) -> "Template":
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = (data.amount, data.loss, data.number, plots.as_json)
+    filters = (amount, data.number, plots.as_json)
     environment.filters |= {each.__name__: each for each in filters}
     return environment.get_template(name)
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.analysis.format import amount
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, thousands
 from privbandits_cli.figures.styles import Style
 from privbandits_cli.figures.table import Table
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.report.data import amount
 
 Plot = dict[str, Any]
 

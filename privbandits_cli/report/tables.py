@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from privbandits_cli.report.data import Cell, Finals, ReportData, amount, finals, loss
+from privbandits_cli.analysis.format import amount
+from privbandits_cli.report.data import Cell, Finals, ReportData, finals
 
 MATHS = {
     "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "ε": r"\varepsilon", "ζ": r"\zeta",
@@ -92,7 +93,7 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
         rows = [
             [
                 *(block["algorithm"], block["mechanism"]),
-                *(loss(block["upper"]), loss(block["lower"]), f"{block['delta']:.3g}"),
+                *(amount(block["upper"]), amount(block["lower"]), f"{block['delta']:.3g}"),
             ]
             for block in report.privacy
         ]

@@ -23,23 +23,23 @@ def setting(n, horizon, signed=False):
 @pytest.mark.parametrize("parameters", [{}, {"epsilon": 400.0}, {"epsilon": 400.0, "delta": 1e-3}], ids=str)
 @pytest.mark.parametrize(("n", "horizon"), [(2, 1), (2, 64), (5, 300)])
 def test_the_twin_plays_the_same_game(parameters, n, horizon):
-    told = setting(n, horizon)
-    algorithm = make("shrinking_dartboard", **parameters).tuned(told)
-    match = Match(foe("gap", gap=0.3), [algorithm], told, np.array([horizon]), 3)
+    known = setting(n, horizon)
+    algorithm = make("shrinking_dartboard", **parameters).tuned(known)
+    match = Match(foe("gap", gap=0.3), [algorithm], known, np.array([horizon]), 3)
     found = linear.play(match, trials=range(4))[0, :, 0]
     np.testing.assert_array_equal(found, [regrets(match, trial)[0] for trial in range(4)])
 
 
 def test_experts_follow_the_weights_and_change_rarely():
     """At η = 1/2 and p = 1/8 from 4000 games of 64 rounds: the law in round 20 is w's, to six standard errors."""
-    told, games = setting(3, 64), 4000
-    algorithm = make("shrinking_dartboard", epsilon=1000.0).tuned(told)
-    assert algorithm.rates(told) == (0.5, 0.125)
+    known, games = setting(3, 64), 4000
+    algorithm = make("shrinking_dartboard", epsilon=1000.0).tuned(known)
+    assert algorithm.rates(known) == (0.5, 0.125)
     bound, rng, x = steps(composition(algorithm)), np.random.default_rng(2), np.empty(3)
     losses = np.array([0.1, 0.2, 0.05]) * np.ones((64, 1))
     played = np.empty((games, 64), int)
     for game in played:
-        state = algorithm.state(told)[0]
+        state = algorithm.state(known)[0]
         for t in range(64):
             bound["choose"](state, x, Draws(rng.random(2), EMPTY, EMPTY))
             game[t] = x.argmax()
@@ -89,32 +89,32 @@ def test_likelihood_ratios_stay_below_the_papers_epsilon(n, horizon, p):
 
 def test_the_expert_is_drawn_anew_four_times_as_often_as_expected_and_no_more():
     """The limit is ⌈4Tp⌉, which what the approximate tuning promises counts on."""
-    told = setting(3, 1000)
-    algorithm = make("shrinking_dartboard", epsilon=1.0).tuned(told)
-    _, p = algorithm.rates(told)
-    assert algorithm.state(told)[0].draws_left == math.ceil(4 * 1000 * p)
+    known = setting(3, 1000)
+    algorithm = make("shrinking_dartboard", epsilon=1.0).tuned(known)
+    _, p = algorithm.rates(known)
+    assert algorithm.state(known)[0].draws_left == math.ceil(4 * 1000 * p)
     assert 4 * 1000 * p > 8  # so that a limit of 3Tp or 5Tp is another
 
 
 def test_the_tunings_reach_what_they_are_for():
     for horizon, epsilon in ((2**10, 0.1), (2**16, 1.0)):
-        told = setting(10, horizon)
-        pure = make("shrinking_dartboard", epsilon=epsilon).tuned(told)
-        assert pure.guarantee(told).epsilon == pytest.approx(0.85 * epsilon) and pure.guarantee(told).delta == 0
-        approximate = make("shrinking_dartboard", epsilon=epsilon, delta=1e-6).tuned(told)
-        assert approximate.guarantee(told).epsilon <= epsilon
-        assert approximate.guarantee(told).status == "paper"
-    assert len(pure.bounds(told, 1e-6)) == 2 and len(pure.bounds(told, 0.0)) == 1
+        known = setting(10, horizon)
+        pure = make("shrinking_dartboard", epsilon=epsilon).tuned(known)
+        assert pure.guarantee(known).epsilon == pytest.approx(0.85 * epsilon) and pure.guarantee(known).delta == 0
+        approximate = make("shrinking_dartboard", epsilon=epsilon, delta=1e-6).tuned(known)
+        assert approximate.guarantee(known).epsilon <= epsilon
+        assert approximate.guarantee(known).status == "paper"
+    assert len(pure.bounds(known, 1e-6)) == 2 and len(pure.bounds(known, 0.0)) == 1
 
 
 def test_regret_stays_below_its_bound():
-    told, checkpoints = setting(4, 2000), np.array([500, 2000])
-    algorithm = make("shrinking_dartboard", epsilon=40.0).tuned(told)
+    known, checkpoints = setting(4, 2000), np.array([500, 2000])
+    algorithm = make("shrinking_dartboard", epsilon=40.0).tuned(known)
     for adversary in (foe("gap", gap=0.1), foe("alternating")):
-        match = Match(adversary, [algorithm], told, checkpoints, 3)
+        match = Match(adversary, [algorithm], known, checkpoints, 3)
         found = linear.play(match, trials=range(48))[0]
         error = found.std(axis=0) / math.sqrt(48)
-        assert (found.mean(axis=0) - 4 * error <= algorithm.regret_bound(checkpoints, told)).all()
+        assert (found.mean(axis=0) - 4 * error <= algorithm.regret_bound(checkpoints, known)).all()
 
 
 def test_what_cannot_be_played_is_said():

@@ -129,7 +129,7 @@ def test_faults_of_horizons(ran):
         ran(SWEPT, "horizon=[]")
     with pytest.raises(ConfigError, match="beyond the horizon 256"):
         ran(SWEPT, "checkpoints=[300]")
-    with pytest.raises(ConfigError, match="a panel is text"):
+    with pytest.raises(ConfigError, match="a panel should be text"):
         ran(SWEPT, "algorithms[0]={name: exp3, panel: 3}")
     with pytest.raises(ConfigError, match="unknown key 'panel'"):
         ran(SWEPT, "adversary={name: stochastic, panel: x}")
@@ -206,10 +206,10 @@ def test_a_label_is_only_read(ran, labels):
 def test_entries_that_share_a_label_stay_two_lines(ran, label):
     """Only the guarantee tells them apart in a legend, and a figure against epsilon has no guarantees."""
     text = FTRLS.replace('label: "%s", nodes', f"{label}nodes") % PLAIN[:2]
-    _, _, folder = ran(text, "horizon=64")
+    _, _, folder = ran(text.replace("gaussian, epsilon: [1, 4]", "gaussian, epsilon: [1, 5]"), "horizon=64")
     lines = table.read(folder).panels["G"]
     assert [line.label for line in lines] == ["F", "DP-FTRL (nodes = laplace)", "DP-FTRL (nodes = gaussian)"]
-    assert [line.x.tolist() for line in lines] == [[1, 4]] * 3
+    assert [line.x.tolist() for line in lines] == [[1, 5], [1, 4], [1, 5]]
     _, _, folder = ran(
         FTRLS % PLAIN,
         "algorithms=[ftrl, {name: dp_ftrl, epsilon: 1}, {name: dp_ftrl, epsilon: 4}]",
@@ -218,6 +218,23 @@ def test_entries_that_share_a_label_stay_two_lines(ran, label):
     )
     labels = [line.label for line in table.read(folder).panels["G"]]
     assert labels == ["FTRL", "DP-FTRL (ε = 1)", "DP-FTRL (ε = 4)"]
+
+
+def test_lines_of_one_name_have_distinct_legends(ran):
+    """An entry that does not sweep epsilon is a level line; the name of another algorithm is added to its label."""
+    learners = "[{name: dp_ftrl, label: A, epsilon: [1, 4]}, {name: dp_ftrl, label: A, epsilon: 2}"
+    learners += ", {name: ftrl, label: B}, {name: dp_ftpl, label: B, epsilon: [1, 4]}"
+    learners += ", {name: dp_ftpl, label: C, epsilon: [2, 3]}, {name: dp_ftrl, label: C, epsilon: [3, 5]}]"
+    _, _, folder = ran(FTRLS % PLAIN, "horizon=64", f"algorithms={learners}")
+    lines = table.read(folder).panels["G"]
+    assert [(line.label, line.level) for line in lines] == [
+        ("A", False),
+        ("A (ε = 2)", True),
+        ("B", True),
+        ("B (name = dp_ftpl)", False),
+        ("C (name = dp_ftpl)", False),
+        ("C (name = dp_ftrl)", False),
+    ]
 
 
 def test_the_manifest_describes_every_curve_in_every_setting(ran):

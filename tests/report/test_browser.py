@@ -14,7 +14,7 @@ from html import unescape
 import pytest
 
 from privbandits_cli.actions import report
-from privbandits_cli.report.data import amount
+from privbandits_cli.analysis.format import amount
 from tests.conftest import SMALL
 from tests.figures.test_plot import ran
 from tests.report.test_report import CLAIM, NASTY

@@ -14,8 +14,9 @@ import pytest
 from plotly.graph_objects import Figure
 
 from privbandits_cli.actions import report
+from privbandits_cli.analysis.format import amount
 from privbandits_cli.report import page as pages
-from privbandits_cli.report.data import amount, finals
+from privbandits_cli.report.data import finals
 from privbandits_cli.report.page import index
 from privbandits_cli.report.tables import latex, markdown, tex
 from tests.cli.test_cli import call
