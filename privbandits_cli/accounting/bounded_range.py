@@ -9,15 +9,8 @@ import math
 
 import numpy as np
 
-from privbandits_cli.accounting.composition import check, renyi, solve
+from privbandits_cli.accounting.composition import check, renyi
 from privbandits_cli.numerics.types import Floats
-
-
-def _log_q(epsilon0: float, t: float) -> tuple[float, float]:
-    """ln q and ln(1 - q) of generalised randomised response, 0 < t < ε0."""
-    return math.log(math.expm1(epsilon0 - t)) + t - math.log(math.expm1(epsilon0)), math.log(math.expm1(t)) - math.log(
-        math.expm1(epsilon0)
-    )
 
 
 def divergence(epsilon0: float, alpha: Floats) -> Floats:
@@ -42,32 +35,3 @@ def composed(epsilon0: float, k: int, delta: float) -> float:
     """The ε at δ of k ε0-bounded-range releases, chosen adaptively: their Rényi divergences add up."""
     check(epsilon0, k, delta)
     return 0.0 if epsilon0 == 0 else renyi(lambda alpha: k * divergence(epsilon0, alpha), delta)
-
-
-def optimal_non_adaptive(epsilon0: float, k: int, delta: float) -> float:
-    """The least ε at δ of k releases that are fixed in advance (Dong, Durfee & Rogers 2020).
-
-    The releases of a bandit are adaptive. For them this is no guarantee, only a measure of how tight `composed` is.
-    """
-    from scipy import optimize, stats
-
-    check(epsilon0, k, delta)
-    low = np.arange(k + 1)  # the number of losses t - ε0
-
-    def worst_delta(epsilon: float) -> float:
-        def minus_delta(t: float) -> float:
-            _, log_rest = _log_q(epsilon0, t)
-            loss = k * t - low * epsilon0
-            beyond = loss > epsilon
-            log_p = stats.binom.logpmf(low[beyond], k, math.exp(log_rest))
-            return -float(np.sum(np.exp(log_p) * -np.expm1(epsilon - loss[beyond])))
-
-        grid = np.linspace(0.4, 0.6, 41) * epsilon0 if k > 100 else np.linspace(0.01, 0.99, 99) * epsilon0
-        i = int(np.argmin([minus_delta(t) for t in grid]))
-        bracket = (grid[max(0, i - 1)], grid[min(len(grid) - 1, i + 1)])
-        found = optimize.minimize_scalar(
-            minus_delta, bounds=bracket, method="bounded", options={"xatol": 1e-9 * epsilon0}
-        )
-        return max(-float(found.fun), -minus_delta(grid[i]))
-
-    return solve(worst_delta, delta, composed(epsilon0, k, delta))

@@ -34,12 +34,6 @@ def advanced(epsilon0: float, k: int, delta: float) -> float:
     return math.sqrt(-2 * k * math.log(delta)) * epsilon0 + k * epsilon0 * math.expm1(epsilon0)
 
 
-def advanced_tight(epsilon0: float, k: int, delta: float) -> float:
-    """`advanced` with the exact mean loss ε0 tanh(ε0/2) of randomised response in place of ε0 (e^ε0 - 1)."""
-    check(epsilon0, k, delta)
-    return math.sqrt(-2 * k * math.log(delta)) * epsilon0 + k * epsilon0 * math.tanh(epsilon0 / 2)
-
-
 def optimal_delta(epsilon0: float, k: int, epsilon: float) -> float:
     """The least δ at which k ε0-private releases are (ε, δ)-private (Kairouz, Oh & Viswanath 2015, Theorem 3.3).
 
@@ -70,14 +64,6 @@ def solve(delta_of: Callable[[float], float], delta: float, most: float) -> floa
     tiny = 1e-320  # below every δ, but with a logarithm
     gap = lambda epsilon: math.log(max(delta_of(epsilon), tiny)) - math.log(delta)  # noqa: E731
     return float(optimize.brentq(gap, 0.0, most, xtol=1e-12, rtol=1e-12))
-
-
-def zcdp(rho: float, delta: float) -> float:
-    """The ε of ρ-zero-concentrated privacy, ρ + 2 √(ρ ln(1/δ)) (Bun & Steinke 2016, Proposition 1.3)."""
-    check(0.0, 1, delta)
-    if not rho >= 0:
-        raise ValueError(f"rho must not be negative, got {rho}")
-    return rho + 2 * math.sqrt(-rho * math.log(delta))
 
 
 def renyi(divergence: Callable[[Floats], Floats], delta: float) -> float:

@@ -27,6 +27,7 @@ Units: nats, rounds. Domain: 0 < γ <= 1, K >= 2, 0 < Δ <= 1, k >= 1 later draw
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -58,7 +59,6 @@ class ExponentialWeights:
 class Canary:
     """An attack: the others earn 1 until arm 1 has probability (1 + a) γ/K, then arm 1 earns b or b + Δ, then all 0."""
 
-    a: float
     start: float  # the round of the canary
     silent: int  # rounds after it, over which arm 1 is counted
     p: float  # probability of arm 1 before it, with which it is played and the canary counts
@@ -76,7 +76,7 @@ def canary(game: ExponentialWeights, a: float, base: float = 0.0) -> Canary:
     start = math.log((1 / q - 1) / (game.n_arms - 1)) / floor  # u of each other arm grows by η a round
     p = floor * (1 + a)
     low, high = (raised(game, p, gain) for gain in (base, base + game.sensitivity))
-    return Canary(a, start, int(game.k - start - 1), p, low, high)
+    return Canary(start, int(game.k - start - 1), p, low, high)
 
 
 def raised(game: ExponentialWeights, p: float, gain: float) -> float:
@@ -123,18 +123,19 @@ def _canary_epsilon(game: ExponentialWeights, a: float, delta: float, base: floa
 
 def _hockey_stick_epsilon(log_p: Floats, log_q: Floats, delta: float) -> float:
     """The ε at which the hockey-stick divergence of two laws on the same points is δ; 0 if it is at most δ at ε = 0."""
+    delta_of = partial(_divergence, log_p, log_q)
+    return 0.0 if delta_of(0.0) <= delta else solve(delta_of, delta, float((log_p - log_q).max()))
+
+
+def _divergence(log_p: Floats, log_q: Floats, epsilon: float) -> float:
+    """The hockey-stick divergence at ε of two laws on the same points."""
     ratio = log_p - log_q
-
-    def delta_of(epsilon: float) -> float:
-        beyond = ratio > epsilon
-        return float(np.sum(np.exp(log_p[beyond]) * -np.expm1(epsilon - ratio[beyond])))
-
-    return 0.0 if delta_of(0.0) <= delta else solve(delta_of, delta, float(ratio.max()))
+    beyond = ratio > epsilon
+    return float(np.sum(np.exp(log_p[beyond]) * -np.expm1(epsilon - ratio[beyond])))
 
 
 def pure_attack(game: ExponentialWeights, base: float = 0.0) -> float:
     """A lower bound on every pure ε: the canary, followed by silent rounds in all of which arm 1 is played."""
-
     from scipy import optimize
 
     def minus_loss(a: float) -> float:
@@ -153,8 +154,4 @@ def hockey_stick(n: int, p: float, q: float, epsilon: float) -> float:
 
     counts = np.arange(n + 1)
     one, other = (stats.binom.logpmf(counts, n, share) for share in (p, q))
-    found = []
-    for log_p, log_q in ((one, other), (other, one)):
-        beyond = log_p - log_q > epsilon
-        found.append(float(np.sum(np.exp(log_p[beyond]) * -np.expm1(epsilon - (log_p - log_q)[beyond]))))
-    return max(found)
+    return max(_divergence(one, other, epsilon), _divergence(other, one, epsilon))

@@ -48,18 +48,15 @@ def _shifted(change: Change, freedom: float) -> Cdf:
     from scipy import special
 
     half = (freedom - 2) / 2
+    sign, tail = (1.0, special.gammainc) if change == "add" else (-1.0, special.gammaincc)
 
-    def added(loss: Floats) -> Floats:  # increasing in C, at most 1/2
+    def law(loss: Floats) -> Floats:  # it increases in C to 1/2 if a row is added, and falls to -1/2 if one is removed
+        room = np.maximum(0.5 - sign * loss, 0)
         with np.errstate(divide="ignore", over="ignore"):
-            at = np.where(loss < 0.5, 1 / np.expm1(np.maximum(0.5 - loss, 0) / half), np.inf)
-        return np.asarray(special.gammainc(freedom / 2, at / 2), np.float64)
+            at = np.where(room > 0, sign / np.expm1(sign * room / half), np.inf)
+        return np.asarray(tail(freedom / 2, at / 2), np.float64)
 
-    def removed(loss: Floats) -> Floats:  # decreasing in C, at least -1/2
-        with np.errstate(divide="ignore", over="ignore"):
-            at = np.where(loss > -0.5, -1 / np.expm1(-np.maximum(loss + 0.5, 0) / half), np.inf)
-        return np.asarray(special.gammaincc(freedom / 2, at / 2), np.float64)
-
-    return added if change == "add" else removed
+    return law
 
 
 def _replaced(freedom: float) -> Cdf:

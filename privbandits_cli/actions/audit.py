@@ -9,8 +9,9 @@ from typing import Any
 
 from privbandits_cli.actions.privacy import titled_algorithms
 from privbandits_cli.audit.auditor import audit
+from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
-from privbandits_cli.audit.verdict import Audit, Test
+from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.engine.runner import cores
 from privbandits_cli.experiment.config import Experiment
 

@@ -46,7 +46,7 @@ def _given(folder: Path) -> dict[str, object]:
 def merge(plan: Plan, store: Store, folders: Sequence[Path], command: list[str]) -> Outcome:
     """Copy what the shards have played and the store lacks, and write the outputs."""
 
-    def fill(done: int) -> tuple[list[Failure], dict[str, Any]]:
+    def fill(lacking: int) -> tuple[list[Failure], dict[str, Any]]:
         _copy(plan, store, folders)
         return [], {"merged": [folder.as_posix() for folder in folders]}
 

@@ -1,9 +1,8 @@
 """The life of a run, from a plan to its CSVs, figure and manifest, and its result as plain data."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import yaml
 
 from privbandits_cli.analysis import summary
-from privbandits_cli.analysis.manifest import manifest, read
+from privbandits_cli.analysis.manifest import manifest, read, rendered
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.play import Failure, Played, warm
 from privbandits_cli.engine.store import Store, write_atomically
@@ -68,9 +67,8 @@ def run(
     the errors of users' files, Busy, EngineError, and OSError where a file cannot be written.
     """
 
-    def play(done: int) -> tuple[list[Failure], dict[str, Any]]:
+    def play(missing: int) -> tuple[list[Failure], dict[str, Any]]:
         width = jobs
-        missing = len(plan.curves) * len(plan.span) - done
         if missing and rehearse and plan.own_files:
             from privbandits_cli.engine import rehearsal
 
@@ -97,14 +95,14 @@ def complete(
 ) -> Outcome:
     """The life of a run: lock its folder, read what is done, fill in what is missing, write the outputs.
 
-    fill: takes the number of trials that are done; returns what failed and how it was played, for the manifest.
+    fill: takes the number of trials that are missing; returns what failed and how it was played, for the manifest.
     """
     started = _now()
     with store.locked():
         store.open(plan, fresh)
-        before = store.count(plan.curves, plan.span)
-        failures, how = fill(before)
-        after = store.count(plan.curves, plan.span)
+        before, wanted = store.progress(plan)
+        failures, how = fill(wanted - before)
+        after, _ = store.progress(plan)
         if not after and len(plan.span):
             return Outcome(failures, [])
         facts = {"command": command, **how, "started": started}
@@ -156,7 +154,7 @@ def _play(
             keys=played.chunk.keys,
             first=played.chunk.trials[0],
             last=played.chunk.trials[-1],
-            failures=[[failure.key, failure.trial, failure.error, failure.trace] for failure in played.failures],
+            failures=[astuple(failure) for failure in played.failures],
         )
         if not watch(played):
             return failures
@@ -183,11 +181,8 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     _keep_included(plan, store)
     if plan.is_part:
         i, n = plan.shard
-        shard = {
-            "part": f"{i}/{n}",
-            "trials": len(plan.curves) * len(plan.span),
-            "done": store.count(plan.curves, plan.span),
-        }
+        done, trials = store.progress(plan)
+        shard = {"part": f"{i}/{n}", "trials": trials, "done": done}
         _write_manifest(store, _manifest(plan, store, failures, run, shard=shard))
         return [GIVEN, "manifest.json"]
     _write_yaml(store.folder / "config.yaml", plan.experiment.resolved())
@@ -208,22 +203,17 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
 def _manifest(
     plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None, **further: Any
 ) -> dict[str, Any]:
-    failed = [
-        {
-            "adversary": plan.by_key[failure.key].adversary.name,
-            "label": plan.by_key[failure.key].label,
-            "trial": failure.trial,
-            "error": failure.error,
-        }
-        for failure in failures
-    ]
+    failed = []
+    for failure in failures:
+        curve = plan.by_key[failure.key]
+        names = {"adversary": curve.adversary.name, "label": curve.label}
+        failed.append(names | {"trial": failure.trial, "error": failure.error})
     before = {key: value for key, value in read(store.folder).items() if key in RUN}
     return manifest(plan, store, failed, **(before if run is None else run | {"ended": _now()}), **further)
 
 
 def _write_manifest(store: Store, made: dict[str, Any]) -> None:
-    text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
-    write_atomically(store.folder / "manifest.json", text.encode())
+    write_atomically(store.folder / "manifest.json", rendered(made).encode())
 
 
 def finals(plan: Plan, store: Store) -> Iterator[tuple[Curve, float, int]]:
@@ -238,7 +228,8 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
     """A run's result as plain data: final regrets, except for a shard, and where the files are."""
     facts = {"experiment": plan.name, "folder": store.folder.as_posix(), "files": written}
     if plan.is_part:
-        return facts | {"trials": len(plan.curves) * len(plan.span), "done": store.count(plan.curves, plan.span)}
+        done, trials = store.progress(plan)
+        return facts | {"trials": trials, "done": done}
     return facts | {
         "final": [
             {

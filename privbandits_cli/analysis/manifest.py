@@ -27,6 +27,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
     wanted = len(plan.curves) * plan.trials
     done = store.count(plan.curves, range(plan.trials))
     resolved, guarantees = plan.experiment.resolved(), _guarantees(plan)
+    promised = {curve.key: guarantee for curves, guarantee in guarantees for curve in curves}
     return {
         "schema": SCHEMA,
         "experiment": plan.name,
@@ -36,7 +37,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         **run,
         "seed": plan.experiment.keys.seed,
         "config": resolved,
-        "config_sha256": _sha256(json.dumps(resolved, sort_keys=True).encode()),
+        "config_sha256": hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest(),
         "git": git_state(Path(__file__).parent.parent),
         "source_hash": source_hash(),
         "included": [{"name": source.name, "path": source.path, "sha256": source.sha256} for source in plan.own_files],
@@ -51,55 +52,39 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
             if (store.folder / name).exists()
         }
         | {"chunks": store.digest(plan)},
-        "curves": {curve.key: _names(curve, guarantees[curve.key]) for curve in plan.curves},
-        "privacy": _privacy(plan, guarantees),
+        "curves": {curve.key: _names(curve, promised[curve.key]) for curve in plan.curves},
+        "privacy": [
+            {
+                "algorithm": curves[0].label,
+                "setting": settings.swept(plan.experiment.keys, curves[0].setting),
+                "curves": [curve.key for curve in curves],
+                "guarantee": dict(vars(guarantee)) if guarantee else None,
+            }
+            for curves, guarantee in guarantees
+        ],
         "accuracy": None if plan.is_part else _accuracy(plan, store),
         "note": "Seeded noise: a simulation, which protects nobody's data.",
     }
 
 
-def _guarantees(plan: Plan) -> dict[str, Guarantee | None]:
-    """What each curve promises, by its key; computed once for each tuned algorithm and setting."""
-    known: dict[tuple[str, Setting], Guarantee | None] = {}
+def _guarantees(plan: Plan) -> list[tuple[list[Curve], Guarantee | None]]:
+    """The curves of each tuned algorithm in each setting, and what it promises there."""
+    found: dict[tuple[str, Setting], list[Curve]] = {}
     for curve in plan.curves:
-        at = curve.algorithm.identity(), curve.setting
-        if at not in known:
-            known[at] = curve.algorithm.guarantee(curve.setting)
-    return {curve.key: known[curve.algorithm.identity(), curve.setting] for curve in plan.curves}
+        found.setdefault((curve.algorithm.identity(), curve.setting), []).append(curve)
+    return [(curves, curves[0].algorithm.guarantee(curves[0].setting)) for curves in found.values()]
 
 
 def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
     """The names of a curve in their parts, its swept parameters and its guarantee: figures need no plan to draw it."""
-    title, label = curve.adversary_title, curve.label
+    title, label, apart = curve.adversary_title, curve.label, dict(curve.apart)
+    algorithm = {"family": label.base, "notes": list(label.brackets), "swept": dict(curve.own), "apart": apart}
     return {
         "adversary": {"title": title.base, "notes": list(title.brackets), "swept": dict(curve.game)},
-        "algorithm": {
-            "family": label.base,
-            "notes": list(label.brackets),
-            "swept": dict(curve.own),
-            "apart": dict(curve.apart),
-        },
+        "algorithm": algorithm,
         "panel": curve.panel,
-        "epsilon": promised.epsilon if promised else None,
-        "delta": promised.delta if promised else None,
-        "status": promised.status if promised else None,
+        **{name: getattr(promised, name, None) for name in ("epsilon", "delta", "status")},
     }
-
-
-def _privacy(plan: Plan, guarantees: Mapping[str, Guarantee | None]) -> list[dict[str, Any]]:
-    """The guarantee of each algorithm in each setting, with the keys of the curves that it covers."""
-    found: dict[tuple[str, Setting], list[Curve]] = {}
-    for curve in plan.curves:
-        found.setdefault((curve.algorithm.identity(), curve.setting), []).append(curve)
-    return [
-        {
-            "algorithm": curves[0].label,
-            "setting": settings.swept(plan.experiment.keys, setting),
-            "curves": [curve.key for curve in curves],
-            "guarantee": dict(vars(promised)) if (promised := guarantees[curves[0].key]) else None,
-        }
-        for (_, setting), curves in found.items()
-    ]
 
 
 def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
@@ -122,6 +107,22 @@ def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
     }
 
 
+def rendered(made: Mapping[str, Any]) -> str:
+    """The text of manifest.json: indented, but with one line for each curve and each entry of `privacy`."""
+
+    def line(value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    text = json.dumps({**made, "curves": {}, "privacy": []}, indent=1, ensure_ascii=False)
+    for empty, entries in (
+        ('\n "curves": {}', [f"{line(key)}: {line(value)}" for key, value in made["curves"].items()]),
+        ('\n "privacy": []', [line(value) for value in made["privacy"]]),
+    ):
+        body = ",".join(f"\n  {entry}" for entry in entries)
+        text = text.replace(empty, f"{empty[:-1]}{body}\n {empty[-1]}")
+    return text + "\n"
+
+
 def read(folder: Path) -> dict[str, Any]:
     """The manifest in this folder; empty if there is none."""
     try:
@@ -139,9 +140,8 @@ def git_state(folder: Path) -> dict[str, Any] | None:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
 
     try:
-        git(
-            "ls-files", "--error-unmatch", str(folder / "__init__.py")
-        )  # else the package is installed inside another project
+        # This fails if the package is installed inside another project.
+        git("ls-files", "--error-unmatch", str(folder / "__init__.py"))
         commit = git("rev-parse", "HEAD")
         return {"commit": commit, "dirty": bool(git("status", "--porcelain", "--", str(folder)))}
     except (OSError, subprocess.SubprocessError):
@@ -160,7 +160,3 @@ def cpu() -> str:
 def _file_sha256(path: Path) -> str:
     with path.open("rb") as file:  # final.csv may be larger than memory
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -67,21 +67,14 @@ def split_gini(x: Floats, centre: Floats) -> tuple[Floats, Floats]:
     return np.array(below), np.array(above)
 
 
-def bootstrap_interval(x: Floats, seed: int, confidence: float = 0.95, resamples: int = 2000) -> tuple[Floats, Floats]:
-    """Percentile bootstrap interval of the mean over trials; a resample draws whole trials."""
+def bootstrap_interval(x: Floats, seed: int) -> tuple[Floats, Floats]:
+    """The 95 % percentile bootstrap interval of the mean over trials; a resample draws whole trials."""
     from scipy import stats
 
     if len(x) < 2:
         return x[0].copy(), x[0].copy()
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    interval = stats.bootstrap(
-        (x,),
-        np.mean,
-        axis=0,
-        confidence_level=confidence,
-        n_resamples=resamples,
-        method="percentile",
-        batch=max(1, 10**7 // x.size),
-        rng=rng,
-    ).confidence_interval
+    batch = max(1, 10**7 // x.size)
+    found = stats.bootstrap((x,), np.mean, n_resamples=2000, method="percentile", batch=batch, rng=rng)
+    interval = found.confidence_interval
     return np.asarray(interval.low), np.asarray(interval.high)

@@ -4,8 +4,6 @@ In each round one of two arms is best by far, by a coin. The rounds are forks of
 round is for the audit of the base.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
@@ -27,21 +25,13 @@ def observe_answers(states: Records, coins: Floats, best: Floats, played: NDArra
 def audit_answers(target: Target[Answer]) -> Audit:
     """Whether an arm reveals more of its own round's arms than ε."""
     known, epsilon, rounds = target.setting.known(), target.view.epsilon, max(64, target.budget // 4)
-    claim, level = f"ε = {epsilon:.4g} of the arm of a round", target.alpha / 2
+    claim = f"ε = {epsilon:.4g} of the arm of a round"
     best = np.zeros((2, known.dimension, target.setting.n_arms))
     best[0, 0, 0] = best[1, 0, 1] = known.norm
     coins, played = target.coins(rounds), np.empty(rounds, np.int64)
     target.loop(observe_answers)(np.repeat(target.state, 2), coins, best, played, target.stream("noise"))
     score = 1.0 * (played == 1) - 1.0 * (played == 0)
-    found = contest(score, coins, epsilon, 0.0, level, target.test)
-    limit, most = found.limit(0.0), found.refutable(epsilon, 0.0, level)
+    found = contest(target, score, coins, epsilon)
     if found.stopped is not None:
-        return Audit("VIOLATION", claim, f"refuted after {found.stopped} pairs", 2 * found.stopped, limit)
-    return Audit("CONSISTENT", claim, f"not refuted by {target.test}", rounds, limit, most)
-
-
-def both(own: Audit, base: Audit) -> Audit:
-    """The audit of the arm of a round and that of the base as one, with the worse verdict."""
-    worse = base if own.verdict == "CONSISTENT" else own
-    claim, words = f"{own.claim}; {base.claim}", f"{own.found}; {base.found}"
-    return replace(worse, claim=claim, found=words, cost=own.cost + base.cost, refutable=own.refutable)
+        return Audit("VIOLATION", claim, f"refuted after {found.stopped} pairs", 2 * found.stopped, found.limit())
+    return Audit("CONSISTENT", claim, f"not refuted by {target.test}", rounds, found.limit(), found.refutable())

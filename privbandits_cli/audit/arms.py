@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting.exponential_weights import hockey_stick, raised
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.target import Target, choose, update
-from privbandits_cli.audit.verdict import LEARN, REPORTED, TESTS, Audit
+from privbandits_cli.audit.verdict import Audit, contest
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
 from privbandits_cli.numerics.jit import Records
@@ -22,8 +22,8 @@ CANARY = 2.0  # arm 1 is at (1 + this) times the floor when the canary is sent
 ROUNDS_A_FORK = 128  # a fork takes thousands of rounds, so the budget buys fewer of them
 
 
-def observe_arms(states: Records, gain: float, uniform: Floats, rest: int, counts: NDArray[np.int64]) -> None:
-    """Fork: each state plays on, `gain` for every arm; `counts[fork]` is how often it starts a block with arm 1.
+def observe_arms(states: Records, uniform: Floats, rest: int, counts: NDArray[np.int64]) -> None:
+    """Fork: each state plays on and earns nothing; `counts[fork]` is how often it starts a block with arm 1.
 
     uniform: `[forks, draws]`; rest: rounds of a block after its first.
     """
@@ -31,10 +31,10 @@ def observe_arms(states: Records, gain: float, uniform: Floats, rest: int, count
         for t in range(uniform.shape[1]):
             rng = Draws(uniform[fork, t], 0.0)
             arm = choose(states[fork], rng)
-            update(states[fork], arm, gain, rng)
+            update(states[fork], arm, 0.0, rng)
             counts[fork] += arm == 0
             for _ in range(rest):
-                update(states[fork], choose(states[fork], rng), gain, rng)
+                update(states[fork], choose(states[fork], rng), 0.0, rng)
 
 
 def audit_arms(target: Target[Arms]) -> Audit:
@@ -43,10 +43,7 @@ def audit_arms(target: Target[Arms]) -> Audit:
     if model.gamma == 1:
         return Audit("NOT AUDITABLE", "EXP3's law", "no canary is known for uniform play", 0)
     silent = min(model.k, int(7 / model.floor))
-    prefix = _rare(target)
-    out = np.empty(target.setting.n_arms)
-    target.steps["probabilities"](prefix[0], out)
-    p = float(out[0])
+    prefix, p = _rare(target)
     if p < model.floor * (1 - 1e-9):
         below = f"arm 1 is played with probability {p:.3g}, below EXP3's floor {model.floor:.3g}"
         return Audit("VIOLATION", "EXP3's law", below, 1)
@@ -57,13 +54,9 @@ def audit_arms(target: Target[Arms]) -> Audit:
     delta = hockey_stick(silent, lifted, p, epsilon)
     claim = f"EXP3's law: (ε, δ) = ({epsilon:g}, {delta:.3g}) over {silent} draws after a canary at p = {p:.4g}"
     rng = target.stream("forks")
-    worlds = [_sent(target, prefix, first_gain) for first_gain in (1.0, 0.0)]
-    x, y = (_counts(target, world, forks, silent, rng) for world in worlds)
-    learn, level = int(LEARN * forks), target.alpha / 2
-    hits = evidence.best_event(x[:learn], y[:learn], epsilon, delta).hits(x[learn:], y[learn:])
-    limit = evidence.epsilon_from_counts(*hits, delta, REPORTED)
-    most = evidence.refutable(forks - learn, float(hits[0].mean()), epsilon, delta, level)
-    stopped = TESTS[target.test](*hits, epsilon, delta, level)
+    x, y = (_counts(target, _sent(target, prefix, gain), forks, silent, rng) for gain in (1.0, 0.0))
+    contested = contest(target, np.column_stack([x, y]).ravel(), np.tile([1.0, 0.0], forks), epsilon, delta)
+    limit, most, stopped = contested.limit(), contested.refutable(), contested.stopped
     if stopped is not None:
         return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of forks", stopped, limit, most)
     counts = ((x, lifted), (y, p))
@@ -75,11 +68,11 @@ def audit_arms(target: Target[Arms]) -> Audit:
     return Audit("CONSISTENT", claim, found, forks, limit, most)
 
 
-def _rare(target: Target[Arms]) -> Records:
-    """The state after gain 1 for every arm but the first until that one is rare, at the start of a block."""
+def _rare(target: Target[Arms]) -> tuple[Records, float]:
+    """The state after gain 1 for every arm but the first until that one is rare, and the probability of that arm."""
     model, rounds, rng = target.view.model, target.view.rounds, target.stream("prefix")
     state, out = target.state.copy(), np.empty(target.setting.n_arms)
-    for _ in range(int(target.setting.horizon / rounds)):
+    for _ in range(int(target.setting.horizon / rounds) + 1):
         target.steps["probabilities"](state[0], out)
         if out[0] <= (1 + CANARY) * model.floor:
             break
@@ -87,7 +80,7 @@ def _rare(target: Target[Arms]) -> Records:
         for _ in range(rounds):
             arm = target.steps["choose"](state[0], draws)
             target.steps["update"](state[0], arm, float(arm != 0), draws)
-    return state
+    return state, float(out[0])
 
 
 def _sent(target: Target[Arms], prefix: Records, gain: float) -> Records:
@@ -107,5 +100,5 @@ def _counts(target: Target[Arms], world: Records, forks: int, silent: int, rng: 
     at_once = max(1, 2**22 // silent)
     for first in range(0, forks, at_once):
         part = counts[first : first + at_once]
-        loop(np.repeat(world, len(part)), 0.0, rng.random((len(part), silent)), target.view.rounds - 1, part)
+        loop(np.repeat(world, len(part)), rng.random((len(part), silent)), target.view.rounds - 1, part)
     return counts.astype(float)

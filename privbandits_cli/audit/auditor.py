@@ -1,20 +1,6 @@
 """Audits of tuned algorithms: an empirical attempt to refute what each claims, valid at level alpha.
 
-What is observed is the view that the algorithm declares (`games/views.py`). Each kind of view has its audit:
-
-- `Release`: the noisy gain, before any accept or ignore step. Every round is a canary of gain 0 or 1; if one number
-  is released for the mean of a block, the last round of every block.
-- `Report`: what a round adds to the sum of an arm's reports. Every round is a canary.
-- `Mean`: the noisy mean of an epoch, whose last gain is the canary.
-- `Tree`: all noisy sums of one arm, whose first gain is the canary.
-  In these three, gains far beyond the canary's range are tried, too, unless the game's gains lie in [0, 1].
-- `Arms`: the arms of EXP3, or of its blocks, against EXP3's exact law.
-- `Prefix`: the noisy sums of losses that a base is given. Games of a few rounds, the first loss the canary.
-- `NoisyLoss`: the noisy loss of a point. Every round is a canary, as large along its point as a loss may be.
-- `Gram`: the noisy sums by which arms are chosen. Games of a few rounds, the first datum the canary.
-- `GramReport`: what a round reports of its arm and reward. Every round is a canary.
-- `Answer`: the arm of a round in which one of two arms is best, by a coin; and the view of its base.
-
+What is observed is the view that the algorithm declares (`games/views.py`). Each kind of view has its audit (AUDITS).
 The auditor calls `choose`, `update`, `probabilities` and `released` and reads the places that the view names, so an
 algorithm can be audited as soon as it declares a view.
 """
@@ -25,13 +11,14 @@ from dataclasses import replace
 from typing import Any
 
 from privbandits_cli.audit import grams, prefixes, trees
-from privbandits_cli.audit.answers import audit_answers, both
+from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
+from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.gram_reports import audit_reports
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
-from privbandits_cli.audit.verdict import Audit, Test
+from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games import views
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
@@ -84,8 +71,13 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
     if isinstance(setting.space, Simplex | Sphere | Cube):
         n = min(COORDINATES, setting.n_arms)
         setting = setting._replace(n_arms=n, space=type(setting.space)(n))
-    shortened = SHORTENED.get(type(view))
-    return shortened(algorithm, setting) if shortened else setting
+    if isinstance(view, views.Tree):
+        return setting._replace(horizon=trees.ITEMS, n_arms=1)
+    if isinstance(view, views.Prefix):
+        return setting._replace(horizon=max(2, min(prefixes.ROUNDS, setting.horizon)))
+    if isinstance(view, views.Gram):
+        return grams.shortened(algorithm, setting)
+    return setting
 
 
 def _error(view: Any, bound: Steps, state: Records) -> str | None:
@@ -106,17 +98,15 @@ def _error(view: Any, bound: Steps, state: Records) -> str | None:
 
 
 def _answer_and_base(target: Target[views.Answer]) -> Audit:
-    """The audits of the arm of a round and of the base, each at half the level."""
+    """The audits of the arm of a round and of the base, each at half the level, as one with the worse verdict."""
     half = replace(target, alpha=target.alpha / 2)
+    own = audit_answers(half)
     base = audit(target.view.base, target.setting, half.alpha, target.budget, target.seed, test=target.test)
-    return both(audit_answers(half), base)
+    worse = base if own.verdict == "CONSISTENT" else own
+    claim, words = f"{own.claim}; {base.claim}", f"{own.found}; {base.found}"
+    return replace(worse, claim=claim, found=words, cost=own.cost + base.cost, refutable=own.refutable)
 
 
-SHORTENED: dict[type[Any], Callable[[Algorithm, Setting], Setting]] = {
-    views.Tree: trees.shortened,
-    views.Prefix: prefixes.shortened,
-    views.Gram: grams.shortened,
-}
 AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Release: audit_release,
     views.Report: audit_report,

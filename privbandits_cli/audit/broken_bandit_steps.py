@@ -1,5 +1,7 @@
 """Steps of bandit algorithms, each with a plausible error, for the mutants."""
 
+import numpy as np
+
 from privbandits_cli.algorithms.dp_robust_se import noise as mean_noise
 from privbandits_cli.algorithms.exp3 import restart
 from privbandits_cli.algorithms.robust_se import begin, cut, pulled
@@ -10,40 +12,26 @@ base_update = right_update = right_released = unbound  # bound when a mutant is 
 FACTOR = 1.0  # bound when a mutant is compiled
 
 
-def scaled_noise(state: Record, gain: float, rng: Draws) -> float:
-    """Noise of FACTOR times the scale."""
-    noisy: float = gain + FACTOR * state.scale * rng.laplace
-    return noisy
-
-
-def no_noise(state: Record, gain: float, rng: Draws) -> float:
-    """No noise at all."""
-    return gain
-
-
 def twice_the_gain(state: Record, gain: float, rng: Draws) -> float:
     """Half the sensitivity: gains of range 2 under the noise for range 1."""
-    noisy: float = 2.0 * gain - 0.5 + state.scale * rng.laplace
-    return noisy
+    return float(2.0 * gain - 0.5 + state.scale * rng.laplace)
 
 
 def one_noise(state: Record, gain: float, rng: Draws) -> float:
     """The noise of the first round in all rounds."""
     if state.kept == 0.0:
         state.kept = state.scale * rng.laplace
-    noisy: float = gain + state.kept
-    return noisy
+    return float(gain + state.kept)
 
 
 def noise_for_two(state: Record, gain: float, rng: Draws) -> float:
     """Each noise is used in two rounds."""
-    if state.kept == 0.0:
-        state.kept = state.scale * rng.laplace
-        noisy: float = gain + state.kept
-    else:
-        noisy = gain + state.kept
+    noise = state.kept
+    if noise != 0.0:
         state.kept = 0.0
-    return noisy
+    else:
+        noise = state.kept = state.scale * rng.laplace
+    return float(gain + noise)
 
 
 def true_gain(state: Record, arm: int, gain: float, rng: Draws) -> None:
@@ -67,13 +55,7 @@ def doubled_rate(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 def no_floor(state: Record, rng: Draws) -> int:
     """EXP3 without exploration."""
-    threshold = rng.uniform * state.sums[1]
-    reached = 0.0
-    arm = 0
-    for i in range(len(state.weights) - 1):
-        reached += state.weights[i]
-        arm += threshold >= reached
-    return arm
+    return int(np.sum(rng.uniform * state.sums[1] >= np.cumsum(state.weights[:-1])))
 
 
 def losses(state: Record, arm: int, gain: float, rng: Draws) -> None:
@@ -95,14 +77,12 @@ def sum_of_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 def scaled_release(state: Record, gain: float, rng: Draws) -> float:
     """The release of a block with noise of FACTOR times the scale."""
-    noisy: float = right_released(state, gain, Draws(rng.uniform, FACTOR * rng.laplace))
-    return noisy
+    return float(right_released(state, gain, Draws(rng.uniform, FACTOR * rng.laplace)))
 
 
 def sum_released(state: Record, gain: float, rng: Draws) -> float:
     """The sum of a block with the noise for its mean."""
-    noisy: float = right_released(state, (state.gain + gain) * state.tau - state.gain, rng)
-    return noisy
+    return float(right_released(state, (state.gain + gain) * state.tau - state.gain, rng))
 
 
 def first_noise(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from privbandits_cli.algorithms.dp_linucb import refresh
 from privbandits_cli.games.contextual import Floats
-from privbandits_cli.games.ellipsoid import multiply, optimistic, settle
+from privbandits_cli.games.ellipsoid import multiply, optimistic
 from privbandits_cli.mechanisms.matrix_tree import release
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
@@ -31,8 +31,7 @@ def unsymmetrised(state: Record, arms: Floats, rng: Generator) -> int:
     for j in range(level, -1, -1):
         for i in range(len(state.v)):
             node = state.noise[j, i, i] - state.noise[j + 1, i, i]
-            for below in range(j, -1, -1):
-                state.noise[below, i, i] += (1.0 / ROOT_2 - 1.0) * node
+            state.noise[: j + 1, i, i] += (1.0 / ROOT_2 - 1.0) * node
     return played(state, arms)
 
 
@@ -47,9 +46,7 @@ def silent_root(state: Record, arms: Floats, rng: Generator) -> int:
     """m - 1 levels: no noise on the top one."""
     release(state, state.t, rng)
     if state.t == 0:
-        root = state.noise[len(state.noise) - 2].copy()
-        for j in range(len(state.noise) - 1):
-            state.noise[j] -= root
+        state.noise[:-1] -= state.noise[-2].copy()
     return played(state, arms)
 
 
@@ -64,8 +61,7 @@ def true_vector(state: Record, arms: Floats, rng: Generator) -> int:
     """θ~ from the true sum of x y, not from the noisy one that is released."""
     release(state, state.t, rng)
     refresh(state)
-    for i in range(len(state.u)):
-        state.u[i] = state.gram[i, len(state.v)]
+    state.u[:] = state.gram[:, len(state.v)]
     multiply(state.inverse, state.u, state.theta)
     return optimistic(state, arms)
 
@@ -73,13 +69,10 @@ def true_vector(state: Record, arms: Floats, rng: Generator) -> int:
 def true_sums(state: Record, arms: Floats, rng: Generator) -> int:
     """The arm is chosen by the true sums, not by the noisy ones that are released."""
     release(state, state.t, rng)
-    for i in range(len(state.v)):
-        for j in range(i + 1):
-            state.v[i, j] = state.v[j, i] = state.gram[i, j]
-        state.v[i, i] += state.shift
-        state.u[i] = state.gram[i, len(state.v)]
-    settle(state)
-    arm = optimistic(state, arms)
+    noise = state.noise[0].copy()
+    state.noise[0] = 0.0
+    arm = played(state, arms)
+    state.noise[0] = noise
     refresh(state)
     return arm
 
@@ -97,29 +90,17 @@ def drawn_once(state: Record, arms: Floats, rng: Generator) -> int:
     return played(state, arms)
 
 
-def bartlett(state: Record, out: Floats, rng: Generator, falling: float, turned: bool) -> None:
-    """A node's noise from Bartlett's factor A, whose χ² lose `falling` degrees a row: A A', or A' A if `turned`."""
-    d = len(out)
-    a = np.zeros((d + 1, d + 1))
-    for i in range(d + 1):
-        for j in range(i):
-            a[i, j] = rng.standard_normal()
-        a[i, i] = np.sqrt(2.0 * rng.standard_gamma(0.5 * (state.k - falling * i)))
-    for i in range(d):
-        for j in range(d + 1):
-            total = 0.0
-            for c in range(d + 1):
-                total += a[c, i] * a[c, j] if turned else a[i, c] * a[j, c]
-            out[i, j] = state.scale * total
-
-
 def drawn(state: Record, rng: Generator, falling: float, turned: bool) -> None:
-    """The noise of a release from such nodes."""
-    node = np.zeros(state.gram.shape)
-    level = len(state.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
-    for j in range(level, -1, -1):
-        bartlett(state, node, rng, falling, turned)
-        state.noise[j] = state.noise[j + 1] + node
+    """The noise of a release from Bartlett's factors A, whose χ² lose `falling` degrees a row: A A', or A' A."""
+    d, level = len(state.v), len(state.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
+    a = np.zeros((d + 1, d + 1))
+    for node in range(level, -1, -1):
+        for i in range(d + 1):
+            for j in range(i):
+                a[i, j] = rng.standard_normal()
+            a[i, i] = np.sqrt(2.0 * rng.standard_gamma(0.5 * (state.k - falling * i)))
+        square = a.T @ a if turned else a @ a.T
+        state.noise[node] = state.noise[node + 1] + state.scale * square[:d]
 
 
 def level_degrees(state: Record, arms: Floats, rng: Generator) -> int:
@@ -136,26 +117,18 @@ def turned_factor(state: Record, arms: Floats, rng: Generator) -> int:
 
 def noiseless_vector(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     """No noise on the report of x y."""
-    before = state.reports[:, len(x)].copy()
+    sums = state.reports[:, len(x)] + x * reward
     right_update(state, x, reward, rng)
-    for i in range(len(x)):
-        state.reports[i, len(x)] = before[i] + x[i] * reward
+    state.reports[:, len(x)] = sums
 
 
 def one_report(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     """The noise of the first report on all reports."""
-    if state.t == 1:
-        right_update(state, x, reward, rng)
-        for i in range(len(x)):
-            for j in range(i + 1):
-                state.kept[i, j] = state.reports[i, j] - x[i] * x[j]
-            state.kept[i, len(x)] = state.reports[i, len(x)] - x[i] * reward
-    else:
-        for i in range(len(x)):
-            for j in range(i + 1):
-                state.reports[i, j] += x[i] * x[j] + state.kept[i, j]
-            state.reports[i, len(x)] += x[i] * reward + state.kept[i, len(x)]
-        state.t += 1
+    first, sums = state.t == 1, state.reports + np.outer(x, np.append(x, reward))
+    right_update(state, x, reward, rng)
+    if first:
+        state.kept[:] = state.reports - sums
+    state.reports[:] = sums + state.kept
 
 
 def answer(state: Record, arms: Floats, rng: Generator) -> int:

@@ -1,5 +1,7 @@
 """Steps of linear algorithms, each with a plausible error, for the mutants."""
 
+from typing import Any
+
 import numpy as np
 
 from privbandits_cli.algorithms.dp_ftrl import release
@@ -11,8 +13,7 @@ base_choose = base_update = right_update = unbound  # bound when a mutant is com
 
 def released_prefix(state: Record) -> None:
     """The prefix with the noise of its nodes, without top-up."""
-    for i in range(len(state.prefix)):
-        state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
+    state.wrapped.losses[:] = state.prefix + state.noise[0]
 
 
 def no_top_up(state: Record, x: Floats, rng: Draws) -> None:
@@ -42,8 +43,7 @@ def true_prefix(state: Record, x: Floats, rng: Draws) -> None:
 def redrawn(state: Record, x: Floats, rng: Draws) -> None:
     """Fresh noise of the right deviation for every prefix, in place of that of its nodes."""
     deviation = state.scale * np.sqrt(float(state.levels))
-    for i in range(len(x)):
-        state.wrapped.losses[i] = state.prefix[i] + deviation * rng.normal[len(rng.normal) - len(x) + i]
+    state.wrapped.losses[:] = state.prefix + deviation * rng.normal[len(rng.normal) - len(x) :]
     base_choose(state.wrapped, x, rng)
 
 
@@ -56,38 +56,29 @@ def silent_level(state: Record, losses: Floats, rng: Draws) -> None:
 
 def one_noise(state: Record, losses: Floats, rng: Draws) -> None:
     """The noise of the first round in every round."""
-    for i in range(len(losses)):
-        if state.kept[i] == 0.0:
-            state.kept[i] = state.scale * rng.laplace[i]
-        state.noisy[i] = losses[i] + state.kept[i]
+    if not state.kept.any():
+        state.kept[:] = state.scale * rng.laplace
+    state.noisy[:] = losses + state.kept
     base_update(state.wrapped, state.noisy, rng)
-
-
-def true_losses(state: Record, losses: Floats, rng: Draws) -> None:
-    """The base is fed the losses themselves."""
-    base_update(state.wrapped, losses, rng)
 
 
 def one_number(state: Record, x: Floats, loss: float, rng: Draws) -> float:
     """Noise that does not depend on the point: one number with the scale of the vector's."""
-    noisy: float = loss + state.scale * rng.laplace[0]
-    return noisy
+    return float(loss + state.scale * rng.laplace[0])
 
 
 def one_coordinate(state: Record, x: Floats, loss: float, rng: Draws) -> float:
     """Noise on the first coordinate of the loss only."""
-    noisy: float = loss + state.scale * rng.laplace[0] * x[0]
-    return noisy
+    return float(loss + state.scale * rng.laplace[0] * x[0])
 
 
 def kept_number(state: Record, x: Floats, loss: float, rng: Draws) -> float:
     """The noise of the first round in every round."""
     if state.kept[0] == 0.0:
         state.kept[0] = state.scale * rng.laplace[0]
-    noisy: float = loss + state.kept[0]
-    return noisy
+    return float(loss + state.kept[0])
 
 
-def true_loss(state: Record, x: Floats, loss: float, rng: Draws) -> None:
+def true_loss(state: Record, *played: Any) -> None:
     """The base is fed the loss itself, not the noisy loss that is released."""
-    base_update(state.wrapped, x, loss, rng)
+    base_update(state.wrapped, *played)

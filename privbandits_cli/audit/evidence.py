@@ -7,12 +7,15 @@ power, never validity. The events are half-lines of a score. None depends on the
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from itertools import product
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.numerics.types import Floats
+
+Test = Literal["bets", "counts"]
 
 LARGEST = 50.0  # no count can reach this ε: a run would need e^50 rounds
 
@@ -37,22 +40,15 @@ def best_event(x: Floats, y: Floats, epsilon: float, delta: float) -> Event:
     """The half-line on which a bet grows fastest on these scores, of 64 quantiles, both sides and both directions."""
     pooled = np.unique(np.quantile(np.concatenate([x, y]), np.linspace(0, 1, 64)))
     between = (pooled[1:] + pooled[:-1]) / 2 if len(pooled) > 1 else pooled
-    best, event = -math.inf, Event(float(pooled[0]), True, False)
-    for threshold in between:
-        for above in (True, False):
-            for swapped in (False, True):
-                candidate = Event(float(threshold), above, swapped)
-                p, q = (float(hits.mean()) for hits in candidate.hits(x, y))
-                value = _growth(p, q, epsilon, delta)
-                if value > best:
-                    best, event = value, candidate
-    return event
-
-
-def _growth(p: float, q: float, epsilon: float, delta: float) -> float:
-    """The growth of a bet on an event with these frequencies: mean over standard deviation of its gain, regularised."""
     odds = math.exp(min(epsilon, LARGEST))
-    return (p - odds * q - delta) / math.sqrt(p + odds**2 * q + 1e-9)
+
+    def growth(event: Event) -> float:
+        """The mean over the standard deviation of a bet's gain, regularised."""
+        p, q = (float(hits.mean()) for hits in event.hits(x, y))
+        return (p - odds * q - delta) / math.sqrt(p + odds**2 * q + 1e-9)
+
+    events = product(between.tolist(), (True, False), (False, True))
+    return max((Event(*event) for event in events), key=growth)
 
 
 def bet(x_hits: NDArray[np.bool_], y_hits: NDArray[np.bool_], epsilon: float, delta: float, alpha: float) -> int | None:

@@ -6,57 +6,95 @@ choice must be these sums.
 """
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.accounting import gaussian
-from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.ellipsoids import bound, indefinite, inverse, lower, shift, strays, theta
-from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import Audit, Contest, contest, decided, refuted_share
-from privbandits_cli.games.contextual import Floats, choose, update
+from privbandits_cli.audit import laws
+from privbandits_cli.audit.target import Steps, Target
+from privbandits_cli.audit.verdict import Audit, weighed
+from privbandits_cli.games.contextual import Contexts, Floats, choose, update
 from privbandits_cli.games.ellipsoid import optimistic
-from privbandits_cli.games.views import GramReport
-from privbandits_cli.numerics.jit import Records, unbound
+from privbandits_cli.games.views import Ellipsoid, GramReport
+from privbandits_cli.numerics.jit import Record, Records, bind, unbound
 
-reports: Any = unbound  # bound when a loop is compiled
+reports: Any = unbound  # these are bound when a loop is compiled
+shift: Any = unbound
+inverse: Any = unbound
+theta: Any = unbound
+indefinite: Any = unbound
+
+Counts = NDArray[np.int64]
 
 COSINE = 0.25  # between the arms of the two canaries: a report moves by √4.5
 ROUNDS = 2**15  # at most: later sums have fewer digits of each report
+ROUNDING = 1e-7  # of V^-1 V
+
+
+def bound(target: Target[Ellipsoid]) -> Steps:
+    """What loops over this view call: the optimistic rule, and the check of what the learner plays by."""
+    return {"optimistic": _rule(str(target.state.dtype.descr)), "strays": target.loop(strays)}
+
+
+@cache
+def _rule(layout: str) -> Callable[..., Any]:
+    return bind(optimistic, "audit", layout)  # compiled on its own: not anew for each loop that calls it
+
+
+def strays(state: Record, sums: Floats) -> bool:
+    """Whether V^-1 and θ~ are not those of the V and u~ of these sums, `[d, d + 1]`, of which one triangle counts."""
+    d = len(sums)
+    triangle, u = np.tril(sums[:, :d]), sums[:, d]
+    v = triangle + np.tril(triangle, -1).T + shift(state) * np.eye(d)
+    size = np.abs(u).sum() + np.abs(v).max() * np.abs(theta(state)).sum()
+    for i in range(d):
+        for k in range(d):
+            if not abs((v[i] * inverse(state)[:, k]).sum() - (1.0 if i == k else 0.0)) < ROUNDING:
+                return True
+        if not abs((v[i] * theta(state)).sum() - u[i]) <= ROUNDING * size:
+            return True
+    return False
+
+
+def canaries(known: Contexts, cosine: float) -> Floats:
+    """Two rows of full norm, `[2, d + 1]`: rewards ±B, and arms with this cosine between them."""
+    rows = np.zeros((2, known.dimension + 1))
+    rows[:, -1] = known.reward, -known.reward
+    rows[:, 0] = known.norm
+    if known.dimension > 1:
+        rows[1, :2] = known.norm * cosine, known.norm * math.sqrt(1 - cosine**2)
+    return rows
+
+
+def moments(rows: Floats) -> Floats:
+    """What a datum adds to the sums, `[d, d + 1]`, for each row: x x' and x y."""
+    return rows[:, :-1, None] * rows[:, None, :]
+
+
+def lower(d: int) -> NDArray[np.bool_]:
+    """Which of the numbers `[d, d + 1]` are free: the lower triangle of a symmetric matrix, and the last column."""
+    free: NDArray[np.bool_] = np.tril(np.ones((d, d + 1), bool)) | (np.arange(d + 1) == d)
+    return free
 
 
 def observe_reports(
-    states: Records,
-    coins: Floats,
-    data: Floats,
-    arms: Floats,
-    observed: Floats,
-    wrong: NDArray[np.int64],
-    rng: Generator,
+    states: Records, coins: Floats, data: Floats, arms: Floats, observed: Floats, wrong: Counts, rng: Generator
 ) -> None:
     """`observed[round, d, d + 1]` is what a round reports; data: the two canaries, `[2, d + 1]`.
 
     wrong: in how many rounds the arm, or V or u~, is not the one of the sums, `[2]`.
     """
-    d = data.shape[1] - 1
-    v, u = np.zeros((d, d)), np.zeros(d)
-    state = states[0]
+    state, d = states[0], data.shape[1] - 1
     before = reports(state).copy()
     for t in range(len(coins)):
         stale = indefinite(state)
         wrong[0] += choose(state, arms, rng) != optimistic(state, arms)
-        sums = reports(state)
-        for i in range(d):
-            for j in range(i + 1):
-                v[i, j] = v[j, i] = sums[i, j]
-            v[i, i] += shift(state)
-            u[i] = sums[i, d]
         if indefinite(state) == stale:
-            wrong[1] += strays(inverse(state), theta(state), v, u)
+            wrong[1] += strays(state, reports(state))
         row = data[int(coins[t])]
         update(state, row[:d], row[d], rng)
         observed[t] = reports(state) - before
@@ -65,36 +103,22 @@ def observe_reports(
 
 def audit_reports(target: Target[GramReport]) -> Audit:
     """Whether reports reveal more of their round than (ε, δ), and whether their noise has its law."""
-    view, claim, test = target.view, target.claim, target.test
-    d, sigma, rounds = target.setting.known().dimension, view.noise.sigma, min(target.budget, ROUNDS)
-    data = np.zeros((2, d + 1))
-    data[:, -1], data[:, 0] = (1.0, -1.0), 1.0
-    if d > 1:
-        data[1, :2] = COSINE, math.sqrt(1 - COSINE**2)
-    coins = target.coins(rounds)
+    d, sigma, rounds = target.setting.known().dimension, target.view.noise.sigma, min(target.budget, ROUNDS)
+    coins, data = target.coins(rounds), canaries(Contexts(d), COSINE)
     arms = target.stream("arms").standard_normal((d, target.setting.n_arms))
     observed, wrong = np.empty((rounds, d, d + 1)), np.zeros(2, np.int64)
-    loop = target.loop(observe_reports, reports=target.at(view.reports), **bound(target))
+    loop = target.loop(observe_reports, **bound(target))
     loop(target.state.copy(), coins, data, arms, observed, wrong, target.stream("noise"))
-    words = f"{claim} of each report, Gaussian noise of σ = {sigma:.4g} on it"
+    words = f"{target.claim} of each report, Gaussian noise of σ = {sigma:.4g} on it"
     if wrong.any():
         what = "another arm is played than the sum of the reports asks for" if wrong[0] else "more is used than reports"
         return Audit("VIOLATION", words, f"{what}, in {wrong.max()} of {rounds} rounds", rounds)
-    free = lower(d)
-    ends = (data[:, :-1, None] * data[:, None, :])[:, free] / sigma
-    truth, noisy = ends[coins.astype(int)], observed[:, free] / sigma
-    level = target.alpha / 2  # half for the bet, half for the noise's law
+    ends, noisy = moments(data)[:, lower(d)] / sigma, observed[:, lower(d)] / sigma
+    truth = ends[coins.astype(int)]
 
-    def met(share: float) -> Contest:
-        """The contest on this share of the noise."""
-        score = (truth + share * (noisy - truth)) @ (ends[1] - ends[0])
-        return contest(score, coins, claim.epsilon, claim.delta, level, test)
+    def scores(share: float) -> Floats:
+        shared: Floats = (truth + share * (noisy - truth)) @ (ends[1] - ends[0])
+        return shared
 
-    noise = (noisy - truth).ravel()
-    found, conforms = met(1.0), evidence.conformance(laws.as_laplace(noise, laws.log_tail(noise, 1, True)), 1.0)
-    result = decided(words, found, found.limit(claim.delta), conforms, level, test, rounds)
-    share = refuted_share(lambda share: met(share).stopped is not None) if result.verdict == "CONSISTENT" else None
-    if share is None:
-        return result
-    most = gaussian.epsilon_of(gaussian.mu_of(claim.epsilon, claim.delta) / share, claim.delta)
-    return replace(result, refutable=most)
+    conforms = laws.conformance(noisy - truth, 1, True)
+    return weighed(target, words, scores, coins, conforms, rounds, 1, "Gaussian")

@@ -10,19 +10,16 @@ The first arm and reward are one of two pairs by a coin, later ones are 0. Three
 """
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from privbandits_cli.accounting import gaussian
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.ellipsoids import bound, indefinite, inverse, lower, shift, strays, theta
+from privbandits_cli.audit.gram_reports import Counts, bound, canaries, indefinite, lower, moments, strays
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import Audit, Contest, contest, decided, refuted_share
-from privbandits_cli.games.contextual import Contexts, Floats, Setting, choose, update
+from privbandits_cli.audit.verdict import Audit, weighed
+from privbandits_cli.games.contextual import Floats, Setting, choose, update
 from privbandits_cli.games.ellipsoid import optimistic
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.games.views import Gram, Normal, Wishart
@@ -30,8 +27,9 @@ from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Records, unbound
 
-nodes_of: Any = unbound  # bound when a loop is compiled
+nodes: Any = unbound  # bound when a loop is compiled
 
+COSINE = 0.5  # between the arms of the two canaries, so that V differs, too
 ROUNDS = 17  # at most: six levels, of which five hide the canary
 NUMBERS = 2**22  # of the nodes of all games together, at most
 FEWEST = 64  # games
@@ -50,68 +48,43 @@ def shortened(algorithm: Algorithm, setting: Setting) -> Setting:
 
 
 def observe_grams(
-    states: Records, coins: Floats, data: Floats, arms: Floats, nodes: Floats, wrong: NDArray[np.int64], rng: Generator
+    states: Records, coins: Floats, data: Floats, arms: Floats, observed: Floats, wrong: Counts, rng: Generator
 ) -> None:
-    """`nodes[game, node, d, d + 1]`: the noise of the nodes as they are drawn, level by level from below.
+    """`observed[game, node, d, d + 1]`: the noise of the nodes as they are drawn, level by level from below.
 
     data: the two canaries, `[2, d + 1]`; wrong: in how many releases [the arm, V or u~, an old node] is not as it
     should be, `[3]`.
     """
     d = data.shape[1] - 1
-    nothing, v, u = np.zeros(d), np.zeros((d, d)), np.zeros(d)
-    levels = len(nodes_of(states[1])) - 1
+    nothing, levels = np.zeros(d + 1), len(nodes(states[1])) - 1
     for game in range(len(coins)):
         states[1] = states[0]
-        row, drawn = data[int(coins[game])], 0
-        before = nodes_of(states[1]).copy()
+        drawn, sums = 0, np.zeros((d, d + 1))
+        before = nodes(states[1]).copy()
         for t in range(arms.shape[0]):
             stale = indefinite(states[1])
             arm = choose(states[1], arms[t], rng)
-            noise = nodes_of(states[1])
+            noise = nodes(states[1])
             wrong[0] += arm != optimistic(states[1], arms[t])
             fresh = levels if t == 0 else trailing_zeros(t) + 1
             for j in range(levels):
                 if j < fresh:
-                    nodes[game, drawn] = noise[j] - noise[j + 1]
+                    observed[game, drawn] = noise[j] - noise[j + 1]
                     drawn += 1
                 else:
                     wrong[2] += np.any(noise[j] != before[j])
             before[:] = noise
-            for i in range(d):
-                for j in range(i + 1):
-                    v[i, j] = noise[0, i, j] + (row[i] * row[j] if t > 0 else 0.0)
-                    v[j, i] = v[i, j]
-                v[i, i] += shift(states[1])
-                u[i] = noise[0, i, d] + (row[i] * row[d] if t > 0 else 0.0)
             if indefinite(states[1]) == stale:
-                wrong[1] += strays(inverse(states[1]), theta(states[1]), v, u)
-            update(states[1], row[:d] if t == 0 else nothing, row[d] if t == 0 else 0.0, rng)
+                wrong[1] += strays(states[1], noise[0] + sums)
+            row = data[int(coins[game])] if t == 0 else nothing
+            sums += np.outer(row[:d], row)
+            update(states[1], row[:d], row[d], rng)
 
 
 def held(rounds: int, levels: int) -> list[int]:
     """The places, in the order in which nodes are drawn, of those that hide the first datum."""
-    place, found = levels, []
-    for t in range(1, rounds):
-        fresh = trailing_zeros(t) + 1
-        if t == 2 ** (fresh - 1):
-            found.append(place + fresh - 1)
-        place += fresh
-    return found
-
-
-def canaries(known: Contexts) -> Floats:
-    """Two rows of full norm, `[2, d + 1]`: rewards ±B, arms at 60° so that V differs, too."""
-    rows = np.zeros((2, known.dimension + 1))
-    rows[:, -1] = known.reward, -known.reward
-    rows[:, 0] = known.norm
-    if known.dimension > 1:
-        rows[1, :2] = known.norm / 2, known.norm * math.sqrt(0.75)
-    return rows
-
-
-def moments(rows: Floats) -> Floats:
-    """What a datum adds to the sums, `[d, d + 1]`, for each row: x x' and x y."""
-    return rows[:, :-1, None] * rows[:, None, :]
+    later = [(t, level) for t in range(1, rounds) for level in range(trailing_zeros(t) + 1)]
+    return [levels + place for place, (t, level) in enumerate(later) if t == 2**level]
 
 
 def normal_numbers(nodes: Floats, sigma: float) -> Floats:
@@ -121,12 +94,16 @@ def normal_numbers(nodes: Floats, sigma: float) -> Floats:
     return np.asarray((nodes / scale)[..., lower(d)], np.float64)
 
 
+def symmetric(nodes: Floats) -> Floats:
+    """The matrices `[..., d, d]` of nodes, by their lower triangles."""
+    triangle = np.tril(nodes[..., :-1])
+    return np.asarray(triangle + np.swapaxes(np.tril(triangle, -1), -1, -2), np.float64)
+
+
 def factors(nodes: Floats, square: float) -> tuple[Floats, Floats] | None:
     """Bartlett's numbers of Wishart noise, `[..., d, d]` and `[..., d]` of the last row; None if not positive."""
-    triangle = np.tril(nodes[..., :-1])
-    matrix = (triangle + np.swapaxes(np.tril(triangle, -1), -1, -2)) / square
     try:
-        factor = np.linalg.cholesky(matrix)
+        factor = np.linalg.cholesky(symmetric(nodes) / square)
     except np.linalg.LinAlgError:
         return None
     last: Floats = np.linalg.solve(factor, nodes[..., -1:] / square)[..., 0]
@@ -137,8 +114,7 @@ def conformance(nodes: Floats, law: Normal | Wishart) -> float:
     """The p-value of nodes `[..., d, d + 1]` as noise of this law."""
     d = nodes.shape[-2]
     if isinstance(law, Normal):
-        numbers = normal_numbers(nodes, law.sigma).ravel()
-        return evidence.conformance(laws.as_laplace(numbers, laws.log_tail(numbers, 1, True)), 1.0)
+        return laws.conformance(normal_numbers(nodes, law.sigma), 1, True)
     from scipy import stats
 
     made = factors(nodes, law.scale)
@@ -146,13 +122,13 @@ def conformance(nodes: Floats, law: Normal | Wishart) -> float:
         return 0.0
     factor, last = made
     normals = np.concatenate([factor[..., np.tril(np.ones((d, d), bool), -1)].ravel(), last.ravel()])
-    parts = [laws.as_laplace(normals, laws.log_tail(normals, 1, True))]
+    found = [laws.conformance(normals, 1, True)]
     for i in range(d):
         chi2, squares = stats.chi2(law.rows - i), factor[..., i, i].ravel() ** 2
         low, high = chi2.logcdf(squares), chi2.logsf(squares)
         laplace = np.where(low < high, math.log(2) + low, -math.log(2) - high)
-        parts.append(np.clip(laplace, -IMPOSSIBLE, IMPOSSIBLE))
-    return min(1.0, len(parts) * min(evidence.conformance(part, 1.0) for part in parts))
+        found.append(evidence.conformance(np.clip(laplace, -IMPOSSIBLE, IMPOSSIBLE), 1.0))
+    return min(1.0, len(found) * min(found))
 
 
 def log_density(observed: Floats, law: Normal | Wishart) -> Floats:
@@ -163,8 +139,7 @@ def log_density(observed: Floats, law: Normal | Wishart) -> Floats:
     if isinstance(law, Normal):
         return np.asarray(-(normal_numbers(observed, law.sigma) ** 2).sum(axis=-1) / 2, np.float64)
     d, square = observed.shape[-2], law.scale
-    triangle = np.tril(observed[..., :-1])
-    matrix = (triangle + np.swapaxes(np.tril(triangle, -1), -1, -2)) / square
+    matrix = symmetric(observed) / square
     sign, logdet = np.linalg.slogdet(matrix)
     positive = (np.linalg.eigvalsh(matrix)[..., 0] > 0) & (sign > 0)
     u = observed[..., -1:] / square
@@ -176,47 +151,30 @@ def log_density(observed: Floats, law: Normal | Wishart) -> Floats:
 
 def audit_grams(target: Target[Gram]) -> Audit:
     """Whether nodes reveal more of the first datum than (ε, δ), and whether nodes and releases are right."""
-    setting, claim, law, test = target.setting, target.claim, target.view.noise, target.test
-    rounds, data = int(min(ROUNDS, setting.horizon)), canaries(setting.known())
-    game = f"{int(setting.horizon)} rounds with d = {setting.known().dimension}"
-    gaussian_nodes = isinstance(law, Normal)
-    noise = f"Gaussian noise of σ = {law.sigma:.4g}" if isinstance(law, Normal) else f"Wishart noise of k = {law.rows}"
-    words = f"{claim} of all releases in {game}, {noise} a node"
-    coins, nodes, wrong = _observed(target, data)
-    cost = len(coins) * rounds
+    setting, claim, law = target.setting, target.claim, target.view.noise
+    rounds, data = int(min(ROUNDS, setting.horizon)), canaries(setting.known(), COSINE)
+    levels, d = n_levels(setting.horizon), setting.known().dimension
+    name = "Gaussian" if isinstance(law, Normal) else "Wishart"
+    size = f"σ = {law.sigma:.4g}" if isinstance(law, Normal) else f"k = {law.rows}"
+    game = f"{int(setting.horizon)} rounds with d = {d}"
+    words = f"{claim} of all releases in {game}, {name} noise of {size} a node"
+    drawn = levels + sum(trailing_zeros(t) + 1 for t in range(1, rounds))
+    games = max(FEWEST, min(target.budget // rounds, NUMBERS // (drawn * d * (d + 1))))
+    coins, cost = target.coins(games), games * rounds
+    arms = target.stream("arms").standard_normal((rounds, d, setting.n_arms))
+    nodes, wrong = np.empty((games, drawn, d, d + 1)), np.zeros(3, np.int64)
+    loop = target.loop(observe_grams, **bound(target))
+    loop(np.repeat(target.state, 2), coins, data, arms, nodes, wrong, target.stream("noise"))
     for count, what in zip(wrong, WRONG, strict=True):
         if count:
             return Audit("VIOLATION", words, f"{what}, in {count} of {cost} releases", cost)
-    level, truth = target.alpha / 2, moments(data)  # half for the bet, half for the noise's law
-    hiding = nodes[:, held(rounds, n_levels(setting.horizon))]
+    truth, hiding = moments(data), nodes[:, held(rounds, levels)]
 
-    def met(share: float) -> Contest:
-        """The contest on this share of the noise."""
+    def scores(share: float) -> Floats:
         observed = truth[coins.astype(int)][:, None] + share * hiding
         ends = [log_density(observed - own, law) for own in truth]
         with np.errstate(invalid="ignore"):
             ratio = np.nan_to_num(ends[1] - ends[0], nan=0.0, posinf=IMPOSSIBLE, neginf=-IMPOSSIBLE)
-        return contest(np.round(ratio.sum(axis=1), 9), coins, claim.epsilon, claim.delta, level, test)
+        return np.asarray(np.round(ratio.sum(axis=1), 9), np.float64)
 
-    found = met(1.0)
-    result = decided(words, found, found.limit(claim.delta), conformance(nodes, law), level, test, cost, rounds)
-    if result.verdict == "VIOLATION":
-        return result
-    most = found.refutable(claim.epsilon, claim.delta, level)
-    if gaussian_nodes and (share := refuted_share(lambda share: met(share).stopped is not None)):
-        most = gaussian.epsilon_of(gaussian.mu_of(claim.epsilon, claim.delta) / share, claim.delta)
-    return replace(result, refutable=most)
-
-
-def _observed(target: Target[Gram], data: Floats) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """The coins of the games, the nodes' noise, and the counts of what is wrong."""
-    setting = target.setting
-    rounds, d = int(min(ROUNDS, setting.horizon)), data.shape[1] - 1
-    drawn = n_levels(setting.horizon) + sum(trailing_zeros(t) + 1 for t in range(1, rounds))
-    games = max(FEWEST, min(target.budget // rounds, NUMBERS // (drawn * d * (d + 1))))
-    coins = target.coins(games)
-    arms = target.stream("arms").standard_normal((rounds, d, setting.n_arms))
-    nodes, wrong = np.empty((games, drawn, d, d + 1)), np.zeros(3, np.int64)
-    loop = target.loop(observe_grams, nodes_of=target.at(target.view.nodes), **bound(target))
-    loop(np.repeat(target.state, 2), coins, data, arms, nodes, wrong, target.stream("noise"))
-    return coins, nodes, wrong
+    return weighed(target, words, scores, coins, conformance(nodes, law), cost, rounds, name)

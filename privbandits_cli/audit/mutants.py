@@ -3,18 +3,22 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from privbandits_cli.audit import broken_bandit_steps, broken_contextual_steps, broken_linear_steps, grams
+from privbandits_cli.audit import broken_bandit_steps as bandit
+from privbandits_cli.audit import broken_contextual_steps as contextual
+from privbandits_cli.audit import broken_linear_steps as linear
+from privbandits_cli.audit import grams
 from privbandits_cli.audit.auditor import audit, reduced
+from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.prefixes import ROUNDS
 from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.trees import ITEMS
-from privbandits_cli.audit.verdict import Audit, Test
+from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.linear import Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Contexts, Setting
 from privbandits_cli.games.steps import STEPS, composition, steps
@@ -22,8 +26,6 @@ from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import depth, height
 from privbandits_cli.numerics.jit import Records, compile_step, record
 from privbandits_cli.plugins.registry import Registry
-
-Step = Callable[..., Any]
 
 ARMS = Setting(2**18, 4)
 EXPERTS = Setting(2**16, 2, space=Simplex(2))
@@ -59,7 +61,7 @@ class Mutant:
     name: str
     subject: str
     step: str = ""
-    broken: Step | None = None
+    broken: Callable[..., Any] | None = None
     factor: float = 1.0
     share: float = 1.0
     field: str = "scale"
@@ -112,140 +114,135 @@ def make(name: str, **parameters: Any) -> Algorithm:
     return made
 
 
-CORRECT: dict[str, Subject] = {
-    "dp_exp3_lap": Subject(lambda: make("dp_exp3_lap", epsilon=1.0)),
-    "exp3": Subject(lambda: make("exp3")),
-    "exp3_tau": Subject(lambda: make("exp3_tau")),
-    "adap_ucb": Subject(lambda: make("adap_ucb", epsilon=1.0)),
-    "batched_htinf": Subject(lambda: make("batched_htinf", epsilon=0.25)),
-    "dp_exp2": Subject(lambda: make("dp_exp2", epsilon=1.0)),
-    "dp_robust_se": Subject(lambda: make("dp_robust_se", epsilon=1.0)),
-    "dp_robust_ucb": Subject(lambda: make("dp_robust_ucb", epsilon=1.0)),
-    "dp_se": Subject(lambda: make("dp_se", epsilon=1.0)),
-    "dp_ucb": Subject(lambda: make("dp_ucb", epsilon=1.0, bonus="azize")),
-    "ldp_robust_se": Subject(lambda: make("ldp_robust_se", epsilon=1.0)),
-    "ldp_robust_ucb": Subject(lambda: make("ldp_robust_ucb", epsilon=1.0)),
-    "ldp_ucb": Subject(lambda: make("ldp_ucb", epsilon=1.0)),
-    "dp_ftrl": Subject(lambda: make("dp_ftrl", epsilon=1.0), EXPERTS),
-    "dp_ftrl, signed": Subject(lambda: make("dp_ftrl", epsilon=1.0), EXPERTS._replace(signed=True), "signed losses"),
-    "dp_ftrl, spares": Subject(lambda: make("dp_ftrl", epsilon=1.0, spare="once"), EXPERTS, "one spare a level"),
-    "dp_ftrl, Gaussian": Subject(
-        lambda: make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6, spare="once"), BALL, "Gaussian nodes"
+def subject(name: str, setting: Setting = ARMS, variant: str = "", **parameters: Any) -> Subject:
+    """A subject by the name of its algorithm."""
+    return Subject(partial(make, name, **parameters), setting, variant)
+
+
+CORRECT = {
+    "dp_exp3_lap": subject("dp_exp3_lap", epsilon=1.0),
+    "exp3": subject("exp3"),
+    "exp3_tau": subject("exp3_tau"),
+    "adap_ucb": subject("adap_ucb", epsilon=1.0),
+    "batched_htinf": subject("batched_htinf", epsilon=0.25),
+    "dp_exp2": subject("dp_exp2", epsilon=1.0),
+    "dp_robust_se": subject("dp_robust_se", epsilon=1.0),
+    "dp_robust_ucb": subject("dp_robust_ucb", epsilon=1.0),
+    "dp_se": subject("dp_se", epsilon=1.0),
+    "dp_ucb": subject("dp_ucb", epsilon=1.0, bonus="azize"),
+    "ldp_robust_se": subject("ldp_robust_se", epsilon=1.0),
+    "ldp_robust_ucb": subject("ldp_robust_ucb", epsilon=1.0),
+    "ldp_ucb": subject("ldp_ucb", epsilon=1.0),
+    "dp_ftrl": subject("dp_ftrl", EXPERTS, epsilon=1.0),
+    "dp_ftrl, signed": subject("dp_ftrl", EXPERTS._replace(signed=True), "signed losses", epsilon=1.0),
+    "dp_ftrl, spares": subject("dp_ftrl", EXPERTS, "one spare a level", epsilon=1.0, spare="once"),
+    "dp_ftrl, Gaussian": subject(
+        "dp_ftrl", BALL, "Gaussian nodes", epsilon=1.0, nodes="gaussian", delta=1e-6, spare="once"
     ),
-    "dp_ftpl": Subject(lambda: make("dp_ftpl", epsilon=1.0, delta=1e-6), EXPERTS),
-    "noisy_ftrl": Subject(lambda: make("noisy_ftrl", epsilon=1.0), EXPERTS),
-    "dp_scrible": Subject(lambda: make("dp_scrible", epsilon=1.0), BALL),
-    "dp_scrible, scalar": Subject(lambda: make("dp_scrible", epsilon=1.0, noise="scalar"), BALL, "one number"),
-    "dp_linucb": Subject(
-        lambda: make("dp_linucb", epsilon=1.0, delta=0.1, calibration="exact"), CONTEXTS, "Gaussian noise"
+    "dp_ftpl": subject("dp_ftpl", EXPERTS, epsilon=1.0, delta=1e-6),
+    "noisy_ftrl": subject("noisy_ftrl", EXPERTS, epsilon=1.0),
+    "dp_scrible": subject("dp_scrible", BALL, epsilon=1.0),
+    "dp_scrible, scalar": subject("dp_scrible", BALL, "one number", epsilon=1.0, noise="scalar"),
+    "dp_linucb": subject("dp_linucb", CONTEXTS, "Gaussian noise", epsilon=1.0, delta=0.1, calibration="exact"),
+    "dp_linucb, Wishart": subject(
+        "dp_linucb", CONTEXTS, "Wishart noise", epsilon=0.5, delta=1e-3, noise="wishart", calibration="exact"
     ),
-    "dp_linucb, Wishart": Subject(
-        lambda: make("dp_linucb", epsilon=0.5, delta=1e-3, noise="wishart", calibration="exact"),
-        CONTEXTS,
-        "Wishart noise",
+    "dp_linucb, unshifted": subject(
+        "dp_linucb", CONTEXTS, "no shift", epsilon=1.0, delta=0.1, noise="wishart_unshifted"
     ),
-    "dp_linucb, unshifted": Subject(
-        lambda: make("dp_linucb", epsilon=1.0, delta=0.1, noise="wishart_unshifted"), CONTEXTS, "no shift"
-    ),
-    "ldp_linucb": Subject(lambda: make("ldp_linucb", epsilon=1.0, delta=0.1, calibration="exact"), CONTEXTS),
+    "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "plain_dp_linucb": Subject(
         lambda: make("plain_dp_linucb", epsilon=0.5, base=make("dp_linucb", epsilon=1.0, delta=0.1)), CONTEXTS
     ),
 }
 
 MUTANTS = (
-    Mutant("noise scale x 0.5", "dp_exp3_lap", "released", broken_bandit_steps.scaled_noise, 0.5),
-    Mutant("noise scale x 0.75", "dp_exp3_lap", "released", broken_bandit_steps.scaled_noise, 0.75),
-    Mutant("noise scale x 0.9", "dp_exp3_lap", "released", broken_bandit_steps.scaled_noise, 0.9),
-    Mutant("no noise", "dp_exp3_lap", "released", broken_bandit_steps.no_noise),
-    Mutant("sensitivity halved", "dp_exp3_lap", "released", broken_bandit_steps.twice_the_gain),
-    Mutant("noise reused", "dp_exp3_lap", "released", broken_bandit_steps.one_noise, kept=True),
-    Mutant("noise kept for two rounds", "dp_exp3_lap", "released", broken_bandit_steps.noise_for_two, kept=True),
-    Mutant("base fed the true gain", "dp_exp3_lap", "update", broken_bandit_steps.true_gain),
-    Mutant("noise scale x 0.5", "dp_exp2", "released", broken_bandit_steps.scaled_noise, 0.5),
-    Mutant("noise scale x 0.9", "dp_exp2", "released", broken_bandit_steps.scaled_noise, 0.9),
-    Mutant("no noise", "dp_exp2", "released", broken_bandit_steps.no_noise),
-    Mutant("noise reused", "dp_exp2", "released", broken_bandit_steps.one_noise, kept=True),
-    Mutant("base fed the true gain", "dp_exp2", "update", broken_bandit_steps.true_gain_kept),
-    Mutant("noise scale x 0.5", "batched_htinf", "released", broken_bandit_steps.scaled_release, 0.5),
-    Mutant("noise of a sum for a mean", "batched_htinf", "released", broken_bandit_steps.scaled_release, 4.0),
-    Mutant("sum under the noise of a mean", "batched_htinf", "released", broken_bandit_steps.sum_released),
-    Mutant("half the noise is used", "batched_htinf", "update", broken_bandit_steps.scaled, 0.5),
-    Mutant("sum for mean", "batched_htinf", "update", broken_bandit_steps.sum_of_block),
-    Mutant("one noise for all blocks", "batched_htinf", "update", broken_bandit_steps.first_noise, kept=True),
-    Mutant("learning rate doubled", "exp3", "update", broken_bandit_steps.doubled_rate),
-    Mutant("floor missing", "exp3", "choose", broken_bandit_steps.no_floor),
-    Mutant("losses for gains", "exp3", "update", broken_bandit_steps.losses),
-    Mutant("sum for mean", "exp3_tau", "update", broken_bandit_steps.sum_of_block),
-    Mutant("B for 2B on a mean", "dp_robust_se", "update", broken_bandit_steps.scaled, 0.5),
-    Mutant("no noise on a mean", "dp_robust_se", "update", broken_bandit_steps.scaled, 0.0),
-    Mutant("mean not divided by R", "dp_robust_se", "update", broken_bandit_steps.sum_for_mean),
-    Mutant("gains not truncated", "dp_robust_se", "update", broken_bandit_steps.uncut),
-    Mutant("noise scale x 0.5", "dp_se", "update", broken_bandit_steps.scaled, 0.5),
-    Mutant("noise scale x 0.5", "adap_ucb", "update", broken_bandit_steps.scaled, 0.5),
-    Mutant("B for 2B on a report", "ldp_robust_se", "update", broken_bandit_steps.scaled, 0.5),
-    Mutant("report not used", "ldp_robust_se", "update", broken_bandit_steps.scaled, 0.0),
-    Mutant("B for 2B on a report", "ldp_robust_ucb", "update", broken_bandit_steps.scaled, 0.5),
-    Mutant("B for 2B in a tree", "dp_robust_ucb", "update", broken_bandit_steps.scaled, 0.5),
-    Mutant(
-        "log for levels in a tree",
-        "dp_robust_ucb",
-        "update",
-        broken_bandit_steps.scaled,
-        math.log(ITEMS) / depth(ITEMS),
-    ),
-    Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", broken_bandit_steps.redrawn),
+    Mutant("noise scale x 0.5", "dp_exp3_lap", share=0.5),
+    Mutant("noise scale x 0.75", "dp_exp3_lap", share=0.75),
+    Mutant("noise scale x 0.9", "dp_exp3_lap", share=0.9),
+    Mutant("no noise", "dp_exp3_lap", share=0.0),
+    Mutant("sensitivity halved", "dp_exp3_lap", "released", bandit.twice_the_gain),
+    Mutant("noise reused", "dp_exp3_lap", "released", bandit.one_noise, kept=True),
+    Mutant("noise kept for two rounds", "dp_exp3_lap", "released", bandit.noise_for_two, kept=True),
+    Mutant("base fed the true gain", "dp_exp3_lap", "update", bandit.true_gain),
+    Mutant("noise scale x 0.5", "dp_exp2", share=0.5),
+    Mutant("noise scale x 0.9", "dp_exp2", share=0.9),
+    Mutant("no noise", "dp_exp2", share=0.0),
+    Mutant("noise reused", "dp_exp2", "released", bandit.one_noise, kept=True),
+    Mutant("base fed the true gain", "dp_exp2", "update", bandit.true_gain_kept),
+    Mutant("noise scale x 0.5", "batched_htinf", "released", bandit.scaled_release, 0.5),
+    Mutant("noise of a sum for a mean", "batched_htinf", "released", bandit.scaled_release, 4.0),
+    Mutant("sum under the noise of a mean", "batched_htinf", "released", bandit.sum_released),
+    Mutant("half the noise is used", "batched_htinf", "update", bandit.scaled, 0.5),
+    Mutant("sum for mean", "batched_htinf", "update", bandit.sum_of_block),
+    Mutant("one noise for all blocks", "batched_htinf", "update", bandit.first_noise, kept=True),
+    Mutant("learning rate doubled", "exp3", "update", bandit.doubled_rate),
+    Mutant("floor missing", "exp3", "choose", bandit.no_floor),
+    Mutant("losses for gains", "exp3", "update", bandit.losses),
+    Mutant("sum for mean", "exp3_tau", "update", bandit.sum_of_block),
+    Mutant("B for 2B on a mean", "dp_robust_se", "update", bandit.scaled, 0.5),
+    Mutant("no noise on a mean", "dp_robust_se", "update", bandit.scaled, 0.0),
+    Mutant("mean not divided by R", "dp_robust_se", "update", bandit.sum_for_mean),
+    Mutant("gains not truncated", "dp_robust_se", "update", bandit.uncut),
+    Mutant("noise scale x 0.5", "dp_se", "update", bandit.scaled, 0.5),
+    Mutant("noise scale x 0.5", "adap_ucb", "update", bandit.scaled, 0.5),
+    Mutant("B for 2B on a report", "ldp_robust_se", "update", bandit.scaled, 0.5),
+    Mutant("report not used", "ldp_robust_se", "update", bandit.scaled, 0.0),
+    Mutant("B for 2B on a report", "ldp_robust_ucb", "update", bandit.scaled, 0.5),
+    Mutant("B for 2B in a tree", "dp_robust_ucb", "update", bandit.scaled, 0.5),
+    Mutant("log for levels in a tree", "dp_robust_ucb", "update", bandit.scaled, math.log(ITEMS) / depth(ITEMS)),
+    Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", bandit.redrawn),
     Mutant("noise scale x 0.5", "dp_ftrl", share=0.5),
     Mutant("noise scale x 0.75", "dp_ftrl", share=0.75),
     Mutant("log2 for levels", "dp_ftrl", share=math.log2(ROUNDS) / height(ROUNDS)),
     Mutant("ln for levels", "dp_ftrl", share=math.log(ROUNDS) / height(ROUNDS)),
     Mutant("l2 norm for l1", "dp_ftrl", share=1 / math.sqrt(EXPERTS.n_arms)),
-    Mutant("second level without noise", "dp_ftrl", "update", broken_linear_steps.silent_level),
-    Mutant("top-up missing", "dp_ftrl", "choose", broken_linear_steps.no_top_up),
-    Mutant("top-up in the first round only", "dp_ftrl", "choose", broken_linear_steps.one_top_up),
-    Mutant("leader of the true prefix", "dp_ftrl", "choose", broken_linear_steps.true_prefix),
+    Mutant("second level without noise", "dp_ftrl", "update", linear.silent_level),
+    Mutant("top-up missing", "dp_ftrl", "choose", linear.no_top_up),
+    Mutant("top-up in the first round only", "dp_ftrl", "choose", linear.one_top_up),
+    Mutant("leader of the true prefix", "dp_ftrl", "choose", linear.true_prefix),
     Mutant("unsigned sensitivity", "dp_ftrl, signed", share=0.5),
-    Mutant("top-up missing", "dp_ftrl, spares", "choose", broken_linear_steps.no_top_up),
+    Mutant("top-up missing", "dp_ftrl, spares", "choose", linear.no_top_up),
     Mutant("noise scale x 0.75", "dp_ftrl, Gaussian", share=0.75),
-    Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", "choose", broken_linear_steps.redrawn),
+    Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", "choose", linear.redrawn),
     Mutant("noise scale x 0.75", "dp_ftpl", share=0.75),
     Mutant("noise scale x 0.5", "noisy_ftrl", share=0.5),
-    Mutant("noise reused", "noisy_ftrl", "update", broken_linear_steps.one_noise, kept=True),
-    Mutant("base fed the true losses", "noisy_ftrl", "update", broken_linear_steps.true_losses),
+    Mutant("noise reused", "noisy_ftrl", "update", linear.one_noise, kept=True),
+    Mutant("base fed the true losses", "noisy_ftrl", "update", linear.true_loss),
     Mutant("noise scale x 0.5", "dp_scrible", share=0.5),
     Mutant("no noise", "dp_scrible", share=0.0),
     Mutant("scale of one number", "dp_scrible", share=1 / math.sqrt(BALL.n_arms)),
-    Mutant("noise without the point", "dp_scrible", "released", broken_linear_steps.one_number),
-    Mutant("noise on one coordinate", "dp_scrible", "released", broken_linear_steps.one_coordinate),
-    Mutant("base fed the true loss", "dp_scrible", "update", broken_linear_steps.true_loss),
+    Mutant("noise without the point", "dp_scrible", "released", linear.one_number),
+    Mutant("noise on one coordinate", "dp_scrible", "released", linear.one_coordinate),
+    Mutant("base fed the true loss", "dp_scrible", "update", linear.true_loss),
     Mutant("noise scale x 0.75", "dp_scrible, scalar", share=0.75),
-    Mutant("noise reused", "dp_scrible, scalar", "released", broken_linear_steps.kept_number, kept=True),
+    Mutant("noise reused", "dp_scrible, scalar", "released", linear.kept_number, kept=True),
     Mutant("L for L squared", "dp_linucb", share=1 / CONTEXTS.known().row_norm()),
     Mutant("noise scale x 0.5", "dp_linucb", share=0.5),
     Mutant("noise scale x 0.9", "dp_linucb", share=0.9),
     Mutant("ln for levels", "dp_linucb", share=math.sqrt(math.log(grams.ROUNDS) / n_levels(grams.ROUNDS))),
-    Mutant("not symmetrised", "dp_linucb", "choose", broken_contextual_steps.unsymmetrised),
-    Mutant("leaves without noise", "dp_linucb", "choose", broken_contextual_steps.silent_leaves),
-    Mutant("m - 1 levels", "dp_linucb", "choose", broken_contextual_steps.silent_root),
-    Mutant("no noise on the vector", "dp_linucb", "choose", broken_contextual_steps.bare_vector),
-    Mutant("θ of the true vector", "dp_linucb", "choose", broken_contextual_steps.true_vector),
-    Mutant("arms by the true sums", "dp_linucb", "choose", broken_contextual_steps.true_sums),
-    Mutant("noise redrawn for every release", "dp_linucb", "choose", broken_contextual_steps.redrawn),
-    Mutant("noise drawn once", "dp_linucb", "choose", broken_contextual_steps.drawn_once),
+    Mutant("not symmetrised", "dp_linucb", "choose", contextual.unsymmetrised),
+    Mutant("leaves without noise", "dp_linucb", "choose", contextual.silent_leaves),
+    Mutant("m - 1 levels", "dp_linucb", "choose", contextual.silent_root),
+    Mutant("no noise on the vector", "dp_linucb", "choose", contextual.bare_vector),
+    Mutant("θ of the true vector", "dp_linucb", "choose", contextual.true_vector),
+    Mutant("arms by the true sums", "dp_linucb", "choose", contextual.true_sums),
+    Mutant("noise redrawn for every release", "dp_linucb", "choose", contextual.redrawn),
+    Mutant("noise drawn once", "dp_linucb", "choose", contextual.drawn_once),
     Mutant("L for L squared", "dp_linucb, Wishart", share=1 / CONTEXTS.known().row_norm()),
     Mutant("rows x 0.9", "dp_linucb, Wishart", share=0.9, field="k"),
-    Mutant("k degrees of freedom in every row", "dp_linucb, Wishart", "choose", broken_contextual_steps.level_degrees),
-    Mutant("factor on the wrong side", "dp_linucb, Wishart", "choose", broken_contextual_steps.turned_factor),
-    Mutant("no noise on the vector", "dp_linucb, Wishart", "choose", broken_contextual_steps.bare_vector),
-    Mutant("noise redrawn for every release", "dp_linucb, Wishart", "choose", broken_contextual_steps.redrawn),
+    Mutant("k degrees of freedom in every row", "dp_linucb, Wishart", "choose", contextual.level_degrees),
+    Mutant("factor on the wrong side", "dp_linucb, Wishart", "choose", contextual.turned_factor),
+    Mutant("no noise on the vector", "dp_linucb, Wishart", "choose", contextual.bare_vector),
+    Mutant("noise redrawn for every release", "dp_linucb, Wishart", "choose", contextual.redrawn),
     Mutant("L for L squared", "dp_linucb, unshifted", share=1 / CONTEXTS.known().row_norm()),
     Mutant("rows x 0.9", "dp_linucb, unshifted", share=0.9, field="k"),
-    Mutant("leaves without noise", "dp_linucb, unshifted", "choose", broken_contextual_steps.silent_leaves),
+    Mutant("leaves without noise", "dp_linucb, unshifted", "choose", contextual.silent_leaves),
     Mutant("noise scale x 0.5", "ldp_linucb", share=0.5, field="sigma_noise"),
     Mutant("sensitivity of the vector alone", "ldp_linucb", share=2 / math.sqrt(4.5), field="sigma_noise"),
-    Mutant("no noise on the vector", "ldp_linucb", "update", broken_contextual_steps.noiseless_vector),
-    Mutant("noise reused", "ldp_linucb", "update", broken_contextual_steps.one_report, kept=True),
-    Mutant("the base's arm", "plain_dp_linucb", "choose", broken_contextual_steps.answer, math.inf),
-    Mutant("followed twice as often", "plain_dp_linucb", "choose", broken_contextual_steps.answer, 2.0),
-    Mutant("any arm for another", "plain_dp_linucb", "choose", broken_contextual_steps.any_arm),
+    Mutant("no noise on the vector", "ldp_linucb", "update", contextual.noiseless_vector),
+    Mutant("noise reused", "ldp_linucb", "update", contextual.one_report, kept=True),
+    Mutant("the base's arm", "plain_dp_linucb", "choose", contextual.answer, math.inf),
+    Mutant("followed twice as often", "plain_dp_linucb", "choose", contextual.answer, 2.0),
+    Mutant("any arm for another", "plain_dp_linucb", "choose", contextual.any_arm),
 )

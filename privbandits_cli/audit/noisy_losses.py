@@ -16,7 +16,6 @@ from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, judge
 from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
-from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import NoisyLoss
 from privbandits_cli.numerics.jit import Records, unbound
 
@@ -37,12 +36,7 @@ def observe_losses(
         rng = Draws(numbers.uniform[t], numbers.laplace[t], numbers.normal[t])
         x = points[t]
         choose(states[0], x, rng)
-        squares, most = 0.0, 0.0
-        for i in range(len(x)):
-            squares += x[i] * x[i]
-            most = max(most, abs(x[i]))
-        if round_ball:
-            most = np.sqrt(squares)
+        most = np.sqrt((x * x).sum()) if round_ball else np.abs(x).max()
         loss = most if coins[t] > 0 else -most
         states[1] = states[0]
         observed[t, 0] = most
@@ -53,12 +47,17 @@ def observe_losses(
 def audit_losses(target: Target[NoisyLoss]) -> Audit:
     """Whether the noisy losses reveal more of a canary than ε, and whether their noise has its law at every point."""
     setting, claim, vector = target.setting, target.claim, target.view.vector
-    coins = target.coins(min(target.budget, NUMBERS // setting.n_arms))
-    states, observed, points = _observed(target, coins)
+    rounds, states = min(target.budget, NUMBERS // setting.n_arms), np.repeat(target.state, 2)
+    asked = target.algorithm.draws(setting, np.array([1]))
+    sizes = {kind: int(asked.get(kind, np.zeros(1))[0]) for kind in Draws._fields}
+    numbers = Draws(*(target.numbers(kind, rounds * n).reshape(rounds, n) for kind, n in sizes.items()))
+    coins, points, observed = target.coins(rounds), np.empty((rounds, setting.n_arms)), np.empty((rounds, 2))
+    ball = isinstance(setting.decisions(), Sphere)
+    target.loop(observe_losses)(states, coins, ball, numbers, points, observed)
     change = loss_set(setting).changes()[0] if vector else 2 * setting.decisions().largest_loss()
     scale = change / claim.epsilon
     law = f"<Z, x> of Laplace noise Z of scale {scale:.4g}" if vector else f"Laplace noise of scale {scale:.4g}"
-    if _bypassed(target, states):
+    if _bypassed(target, states, sizes):
         more = "two losses that are released as one lead to different points: more is used than is released"
         return Audit("VIOLATION", f"{claim} of each noisy loss, {law}", more, 2)
     most, noisy = observed.T
@@ -71,32 +70,16 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     conforms = evidence.conformance(laws.as_laplace(noise, tail)[known], 1.0)
     moved = most > 0
     unit = (noisy[moved] / most[moved] + 1) / 2
-    return judge(unit, coins[moved], claim.epsilon, "loss", target.alpha, target.test, law, conforms)
+    return judge(target, unit, coins[moved], "loss", law, conforms)
 
 
-def _observed(target: Target[NoisyLoss], coins: Floats) -> tuple[Records, Floats, Floats]:
-    """The state at the end, the canaries with their releases, and the points played."""
-    setting, states, rounds = target.setting, np.repeat(target.state, 2), len(coins)
-    asked = target.algorithm.draws(setting, np.array([1]))
-    numbers = {kind: np.empty(rounds * int(asked.get(kind, np.zeros(1))[0])) for kind in SOURCES}
-    for kind, out in numbers.items():
-        SOURCES[kind](target.stream(kind))(out)
-    points, observed = np.empty((rounds, setting.n_arms)), np.empty((rounds, 2))
-    draws = Draws(*(numbers[kind].reshape(rounds, -1) for kind in Draws._fields))
-    ball = isinstance(setting.decisions(), Sphere)
-    target.loop(observe_losses)(states, coins, ball, draws, points, observed)
-    return states, observed, points
-
-
-def _bypassed(target: Target[NoisyLoss], states: Records) -> bool:
+def _bypassed(target: Target[NoisyLoss], states: Records, sizes: dict[str, int]) -> bool:
     """Whether the next points, for each number that may draw them, depend on more than the noisy loss."""
-    setting, steps = target.setting, target.steps
-    asked = target.algorithm.draws(setting, np.array([1]))
-    drawn = 2 * setting.n_arms
+    setting, steps, drawn = target.setting, target.steps, 2 * target.setting.n_arms
 
     def play(end: int, numbers: Floats) -> Round:
         fork, x = states[:1].copy(), np.zeros(setting.n_arms)
-        rng = Draws(np.full(int(asked["uniform"][0]), 0.3), numbers.copy(), np.empty(0))
+        rng = Draws(np.full(sizes["uniform"], 0.3), numbers.copy(), np.empty(0))
         steps["choose"](fork[0], x, rng)
         loss = (2.0 * end - 1.0) * float(np.abs(x).max())
         found = np.array([steps["released"](fork.copy()[0], x, loss, rng)])
@@ -106,4 +89,4 @@ def _bypassed(target: Target[NoisyLoss], states: Records) -> bool:
             steps["choose"](fork[0], points[i], Draws(np.array([(i + 0.5) / drawn]), rng.laplace, rng.normal))
         return Round(found, points)
 
-    return bypassed(play, int(asked["laplace"][0]))
+    return bypassed(play, sizes["laplace"])

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from privbandits_cli.audit.bypass import Round
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
 from privbandits_cli.audit.verdict import Audit, judge
 from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.games.views import Kept, Mean, Release, Report, View, read
+from privbandits_cli.games.views import Kept, Mean, Release, Report, read
 from privbandits_cli.numerics.jit import Records
 
 FEWEST = 1024  # numbers to judge, as the least budget
@@ -58,18 +58,17 @@ def observe_kept(
 
 def audit_release(target: Target[Release]) -> Audit:
     """Every round a canary: the gain is at one end of its range by a coin, and the noisy gain is observed."""
-    epsilon = target.claim.epsilon
     if _bypassed(target):
-        claim = f"ε = {epsilon:.4g} of each noisy gain"
+        claim = f"ε = {target.claim.epsilon:.4g} of each noisy gain"
         more = "two gains under noise that makes them one release lead to different arms: more is used than is released"
         return Audit("VIOLATION", claim, more, 2)
     coins, observed = _observed(target, np.repeat(target.state, 2), target.budget)
-    return judge(observed, coins, epsilon, "gain", target.alpha, target.test)
+    return judge(target, observed, coins, "gain")
 
 
 def audit_report(target: Target[Report]) -> Audit:
     """Whether what is kept of a canary reveals more of it than ε, in every round."""
-    return moved_from_outside(target) or _audit_kept(target, target.state, "report", again=False)
+    return moved_from_outside(target, target.state) or _audit_kept(target, target.state, "report", again=False)
 
 
 def audit_mean(target: Target[Mean]) -> Audit:
@@ -81,33 +80,31 @@ def audit_mean(target: Target[Mean]) -> Audit:
 
 
 def _audit_kept(target: Target[Kept], state: Records, what: str, again: bool) -> Audit:
-    view, states, draws = target.view, np.repeat(state, 3), _draws(target, target.budget)
-    coins, observed = target.coins(target.budget), np.empty(target.budget)
-    loop = target.loop(observe_kept, canary=target.at(view.canary), values=target.at(view.values))
-    loop(states, coins, draws["uniform"], draws["laplace"], observed, again)
+    rounds = target.budget
+    coins, observed = target.coins(rounds), np.empty(rounds)
+    uniform, laplace = target.numbers("uniform", rounds), target.numbers("laplace", rounds)
+    target.loop(observe_kept)(np.repeat(state, 3), coins, uniform, laplace, observed, again)
     moved = ~np.isnan(observed)  # an elimination with one arm left keeps nothing
     if moved.sum() < FEWEST:
         few = f"only {moved.sum()} gains move a {what}"
-        return Audit("NOT AUDITABLE", f"ε = {target.claim.epsilon:.4g}", few, target.budget)
-    return judge(observed[moved], coins[moved], target.claim.epsilon, what, target.alpha, target.test)
+        return Audit("NOT AUDITABLE", f"ε = {target.claim.epsilon:.4g}", few, rounds)
+    return judge(target, observed[moved], coins[moved], what)
 
 
-def moved_from_outside(target: Target[Kept], state: Records | None = None) -> Audit | None:
+def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:
     """The violation if gains are unbounded and one far outside the canary's range moves what is kept further than it.
 
-    state: before that gain; default: the first.
+    state: before that gain.
     """
-    view = target.view
     if target.algorithm.bounded:
         return None
-    state = target.state if state is None else state
-    low, high = target.at(view.canary)(state[0])
+    low, high = target.at(target.view.canary)(state[0])
     kept, none = [], Draws(0.0, 0.0)
     for gain in (low, high, 1000 * low - high, 1000 * high - low):
         fork = state.copy()
         arm = target.steps["choose"](fork[0], none)
         target.steps["update"](fork[0], arm, gain, none)
-        kept.append(float(read(fork[0], view.values)[arm]))
+        kept.append(float(read(fork[0], target.view.values)[arm]))
     slack = 1e-9 * (max(kept[:2]) - min(kept[:2]))
     if min(kept) >= min(kept[:2]) - slack and max(kept) <= max(kept[:2]) + slack:
         return None
@@ -121,36 +118,29 @@ def _bypassed(target: Target[Release]) -> bool:
     rounding; if they are, the probabilities of the next arm must be the same, too. Some rounds are played before,
     as an algorithm may ignore its first gains.
     """
-    observed, after = [], []
+    steps, begun, draws = target.steps, np.repeat(target.state, 2), Draws(0.3, 0.0)
     low, high = target.at(target.view.canary)(target.state[0])
-    begun = np.repeat(target.state, 2)
     _observed(target, begun, FEWEST)
     for _ in range(target.view.rounds - 1):
-        draws = Draws(0.3, 0.0)
-        target.steps["update"](begun[0], target.steps["choose"](begun[0], draws), low, draws)
-    for gain, noise in ((high, 0.0), (low, target.claim.epsilon)):
+        steps["update"](begun[0], steps["choose"](begun[0], draws), low, draws)
+
+    def play(gain: float, noise: float) -> Round:
         fork, copy, out = begun[:1].copy(), begun[:1].copy(), np.empty(target.setting.n_arms)
-        draws = Draws(0.3, noise)
-        arm = target.steps["choose"](fork[0], draws)
-        observed.append(target.steps["released"](copy[0], gain, draws))
-        target.steps["update"](fork[0], arm, gain, draws)
-        target.steps["probabilities"](fork[0], out)
-        after.append(out)
-    return bool(np.isclose(observed[0], observed[1], rtol=1e-9)) and not np.allclose(
-        after[0], after[1], rtol=1e-9, atol=0
-    )
+        rng = Draws(0.3, noise)
+        arm = steps["choose"](fork[0], rng)
+        noisy = np.array(steps["released"](copy[0], gain, rng))
+        steps["update"](fork[0], arm, gain, rng)
+        steps["probabilities"](fork[0], out)
+        return Round(noisy, out)
+
+    first, twin = play(high, 0.0), play(low, target.claim.epsilon)
+    same = np.isclose(first.released, twin.released, rtol=1e-9)
+    return bool(same) and not np.allclose(first.points, twin.points, rtol=1e-9, atol=0)
 
 
 def _observed(target: Target[Release], states: Records, rounds: int) -> tuple[Floats, Floats]:
     """The coins of a run and the releases, `[rounds]` each; `states`, two of them, are played on."""
-    coins, draws, observed = target.coins(rounds), _draws(target, rounds), np.empty(rounds)
-    loop = target.loop(observe_gains, canary=target.at(target.view.canary))
-    loop(states, coins, draws["uniform"], draws["laplace"], observed, target.view.rounds - 1)
+    coins, observed = target.coins(rounds), np.empty(rounds)
+    uniform, laplace = target.numbers("uniform", rounds), target.numbers("laplace", rounds)
+    target.loop(observe_gains)(states, coins, uniform, laplace, observed, target.view.rounds - 1)
     return coins, observed
-
-
-def _draws(target: Target[View], rounds: int) -> dict[str, Floats]:
-    out = {kind: np.empty(rounds) for kind in SOURCES}
-    for kind, source in SOURCES.items():
-        source(target.stream(kind))(out[kind])
-    return out

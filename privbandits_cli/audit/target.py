@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.audit.verdict import Test
+from privbandits_cli.audit.evidence import Test
 from privbandits_cli.games.players import Setting
+from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import Place, View, reader
 from privbandits_cli.numerics.jit import Records, compile_step, unbound
 from privbandits_cli.numerics.streams import stream
@@ -51,18 +53,26 @@ class Target(Generic[V]):
         """Fair coins 0 or 1, `[n]`: which of the two canaries each observation has."""
         return self.stream("coins").integers(0, 2, n).astype(float)
 
+    def numbers(self, kind: str, n: int) -> Floats:
+        """Random numbers of this kind, `[n]`, drawn as in a game."""
+        out = np.empty(n)
+        SOURCES[kind](self.stream(kind))(out)
+        return out
+
     def at(self, place: Place) -> Callable[..., Any]:
         """The compiled reader of this place of the state."""
         return _reader(place, str(self.state.dtype.descr))
 
-    def loop(self, template: Callable[..., None], **bound: Callable[..., Any]) -> Callable[..., None]:
-        """The template compiled with the steps that it calls and with what else is bound, once in a process."""
-        found = {name: step for name, step in (self.steps | bound).items() if name in template.__code__.co_names}
-        return _loop(template, tuple(found.items()))
+    def loop(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
+        """The template compiled with the steps that it calls, readers of the view's places, and what else is bound."""
+        called = template.__code__.co_names
+        places = {name: self.at(place) for name, place in vars(self.view).items() if name in called}
+        found = {name: step for name, step in (self.steps | bound).items() if name in called}
+        return _loop(template, tuple((places | found).items()))
 
 
 @cache
-def _loop(template: Callable[..., None], names: tuple[tuple[str, Callable[..., Any]], ...]) -> Callable[..., None]:
+def _loop(template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]) -> Callable[..., Any]:
     return compile_step(template, **dict(names))
 
 

@@ -13,19 +13,12 @@ from privbandits_cli.audit import evidence
 from privbandits_cli.audit.releases import moved_from_outside
 from privbandits_cli.audit.target import Target, canary, choose, update, values
 from privbandits_cli.audit.verdict import Audit, contest, decided
-from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.players import Algorithm
-from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Tree
 from privbandits_cli.mechanisms.tree import depth
 from privbandits_cli.numerics.jit import Records
 
 ITEMS = 3
-
-
-def shortened(algorithm: Algorithm, setting: Setting) -> Setting:
-    """Games of three rounds with one arm."""
-    return setting._replace(horizon=ITEMS, n_arms=1)
 
 
 def observe_trees(states: Records, coins: Floats, laplace: Floats, nodes: Floats, ranges: Floats) -> None:
@@ -48,19 +41,15 @@ def observe_trees(states: Records, coins: Floats, laplace: Floats, nodes: Floats
 
 def audit_tree(target: Target[Tree]) -> Audit:
     """Whether the nodes that hold the canary reveal more of it than ε, and whether every node's noise has its law."""
-    further = moved_from_outside(target)
+    further = moved_from_outside(target, target.state)
     if further is not None:
         return further
-    view, epsilon, games = target.view, target.claim.epsilon, target.budget // ITEMS
-    range_of = target.at(view.canary)
-    coins, laplace = target.coins(games), np.empty(games * ITEMS)
-    SOURCES["laplace"](target.stream("laplace"))(laplace)
+    epsilon, games, levels = target.claim.epsilon, target.budget // ITEMS, depth(ITEMS)
+    coins, laplace = target.coins(games), target.numbers("laplace", games * ITEMS)
     nodes, ranges = np.empty((games, ITEMS)), np.empty(ITEMS)
-    loop = target.loop(observe_trees, canary=range_of, values=target.at(view.values))
-    loop(np.repeat(target.state, 2), coins, laplace.reshape(games, ITEMS), nodes, ranges)
-    levels = depth(ITEMS)
+    target.loop(observe_trees)(np.repeat(target.state, 2), coins, laplace.reshape(games, ITEMS), nodes, ranges)
     claim = f"ε = {epsilon:.4g} of all noisy sums, Laplace noise of scale {levels}/ε times a gain's range on each node"
-    low, _ = range_of(target.state[0])
+    low, _ = target.at(target.view.canary)(target.state[0])
     scales = ranges * levels / epsilon
     ends = low, low + ranges[0]
     held = [0, 1]  # items 1 and 2 close the nodes with the canary
@@ -69,7 +58,5 @@ def audit_tree(target: Target[Tree]) -> Audit:
     noise = nodes.copy()
     noise[:, held] -= np.where(coins > 0, ends[1], ends[0])[:, None]
     conforms = evidence.conformance((noise / scales).ravel(), 1.0)
-    level = target.alpha / 2  # half for the bet, half for the law
-    found = contest(score, coins, epsilon, 0.0, level, target.test)
-    result = decided(claim, found, found.limit(0.0), conforms, level, target.test, target.budget, ITEMS)
-    return replace(result, refutable=found.refutable(epsilon, 0.0, level))
+    found = contest(target, score, coins, epsilon)
+    return replace(decided(claim, found, found.limit(), conforms, target.budget, ITEMS), refutable=found.refutable())

@@ -6,29 +6,29 @@ import os
 import shutil
 import sys
 import textwrap
-from enum import StrEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from privbandits_cli.version import __version__
-
-if TYPE_CHECKING:
-    from privbandits_cli.experiment.config import ConfigError
 
 OK, FAILED, USAGE, REFUTED, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 130, 143
 
 
-class SpaceName(StrEnum):
-    """The named decision sets of linear games."""
+class Commands(TyperGroup):
+    """The commands, with one place for the errors of configs and of users' files."""
 
-    simplex = "simplex"
-    sphere = "sphere"
-    cube = "cube"
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with reported(as_json="--json" in ctx.args):
+            return super().invoke(ctx)
 
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # with Rich, help would take twice as long
@@ -59,6 +59,29 @@ def fail(*lines: str) -> typer.Exit:
     for line in lines:
         print(fitted(line), file=sys.stderr)
     return typer.Exit(USAGE)
+
+
+@contextmanager
+def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
+    """Exit with a message at an error in a user's file or of these kinds, and, without kinds, at errors of a config."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "exit_code"):  # Typer reports its own exceptions
+            raise
+        from privbandits_cli.experiment.config import ConfigError
+        from privbandits_cli.plugins import loader, messages
+
+        if isinstance(error, ConfigError) and not kinds:
+            if as_json:
+                print(dumps({"errors": error.errors}))
+            n = len(error.errors)
+            raise fail(*error.errors, f"{n} error{'s' if n > 1 else ''}; nothing was run or written") from error
+        if messages.place(error) is not None:
+            raise fail(messages.message(error)) from error
+        if isinstance(error, (loader.IncludeError, *kinds)):
+            raise fail(str(error.args[0] if isinstance(error, KeyError) else error)) from error
+        raise
 
 
 def fitted(text: str) -> str:
@@ -93,44 +116,6 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-def refuse(error: "ConfigError", as_json: bool) -> typer.Exit:
-    """Print a config's errors; the caller raises the returned exit."""
-    if as_json:
-        print(dumps({"errors": error.errors}))
-    n = len(error.errors)
-    return fail(*error.errors, f"{n} error{'s' if n > 1 else ''}; nothing was run or written")
-
-
-def rounds(given: str) -> int:
-    """A horizon as in a config: `65536`, `2^16`, `1e5`."""
-    from privbandits_cli.experiment.document import yaml_value
-
-    value = yaml_value(str(given))
-    if type(value) is not int or value < 1:
-        raise typer.BadParameter(f"{given} is not a number of rounds: give one like 65536 or 2^16")
-    return value
-
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Overrides = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")
-]
-Results = Annotated[Path, typer.Option(help="The folder that contains all results.")]
-Smoke = Annotated[bool, typer.Option("--smoke", help="Play a small version, in a folder of its own.")]
-Arms = Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")]
-Space = Annotated[SpaceName | None, typer.Option("--set", help="Decision set of a linear game.")]
-Dimension = Annotated[int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")]
-Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", help="Number of rounds: 65536, 2^16.")]
-
-
-def complete_name(incomplete: str) -> list[str]:
-    """Complete the names of algorithms and adversaries in a shell."""
-    from privbandits_cli.plugins.registry import Registry
-
-    names = Registry().names("algorithms") + Registry().names("adversaries")
-    return [name for name in names if name.startswith(incomplete)]
 
 
 def dumps(data: object) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, REFUTED, AsJson, app, dumps, fail, filled
+from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail, filled, reported
+from privbandits_cli.cli.options import AsJson, Claims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +39,7 @@ Before a colon, conditions (without any, a claim covers everything):
 @app.command(epilog=FORMS)
 def check(
     path: Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")] = Path("results"),
-    config: Annotated[
-        Path,
-        typer.Option(help="Config(s) that contain the claims: a file, or a folder; else those shipped."),
-    ] = Path("configs"),
+    config: Claims = Path("configs"),
     write: Annotated[bool, typer.Option("--write", help="Write the table to PATH/CLAIMS.md.")] = False,
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare with PATH/CLAIMS.md; exit 3 only if it differs.")
@@ -62,12 +60,9 @@ def check(
       privbandits check results/mine --config mine.yaml
     """
     from privbandits_cli.actions import check
-    from privbandits_cli.experiment.config import ConfigError
 
-    try:
+    with reported(ValueError, OSError):
         checked, silent = check.check(path, config)
-    except (ConfigError, ValueError, OSError) as error:
-        raise fail(str(error)) from error
     if as_json:
         print(dumps(check.as_data(checked, silent)))
     else:
@@ -152,10 +147,8 @@ def compare(
     for folder, name in product((a, b), ("summary.csv", "final.csv")):
         if not (folder / name).exists():
             raise fail(f"{folder}: no {name} here: give a results folder, as `run` writes it")
-    try:
+    with reported(ValueError, OSError):
         found = comparing.compare(a, b, part)
-    except (ValueError, OSError) as error:
-        raise fail(str(error)) from error
     verdicts = comparing.counts(found).keys()
     if as_json:
         identical = verdicts <= {"identical"}

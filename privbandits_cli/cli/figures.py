@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import app, fail
+from privbandits_cli.cli.app import app, fail, reported
+from privbandits_cli.cli.options import Claims
 
 Where = Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")]
 
@@ -41,10 +42,8 @@ def plot(
     """
     from privbandits_cli.figures import write
 
-    try:
+    with reported(ValueError):
         wanted = write.kind(kind, pair, log, bounds)
-    except ValueError as error:
-        raise fail(str(error)) from error
     errors = []
     for folder in _folders(path):
         try:
@@ -67,10 +66,7 @@ def _folders(path: Path) -> list[Path]:
 @app.command()
 def report(
     path: Where = Path("results"),
-    config: Annotated[
-        Path,
-        typer.Option(help="Config(s) that contain the claims: a file or a folder; by default those shipped."),
-    ] = Path("configs"),
+    config: Claims = Path("configs"),
 ) -> None:
     """Write a report on each results folder.
 

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import FAILED, OK, AsJson, Results, app, fail
+from privbandits_cli.cli.app import FAILED, OK, app, reported
+from privbandits_cli.cli.options import AsJson, Results
 from privbandits_cli.cli.run import errors_reported, show, warn_of
 from privbandits_cli.cli.signals import Stop
 
@@ -32,19 +33,15 @@ def merge(
     from privbandits_cli.actions import merge
     from privbandits_cli.cli import terminal
     from privbandits_cli.engine.store import Store
-    from privbandits_cli.experiment.config import ConfigError
 
-    with Stop() as stop:
-        try:
-            plan = merge.plan_of(folders)
-            store = Store(results / plan.folder)
-            with errors_reported(plan, store, stop, as_json):
-                outcome = merge.merge(plan, store, folders, ["privbandits", *sys.argv[1:]])
-                warn_of(store)
-                if outcome.written:
-                    show(plan, store, outcome, stop, quiet, as_json)
-        except (merge.MergeError, ConfigError) as error:
-            raise fail(str(error)) from error
+    with reported(merge.MergeError), Stop() as stop:
+        plan = merge.plan_of(folders)
+        store = Store(results / plan.folder)
+        with errors_reported(plan, store, stop):
+            outcome = merge.merge(plan, store, folders, ["privbandits", *sys.argv[1:]])
+            warn_of(store)
+            if outcome.written:
+                show(plan, store, outcome, stop, quiet, as_json)
     lacking = merge.missing(plan, store)
     for line in terminal.missing_lines(plan, lacking):
         print(line, file=sys.stderr)

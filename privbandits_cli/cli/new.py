@@ -1,38 +1,24 @@
 """`new`: write a file to start from."""
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from privbandits_cli.cli.app import app, fail
 
-
-class Kind(StrEnum):
-    """What the file defines."""
-
-    algorithm = "algorithm"
-    adversary = "adversary"
-
-
-class Game(StrEnum):
-    """The game that it plays."""
-
-    bandit = "bandit"
-    linear = "linear"
-    contextual = "contextual"
-
+Kind = Literal["algorithm", "adversary"]
+Game = Literal["bandit", "linear", "contextual"]
 
 # For each, a shipped experiment that takes seconds, and the override that adds the new file to it.
-TRIALS = {
-    (Kind.algorithm, Game.bandit): ("fig1 --smoke", "algorithms+={name}"),
-    (Kind.adversary, Game.bandit): ("fig1 --smoke", "adversary+={name}"),
-    (Kind.algorithm, Game.linear): ("smoke_linear", "'algorithms=[ftrl, {name}]'"),
-    (Kind.adversary, Game.linear): ("smoke_linear", "adversary={name} 'algorithms=[ftrl, ftpl]'"),
-    (Kind.algorithm, Game.contextual): ("linucb_time --smoke", "'algorithms=[linucb, {name}]'"),
-    (Kind.adversary, Game.contextual): ("linucb_time --smoke", "adversary={name} algorithms=linucb"),
+TRIALS: dict[tuple[Kind, Game], tuple[str, str]] = {
+    ("algorithm", "bandit"): ("fig1 --smoke", "algorithms+={name}"),
+    ("adversary", "bandit"): ("fig1 --smoke", "adversary+={name}"),
+    ("algorithm", "linear"): ("smoke_linear", "'algorithms=[ftrl, {name}]'"),
+    ("adversary", "linear"): ("smoke_linear", "adversary={name} 'algorithms=[ftrl, ftpl]'"),
+    ("algorithm", "contextual"): ("linucb_time --smoke", "'algorithms=[linucb, {name}]'"),
+    ("adversary", "contextual"): ("linucb_time --smoke", "adversary={name} algorithms=linucb"),
 }
 
 
@@ -40,7 +26,7 @@ TRIALS = {
 def new(
     kind: Annotated[Kind, typer.Argument(help="What to write.")],
     path: Annotated[Path, typer.Argument(metavar="FILE.py", help="The file; its name is the player's.")],
-    game: Annotated[Game, typer.Option(help="The game that it plays.")] = Game.bandit,
+    game: Annotated[Game, typer.Option(help="The game that it plays.")] = "bandit",
 ) -> None:
     """Write an algorithm or adversary to start from.
 
@@ -59,7 +45,7 @@ def new(
         raise fail(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
     if name in Registry().names("algorithms") + Registry().names("adversaries"):
         raise fail(f"{path}: there is already a '{name}': choose another name")
-    text = Path(__file__).with_name(f"{kind.value}_{game.value}.txt").read_text(encoding="utf-8")
+    text = Path(__file__).with_name(f"{kind}_{game}.txt").read_text(encoding="utf-8")
     text = text.replace("@NAME@", name).replace("@TITLE@", name.replace("_", " ").strip().capitalize())
     try:
         with path.open("x", encoding="utf-8") as file:

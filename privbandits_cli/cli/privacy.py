@@ -1,42 +1,34 @@
 """`privacy`, `tune`, `audit`: privacy guarantees, the parameters that reach them, and attempts to refute them."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from privbandits_cli.cli.app import (
-    FAILED,
-    OK,
-    VIOLATED,
+from privbandits_cli.cli.app import FAILED, OK, VIOLATED, app, dumps, fail, reported
+from privbandits_cli.cli.include import registry_with
+from privbandits_cli.cli.options import (
     Arms,
     AsJson,
+    Config,
     Dimension,
     Horizon,
+    Include,
     Overrides,
     Space,
-    app,
     complete_name,
-    dumps,
-    fail,
+    level,
 )
-from privbandits_cli.cli.own import Include, load_config, own_errors, registry_with
-
-
-class Test(StrEnum):
-    """The statistical test of an audit."""
-
-    bets = "bets"
-    counts = "counts"
 
 
 @app.command()
 def privacy(
-    config: Annotated[Path, typer.Argument(help="An experiment.")],
+    config: Config,
     overrides: Overrides = None,
     include: Include = None,
-    delta: Annotated[float | None, typer.Option(help="δ; by default the algorithm's own, else T^-2.")] = None,
+    delta: Annotated[
+        float | None, typer.Option(callback=level, help="δ; by default the algorithm's own, else T^-2.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the privacy of each algorithm of an experiment.
@@ -46,11 +38,9 @@ def privacy(
     """
     from privbandits_cli.actions.privacy import ledger
     from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.config import load
 
-    check_level("--delta", delta)
-    experiment = load_config(config, overrides or [], False, as_json, include)
-    with own_errors():
-        blocks = ledger(experiment, delta)
+    blocks = ledger(load(config, overrides, include=include or ()), delta)
     print(dumps(blocks)) if as_json else terminal.print_ledger(blocks)
 
 
@@ -58,7 +48,7 @@ def privacy(
 def tune(
     algorithm: Annotated[str, typer.Argument(help="A private algorithm.", autocompletion=complete_name)],
     epsilon: Annotated[float, typer.Option(min=0, help="Target for the proved ε.")],
-    delta: Annotated[float, typer.Option(help="δ.")] = 1e-6,
+    delta: Annotated[float, typer.Option(callback=level, help="δ.")] = 1e-6,
     horizon: Horizon = 2**18,
     arms: Arms = 4,
     space: Space = None,
@@ -77,25 +67,15 @@ def tune(
     from privbandits_cli.actions import privacy
     from privbandits_cli.cli import terminal
 
-    check_level("--delta", delta)
     registry = registry_with(include)
-    try:
-        with own_errors():
-            chosen = None if space is None else space.value
-            rows = privacy.tune(registry, algorithm, base, epsilon, delta, horizon, arms, chosen, dimension)
-    except ValidationError as error:
-        first = error.errors()[0]
-        hint = "; name one with --base" if first["loc"] == ("base",) else ""
-        raise fail(f"{algorithm}: {first['loc'][0]}: {first['msg']}{hint}") from error
-    except (KeyError, ValueError) as error:
-        raise fail(str(error.args[0])) from error
+    with reported(KeyError, ValueError):
+        try:
+            rows = privacy.tune(registry, algorithm, base, epsilon, delta, horizon, arms, space, dimension)
+        except ValidationError as error:
+            first = error.errors()[0]
+            hint = "; name one with --base" if first["loc"] == ("base",) else ""
+            raise fail(f"{algorithm}: {first['loc'][0]}: {first['msg']}{hint}") from error
     print(dumps(rows)) if as_json else terminal.print_tuning(algorithm, rows)
-
-
-def check_level(option: str, value: float | None) -> None:
-    """Exit with a message unless a value is a probability between 0 and 1."""
-    if value is not None and not 0 < value < 1:
-        raise fail(f"{option} must be between 0 and 1, got {value:g}")
 
 
 @app.command()
@@ -103,10 +83,12 @@ def audit(
     config: Annotated[Path | None, typer.Argument(help="An experiment.")] = None,
     overrides: Overrides = None,
     include: Include = None,
-    alpha: Annotated[float, typer.Option(help="False-positive rate.")] = 0.001,
+    alpha: Annotated[float, typer.Option(callback=level, help="False-positive rate.")] = 0.001,
     budget: Annotated[int, typer.Option(min=1024, help="Rounds to observe for each algorithm.")] = 2**18,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the audit's random numbers.")] = 0,
-    test: Annotated[Test, typer.Option(help="bets stops at a violation; counts uses the whole budget.")] = Test.bets,
+    test: Annotated[
+        Literal["bets", "counts"], typer.Option(help="bets stops at a violation; counts uses the whole budget.")
+    ] = "bets",
     mutants: Annotated[bool, typer.Option("--mutants", help="Audit deliberately broken algorithms instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -116,20 +98,19 @@ def audit(
     """
     from privbandits_cli.actions import audit
     from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.config import load
 
-    check_level("--alpha", alpha)
     if (config is None) != mutants:
         raise fail("give an experiment or --mutants")
     if config is None:
         rows = []
         with terminal.progress("mutants", len(audit.CASES), 0, as_json, "audits") as advance:
-            for row in audit.audit_mutants(alpha, budget, seed, test.value):
+            for row in audit.audit_mutants(alpha, budget, seed, test):
                 rows.append(row)
                 advance(1, row["cost"])
     else:
-        experiment = load_config(config, overrides or [], False, as_json, include)
-        with own_errors():
-            rows = audit.audit_experiment(experiment, alpha, budget, seed, test.value)
+        experiment = load(config, overrides, include=include or ())
+        rows = audit.audit_experiment(experiment, alpha, budget, seed, test)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     if mutants:
         raise typer.Exit(OK if all(row["verdict"] in ("caught", "passed") for row in rows) else FAILED)

@@ -6,20 +6,20 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from privbandits_cli.cli import failures
-from privbandits_cli.cli.app import FAILED, OK, AsJson, Overrides, Results, Smoke, app, dumps, fail, fitted, refuse
-from privbandits_cli.cli.own import Include, debugged, load_config, own_errors
+from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, reported
+from privbandits_cli.cli.include import debugged
+from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
 from privbandits_cli.cli.signals import Stop, Stopped
+from privbandits_cli.engine import Engine, EngineError, EngineLost, Kind
 
 if TYPE_CHECKING:
     from privbandits_cli.actions.run import Outcome
-    from privbandits_cli.engine import Engine
     from privbandits_cli.engine.play import Failure, Played
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import Plan
@@ -27,22 +27,14 @@ if TYPE_CHECKING:
 LISTED = 12  # kinds of failures, at a run's end
 
 
-class EngineName(StrEnum):
-    """The engines that play trials."""
-
-    threads = "threads"
-    processes = "processes"
-    dask = "dask"
-
-
 @app.command()
 def run(
-    config: Annotated[Path, typer.Argument(help="An experiment, for example configs/fig1.yaml.")],
+    config: Config,
     overrides: Overrides = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=0, help="Cores to use; 0 means all.")] = 0,
     engine: Annotated[
-        EngineName, typer.Option(help="threads start fastest; processes survive crashes; dask uses other machines.")
-    ] = EngineName.threads,
+        Kind, typer.Option(help="threads start fastest; processes survive crashes; dask uses other machines.")
+    ] = "threads",
     scheduler: Annotated[
         str | None,
         typer.Option(metavar="TCP://HOST:PORT", help="A Dask scheduler, for --engine dask; all of its workers play."),
@@ -74,27 +66,23 @@ def run(
     """
     from privbandits_cli.actions import run
     from privbandits_cli.cli import terminal
-    from privbandits_cli.engine import Engine, EngineError, runner
+    from privbandits_cli.engine import runner
     from privbandits_cli.engine.store import Store
+    from privbandits_cli.experiment.config import load
     from privbandits_cli.experiment.plan import make_plan
 
-    if python and (engine != EngineName.threads or jobs > 1):
+    if python and (engine != "threads" or jobs > 1):
         raise fail("--python plays on one core in this process: leave --engine and --jobs out")
-    try:
-        chosen = Engine.parse(engine.value, scheduler)
-    except EngineError as error:
-        raise fail(str(error)) from error
-    if chosen.address and jobs:
-        raise fail("--jobs counts cores of this machine, but --scheduler uses all of its workers: leave --jobs out")
-    with Stop() as stop:
-        experiment = load_config(config, overrides or [], smoke, as_json, include)
-        with own_errors():
-            plan = make_plan(experiment, _part(shard))
+    with reported(EngineError), Stop() as stop:
+        chosen = Engine.parse(engine, scheduler)
+        if chosen.address and jobs:
+            raise fail("--jobs counts cores of this machine, but --scheduler uses all of its workers: leave --jobs out")
+        plan = make_plan(load(config, overrides, smoke, include or ()), _part(shard))
         store = Store(results / plan.folder)
         jobs = 1 if python else jobs or runner.cores()
         for line in terminal.remark_lines(plan):
             print(line, file=sys.stderr)
-        with errors_reported(plan, store, stop, as_json):
+        with errors_reported(plan, store, stop):
             if dry_run:
                 if not fresh:
                     store.open(plan, clean=False)
@@ -120,27 +108,21 @@ def _part(shard: str | None) -> tuple[int, int]:
 
 
 @contextmanager
-def errors_reported(plan: "Plan", store: "Store", stop: Stop, as_json: bool) -> Iterator[None]:
+def errors_reported(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
     """Exit with a message if a run cannot start or continue."""
-    from privbandits_cli.engine import EngineError, EngineLost
     from privbandits_cli.engine.store import Busy
-    from privbandits_cli.experiment.config import ConfigError
 
     def kept() -> str:
-        count = f"{store.count(plan.curves, plan.span)}/{len(plan.curves) * len(plan.span)}"
-        return f"{count} trials are kept; the same command continues from there"
+        done, trials = store.progress(plan)
+        return f"{done}/{trials} trials are kept; the same command continues from there"
 
     try:
         yield
-    except ConfigError as error:
-        raise refuse(error, as_json) from error
     except Busy as error:
         raise fail(f"{error}; wait for it, or give --results another folder") from error
     except EngineLost as error:
         print(f"{error}\n{kept()}", file=sys.stderr)
         raise typer.Exit(FAILED) from error
-    except EngineError as error:
-        raise fail(str(error)) from error
     except OSError as error:
         raise fail(f"{error.filename or store.folder}: {error.strerror}", kept()) from error
     except Stopped:
@@ -154,27 +136,27 @@ class _Screen:
 
     plan: "Plan"
     store: "Store"
-    engine: "Engine"
+    engine: Engine
     fail_fast: bool
     quiet: bool
     python: bool
-    _done: int = 0
     _shown: set[tuple[str, str]] = field(default_factory=set)  # kinds of failures
 
     def opened(self) -> None:
         warn_of(self.store)
-        self._done = self.store.count(self.plan.curves, self.plan.span)
-        if self.engine.address and self._done < self._total and not self.quiet:
+        done, trials = self.store.progress(self.plan)
+        if self.engine.address and done < trials and not self.quiet:
             print(f"looking for workers at {self.engine.address}", file=sys.stderr)
 
     @contextmanager
     def playing(self) -> "Iterator[Callable[[Played], bool]]":
         from privbandits_cli.cli import terminal
 
+        done, trials = self.store.progress(self.plan)
         quiet = self.quiet or self.python
         with (
             debugged() if self.python else nullcontext(),
-            terminal.progress(self.plan.folder, self._total, self._done, quiet) as advance,
+            terminal.progress(self.plan.folder, trials, done, quiet) as advance,
         ):
 
             def watch(played: "Played") -> bool:
@@ -186,10 +168,6 @@ class _Screen:
                 return not (self.fail_fast and played.failures)
 
             yield watch
-
-    @property
-    def _total(self) -> int:
-        return len(self.plan.curves) * len(self.plan.span)
 
 
 def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bool, as_json: bool) -> int:
@@ -206,7 +184,7 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
     elif as_json:
         print(dumps(run.result(plan, store, outcome.written)))
     elif not quiet and plan.is_part:
-        terminal.print_part(plan, store.count(plan.curves, plan.span), store.folder)
+        terminal.print_part(plan, *store.progress(plan), store.folder)
     elif not quiet:
         from privbandits_cli.figures import table
 

@@ -2,26 +2,18 @@
 
 import re
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
-from privbandits_cli.cli.app import Arms, AsJson, Dimension, Horizon, Space, app, complete_name, dumps, fail, filled
-from privbandits_cli.cli.own import Include, own_errors, registry_with
-
-
-class Kind(StrEnum):
-    """The things that can be listed."""
-
-    algorithms = "algorithms"
-    adversaries = "adversaries"
-    experiments = "experiments"
+from privbandits_cli.cli.app import app, dumps, filled, reported
+from privbandits_cli.cli.include import registry_with
+from privbandits_cli.cli.options import Arms, AsJson, Dimension, Horizon, Include, Space, complete_name
 
 
 @app.command(name="list")
 def list_(
-    kind: Annotated[Kind, typer.Argument(help="What to list.")],
+    kind: Annotated[Literal["algorithms", "adversaries", "experiments"], typer.Argument(help="What to list.")],
     include: Include = None,
     as_json: AsJson = False,
 ) -> None:
@@ -29,9 +21,7 @@ def list_(
     from privbandits_cli.actions.show import catalogue
     from privbandits_cli.cli import terminal
 
-    registry = registry_with(include)
-    with own_errors():
-        found = catalogue(registry, kind.value)
+    found = catalogue(registry_with(include), kind)
     if as_json:
         print(dumps(found))
     else:
@@ -62,12 +52,8 @@ def show(
     """
     from privbandits_cli.actions import show
 
-    registry = registry_with(include)
-    try:
-        with own_errors():
-            facts = show.facts(registry, name, horizon, arms, None if space is None else space.value, dimension)
-    except (KeyError, ValueError) as error:
-        raise fail(str(error.args[0])) from error
+    with reported(KeyError, ValueError):
+        facts = show.facts(registry_with(include), name, horizon, arms, space, dimension)
     print(dumps(facts) if as_json else "\n".join(_page(facts)))
 
 

@@ -2,17 +2,14 @@
 
 import shlex
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from privbandits_cli.cli.app import Overrides, Smoke, app
-from privbandits_cli.cli.own import Include, load_config
+from privbandits_cli.cli.app import app
+from privbandits_cli.cli.options import Config, Include, Overrides, Smoke
 
 
 @app.command()
 def slurm(
-    config: Annotated[Path, typer.Argument(help="An experiment, for example configs/fig1.yaml.")],
+    config: Config,
     overrides: Overrides = None,
     smoke: Smoke = False,
     include: Include = None,
@@ -29,7 +26,9 @@ def slurm(
       bash fig1.sh
       bash fig1.sh dask
     """
-    name = load_config(config, overrides or [], smoke, False, include).keys.experiment
+    from privbandits_cli.experiment.config import load
+
+    name = load(config, overrides, smoke, include or ()).keys.experiment
     words = [config.as_posix(), *(overrides or []), *(["--smoke"] if smoke else [])]
     words += [word for file in include or () for word in ("--include", file.as_posix())]
     script = Path(__file__).with_name("slurm.sh").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rich import filesize
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
@@ -37,60 +38,46 @@ class _Speed(ProgressColumn):
     """Rounds per second since the start."""
 
     def render(self, task: Task) -> Text:
-        rounds, elapsed = task.fields["rounds"], task.elapsed
-        return Text(speed(rounds / elapsed) if rounds and elapsed else "")
+        return Text(speed(task) if task.fields["rounds"] else "")
 
 
-def speed(per_second: float) -> str:
+def speed(task: Task) -> str:
     """`41.3 M rounds/s`."""
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if per_second >= size:
-            return f"{per_second / size:.1f} {unit} rounds/s"
-    return f"{per_second:.0f} rounds/s"
+    per_second = task.fields["rounds"] / max(1e-9, task.elapsed or 0)
+    size, prefix = filesize.pick_unit_and_suffix(int(per_second), ["", "k ", "M ", "G "], 1000)
+    return f"{per_second / size:.{1 if prefix else 0}f} {prefix}rounds/s"
 
 
 @contextmanager
 def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials") -> Iterator[Advance]:
     """A bar on a terminal, a line every 30 s elsewhere, nothing if quiet; yields a function that advances it."""
     console = stderr()
-    if quiet:
-        yield lambda trials, rounds: None
-    elif console.is_terminal:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit),
-            TimeElapsedColumn(),
-            TextColumn("eta"),
-            TimeRemainingColumn(),
-            _Speed(),
-        )
-        with Progress(*columns, console=console, speed_estimate_period=600, redirect_stdout=False) as bar:
-            task = bar.add_task(name, total=total, completed=done, rounds=0)
+    plain = not (quiet or console.is_terminal)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f}/{task.total:.0f} " + unit),
+        TimeElapsedColumn(),
+        TextColumn("eta"),
+        TimeRemainingColumn(),
+        _Speed(),
+    )
+    with Progress(
+        *columns, console=console, speed_estimate_period=600, redirect_stdout=False, disable=quiet or plain
+    ) as bar:
+        bar.add_task(name, total=total, completed=done, rounds=0)
+        (task,) = bar.tasks
+        printed = time.monotonic()
 
-            def advance(trials: int, rounds: int) -> None:
-                bar.update(task, advance=trials, rounds=bar.tasks[task].fields["rounds"] + rounds)
+        def advance(trials: int, rounds: int) -> None:
+            nonlocal printed
+            bar.update(task.id, advance=trials, rounds=task.fields["rounds"] + rounds)
+            if plain and (task.finished or time.monotonic() - printed >= PLAIN_EVERY):
+                printed = time.monotonic()
+                left = f"{task.time_remaining or 0:.0f} s left"
+                console.print(f"{name}: {task.completed:.0f}/{total} {unit}, {speed(task)}, {left}")
 
-            yield advance
-    else:
-        yield _plain_lines(console, name, total, done, unit)
-
-
-def _plain_lines(console: Console, name: str, total: int, done: int, unit: str) -> Advance:
-    start = last = time.monotonic()
-    count, played = done, 0
-
-    def advance(trials: int, rounds: int) -> None:
-        nonlocal count, played, last
-        count, played = count + trials, played + rounds
-        now = time.monotonic()
-        if now - last >= PLAIN_EVERY or count == total:
-            last = now
-            left = (now - start) * (total - count) / max(1, count - done)
-            rate = speed(played / max(1e-9, now - start))
-            console.print(f"{name}: {count}/{total} {unit}, {rate}, {left:.0f} s left")
-
-    return advance
+        yield advance
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> Table:
@@ -121,11 +108,8 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
     which = f", at the worst {keys.plot.worst}" if worst else ""
     title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
-    console = stdout()
-    console.print(title)
-    for first, last in _fitting(list(panels), console.width):
-        names = list(panels)[first:last]
-        console.print(table(["", *names], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
+    stdout().print(title)
+    _print_columns("", list(panels), rows)
     _print_files(plan.name, folder)
 
 
@@ -141,14 +125,26 @@ def print_swept(swept: "Swept", name: str, folder: Path) -> None:
         amounts = [[_amount(row.get(x), swept.ratio) for x in values] for row in found]
         rows = [[line.label.lines, *row] for line, row in zip(lines, amounts, strict=True)]
         console.print()
-        for first, last in _fitting(heads, console.width):
-            console.print(table([title, *heads[first:last]], [[row[0], *row[first + 1 : last + 1]] for row in rows]))
+        _print_columns(title, heads, rows)
         for line in lines:
             if line.slope is not None:
                 console.print(f"  {line.label}: {line.slope_text()}")
             if line.free is not None:
                 console.print(f"  {line.label}: within {swept.free:.0%} of {swept.floor} from {line.free:.2g} on")
     _print_files(name, folder)
+
+
+def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:
+    """Print rows of a label and a cell for each head, as tables of as many columns as fit into the terminal."""
+    console = stdout()
+    first, used = 0, 20
+    for last, head in enumerate([*heads, ""]):
+        needed = 1 + max([9, *map(len, head.split())])
+        if last == len(heads) or (used + needed > console.width and last > first):
+            cells = [[row[0], *row[first + 1 : last + 1]] for row in rows]
+            console.print(table([title, *heads[first:last]], cells))
+            first, used = last, 20
+        used += needed
 
 
 def _amount(regret: float | None, ratio: bool) -> str:
@@ -171,12 +167,12 @@ def trials(numbers: Iterable[int]) -> str:
     return f"trial{'s' if many else ''} " + ", ".join(f"{a}-{b}" if a < b else f"{a}" for a, b in ends)
 
 
-def print_part(plan: "Plan", done: int, folder: Path) -> None:
+def print_part(plan: "Plan", done: int, of: int, folder: Path) -> None:
     """The state of a shard, and the command that merges it."""
     i, n = plan.shard
     console = stdout()
     if plan.span:
-        part = f"{trials(plan.span)} of each curve, {done}/{len(plan.curves) * len(plan.span)} played"
+        part = f"{trials(plan.span)} of each curve, {done}/{of} played"
     else:
         part = f"no trials, as there are only {plan.trials}"
     console.print(f"{plan.name}, shard {i}/{n}: {part}")
@@ -202,18 +198,6 @@ def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -
             yield f"missing: {name}, {trials(numbers)}"
     if lacking:
         yield "run those shards again and merge, or run the experiment itself, which plays the missing trials"
-
-
-def _fitting(columns: list[str], width: int) -> Iterator[tuple[int, int]]:
-    """Ranges of columns that fit beside the labels into one table of this width."""
-    first, used = 0, 20
-    for i, column in enumerate(columns):
-        needed = 1 + max(9, *(len(word) for word in column.split()))
-        if used + needed > width and i > first:
-            yield first, i
-            first, used = i, 20
-        used += needed
-    yield first, len(columns)
 
 
 def print_forecast(facts: dict[str, Any]) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import USAGE, AsJson, app, dumps, fitted
-from privbandits_cli.cli.own import Include, own_errors
+from privbandits_cli.cli.app import USAGE, app, dumps, fitted
+from privbandits_cli.cli.options import AsJson, Include
 
 
 @app.command()
@@ -22,20 +22,16 @@ def validate(
     Reports all errors at once, each with its place and a suggestion. Algorithms and adversaries of your own are played
     for a few rounds.
     """
+    from privbandits_cli.engine import rehearsal
     from privbandits_cli.experiment.config import ConfigError, load
     from privbandits_cli.experiment.plan import make_plan
 
     errors: dict[str, list[str]] = {}
     for config in configs:
         try:
-            with own_errors():
-                experiment = load(config, include=include or ())
-                load(config, smoke=True, include=include or ())
-                errors[str(config)] = []
-                if experiment.keys.include:
-                    from privbandits_cli.engine import rehearsal
-
-                    errors[str(config)] = rehearsal.errors(make_plan(experiment))
+            experiment = load(config, include=include or ())
+            load(config, smoke=True, include=include or ())
+            errors[str(config)] = rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
         except ConfigError as error:
             errors[str(config)] = error.errors
     if as_json:

@@ -84,10 +84,8 @@ def _check(regrets: Floats, others: Floats, match: Match) -> None:
     if not np.array_equal(regrets, others):
         hint = "draw in the order of the rounds, each kind from its own of `rng.spawn(n)`"
         if not loader.modules(adversary):
-            function, hint = (
-                getattr(type(algorithm), ASKING[adversary.game], None),
-                "let them depend on the round alone",
-            )
+            function = getattr(type(algorithm), ASKING[adversary.game], None)
+            hint = "let them depend on the round alone"
         text = f"the numbers of `{function.__name__}` depend on where a block of rounds ends: {hint}"
         raise PluginError(text, function)
 

@@ -142,6 +142,10 @@ class Store:
         """The number of trials of this span that are done, summed over the curves."""
         return sum(int(np.isin(span, self.done(curve), assume_unique=True).sum()) for curve in curves)
 
+    def progress(self, plan: Plan) -> tuple[int, int]:
+        """How many trials of a plan are done, and how many it has; of a shard, those of its part."""
+        return self.count(plan.curves, plan.span), len(plan.curves) * len(plan.span)
+
     def save(self, plan: Plan, played: Played) -> None:
         """Write the results of a chunk."""
         for key, (trials, regrets) in played.regrets.items():

@@ -1,17 +1,10 @@
 """The resource trackers of multiprocessing and loky: processes that remove what a stopped run leaves behind."""
 
 import sys
-from typing import Protocol
+from types import ModuleType
 
 
-class Tracker(Protocol):
-    """A module with a tracker."""
-
-    def ensure_running(self) -> object:
-        """Start the tracker's process, unless it is running."""
-
-
-def start_silently(tracker: Tracker) -> None:
+def start_silently(tracker: ModuleType) -> None:
     """Start a tracker's process with an option that keeps it from complaining about what it removes."""
     option = "ignore:resource_tracker"
     sys.warnoptions.append(option)  # a new Python process inherits these options

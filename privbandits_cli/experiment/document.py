@@ -107,15 +107,14 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key = str(key_node.value)
+            key, place = str(key_node.value), (key_node.start_mark.line, key_node.start_mark.column)
             if key in out:
-                first = document.keys[(*loc, key)][0] + 1
-                document.errors.append(
-                    Error((*loc, key, "\0again"), f"duplicate key '{key}', first on line {first}", True)
-                )
-                document.keys[(*loc, key, "\0again")] = (key_node.start_mark.line, key_node.start_mark.column)
+                again = (*loc, key, "\0again")
+                message = f"duplicate key '{key}', first on line {document.keys[(*loc, key)][0] + 1}"
+                document.errors.append(Error(again, message, at_key=True))
+                document.keys[again] = place
                 continue
-            document.keys[(*loc, key)] = (key_node.start_mark.line, key_node.start_mark.column)
+            document.keys[(*loc, key)] = place
             out[key] = _plain(value_node, (*loc, key), document)
         return out
     return _scalar(node, loc, document)
@@ -138,13 +137,10 @@ def parse(text: str, path: str) -> Document:
     document = Document(path, text)
     try:
         node = _Loader(text).get_single_node()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        document.values[()] = (mark.line, mark.column) if mark else (0, 0)
-        document.errors.append(Error((), f"not YAML: {error.problem or error}"))
-        return document
     except yaml.YAMLError as error:
-        document.errors.append(Error((), f"not YAML: {error}"))
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        document.values[()] = (mark.line, mark.column) if mark else (0, 0)
+        document.errors.append(Error((), f"not YAML: {getattr(error, 'problem', None) or error}"))
         return document
     try:
         document.data = {} if node is None else _plain(node, (), document)
@@ -173,10 +169,10 @@ def override(document: Document, text: str) -> None:
     if not more:
         document.overrides[loc] = text
     holder: Any = document.data
+    parent: Any = None
     for depth, step in enumerate(loc):
         if isinstance(step, str) and isinstance(holder, str):  # `exp3` gains a parameter: {name: exp3, ...}
-            holder = {"name": holder}
-            _assign(document.data, loc[:depth], holder)
+            holder = parent[loc[depth - 1]] = {"name": holder}
         fits = isinstance(holder, dict) if isinstance(step, str) else isinstance(holder, list) and step < len(holder)
         if not fits:
             known = f"has {len(holder)} entries, counted from 0" if isinstance(holder, list) else "is not a list"
@@ -187,7 +183,7 @@ def override(document: Document, text: str) -> None:
         if depth == len(loc) - 1:
             holder[step] = _extended(document, loc, holder, text, parsed) if more else parsed
         else:
-            holder = holder.setdefault(step, {}) if isinstance(holder, dict) else holder[step]
+            parent, holder = holder, holder.setdefault(step, {}) if isinstance(holder, dict) else holder[step]
 
 
 def _extended(document: Document, loc: Loc, holder: Any, text: str, parsed: Any) -> list[Any]:
@@ -204,9 +200,3 @@ def yaml_value(text: str) -> Any:
     """One value as it would be read from a YAML file."""
     inner = parse(f"value: {text}", "override")
     return text if inner.errors else inner.data.get("value")
-
-
-def _assign(data: Any, loc: Loc, value: Any) -> None:
-    for step in loc[:-1]:
-        data = data[step]
-    data[loc[-1]] = value

@@ -15,13 +15,14 @@ A claim holds for every value of a swept parameter that it does not fix.
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from privbandits_cli.experiment.document import number
 
 Relation = Literal["<", "<=", ">", ">="]
+INEQUALITIES: tuple[Relation, ...] = ("<", "<=", ">", ">=")
 
 NUMBER = "number"  # the quantity of a side that is a plain number
 
@@ -30,7 +31,7 @@ NUMBER = "number"  # the quantity of a side that is a plain number
 class Quantity:
     """A quantity that a claim can state about a curve; `claims/quantities.py` computes it."""
 
-    against: tuple[str, ...]  # what may stand on the right of it; empty: it stands on the right only
+    against: tuple[str, ...]  # the quantities on the right of it; empty: it is on the right only
     fitted: bool = False  # to all points along the x-axis of the figure, or to all checkpoints; not read at one of them
 
 
@@ -250,34 +251,30 @@ class _Reader:
         if known is None or not known.against:
             leading = _shown(name for name, quantity in QUANTITIES.items() if quantity.against)
             raise ClaimError(f"a claim begins with a curve or {leading}", at)
-        sign = self.expect(*RELATIONS)
+        sign = self.expect(*INEQUALITIES, "within", "in").text
         at = self.next.at
-        limits, right = RELATIONS[sign.text](self, sign.text)
+        limits, right = self.limits(sign)
         if right.quantity not in known.against:
             raise ClaimError(f"{_shown([left.quantity])} can only be compared with {_shown(known.against)}", at)
         return Expression(left, right, tuple((limit / factor, relation) for limit, relation in limits))
 
-    def inequality(self, sign: str) -> tuple[_Limits, Side]:
-        """The right side of `<`, `<=`, `>` or `>=`."""
+    def limits(self, sign: str) -> tuple[_Limits, Side]:
+        """What follows a relation: the right side of an inequality, `P% of SIDE`, or `X +- Y` or `X to Y`."""
+        if sign == "in":
+            low = self.number("a number")
+            joint = self.expect("+-", "to").text
+            high = self.number("a number")
+            if joint == "+-":
+                low, high = low - high, low + high
+            return [(low, ">="), (high, "<=")], Side(NUMBER)
+        if sign == "within":
+            part = self.number("a percentage") / 100
+            self.expect("%")
+            self.expect("of")
+            scale, right = self.side()
+            return [((1 - part) * scale, ">="), ((1 + part) * scale, "<=")], right
         scale, right = self.side()
         return [(scale, next(known for known in INEQUALITIES if known == sign))], right
-
-    def within(self, _: str) -> tuple[_Limits, Side]:
-        """`P% of SIDE`."""
-        part = self.number("a percentage") / 100
-        self.expect("%")
-        self.expect("of")
-        scale, right = self.side()
-        return [((1 - part) * scale, ">="), ((1 + part) * scale, "<=")], right
-
-    def range(self, _: str) -> tuple[_Limits, Side]:
-        """`X +- Y` or `X to Y`."""
-        low = self.number("a number")
-        sign = self.expect("+-", "to").text
-        high = self.number("a number")
-        if sign == "+-":
-            low, high = low - high, low + high
-        return [(low, ">="), (high, "<=")], Side(NUMBER)
 
     def side(self) -> tuple[float, Side]:
         """`[FACTOR x] QUANTITY`, or a number: its factor, and the side."""
@@ -311,11 +308,3 @@ class _Reader:
                 where.append(self.condition("="))
             self.expect("]")
         return Selection(name, labelled, tuple(where), at)
-
-
-INEQUALITIES: tuple[Relation, ...] = ("<", "<=", ">", ">=")
-RELATIONS: dict[str, Callable[[_Reader, str], tuple[_Limits, Side]]] = {
-    **dict.fromkeys(INEQUALITIES, _Reader.inequality),
-    "within": _Reader.within,
-    "in": _Reader.range,
-}

@@ -85,8 +85,7 @@ class Keys(_Section):
         4, description="K of the game bandit; k of the game contextual, where it may also be `d^2`"
     )
     set: Named | Annotated[list[Named], Field(min_length=1)] | Inequalities = Field(
-        "simplex",
-        description="game linear: the decision set, or a list of them; {a: rows, b: numbers} means A x <= b",
+        "simplex", description="game linear: the decision set, or a list of them; {a: rows, b: numbers} means A x <= b"
     )
     dimension: Dimension | Annotated[list[Dimension], Field(min_length=1)] = Field(
         2, description="game linear: N, the number of experts or coordinates; game contextual: d; or a list of values"

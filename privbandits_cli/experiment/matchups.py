@@ -23,11 +23,7 @@ class Matchup:
 
 
 def matchups(
-    registry: Registry,
-    keys: Keys,
-    adversaries: Sequence[Variant],
-    algorithms: Sequence[Variant],
-    errors: list[Error],
+    registry: Registry, keys: Keys, adversaries: Sequence[Variant], algorithms: Sequence[Variant], errors: list[Error]
 ) -> tuple[Matchup, ...]:
     """For each adversary a matchup in each setting; players that cannot play, or are listed twice, are errors."""
     strangers = [*_strangers(registry, keys, adversaries), *_strangers(registry, keys, algorithms)]

@@ -192,7 +192,8 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
         over = settings.swept(experiment.keys, matchup.setting)
         notes = settings.swept_notes(matchup.setting, {key: x for key, x in over.items() if key != "horizon"})
         title = titles[i // stages].noted(notes)  # the horizons share a panel
-        lineup = zip(matchup.algorithms, _labels(matchup.algorithms, matchup.setting), apart, strict=True)
+        legends = [legend(variant, matchup.setting) for variant in matchup.algorithms]
+        lineup = zip(matchup.algorithms, distinct(legends, matchup.algorithms), apart, strict=True)
         curves.extend(_curve(experiment, matchup, title, *entry) for entry in lineup)
     return Plan(experiment, tuple(curves), shard)
 
@@ -238,22 +239,12 @@ def _curve(
     )
 
 
-def _labels(lineup: Sequence[Variant], setting: Setting) -> list[Name]:
-    """The legends of a lineup, distinct within each panel."""
-    out = [legend(variant, setting) for variant in lineup]
-    for panel in {variant.panel for variant in lineup}:
-        places = [i for i, variant in enumerate(lineup) if variant.panel == panel]
-        names = distinct([out[i] for i in places], [lineup[i] for i in places])
-        for i, name in zip(places, names, strict=True):
-            out[i] = name
-    return out
-
-
 def distinct(names: Sequence[Name], variants: Sequence[Variant]) -> list[Name]:
-    """The names, those that are equal followed by the parameters in which they differ."""
+    """The names, those that are equal in one panel followed by the parameters in which they differ."""
     out = []
     for name, variant in zip(names, variants, strict=True):
-        differing = _differing(variant, [v for v, other in zip(variants, names, strict=True) if other == name])
+        rivals = [v for v, other in zip(variants, names, strict=True) if (other, v.panel) == (name, variant.panel)]
+        differing = _differing(variant, rivals)
         texts = {k: f"{k} = {x:.4g}" if isinstance(x, float) else f"{k} = {x}" for k, x in differing.items()}
         out.append(name.bracketed(texts))
     return out
@@ -272,10 +263,9 @@ def _apart(variants: Sequence[Variant]) -> list[dict[str, Any]]:
     for one in variants:
         rivals = [other for other in variants if family(other) == family(one) and other.swept == one.swept]
         found.setdefault(family(one), set()).update(_differing(one, rivals))
-    flattened = [flat(one.parameters.described()) for one in variants]
     return [
-        {name: x for name, x in own.items() if name in found[family(one)]}
-        for one, own in zip(variants, flattened, strict=True)
+        {name: x for name, x in flat(one.parameters.described()).items() if name in found[family(one)]}
+        for one in variants
     ]
 
 

@@ -108,22 +108,17 @@ def _choices(
     if field and isinstance(field.default, Parameters) and isinstance(value, dict) and "name" not in value:
         value = {"name": field.default.name} | value  # only one base fits, so its name may be left out
     if isinstance(annotation, type) and issubclass(annotation, Algorithm):
-        found = [] if isinstance(value, list) else variants(registry, "algorithms", value, loc, errors)
-        if isinstance(value, list):
-            for i, item in enumerate(value):
-                found += variants(registry, "algorithms", item, (*loc, i), errors)
-        many = isinstance(value, list)
-        unfit = [(v, message) for v in found if (message := misfit(registry, model, key, v.parameters))]
-        errors.extend(Error(v.loc, message) for v, message in unfit)
-        found = [v for v in found if not any(v is other for other, _ in unfit)]
-        return [
-            _Choice(
-                v.parameters,
-                {f"{key}.{k}": x for k, x in v.swept.items()} | ({key: v.parameters.name} if many else {}),
-                v.loc,
-            )
-            for v in found
-        ]
+        listed = isinstance(value, list)
+        entries = [(item, (*loc, i)) for i, item in enumerate(value)] if listed else [(value, loc)]
+        out = []
+        for v in [v for item, at in entries for v in variants(registry, "algorithms", item, at, errors)]:
+            message = misfit(registry, model, key, v.parameters)
+            if message:
+                errors.append(Error(v.loc, message))
+            else:
+                inner = {f"{key}.{name}": x for name, x in v.swept.items()}
+                out.append(_Choice(v.parameters, inner | ({key: v.parameters.name} if listed else {}), v.loc))
+        return out
     if isinstance(value, list) and field and not _takes_list(annotation):
         if not value:
             errors.append(Error(loc, "an empty list sweeps nothing"))

@@ -1,12 +1,13 @@
 """Distributions -> Figure: a row for each curve, with box and points, or with the mean difference and its interval."""
 
+import math
 import textwrap
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
 from privbandits_cli.figures.plot import COLUMN, STYLE, escaped, watermark
@@ -32,7 +33,7 @@ def figure(drawn: Distributions) -> Figure:
         cells = out.subplots(len(heights), columns, squeeze=False, gridspec_kw={"height_ratios": heights})
         axes = list(cells.flat)
         for i, title in enumerate(titles):
-            _panel(axes[i], drawn.panels[title], colours, drawn.scale(title), drawn.paired)
+            _panel(axes[i], drawn, title, colours)
             axes[i].set_title(escaped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title))
             if i + columns >= n:
                 axes[i].set_xlabel(drawn.x_label)
@@ -50,44 +51,31 @@ def _rows(drawn: Distributions, title: str) -> int:
     return places(drawn.panels[title])[1][-1] + 1
 
 
-def _panel(
-    axis: Axes,
-    members: list[Distribution],
-    colours: dict[str, tuple[float, float, float]],
-    scale: Scale,
-    paired: bool,
-) -> None:
-    _axis(axis, scale)
+def _panel(axis: Axes, drawn: Distributions, title: str, colours: dict[str, tuple[float, float, float]]) -> None:
+    members = drawn.panels[title]
+    _axis(axis, drawn.scales[title])
     titles, rows = places(members)
     axis.set_ylim(rows[-1] + 0.7, -0.6)
     axis.grid(visible=False, axis="y")
     axis.spines["left"].set_visible(False)
     axis.set_yticks(rows, [one.at for one in members], fontsize=5)
     axis.tick_params(axis="y", length=0)
-    for row, title in titles.items():
+    for row, text in titles.items():
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
         where = axis.get_yaxis_transform()
-        axis.text(0.005, row + 0.1, escaped(title), transform=where, fontsize=5.5, va="center", zorder=5, bbox=box)
-    if paired:
+        axis.text(0.005, row + 0.1, escaped(text), transform=where, fontsize=5.5, va="center", zorder=5, bbox=box)
+    if drawn.paired:
         axis.axvline(0, color="#555555", lw=0.7, zorder=1)
     for row, one in zip(rows, members, strict=True):
         colour = colours[one.line]
         values, beside = one.points()
-        axis.plot(
-            values,
-            row + 0.7 * beside,
-            ".",
-            color=colour,
-            ms=2.6 if len(values) < MANY else 1.8,
-            mew=0,
-            alpha=0.6,
-            zorder=2,
-        )
+        size = 2.6 if len(values) < MANY else 1.8
+        axis.plot(values, row + 0.7 * beside, ".", color=colour, ms=size, alpha=0.6, zorder=2)
         if one.interval is None:
             _box(axis, one, row)
         else:
             axis.plot(one.interval, [row] * 2, color=DARK, lw=1.2, zorder=4)
-            axis.plot([one.mean], [row], "D", color=DARK, ms=2.6, mew=0, zorder=4)
+            axis.plot([one.mean], [row], "D", color=DARK, ms=2.6, zorder=4)
 
 
 def _box(axis: Axes, one: Distribution, row: int) -> None:
@@ -100,9 +88,16 @@ def _box(axis: Axes, one: Distribution, row: int) -> None:
 
 
 def _axis(axis: Axes, scale: Scale) -> None:
-    """Set the scale and its ticks, which are those of the report's page."""
+    """Set the scale and its ticks."""
     axis.set_xscale(scale.kind, **({"linear_width": scale.width} if scale.kind == "asinh" else {}))
     axis.set_xlim(scale.low, scale.high)
-    axis.xaxis.set_major_locator(FixedLocator(scale.ticks()))
+    if scale.kind == "asinh":
+        axis.xaxis.set_major_locator(FixedLocator(scale.ticks()))
+    elif scale.kind == "log":
+        powers = math.floor(math.log10(scale.high)) - math.ceil(math.log10(scale.low)) + 1
+        apart = powers > 1 and scale.high > 30 * scale.low  # else there is room for ticks between powers of ten
+        axis.xaxis.set_major_locator(LogLocator(subs=(1.0,) if apart else (1.0, 2.0, 5.0)))
+    else:
+        axis.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.xaxis.set_major_formatter(FuncFormatter(lambda x, position: thousands(x)))

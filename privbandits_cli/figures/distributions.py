@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +27,7 @@ class Unpaired(ValueError):
     """No two curves can be paired."""
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """The final regrets of a curve `[trials]`, with the trial of each."""
 
     curve: Curve
@@ -72,22 +72,13 @@ class Distributions:
     """A figure of distributions: panels by title."""
 
     panels: dict[str, list[Distribution]]
+    scales: dict[str, Scale]  # of the panels; for differences they include 0
     x_label: str
     note: str
     paired: bool
     fewest: int  # trials of the row that has the fewest
     wanted: int
     named: list[tuple[str, str]]  # (algorithm, label) of every line of the figure over rounds, whose styles are used
-
-    def scale(self, title: str) -> Scale:
-        """The axis of a panel."""
-        return _scale(self.panels[title], self.paired)
-
-
-def _scale(rows: Sequence[Distribution], paired: bool) -> Scale:
-    """The axis for all values of a panel; for differences it includes 0."""
-    zero = [np.zeros(1)] if paired else []
-    return fitting(np.concatenate([*(row.values for row in rows), *zero]))
 
 
 def places(rows: Sequence[Distribution]) -> tuple[dict[int, str], list[int]]:
@@ -116,10 +107,7 @@ def samples(folder: Path, curves: Curves) -> dict[str, Sample]:
     known = {(curve.key, str(curve.label)): curve for curve in curves.every}
     if found.keys() != known.keys():
         raise ValueError(f"{path} and summary.csv are of different runs: run the experiment again")
-    return {
-        at[0]: Sample(known[at], np.array(trials, np.int64), np.array(regrets))
-        for at, (trials, regrets) in found.items()
-    }
+    return {at[0]: Sample(known[at], *map(np.array, columns)) for at, columns in found.items()}
 
 
 def distribution(curves: Curves, found: dict[str, Sample]) -> Distributions:
@@ -190,10 +178,12 @@ def _figure(
         note += f"; each curve at the {curves.plot.worst} of its largest mean regret"
     if max(sizes) > MOST:
         note += f"; of more than {MOST} trials the outermost {OUTERMOST} at each end and evenly spaced ranks between"
-    if any(_scale(rows, paired).kind == "asinh" for rows in panels.values()):
+    zero = [np.zeros(1)] if paired else []
+    scales = {title: fitting(np.concatenate([*(row.values for row in rows), *zero])) for title, rows in panels.items()}
+    if any(scale.kind == "asinh" for scale in scales.values()):
         note += "; axis: linear near 0, logarithmic far from it"
     named = [(curve.algorithm, str(curves.line_name(curve))) for curve in curves.drawn]
-    return Distributions(panels, x_label, note, paired, min(sizes), curves.config.get("trials", wanted), named)
+    return Distributions(panels, scales, x_label, note, paired, min(sizes), curves.config.get("trials", wanted), named)
 
 
 def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Curve]]]:

@@ -29,6 +29,9 @@ COLUMN = 3.5  # inches: one column of a two-column paper
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 BROAD = 24  # letters: two longer titles do not fit beside each other
 WIDE = 32  # letters: two longer labels do not fit beside each other
+BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
+NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
+WATERMARK: dict[str, Any] = {"rotation": 30, "fontsize": 26, "color": "#b00000", "alpha": 0.35, "zorder": 10}
 
 
 def figure(table: Table, log: bool = False) -> Figure:
@@ -76,12 +79,7 @@ def escaped(text: str) -> str:
 def line_styles(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
     """The styles of curves (algorithm, label) by label, as arguments of a drawn line."""
     return {
-        label: {
-            "color": style.mixed(),
-            "marker": style.marker,
-            "ls": (0, style.stroke) if style.stroke else "-",
-            "markeredgewidth": 0,
-        }
+        label: {"color": style.mixed(), "marker": style.marker, "ls": (0, style.stroke) if style.stroke else "-"}
         for label, style in styles_of(curves).items()
     }
 
@@ -112,17 +110,7 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
         axis.plot(line.x, line.regret, label=line.label, markevery=list(marked), **style)
         if len(marked):
             spread = np.array([line.below[marked], line.above[marked]])
-            axis.errorbar(
-                line.x[marked],
-                line.regret[marked],
-                spread,
-                fmt="none",
-                ecolor=style["color"],
-                elinewidth=0.6,
-                capsize=1.2,
-                capthick=0.6,
-                alpha=0.8,
-            )
+            axis.errorbar(line.x[marked], line.regret[marked], spread, ecolor=style["color"], **BARS)
         if line.bound is not None:
             axis.plot(line.x, line.bound, color=style["color"], lw=0.7, ls=(0, (1, 1.5)))
     if table.ratio:
@@ -143,28 +131,18 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
 
 def _mark_free(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]]) -> None:
     """A line down to the axis from the point where privacy becomes free, with its x; called once the scales are set."""
-    low, high = axis.get_ylim()
     marked = sorted(((line.free, line) for line in lines if line.free is not None), key=lambda pair: pair[0])
+    low, high = axis.get_ylim()
     low = low / 2.5 if marked and axis.get_yscale() == "log" else low  # room for the numbers
     axis.set_ylim(low, high)
-    across = [
-        float(axis.transAxes.inverted().transform(axis.transData.transform((free, low)))[0]) for free, _ in marked
-    ]
+    to_axes = axis.transData + axis.transAxes.inverted()
+    across = [float(to_axes.transform((free, low))[0]) for free, _ in marked]
     for (free, line), (side, level) in zip(marked, number_places(across), strict=True):
         colour = styles[line.label]["color"]
         height = float(np.exp(np.interp(np.log(free), np.log(line.x), np.log(line.regret))))
         axis.plot([free] * 2, [low, height], color=colour, lw=0.8, ls=(0, (1, 1)))
-        axis.text(
-            free,
-            0.02 + 0.14 * level,
-            f"{free:.2g}",
-            color="#333333",
-            fontsize=5,
-            rotation=90,
-            ha=side,
-            va="bottom",
-            transform=axis.get_xaxis_transform(),
-        )
+        where = axis.get_xaxis_transform()
+        axis.text(free, 0.02 + 0.14 * level, f"{free:.2g}", ha=side, transform=where, **NUMBER)
 
 
 def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
@@ -194,35 +172,17 @@ def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[s
     notes = table.notes()
     if cell is not None:
         note = "\n".join(textwrap.fill(note, 26) for note in notes)
-        cell.legend(handles, texts, loc="center", title=note, title_fontsize=5.5, handlelength=2.6)
+        cell.legend(handles, texts, loc="center", title=note, handlelength=2.6)
     else:
-        out.legend(
-            handles,
-            texts,
-            loc="outside lower center",
-            ncols=2 if max(map(len, texts)) <= WIDE else 1,
-            title=textwrap.fill("; ".join(notes), 84),
-            title_fontsize=5.5,
-            handlelength=2.4,
-            columnspacing=0.8,
-        )
+        columns = 2 if max(map(len, texts)) <= WIDE else 1
+        note = textwrap.fill("; ".join(notes), 84)
+        out.legend(handles, texts, loc="outside lower center", ncols=columns, title=note)
 
 
 def watermark(out: Figure, done: int, wanted: int) -> None:
     """Mark an incomplete figure across its face."""
     if done < wanted:
-        out.text(
-            0.5,
-            0.5,
-            f"PARTIAL {done}/{wanted}",
-            ha="center",
-            va="center",
-            rotation=30,
-            fontsize=26,
-            color="#b00000",
-            alpha=0.35,
-            zorder=10,
-        )
+        out.text(0.5, 0.5, f"PARTIAL {done}/{wanted}", ha="center", va="center", **WATERMARK)
 
 
 def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:

@@ -28,32 +28,15 @@ class Scale:
     width: float = 1.0
 
     def __call__(self, values: Floats | float) -> Floats:
-        """Places on the axis, from 0 at its low end to 1 at its high end; values beyond are placed at that end."""
-        at, low, high = (self._transformed(np.asarray(part, float)) for part in (values, self.low, self.high))
-        return np.clip((at - low) / (high - low), 0, 1)
+        """Places on an axis of kind asinh, from 0 at its low end to 1 at its high end."""
+        at, low, high = (np.arcsinh(np.asarray(part, float) / self.width) for part in (values, self.low, self.high))
+        return np.asarray(np.clip((at - low) / (high - low), 0, 1))
 
-    def _transformed(self, values: Floats) -> Floats:
-        if self.kind == "log":
-            return np.log(np.maximum(values, 1e-300))
-        return np.arcsinh(values / self.width) if self.kind == "asinh" else values
+    def ticks(self, least: float = 0.11) -> list[float]:
+        """Round values on an axis of kind asinh, at least so far apart that their labels do not overlap.
 
-    def ticks(self) -> list[float]:
-        """Round values on the axis, few enough that their labels do not overlap."""
-        if self.kind == "linear":
-            return _round_steps(self.low, self.high)
-        if self.kind == "asinh":
-            return self._apart()
-        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        step = max(1, math.ceil((last - first) / 6))
-        powers = [10.0**i for i in range(first, last + 1) if i % step == 0]
-        found = [x for x in powers if self.low <= x <= self.high]
-        if len(found) > 2 or (len(found) == 2 and self.high > 30 * self.low):
-            return found
-        between = [m * 10.0**i for i in range(first, last + 1) for m in (1, 2, 5)]
-        return [x for x in between if self.low <= x <= self.high] or _round_steps(self.low, self.high)
-
-    def _apart(self, least: float = 0.11) -> list[float]:
-        """0, the powers of ten from the largest down, then their multiples, if they are at least this far apart."""
+        The first is 0; the powers of ten follow from the largest down, then their multiples.
+        """
         most = max(-self.low, self.high)
         powers = [10.0**i for i in range(math.floor(math.log10(most)), math.floor(math.log10(self.width)) - 1, -1)]
         kept: list[float] = []
@@ -61,14 +44,6 @@ class Scale:
             if self.low <= x <= self.high and all(abs(self(x) - self(other)) >= least for other in kept):
                 kept.append(x)
         return sorted(kept)
-
-
-def _round_steps(low: float, high: float, most: int = 6) -> list[float]:
-    """The multiples, between these ends, of 1, 2 or 5 times a power of ten."""
-    rough = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
-    return [i * step for i in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def spanning(low: float, high: float, kind: Kind, width: float = 1.0, room: float = 0.03) -> Scale:
@@ -123,7 +98,9 @@ def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
     """The axes of a panel of lines; that of the regrets is logarithmic only if they differ enough."""
     x = np.concatenate([line.x for line in lines])
     regret = np.concatenate([line.regret for line in lines])
-    drawn = np.concatenate([regret, *(line.regret + line.above for line in lines), *_theory(lines)])
+    theory = [rate.regret for line in lines for rate in line.rates]
+    theory += [line.bound for line in lines if line.bound is not None]
+    drawn = np.concatenate([regret, *(line.regret + line.above for line in lines), *theory])
     if log and wants_logarithm(lines):
         below = np.concatenate([line.regret - line.below for line in lines])
         least = float(regret[regret > 0].min())
@@ -136,11 +113,6 @@ def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
     if log and x.max() > 0:
         return spanning(float(x[x > 0].min()), float(x.max()), "log"), y
     return spanning(0.0, float(x.max()), "linear", room=0.02), y
-
-
-def _theory(lines: Sequence[Line]) -> list[Floats]:
-    bounds = [line.bound for line in lines if line.bound is not None]
-    return bounds + [rate.regret for line in lines for rate in line.rates]
 
 
 def thousands(x: float) -> str:

@@ -213,7 +213,7 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     modules = composition(algorithm)
     kernel = loop(modules, str(state.dtype.descr), match.adversary.binary)
     names = algorithm.identity(), match.adversary.identity()
-    return Seat(kernel, state, player, names, algorithm.periods(), modules)
+    return Seat(kernel, state, player, names, guards.asked(algorithm, Draws._fields), modules)
 
 
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, list[Fill]]:

@@ -1,7 +1,7 @@
 """Checks of a user's file while it plays. The built-in files have tests instead, and cost nothing here.
 
-Of an algorithm: its state, the random numbers that it reads, and its steps (what `choose` returns, that no NaN is left,
-that nothing is written into an array that other algorithms see as well). Of an adversary: every block that it yields.
+Of an algorithm: its state, the random numbers that it asks for and reads, and its steps (what `choose` returns, that no
+NaN is left, that nothing is written into an array that other algorithms see). Of an adversary: every block it yields.
 """
 
 import functools
@@ -50,6 +50,27 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
     if is_own(algorithm) and not (isinstance(state, np.ndarray) and state.shape == (1,) and state.dtype.names):
         raise PluginError(f"state returned {_short(state)}: return a `record(...)`", type(algorithm).state)
     return state
+
+
+def asked(algorithm: Any, kinds: tuple[str, ...], *words: Any) -> dict[str, Any]:
+    """The random numbers that an algorithm asks for, by kind; PluginError where a user's file asks for none such.
+
+    words: the setting and the rounds for `draws`, which asks for counts in each round; none for `periods`.
+    """
+    method = ASKING[algorithm.game]
+    found: dict[str, Any] = getattr(algorithm, method)(*words)
+    shape, least = (words[1].shape, 0) if words else ((), 1)
+
+    def fits(value: Any) -> bool:
+        array = np.asarray(value)
+        return array.shape == shape and array.dtype.kind in "iu" and bool((array >= least).all())
+
+    right = isinstance(found, dict) and found.keys() <= {*kinds} and all(map(fits, found.values()))
+    if is_own(algorithm) and not right:
+        wanted = f"an int >= {least}{' for each of `rounds`, [rounds]' if words else ', which is 1 for every round'}"
+        message = f"return a dict with keys among {', '.join(kinds)}; a value is {wanted}"
+        raise PluginError(f"{method} returned {_short(found)}: {message}", getattr(type(algorithm), method))
+    return found
 
 
 def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
@@ -231,10 +252,8 @@ def _next(table: Any, rounds: range, method: Callable[..., Any]) -> Any:
     try:
         return next(table)
     except StopIteration:
-        message = (
-            f"{method.__name__} yielded no block for the rounds from {rounds.start} on: yield one for each of `blocks`"
-        )
-        raise PluginError(message, method) from None
+        message = f"{method.__name__} yielded no block for the rounds from {rounds.start} on"
+        raise PluginError(f"{message}: yield one for each of `blocks`", method) from None
 
 
 def _block(found: Any, shape: dict[str, int], method: Callable[..., Any], kind: Any = np.float64) -> NDArray[Any]:

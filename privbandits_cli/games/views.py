@@ -201,14 +201,10 @@ def reader(place: Place) -> Callable[[Record], Any]:
     """`read` of one place, compiled."""
     if callable(place):
         return compile_step(place)
-    step = compile_step(_itself)
+    step = compile_step(lambda part: part)
     for name in reversed(place.split(".")):
         step = compile_step(_part, FIELD=name, rest=step)
     return step
-
-
-def _itself(part: Any) -> Any:
-    return part
 
 
 def _part(state: Record) -> Any:

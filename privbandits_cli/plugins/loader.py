@@ -87,7 +87,7 @@ def module(source: Source) -> ModuleType:
         if isinstance(error, IncludeError) or not isinstance(error, Exception):
             raise
         if isinstance(error, ModuleNotFoundError):
-            text += "\nAn included file stands alone: what it imports must be installed."
+            text += "\nAn included file is run by itself: every module that it imports must be installed."
         raise IncludeError(text if source.path in text else f"{source.path}: {text}") from error
     _sources[source.module] = source
     return made

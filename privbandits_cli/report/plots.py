@@ -195,7 +195,7 @@ def _rates(lines: Sequence[Line], style_of: dict[str, Style]) -> Iterable[Plot]:
 
 def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Style], partial: str) -> Plot:
     """A panel of distributions, a row each: the trials, and over them the box, or the mean with its interval."""
-    rows, scale = figure.panels[title], figure.scale(title)
+    rows, scale = figure.panels[title], figure.scales[title]
     titles, heights = places(rows)
     traces: list[Plot] = []
     for label in dict.fromkeys(row.line for row in rows):

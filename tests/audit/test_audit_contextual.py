@@ -6,6 +6,7 @@ from scipy import stats
 
 from privbandits_cli.audit import grams
 from privbandits_cli.audit.auditor import audit, reduced
+from privbandits_cli.audit.gram_reports import canaries
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.games.contextual import Contexts, Setting
 from tests.audit import SEEDS
@@ -29,7 +30,7 @@ def test_the_nodes_of_the_canary_by_hand():
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_the_canaries_have_full_norm_and_nearly_orthogonal_rows(d):
     known = Contexts(d, norm=2.0, reward=1.5)
-    rows = grams.canaries(known)
+    rows = canaries(known, 0.5)
     assert np.linalg.norm(rows, axis=1) == pytest.approx([known.row_norm()] * 2)
     assert np.linalg.norm(rows[:, :-1], axis=1) == pytest.approx([2.0, 2.0])
 

@@ -78,7 +78,7 @@ def test_records_nest_and_refuse_names_that_numpy_hides():
 
 
 def test_an_unbound_step_says_so():
-    with pytest.raises(RuntimeError, match="without its base"):
+    with pytest.raises(RuntimeError, match="before its base"):
         unbound(None)
 
 

@@ -242,7 +242,7 @@ def test_key_plus_value_adds():
     ("old", "new", "message"),
     [
         ("def choose(state", "def choose(state state", "SyntaxError: invalid syntax"),
-        ("import numpy as np", "import numpy as np\nimport no_such_helpers", "An included file stands alone"),
+        ("import numpy as np", "import numpy as np\nimport no_such_helpers", "An included file is run by itself"),
         ("class Parameters", "x = undefined\n\n\nclass Parameters", "NameError: name 'undefined' is not defined"),
         ("def update", "def updat", "the file needs a function `update` outside the class"),
         ("arm: int, ", "", "`update` should take (state, arm, gain, rng)"),
@@ -347,15 +347,23 @@ def test_random_numbers_that_draws_asks_for_are_taken():
         ),  # not silently a release without noise
         ('{"uniform": 1}', "rng.laplace holds no random numbers: ask for them in the method `periods`\n    state."),
         ('{"laplace": 1}', "rng.uniform holds no random numbers: ask for them in the method `periods`\n    if rng"),
-        ('{"uniform": 1, "laplace": 1.5}', "mine.py: the game failed on what this file returned: TypeError"),
-        ('{"uniform": 1, "laplace": 1, "normal": 1}', "mine.py: the game failed on what this file returned: KeyError"),
+        (
+            '{"uniform": 1, "laplace": 0}',
+            "periods returned {'laplace': 0, 'uniform': 1}: return a dict with keys among ",
+        ),
+        (
+            '{"uniform": 1, "laplace": 1.5}',
+            "'uniform': 1}: return a dict with keys among uniform, laplace; a value is an int >= 1",
+        ),
+        ('{"uniform": 1, "laplace": 1, "normal": 1}', "'uniform': 1}: return a dict with keys among uniform, laplace;"),
+        ('["uniform", "laplace"]', "periods returned ['uniform', 'laplace']: return a dict"),
     ],
 )
 def test_random_numbers_that_draws_does_not_ask_for_are_refused(returned, message):
     edited("state.means[arm] += ", "state.means[arm] += rng.laplace + ")
     method = f"    def periods(self):\n        return {returned}\n\n" if returned else ""
     edited("    def state", method + "    def state")
-    assert message in errors()
+    assert message in errors() and "mine.py:" in errors()
 
 
 def test_so_they_are_in_a_helper():

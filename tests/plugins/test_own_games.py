@@ -302,8 +302,11 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("point", '"normal"', '"normals"', "rng.normal holds no random numbers: ask for them in the method `draws`"),
-        ("point", "len(rounds), ", "len(rounds) + 1, ", "failed on what this file returned: ValueError"),
+        ("point", '{"normal": np.full(len(rounds), setting.n_arms)}', "3", "draws returned 3: return a dict"),
+        ("point", '"normal"', '"normals"', "draws returned {'normals'"),
+        ("point", "setting.n_arms)}", "2.5)}", "draws returned {'normal': array([2.5"),
+        ("point", "setting.n_arms)}", "-1)}", "an int >= 0 for each of `rounds`"),
+        ("point", "len(rounds), ", "len(rounds) + 1, ", "a value is an int >= 0 for each of `rounds`"),
         ("point", "np.full(len(rounds), setting.n_arms)", "3 + 3 * (np.arange(len(rounds)) == 0)", "`draws` depend on"),
         ("weights", "return record(eta=0.1, rounds=0, sums=np.zeros(setting.n_arms))", "pass", "state returned None"),
         ("slope", "return record(", "return dict(", "state returned {'rounds': 0, "),

@@ -1,0 +1,40 @@
+"""Users' files in commands: they join the registry, and are debugged."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from privbandits_cli.cli.app import fail
+
+if TYPE_CHECKING:
+    from privbandits_cli.plugins.registry import Registry
+
+
+def registry_with(files: list[Path] | None) -> "Registry":
+    """The registry with these files; exits with their errors."""
+    from privbandits_cli.plugins.registry import including
+
+    registry, errors = including(files or ())
+    if errors:
+        raise fail(*errors)
+    return registry
+
+
+@contextmanager
+def debugged() -> Iterator[None]:
+    """Play in plain Python; an exception is shown with its traceback from the game's loop on."""
+    from privbandits_cli.numerics.jit import uncompiled
+    from privbandits_cli.plugins import messages
+
+    try:
+        with uncompiled():
+            yield
+    except (typer.Exit, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        print("".join(messages.inner_trace(error)), file=sys.stderr, end="")
+        raise fail(messages.message(error)) from error

@@ -1,0 +1,52 @@
+"""Options and arguments that commands share."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+
+def rounds(given: str) -> int:
+    """A horizon as in a config: `65536`, `2^16`, `1e5`."""
+    from privbandits_cli.experiment.document import yaml_value
+
+    value = yaml_value(str(given))
+    if type(value) is not int or value < 1:
+        raise typer.BadParameter(f"{given} is not a number of rounds: give one like 65536 or 2^16")
+    return value
+
+
+def level(value: float | None) -> float | None:
+    """A probability strictly between 0 and 1."""
+    if value is not None and not 0 < value < 1:
+        raise typer.BadParameter(f"must be between 0 and 1, got {value:g}")
+    return value
+
+
+def complete_name(incomplete: str) -> list[str]:
+    """Complete the names of algorithms and adversaries in a shell."""
+    from privbandits_cli.plugins.registry import Registry
+
+    names = Registry().names("algorithms") + Registry().names("adversaries")
+    return [name for name in names if name.startswith(incomplete)]
+
+
+Config = Annotated[Path, typer.Argument(help="An experiment, for example configs/fig1.yaml.")]
+Claims = Annotated[
+    Path, typer.Option(help="Config(s) that contain the claims: a file or a folder; by default the shipped ones.")
+]
+Include = Annotated[
+    list[Path] | None, typer.Option(metavar="FILE.py", help="Your own algorithm or adversary; may be repeated.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Overrides = Annotated[
+    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")
+]
+Results = Annotated[Path, typer.Option(help="The folder that contains all results.")]
+Smoke = Annotated[bool, typer.Option("--smoke", help="Play a small version, in a folder of its own.")]
+Arms = Annotated[int, typer.Option(min=2, help="Arms K, or coordinates N of a linear game.")]
+Space = Annotated[
+    Literal["simplex", "sphere", "cube"] | None, typer.Option("--set", help="Decision set of a linear game.")
+]
+Dimension = Annotated[int | None, typer.Option(min=1, help="d of a contextual game, N of a linear game.  [default: K]")]
+Horizon = Annotated[int, typer.Option("--horizon", parser=rounds, metavar="T", help="Number of rounds: 65536, 2^16.")]
