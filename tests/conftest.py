@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from privbandits_cli.games import bandit
-from privbandits_cli.games.bandit import Match, Setting
+from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.match import Match
 from privbandits_cli.plugins.registry import Registry
 
 os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages would be broken at it

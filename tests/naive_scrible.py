@@ -6,7 +6,8 @@ the coordinates z of a polytope.
 
 import numpy as np
 
-from privbandits_cli.games.linear import Cube, Polytope, Sphere
+from privbandits_cli.convex.polytope import Polytope
+from privbandits_cli.games.linear import Cube, Sphere
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.streams import stream
 

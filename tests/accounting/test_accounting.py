@@ -333,7 +333,8 @@ def test_the_attack_lies_below_what_is_proved():
 def test_the_canary_is_exp3s_own_arithmetic():
     """The raised probability by the formula, and by playing the canary on EXP3's state."""
     from privbandits_cli.algorithms import exp3
-    from privbandits_cli.games.bandit import Draws, composition, steps
+    from privbandits_cli.games.bandit import Draws
+    from privbandits_cli.games.steps import composition, steps
 
     setting = Setting(2**14, 4)
     algorithm = make("exp3").tuned(setting)

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.adversaries import stochastic
-from privbandits_cli.games.bandit import Setting, blocks
+from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import foe, playing
 from tests.naive import bernoulli, gain_table, walk

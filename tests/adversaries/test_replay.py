@@ -14,7 +14,8 @@ from privbandits_cli.adversaries import replay
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
-from privbandits_cli.games.bandit import Setting, blocks, play
+from privbandits_cli.games.bandit import Setting, play
+from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import SMALL, match

@@ -8,7 +8,8 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.algorithms.exp3_tau import theorem_3_5
-from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
+from privbandits_cli.games.bandit import Draws, Setting, play
+from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import fit, foe, make, match, playing
 from tests.naive import regrets, tsallis_by_bisection

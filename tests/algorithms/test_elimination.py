@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from privbandits_cli.algorithms import robust_se
-from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
+from privbandits_cli.games.bandit import Draws, Setting, play
+from privbandits_cli.games.steps import composition, steps
 from tests.conftest import foe, make, match
 
 GRID = list(itertools.product([0.2, 0.5, 0.9, 1.0], [0.3, 1.0, 7.0], [0.1, 1.0], [2, 5]))

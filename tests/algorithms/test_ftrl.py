@@ -9,8 +9,9 @@ from scipy import optimize, stats
 from privbandits_cli.accounting import gaussian, laplace
 from privbandits_cli.algorithms import ftpl
 from privbandits_cli.algorithms.dp_ftrl import noise_width
+from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Cube, Draws, Polytope, Setting, Simplex, Sphere
+from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import tree

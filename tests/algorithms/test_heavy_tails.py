@@ -8,7 +8,8 @@ import yaml
 from scipy import stats
 
 from privbandits_cli.actions import privacy
-from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
+from privbandits_cli.games.bandit import Draws, Setting, play
+from privbandits_cli.games.steps import composition, steps
 from tests.conftest import foe, make, match
 from tests.experiment.test_config import errors, plan_of
 from tests.naive import ends

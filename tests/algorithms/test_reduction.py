@@ -12,7 +12,8 @@ from privbandits_cli.algorithms.exp3 import exp_near_0
 from privbandits_cli.algorithms.htinf import THETA
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.experiment.config import ConfigError, load
-from privbandits_cli.games.bandit import Draws, Setting, composition, play, steps
+from privbandits_cli.games.bandit import Draws, Setting, play
+from privbandits_cli.games.steps import composition, steps
 from tests.conftest import foe, make, match
 from tests.naive import regrets, tsallis_by_bisection
 

@@ -8,7 +8,8 @@ import pytest
 from scipy import integrate
 
 from privbandits_cli.convex.barriers import parameter
-from privbandits_cli.games.linear import Cube, Draws, Polytope, Setting, Simplex, Sphere, play
+from privbandits_cli.convex.polytope import Polytope
+from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere, play
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import bind

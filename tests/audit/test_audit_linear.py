@@ -10,7 +10,8 @@ from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS, Mutant
 from privbandits_cli.audit.prefixes import Noise, expected
-from privbandits_cli.games.linear import Cube, Polytope, Setting, Simplex, Sphere
+from privbandits_cli.convex.polytope import Polytope
+from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
 from tests.audit import SEEDS
 from tests.conftest import make
 

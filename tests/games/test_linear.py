@@ -5,12 +5,13 @@ import pytest
 from scipy import optimize, stats
 
 from privbandits_cli.actions.privacy import ledger
+from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
 from privbandits_cli.games import linear
-from privbandits_cli.games.linear import Cube, Polytope, Setting, Simplex, Sphere, loss_set
+from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere, loss_set
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.streams import stream

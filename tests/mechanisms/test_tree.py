@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.games.bandit import Draws, Setting, composition, steps
+from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import tree
 from privbandits_cli.numerics.jit import compile_step
 from tests.conftest import make
