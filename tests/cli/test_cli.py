@@ -228,7 +228,7 @@ def test_help_lists_the_commands_in_the_order_of_use():
 
 
 def test_names_are_completed():
-    from privbandits_cli.cli.app import complete_name
+    from privbandits_cli.cli.options import complete_name
 
     assert complete_name("exp3") == ["exp3", "exp3_tau"]
 
