@@ -38,7 +38,7 @@ def at(place: Place, message: str) -> str:
 
 
 def summary(error: BaseException) -> str:
-    """An exception in one line: a PluginError's message, of any other its kind as well."""
+    """An exception in one line: its message, preceded by its type unless it is a PluginError."""
     kind = type(error).__name__
     text = str(error) if isinstance(error, PluginError) else f"{kind}: {error}" if str(error) else kind
     return text.splitlines()[0]
@@ -69,7 +69,7 @@ def _frames(error: BaseException) -> Iterator[tuple[Source | None, int]]:
 
 
 def message(error: BaseException, modules: Iterable[str] = ()) -> str:
-    """What to tell the user about an exception, at the line of their file where that is known.
+    """The message for the user about an exception, at the line of their file if that is known.
 
     modules: those of the users' files that play; the compiler's errors name a path only.
     """

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli import api
-from privbandits_cli.cli import app, failures
+from privbandits_cli.cli import app
+from privbandits_cli.cli import run as run_command
 from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Failure, play_chunk
 from privbandits_cli.experiment.config import ConfigError, load
@@ -212,7 +213,7 @@ def test_shards_with_own_files_merge_and_those_of_other_versions_do_not():
 
 
 def test_commands_take_own_files():
-    assert "Mine: the arm of the best mean" in call("show", "mine", "--include", "mine.py").stdout
+    assert "Mine: the arm with the best mean" in call("show", "mine", "--include", "mine.py").stdout
     assert "mine " in call("list", "algorithms", "--include", "mine.py").stdout
     assert "mine " not in call("list", "algorithms").stdout
     assert call("validate", "small.yaml", "--include", "mine.py").exit_code == 0
@@ -408,10 +409,10 @@ def test_on_a_terminal_errors_keep_to_its_width(monkeypatch):
 def test_a_long_list_of_failed_trials_is_cut():
     plan = make_plan(load(Path("small.yaml"), ["algorithms=exp3", "adversary=stochastic"]))
     failed = [Failure(plan.curves[0].key, trial, f"x.py:3: arm 4 in round {trial}", "") for trial in range(0, 400, 2)]
-    (found,) = failures.lines(plan, failed)
+    (found,) = run_command._lines(plan, failed)
     assert found.endswith("stochastic, trials 0, 2, 4, 6, 8, 10, 12, 14, 16, ..., 200 trials: x.py:3: arm 4 in round 0")
     other = Failure(plan.curves[0].key, 1, "x.py:4: arm 4 in round 7", "")
-    assert len(list(failures.lines(plan, [*failed, other]))) == 2  # of another line
+    assert len(list(run_command._lines(plan, [*failed, other]))) == 2  # of another line
 
 
 HELPER = "\n\ndef scaled(gain, factor=0.5, *, shift=1.0, times=2):\n    return times * (factor * gain + shift)\n"
@@ -590,7 +591,7 @@ def test_a_private_algorithm_without_bounds_is_not_tuned():
     private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
     edited("explore: float", private)
     refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
-    assert refused.exit_code == 2 and refused.stderr == "nothing is proved of the privacy of mine: give it `bounds`\n"
+    assert refused.exit_code == 2 and refused.stderr == "nothing is proved about the privacy of mine: define `bounds`\n"
     bounds = (
         "    def bounds(self, setting, delta, sensitivity=1.0):\n"
         "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
@@ -669,7 +670,7 @@ def test_a_package_may_not_take_a_name_and_its_errors_are_reported(package):
     (site / "my_package-1.0.dist-info" / "entry_points.txt").write_text(entries.format("exp3"))
     registry.installed.cache_clear()
     result = call("list", "algorithms")
-    assert result.exit_code == 2 and "package my-package: there is already 'exp3'" in result.stderr
+    assert result.exit_code == 2 and "package my-package: the name 'exp3' is already taken" in result.stderr
     (site / "my_package-1.0.dist-info" / "entry_points.txt").write_text(entries.format("other").replace(".mine", ".no"))
     registry.installed.cache_clear()
     assert "no module my_package.no" in call("show", "other").stderr
