@@ -12,6 +12,7 @@ from privbandits_cli.figures import distributions, prices, table
 from privbandits_cli.figures.line import Line
 
 N = 10  # coordinates in `price_scaling`
+TREE = "dp_ftrl"
 WITHIN = 0.1  # privacy is free if the regret exceeds FTRL's by at most this part
 
 # The rows of the paper's Table 1: its name, the decision set, the bounds in print, and a and b of the rates √(a T)
@@ -90,8 +91,8 @@ def _free(results: Path) -> Iterator[str]:
                 size, horizon = int(game["dimension"]), 2.0**16
                 met = [sample for sample in samples if sample.curve.adversary == "gap"]
                 met = [sample for sample in met if sample.curve.game["dimension"] == game["dimension"]]
-                trees = {line.label.base: line for line in lines}
-                frees = " | ".join(_epsilon(trees[f"DP-FTRL, {kind}"], met) for kind in ("Laplace", "Gaussian"))
+                trees = {line.parameters["nodes"]: line for line in lines if line.algorithm == TREE}
+                frees = " | ".join(_epsilon(trees[nodes], met) for nodes in ("laplace", "gaussian"))
                 law = size * math.ceil(math.log2(horizon)) ** 1.5 / math.sqrt(horizon)
                 yield f"| {title} | {size} | {frees} | {law:.2g} |"
 
@@ -113,7 +114,8 @@ def _epsilon(line: Line, samples: Sequence[distributions.Sample]) -> str:
     if line.free is None:
         return f"above {line.x[-1]:g}"
     floor = _regrets([sample for sample in samples if sample.curve.algorithm == "ftrl"])
-    own = [sample for sample in samples if sample.curve.label.base == line.label.base]
+    trees = [sample for sample in samples if sample.curve.algorithm == TREE]
+    own = [tree for tree in trees if tree.curve.parameters["algorithm"]["nodes"] == line.parameters["nodes"]]
     swept = [_regrets([one for one in own if float(one.curve.own["epsilon"]) == epsilon]) for epsilon in line.x]
     low, high = prices.free_range(floor, np.array(swept), line.x, WITHIN)
     return f"{line.free:.2g} ({low:.2g} to {high:.2g})"
