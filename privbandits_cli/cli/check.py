@@ -74,7 +74,7 @@ def check(
     if recorded:
         raise typer.Exit(_compare_with(table, checked, as_json))
     found = check.counts(checked)
-    partial = any(verdict.figures.startswith("PARTIAL") for one in checked for verdict in one.verdicts)
+    partial = any(verdict.partial for one in checked for verdict in one.verdicts)
     raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
 
 
