@@ -1,4 +1,6 @@
-"""Numbers as tables and messages show them."""
+"""Numbers and tables as text."""
+
+from collections.abc import Iterable, Sequence
 
 
 def amount(value: float | None) -> str:
@@ -9,3 +11,16 @@ def amount(value: float | None) -> str:
 def parameter(value: float) -> str:
     """A value of a swept parameter."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | None = None, kind: str = "pipe") -> str:
+    """A table in Markdown, or in another format of tabulate.
+
+    numbers: how many of the last columns are aligned to the right, by default all but the first. The other columns
+    are not padded, so that a longer cell changes no other row.
+    """
+    from tabulate import tabulate
+
+    right = len(heads) - 1 if numbers is None else numbers
+    align = [None] * (len(heads) - right) + ["right"] * right
+    return tabulate(rows, heads, tablefmt=kind, disable_numparse=True, stralign=None, colalign=align)
