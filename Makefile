@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Neighbours run at the same time in `make smoke`, so they share few kernels: otherwise both would compile them.
+# `make smoke` runs neighbours at the same time; in this order they share few kernels, which both would have to compile.
 FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_sphere heavy_local linucb_plain_dp price_cube \
   bounded_private linucb_dimension price_linear_bandit fig1_equal_privacy linucb_rho price_collapse frontier \
   price_linear_scaling heavy_very price_scaling bounded_without_nu price_noisy heavy_scaling price_bandit \
@@ -52,10 +52,10 @@ figures: $(READY)  ## run every figure at full scale: three and a half hours on 
 audit: $(READY)  ## run the auditor on deliberately broken algorithms
 	$(BIN)/privbandits audit --mutants
 
-check-claims: $(READY)  ## check the papers' claims on results/: fails if results/CLAIMS.md differs
+check-claims: $(READY)  ## check the papers' claims against results/; fails if results/CLAIMS.md differs
 	$(BIN)/privbandits check results --recorded
 
-smoke: $(READY)  ## run every figure and every game, small; one per core, as little of their time is simulation
+smoke: $(READY)  ## run every figure and every game, small; one per core, because little of the time is spent simulating
 	(printf 'configs/%s.yaml\n' smoke smoke_linear; printf 'configs/%s.yaml --smoke\n' $(FIGURES)) | \
 	  xargs -P $$(getconf _NPROCESSORS_ONLN) -L 1 $(BIN)/privbandits run -q -j 1
 

@@ -44,10 +44,10 @@ def run(
     engine: str = "threads",
     fresh: bool = False,
 ) -> Path:
-    """Play what is missing of an experiment; returns its results folder, with figure, CSVs and manifest.
+    """Run the missing trials of an experiment; returns its results folder, with figure, CSVs and manifest.
 
     experiment: the result of `load`, or what `load` takes. jobs: 0 for all cores. engine: threads, processes or dask.
-    fresh: forget what has been played. Raises RunError if trials fail, ConfigError if a user's file cannot play,
+    fresh: discard finished trials. Raises RunError if trials fail, ConfigError if a user's file cannot play,
     EngineError if an engine cannot start, Busy if another process is running in the folder.
     """
     from privbandits_cli.actions.run import run
@@ -101,7 +101,7 @@ def plot(folder: str | Path, log: bool = False, bounds: bool = False) -> "Figure
 def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -> list[dict[str, Any]]:
     """The privacy guarantee of each algorithm of an experiment: algorithm, epsilon, delta, status, source.
 
-    Without a guarantee the values are None. delta: by default the algorithm's own, else T^-2 as in the paper.
+    Without a guarantee the values are None. delta: by default that of the algorithm, or T^-2 as in the paper.
     """
     from privbandits_cli.actions.privacy import ledger
 

@@ -49,7 +49,6 @@ ALONE = {
         "cli/privacy.py",
         "cli/run.py",
         "cli/show.py",
-        "cli/slurm.py",
         "cli/validate.py",
     },
     "rich": {"cli/terminal.py"},

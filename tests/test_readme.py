@@ -127,7 +127,7 @@ def test_the_runs_of_the_readme_could_be_played(line, monkeypatch):
     monkeypatch.chdir(ROOT)
     words = shlex.split(line.partition("#")[0].partition(">")[0])[1:]
     result = CliRunner().invoke(app, words + ["--dry-run"] * (words[0] == "run"))
-    assert result.exit_code == 0 and ("to play: " in result.stdout or "sbatch" in result.stdout)
+    assert result.exit_code == 0 and ("to run: " in result.stdout or "sbatch" in result.stdout)
 
 
 def test_the_error_of_the_readme_is_what_is_printed(tmp_path):
@@ -185,9 +185,9 @@ def test_the_advice_follows_from_the_state_of_the_art():
         return [float(row["regret"]) for row in found]
 
     tau, tsallis = trials("exp3_tau", "0.1"), trials("dp_reduction", "0.1")
-    assert states("it loses {} to {} in every trial.", min(tau), max(tau))
+    assert states("its regret is {} to {} in every trial;", min(tau), max(tau))
     assert sorted(tsallis)[len(tsallis) // 2] < 51
-    assert states("DP-Tsallis-INF loses less than 51 in half of the trials, but up to {} in others", max(tsallis))
+    assert states("that of DP-Tsallis-INF is below 51 in half of the trials, but up to {} in others", max(tsallis))
     (found,) = rows("state_of_the_art", adversary="deterministic", algorithm="dp_reduction", epsilon="0.1")
     assert states("on (a) its mean regret is {}, as much as that of uniform play.", float(found["mean"]))
 
@@ -212,8 +212,8 @@ def test_the_thresholds_of_free_privacy_are_those_of_the_tables():
     ]
     free = {(row[1], row[2]): [cell.split(" (")[0] for cell in row[3:5]] for row in cells if row[2] in ("2", "10")}
     ten, two = free["experts", "10"], free["experts", "2"]
-    assert states("within 10 % of that from ε = {} on, with Gaussian nodes (δ = 1e-6) from ε = {} on;", *ten)
-    assert states("with two experts from {} and {}.", *two)
+    assert states("within 10 % of that for ε ≥ {}, and with Gaussian nodes (δ = 1e-6) for ε ≥ {};", *ten)
+    assert states("with two experts the thresholds are {} and {}.", *two)
     sphere, cube = free["sphere", "10"], free["cube", "10"]
     assert states(
         "On the sphere in ten dimensions the two thresholds are {} and {}, on the cube {} and {}.", *sphere, *cube
@@ -268,7 +268,7 @@ def test_the_comparison_at_equal_privacy():
     assert all(tau < lap for tau, lap, _ in others)
     tau, lap, _ = three("switching_costs")
     assert states("its regret is {} against {}, and longer blocks", tau, lap)
-    assert states("less regret than noise around EXP3 on every panel from ε = 1 up.")
+    assert states("with the same noise, Tsallis-INF has less regret than EXP3 on every panel for ε ≥ 1.")
     for adversary in (*OBLIVIOUS, "switching_costs"):
         for epsilon in ("1", "5", "20", "100", "300"):
             tsallis, exp3 = (

@@ -44,7 +44,7 @@ def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
         return [_checked(path, experiment)], [] if experiment.claims else [path.name]
     played = sorted(summary.parent.name for summary in path.glob("*/summary.csv"))
     if not played:
-        raise ValueError(f"{path}: no summary.csv here or one folder below; run an experiment first")
+        raise ValueError(f"{path}: no summary.csv here or in a subfolder; run an experiment first")
     experiments = [load(file) for file in _files(path, played, config)]
     claiming = [experiment for experiment in experiments if experiment.claims]
     named = {experiment.keys.experiment for experiment in claiming}
@@ -113,12 +113,12 @@ HEAD = """\
 `make check-claims` fails if the table no longer follows from them.
 
 Each verdict rests on a 95 % confidence interval for the mean regret over trials, joint over all panels and values
-that the claim covers. The interval is for the difference trial by trial if both sides were played on the same games
-(paired), and otherwise for independent means (unpaired). Before the last round only means and deviations are
-recorded, and the standard errors are added. The interval of the ratio, or of the number itself, is given in
+that the claim covers. If both sides were run on the same games, the interval is for the trial-by-trial difference
+(paired), and otherwise for independent means (unpaired). Before the last round only means and standard deviations are
+recorded, so both standard errors are added. The interval of the ratio, or of the number itself, is given in
 parentheses. If a claim covers several panels or values, the figures are those of the one that decides the verdict.
 The worst gap is the one with the highest mean in the same trials. The column ε lists the certified ε of the private
-algorithms that a claim names if it exceeds 20 and therefore promises no protection. The notes below each table
+algorithms that a claim names, if that ε exceeds 20 and therefore promises no protection. The notes below each table
 explain the verdicts; a claim that holds without a note holds as it is printed."""
 
 

@@ -25,7 +25,7 @@ def plan_of(folders: Sequence[Path]) -> Plan:
         differing = sorted(key for key in first.keys() | other.keys() if first.get(key) != other.get(key))
         if differing:
             raise MergeError(
-                f"{folder} and {folders[0]} are of different experiments: they differ in {', '.join(differing)}"
+                f"{folder} and {folders[0]} belong to different experiments: they differ in {', '.join(differing)}"
             )
     return make_plan(load(folders[0] / GIVEN))
 
@@ -63,9 +63,9 @@ def _copy(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
     if len(set().union(*(one.played_by for one in played))) > 1:
         lines = [f"  {one.folder}: {', '.join(sorted(one.played_by))}" for one in played]
         raise MergeError(
-            "these folders were played by different versions of the code or its libraries, and numbers may differ:\n"
+            "these folders were written by different versions of the code or its libraries, so numbers may differ:\n"
             + "\n".join(lines)
-            + "\nplay some of them again with --fresh, so that all have the same version; then merge"
+            + "\nrun some of them again with --fresh, so that all have the same version; then merge"
         )
     for shard in shards:
         for curve in plan.curves:

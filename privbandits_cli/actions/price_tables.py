@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of Agarwal & Singh 2017 beside measured slopes, constants, and the ε from which privacy is free."""
+"""Tables 1 and 2 of Agarwal & Singh 2017 beside measured slopes, constants, and the ε above which privacy is free."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -38,18 +38,18 @@ Regrets are means at the worst gap. Written by `privbandits tables`.
 |---|---|---|---|---|---|---|---|---|
 {full}
 
-N = {n}, T = 2^10 to 2^18. c: FTRL's regret at T = 2^18 over its rate; c': what ε = 1 adds to that, over
+N = {n}, T = 2^10 to 2^18. c: FTRL's regret at T = 2^18 over its rate; c': the regret that ε = 1 adds, over
 N ln N log² T (experts) or N log² T. At ε = 1 the short horizons are not yet in the regime of their
 rate: up to T = 2^12 the worst gap is the largest one, and the regret is close to its maximum.
 
-## From which ε privacy is free, within 10 %
+## The ε above which privacy is free, within 10 %
 
 | T = 2^16 | N | Laplace tree | Gaussian tree | N ⌈log₂ T⌉^1.5 / √T |
 |---|---:|---:|---:|---:|
 {free}
 
-Interpolated between the ε that were played, for 24 trials at the worst of nine or ten gaps down to 1/512,
-with 95 % bootstrap intervals over the trials. The paper calls privacy free from ε = 1/√T = 0.004 on. This
+Interpolated between the simulated ε, for 24 trials at the worst of nine or ten gaps down to 1/512,
+with 95 % bootstrap intervals over the trials. The paper calls privacy free for ε ≥ 1/√T = 0.004. This
 hides the factors of the last column, which experts and the sphere follow; for the cube ε grows more slowly
 in N.
 

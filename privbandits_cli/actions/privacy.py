@@ -137,7 +137,7 @@ def tune(
         if not errors:
             rows.append({"choice": choice} | _evaluated(parameters.tuned(setting), setting, delta))
             if choice == "certified" and rows[-1]["epsilon"] is None:
-                raise ValueError(f"nothing is proved of the privacy of {name}: give it `bounds`")
+                raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
     return rows
 
 

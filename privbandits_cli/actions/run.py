@@ -1,4 +1,4 @@
-"""The life of a run, from a plan to its CSVs, figure and manifest, and its result as plain data."""
+"""A run, from its plan to its CSVs, figure and manifest, and its result as plain data."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -21,15 +21,15 @@ from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.figures.sources import figure_sources
 
 FIGURES = ("pdf", "png", "svg")
-RUN = ("command", "engine", "jobs", "merged", "started", "ended")  # the manifest's keys on how trials were played
+RUN = ("command", "engine", "jobs", "merged", "started", "ended")  # the manifest's keys that record how trials were run
 GIVEN = "experiment.yaml"  # a shard's experiment as given, before its sweeps are expanded, for `merge`
 
 
 @dataclass(frozen=True)
 class Events:
-    """What a caller adds to a run; by default nothing.
+    """Callbacks of a run; by default they do nothing.
 
-    opened: called when the folder is locked and read, and the experiment can be played. wait: entered whenever the
+    opened: called once the folder is locked and read, and the experiment is ready to run. wait: entered whenever the
     run waits for something; what it raises ends the run. playing: entered while trials are played; yields a function
     that receives each chunk, and ends the run by returning False.
     """
@@ -44,7 +44,7 @@ NO_EVENTS = Events()
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run."""
+    """The outcome of a run."""
 
     failures: list[Failure]
     written: list[str]  # names of files; none where no trial has succeeded
@@ -61,9 +61,9 @@ def run(
     rehearse: bool = True,
     events: Events = NO_EVENTS,
 ) -> Outcome:
-    """Play what is missing of a plan and write its outputs.
+    """Run the missing trials of a plan and write its outputs.
 
-    fresh: forget what has been played. rehearse: play some rounds with users' files first. Raises ConfigError with
+    fresh: discard finished trials. rehearse: first run a few rounds with users' files. Raises ConfigError with
     the errors of users' files, Busy, EngineError, and OSError where a file cannot be written.
     """
 
@@ -88,7 +88,7 @@ def complete(
     fill: Callable[[int], tuple[list[Failure], dict[str, Any]]],
     fresh: bool = False,
 ) -> Outcome:
-    """The life of a run: lock its folder, read what is done, fill in what is missing, write the outputs.
+    """Lock a run's folder, read the finished trials, add the missing ones, write the outputs.
 
     fill: takes the number of trials that are missing; returns what failed and how it was played, for the manifest.
     """
@@ -118,7 +118,7 @@ def _play(
     watch: Callable[[Played], bool],
     wait: Callable[[], AbstractContextManager[None]],
 ) -> list[Failure]:
-    """Play what is missing and keep it."""
+    """Run the missing trials and store them."""
     chunks = list(plan.chunks(store.done, jobs))
     failures: list[Failure] = []
     if plan.is_part:
@@ -169,7 +169,7 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     """Write config.yaml, summary.csv, final.csv, the manifest, and the figure if any of its sources changed.
 
     A shard gets the manifest only: its CSVs and figure could be mistaken for those of the whole experiment.
-    run: how trials were played; None where none were, and the manifest keeps its record of the last run.
+    run: how trials were run; None if none were, and the manifest then keeps its record of the last run.
     """
     _keep_included(plan, store)
     if plan.is_part:
@@ -238,7 +238,7 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
 
 
 def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
-    """What a run would play, as plain data; `seconds` is extrapolated from earlier runs in the folder, if any."""
+    """What a run would do, as plain data; `seconds` is extrapolated from earlier runs in the folder, if any."""
     chunks = list(plan.chunks(store.done, jobs))
     rounds = sum(chunk.rounds for chunk in chunks)
     pace = store.pace()

@@ -153,7 +153,7 @@ def read(folder: Path, against: str = "") -> Curves:
 
 
 def _redirected(plot: Plot, against: str) -> Plot:
-    """The plot against another parameter, without what the config says of its own one."""
+    """The plot against another parameter, without the options that the config sets for its own."""
     if not against or against == plot.against:
         return plot
     kept = "" if plot.worst == against else plot.worst

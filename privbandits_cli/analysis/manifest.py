@@ -26,6 +26,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
     """The manifest of a results folder; `run`: command, engine, jobs, start and end, which only the caller knows."""
     wanted = len(plan.curves) * plan.trials
     done = store.count(plan.curves, range(plan.trials))
+    tables = [path for path in (store.folder / "summary.csv", store.folder / "final.csv") if path.exists()]
     resolved, guarantees = plan.experiment.resolved(), _guarantees(plan)
     promised = {curve.key: guarantee for curves, guarantee in guarantees for curve in curves}
     return {
@@ -46,12 +47,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         | {package: version(package) for package in PACKAGES},
         "machine": {"cpu": cpu(), "system": platform.platform()},
         "bit_generator": "SFC64",
-        "sha256": {
-            name: _file_sha256(store.folder / name)
-            for name in ("summary.csv", "final.csv")
-            if (store.folder / name).exists()
-        }
-        | {"chunks": store.digest(plan)},
+        "sha256": {path.name: _file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
         "curves": {curve.key: _names(curve, promised[curve.key]) for curve in plan.curves},
         "privacy": [
             {

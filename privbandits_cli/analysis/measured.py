@@ -42,7 +42,7 @@ class Measured:
 
     @property
     def game(self) -> str:
-        """Curves with equal values have met the same games, trial by trial, if their seeds are equal."""
+        """Curves with equal values have played the same games, trial by trial, if their seeds are equal."""
         met = {name: value for name, value in self.swept.items() if name in ("horizon", "set", "dimension")}
         return json.dumps([self.adversary, self.parameters.get("adversary"), met], sort_keys=True)
 
@@ -67,7 +67,7 @@ def rows_of(path: Path, columns: Iterable[str]) -> Iterator[dict[str, str]]:
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
         if not {*columns} <= {*(reader.fieldnames or ())}:
-            raise ValueError(f"{path} is no table of regrets, or an older version's: run the experiment again")
+            raise ValueError(f"{path} is no table of regrets, or is from an older version: run the experiment again")
         yield from reader
 
 

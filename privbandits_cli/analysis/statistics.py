@@ -47,7 +47,7 @@ def median_of_means_accuracy(groups: int, trials: int) -> tuple[float, float]:
 
 
 def gini_mean_difference(x: NDArray[np.float64]) -> float:
-    """Gini's mean difference of one sample `[n]`: the mean of |x_i - x_j| over its pairs; 0 below two.
+    """Gini's mean difference of one sample `[n]`: the mean of |x_i - x_j| over its pairs; 0 if n < 2.
 
     It is 2/(n(n-1)) Σ_j (2j - n - 1) x_(j) with the order statistics x_(1) <= ...; the paper prints the sum without
     the factor.

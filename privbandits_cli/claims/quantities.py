@@ -1,4 +1,4 @@
-"""What each quantity of a claim is worth in a comparison."""
+"""The value of each quantity of a claim in a comparison."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     mean, error = (np.array([getattr(one, name) for one in measured]) for name in ("value", "error"))
     trials = min(one.trials for one in measured)
     if len(x) < 2 or (mean <= 0).any():
-        raise Absent("a slope needs two points or more, and means above 0")
+        raise Absent("a slope needs at least two points, with positive means")
     slope, deviation = estimates.slope(x, mean, error, together=not against)
     return Estimate(slope, deviation, trials)
 
@@ -85,7 +85,7 @@ def _regret(measured: Measured, horizon: int, rounds: int) -> Estimate:
 def _worst(curves: Sequence[Curve], scope: Scope, found: Results) -> Curve:
     """The curve with the highest final mean regret; without `the worst` in the claim there must be only one."""
     if scope.worst is None and len(curves) > 1:
-        raise Absent(f"{len(curves)} curves are {curves[0].label}: the claim must say which")
+        raise Absent(f"{len(curves)} curves are called {curves[0].label}: the claim must select one")
     horizon = curves[0].horizon
     return max(curves, key=lambda curve: _regret(found.of(curve), horizon, horizon).value)
 

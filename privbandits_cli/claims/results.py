@@ -1,4 +1,4 @@
-"""What a results folder contains of an experiment's curves."""
+"""The curves of an experiment that a results folder contains."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

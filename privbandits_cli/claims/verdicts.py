@@ -104,7 +104,7 @@ def _estimated(expression: Expression, comparison: Comparison, found: Results, c
 
 
 def _deciding(undecided: Sequence[T], ends: Callable[[T], tuple[float, float]]) -> T:
-    """What will decide the claim: the first that seems to fail, as one is enough; if all seem to hold, the last.
+    """The comparison expected to decide the claim: the first that seems to fail, or the last if all seem to hold.
 
     ends: the slack of each, and the number of trials that decide it.
     """

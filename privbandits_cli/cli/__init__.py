@@ -1,6 +1,6 @@
 """The commands, in the order in which `--help` lists them.
 
-Only this room knows the whole chain, and only this room prints. Heavy imports happen inside the commands, so that
+Only this room imports from all others, and only this room prints. Heavy imports happen inside the commands, so that
 `privbandits --help` answers at once.
 """
 
@@ -8,7 +8,7 @@ import gc
 
 # isort: off
 from privbandits_cli.cli.app import app
-from privbandits_cli.cli import run, merge, slurm  # how they are imported is how they are listed
+from privbandits_cli.cli import run, merge, slurm  # --help lists them in the order of these imports
 from privbandits_cli.cli import figures, check
 from privbandits_cli.cli import new, show, privacy, validate
 

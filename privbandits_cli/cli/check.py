@@ -24,7 +24,7 @@ For example, a config may contain:
       source: section 4, Discussion
 \b
 Forms of a claim:
-  exp3_tau < 0.5 x exp3                 <, <=, >, >= of mean regrets
+  exp3_tau < 0.5 x exp3                 mean regrets; <, <=, > or >=
   dp_exp3_lap within 15% of exp3
   slope(exp3, deterministic) in 0.5 +- 0.1      or: in 0.4 to 0.6
   final(exp3) <= bound(exp3)            the regret theorem
@@ -48,10 +48,10 @@ def check(
 ) -> None:
     """Check the papers' claims against the results.
 
-    An experiment's config lists claims under `claims`; they are about the experiment at its full size. The numbers
+    An experiment's config lists claims under `claims`; they refer to the experiment at full scale. The numbers
     come from summary.csv and final.csv. A claim HOLDS or FAILS if a 95 % interval decides it. Otherwise it is NOT
-    DECIDED, or NOT PLAYED if results are missing. Exit 3 if a claim fails; 1 if none fails, but one is not played or
-    its results are partial.
+    DECIDED, or NOT PLAYED if results are missing. Exit 3 if a claim fails; 1 if none fails, but one has no
+    results or only partial ones.
 
     \b
     Examples:
@@ -147,7 +147,7 @@ def compare(
         raise fail(f"--tolerance {tolerance}: give a percentage below 100 %, for example 5%") from None
     for folder, name in product((a, b), ("summary.csv", "final.csv")):
         if not (folder / name).exists():
-            raise fail(f"{folder}: no {name} here: give a results folder, as `run` writes it")
+            raise fail(f"{folder}: there is no {name}: give a results folder written by `run`")
     with reported(ValueError, OSError):
         found = comparing.compare(a, b, part)
     verdicts = comparing.counts(found).keys()

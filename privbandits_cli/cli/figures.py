@@ -1,4 +1,4 @@
-"""`plot`, `report`, `tables`: figures, pages and tables from results folders; nothing is played."""
+"""`plot`, `report`, `tables`: figures, pages and tables from results folders, without simulation."""
 
 import sys
 from pathlib import Path
@@ -59,7 +59,7 @@ def _folders(path: Path) -> list[Path]:
     """The results folders at a path."""
     folders = [path] if (path / "summary.csv").exists() else sorted(p.parent for p in path.glob("*/summary.csv"))
     if not folders:
-        raise fail(f"{path}: no summary.csv here or one folder below; run an experiment first")
+        raise fail(f"{path}: no summary.csv here or in a subfolder; run an experiment first")
     return folders
 
 
@@ -78,8 +78,8 @@ def report(
       table.tex        the final regrets as a LaTeX table (booktabs)
     In the folder of all results:
       index.html       links to all reports
-      plotly.min.js    the script that draws the figures of the pages; a single
-                       report outside of such a folder has it beside the page
+      plotly.min.js    the script that draws the figures of the pages; without
+                       such a folder it is written beside the page
 
     The pages need no network: open them as files.
 

@@ -19,7 +19,7 @@ def merge(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no table.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Join shards into the figure, CSVs and manifest of the whole.
+    """Merge shards into the results of the whole experiment.
 
     Writes results/EXPERIMENT as one run would have. Missing trials are listed, and the exit code is then 1. Shards
     may overlap, and may be merged again.

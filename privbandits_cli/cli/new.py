@@ -44,7 +44,7 @@ def new(
     if path.suffix != ".py" or not name.isidentifier():
         raise fail(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
     if name in Registry().names("algorithms") + Registry().names("adversaries"):
-        raise fail(f"{path}: there is already a '{name}': choose another name")
+        raise fail(f"{path}: the name '{name}' is already taken: choose another one")
     text = Path(__file__).with_name(f"{kind}_{game}.txt").read_text(encoding="utf-8")
     text = text.replace("@NAME@", name).replace("@TITLE@", name.replace("_", " ").strip().capitalize())
     try:

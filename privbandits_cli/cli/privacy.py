@@ -27,7 +27,7 @@ def privacy(
     overrides: Overrides = None,
     include: Include = None,
     delta: Annotated[
-        float | None, typer.Option(callback=level, help="δ; by default the algorithm's own, else T^-2.")
+        float | None, typer.Option(callback=level, help="δ; by default the algorithm's own, or T^-2.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -59,8 +59,8 @@ def tune(
 ) -> None:
     """Find the parameters for a given ε.
 
-    Among the parameters whose proved ε is small enough, shows those with the least regret bound, and beside them the
-    paper's choice.
+    Shows the parameters with the smallest regret bound among those whose proved ε is at most the target, and the
+    paper's choice for comparison.
     """
     from pydantic import ValidationError
 
@@ -101,7 +101,7 @@ def audit(
     from privbandits_cli.experiment.config import load
 
     if (config is None) != mutants:
-        raise fail("give an experiment or --mutants")
+        raise fail("give either an experiment or --mutants")
     if config is None:
         rows = []
         with terminal.progress("mutants", len(audit.CASES), 0, as_json, "audits") as advance:

@@ -1,4 +1,4 @@
-"""`run`: play an experiment, show its progress, write its outputs."""
+"""`run`: run an experiment, show its progress, write its outputs."""
 
 import os
 import re
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import Plan
 
-LISTED = 12  # kinds of failures, at a run's end
+LISTED = 12  # kinds of failure listed at the end of a run
 LONG = 40  # characters of trial numbers; a longer list is cut
 
 
@@ -37,14 +37,14 @@ def run(
     ] = "threads",
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="TCP://HOST:PORT", help="A Dask scheduler, for --engine dask; all of its workers play."),
+        typer.Option(metavar="TCP://HOST:PORT", help="A Dask scheduler, for --engine dask; all its workers are used."),
     ] = None,
-    shard: Annotated[str | None, typer.Option(metavar="I/N", help="Play part I of N, to be merged later.")] = None,
+    shard: Annotated[str | None, typer.Option(metavar="I/N", help="Run part I of N, to be merged later.")] = None,
     include: Include = None,
     results: Results = Path("results"),
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be played, and exit.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be run, and exit.")] = False,
     smoke: Smoke = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Delete the trials that are already played.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Delete finished trials and start afresh.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first trial that fails.")] = False,
     python: Annotated[
         bool, typer.Option("--python", help="Debug your own file uncompiled, on one core: print, breakpoint().")
@@ -52,10 +52,10 @@ def run(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress and no table.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Play an experiment and write its figure, CSVs and manifest.
+    """Run an experiment and write its figure, CSVs and manifest.
 
-    They are written to results/EXPERIMENT. After an interruption, the same command continues where it stopped:
-    finished trials are kept. After raising `trials` or adding an algorithm, only the missing trials are played.
+    The output goes to results/EXPERIMENT. After an interruption, the same command continues where it stopped:
+    finished trials are kept. If you raise `trials` or add an algorithm, only the missing trials are run.
 
     \b
     Examples:
@@ -119,7 +119,7 @@ def errors_reported(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
     try:
         yield
     except Busy as error:
-        raise fail(f"{error}; wait for it, or give --results another folder") from error
+        raise fail(f"{error}; wait until it ends, or choose another folder with --results") from error
     except EngineLost as error:
         print(f"{error}\n{kept()}", file=sys.stderr)
         raise typer.Exit(FAILED) from error
@@ -132,7 +132,7 @@ def errors_reported(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
 
 @dataclass
 class _Screen:
-    """What the terminal shows of a run while it plays."""
+    """What the terminal shows during a run."""
 
     plan: "Plan"
     store: "Store"
@@ -231,14 +231,14 @@ def _lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) ->
 
 
 def warn_of(store: "Store") -> None:
-    """Warn of damaged chunk files, and of trials that other code has played."""
+    """Warn of damaged chunk files, and of trials from another version of the code."""
     if store.damaged:
         n = len(store.damaged)
         others = f" and {n - 1} more chunks were" if n > 1 else " was"
-        print(f"{store.damaged[0]}{others} damaged; their trials are played again", file=sys.stderr)
+        print(f"{store.damaged[0]}{others} damaged; their trials are run again", file=sys.stderr)
     if store.other_code:
         print(
-            f"{len(store.other_code)} curves contain trials that another version of the code, NumPy or numba played; "
-            "--fresh plays them again",
+            f"{len(store.other_code)} curves contain trials from another version of the code, NumPy or numba; "
+            "--fresh runs them again",
             file=sys.stderr,
         )

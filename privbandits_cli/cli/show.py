@@ -75,7 +75,7 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
-        yield f"  (=: the value for T = {facts['horizon']}, {size} = {facts['arms']}{shown})"
+        yield f"  (values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})"
     if facts["kind"] == "algorithms" and "tuned" in facts:
         yield ""
         yield from _guarantees(facts)

@@ -16,8 +16,8 @@ class Stopped(KeyboardInterrupt):
 class Stop:
     """Signals that end a run.
 
-    They raise only where the run waits. An exception in the middle of an import or of the compiler would be swallowed
-    there, or leave it half done. A signal that comes elsewhere is noted, and the next wait raises it.
+    They raise Stopped only while the run waits. An exception in the middle of an import or a compilation would be
+    swallowed, or leave it half done. A signal at any other time is noted, and the next wait raises it.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Stop:
 
     @contextmanager
     def wait(self) -> Iterator[None]:
-        """In here a signal raises Stopped, also one that came before."""
+        """Inside this block a signal raises Stopped; so does one that was received earlier."""
         self.waiting = True
         try:
             if self.number:

@@ -1,4 +1,4 @@
-"""`slurm`: a script that plays an experiment on a Slurm cluster."""
+"""`slurm`: a script that runs an experiment on a Slurm cluster."""
 
 import shlex
 from pathlib import Path
@@ -14,11 +14,11 @@ def slurm(
     smoke: Smoke = False,
     include: Include = None,
 ) -> None:
-    """Print a script that plays an experiment on a Slurm cluster.
+    """Print a script that runs an experiment on a Slurm cluster.
 
     Run on the login node, the script submits an array of shards and a job that merges them. With the argument `dask`
-    it submits one job with a Dask scheduler, its workers and the client. Adjust the numbers at its top to the
-    cluster.
+    it submits one job with a Dask scheduler, its workers and the client. Adjust the values at the top of the
+    script to your cluster.
 
     \b
     Examples:

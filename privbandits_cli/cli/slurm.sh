@@ -3,7 +3,7 @@
 # privbandits on the PATH, in a folder that all nodes share (for results/):
 #   bash @NAME@.sh         an array of shards, then a job that merges them
 #   bash @NAME@.sh dask    one job: a Dask scheduler, its workers, the run
-# Submitted again, either continues where it stopped.
+# Either can be submitted again, and continues where it stopped.
 set -euo pipefail
 
 tasks=8          # shards, or Dask workers

@@ -192,17 +192,17 @@ def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -
         for name in ["every curve"] if len(some) == len(plan.curves) else some:
             yield f"missing: {name}, {trials(numbers)}"
     if lacking:
-        yield "run those shards again and merge, or run the experiment itself, which plays the missing trials"
+        yield "run those shards again and merge, or run the experiment itself, which adds the missing trials"
 
 
 def print_forecast(facts: dict[str, Any]) -> None:
-    """The trials that a run would play."""
+    """Print the trials that are still to be run."""
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
     console.print(table(["curve", "against", "done", "trials"], cells, text=2))
     seconds = facts["seconds"]
     estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
-    console.print(f"\nto play: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")
+    console.print(f"\nto run: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")
 
 
 def print_ledger(blocks: list[dict[str, Any]]) -> None:
@@ -236,7 +236,7 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     ]
     heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
     stdout().print(table(["", "ε", "status", "δ", *heads], cells))
-    least = "; certified has the least bound against switching costs" if "switching_costs" in opponents else ""
+    least = "; certified has the smallest bound against switching costs" if "switching_costs" in opponents else ""
     print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
     for row in rows:
         entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")

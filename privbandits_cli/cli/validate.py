@@ -19,7 +19,7 @@ def validate(
 ) -> None:
     """Check configs without running them.
 
-    Reports all errors at once, each with its place and a suggestion. Algorithms and adversaries of your own are played
+    Reports all errors at once, each with its position and a suggestion. Your own algorithms and adversaries are run
     for a few rounds.
     """
     from privbandits_cli.engine import rehearsal

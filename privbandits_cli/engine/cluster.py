@@ -141,7 +141,7 @@ def _run(client: Client, chunks: Sequence[Chunk]) -> Iterator[Played]:
 
 
 def _alone(client: Client, chunk: Chunk) -> Played | None:
-    """Submit a chunk again with nothing beside it, as another chunk may have killed its workers."""
+    """Submit a chunk again on its own, because another chunk may have killed its workers."""
     try:
         return next(_offer(client, [chunk], lambda: 1))[1]
     except EngineLost:

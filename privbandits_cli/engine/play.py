@@ -39,7 +39,7 @@ class Played:
 def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
     """Compile or load every loop that the chunks need before jobs share them; `wait` is entered before each loop.
 
-    Errors are ignored here: the chunk meets the same error and reports it.
+    Errors are ignored here: the chunk encounters the same error and reports it.
     """
     seen: set[object] = set()
     for chunk in chunks:
@@ -84,7 +84,7 @@ def play_chunk(chunk: Chunk) -> Played:
 
 
 def lost(chunk: Chunk, error: str) -> Played:
-    """A chunk all of whose trials failed because the process that played it died."""
+    """The result of a chunk whose process died: all of its trials failed."""
     return Played(
         chunk, {}, tuple(Failure(key, trial, error, error) for key in chunk.keys for trial in chunk.trials), 0
     )

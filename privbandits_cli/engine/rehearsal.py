@@ -1,6 +1,6 @@
-"""Users' files before they play: some rounds in plain Python, where an error has a line, then the same compiled.
+"""Rehearsals of users' files: before a run, a few rounds in plain Python, where an error has a line, then compiled.
 
-And after a trial with a user's file has failed: the same trial once more in plain Python, to find the line.
+After a trial with a user's file has failed, it is replayed in plain Python to find the line.
 """
 
 import sys
@@ -50,12 +50,12 @@ def _prints(curve: Curve) -> Iterator[str]:
     """The lines of a user's steps that print."""
     for name in loader.modules(curve.algorithm):
         for line in lint.prints(sys.modules[name]):
-            text = "compiled, this prints in every round of every trial: run it with --python, or remove it"
+            text = "once compiled, this prints in every round of every trial: run it with --python, or remove it"
             yield messages.at(loader.source_of(name).path, line, text)
 
 
 def _failures(match: Match, compiled: bool) -> Iterator[str]:
-    """The error of one pairing, if it does not play, or not in blocks of any size."""
+    """The error of one pairing, if it fails, or if its numbers depend on the size of the blocks."""
     from numba.core.errors import NumbaTypeSafetyWarning
 
     trials, rounds = REHEARSED[match.game]
@@ -82,7 +82,7 @@ def _check(regrets: Floats, others: Floats, match: Match) -> None:
         text = f"{algorithm.name} against {adversary.name}: the regret is not a finite number"
         raise PluginError(text, import_module(own[0]).choose if own else function)
     if not np.array_equal(regrets, others):
-        hint = "draw in the order of the rounds, each kind from its own of `rng.spawn(n)`"
+        hint = "draw in the order of the rounds, each kind of number from its own generator of `rng.spawn(n)`"
         if not loader.modules(adversary):
             function = getattr(type(algorithm), ASKING[adversary.game], None)
             hint = "let them depend on the round alone"
@@ -100,7 +100,7 @@ def message(error: Exception, match: Match, key: str, trial: int) -> str:
 
 
 def _message(error: Exception, place: messages.Place | None, match: Match) -> str:
-    """An error at this line if there is one, else with the files that play."""
+    """An error at this line if there is one, otherwise with the names of the files."""
     if place is not None:
         return messages.at(*place, messages.summary(error))
     if messages.in_compiler(error):

@@ -1,4 +1,4 @@
-"""Play chunks of trials on jobs: the only module that starts them."""
+"""Run chunks of trials in parallel jobs: the only module that starts jobs."""
 
 import os
 import signal
@@ -53,8 +53,8 @@ def _dask() -> ModuleType:
 def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Played]:
     """Play on threads or processes of this machine.
 
-    When a worker process dies, joblib ends the others, too. Unfinished chunks are then offered again, ever fewer at a
-    time and at last one by one, so that only a chunk that keeps killing its worker fails.
+    When a worker process dies, joblib ends the others, too. Unfinished chunks are then submitted again, in ever
+    smaller groups and finally one by one, so that only a chunk that keeps killing its worker fails.
     """
     if backend == "loky":
         start_silently(resource_tracker)

@@ -1,4 +1,4 @@
-"""The trials that have been played, on disk: chunk files, each written whole or not at all, and a journal.
+"""The finished trials on disk: chunk files, each written completely or not at all, and a journal.
 
 The chunk files are authoritative: a trial is done if it is in a chunk file whose checksum is right. The journal records
 when each chunk was played and which trials failed. Regrets are read on demand, one curve at a time, so that memory does

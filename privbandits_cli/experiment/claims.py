@@ -12,7 +12,7 @@ from privbandits_cli.experiment.expressions import (
     Condition,
     Expression,
     Scope,
-    Selection,
+    Side,
     parse,
 )
 from privbandits_cli.experiment.keys import Keys
@@ -45,7 +45,10 @@ def claims(
     for i, entry in enumerate(keys.claims):
         try:
             expression = parse(entry.claim)
-            _check(expression, keys, adversaries, algorithms, rounds)
+            _check_scope(expression.scope, adversaries, rounds)
+            _check_parameters(expression.scope, keys, [*adversaries, *algorithms])
+            for side in expression.sides():
+                _check_side(side, expression.scope, algorithms)
         except ClaimError as error:
             errors.append(Error(("claims", i, "claim"), str(error), offset=error.at))
         else:
@@ -53,14 +56,7 @@ def claims(
     return tuple(out)
 
 
-def _check(
-    expression: Expression,
-    keys: Keys,
-    adversaries: Sequence[Variant],
-    algorithms: Sequence[Variant],
-    rounds: Sequence[int],
-) -> None:
-    scope = expression.scope
+def _check_scope(scope: Scope, adversaries: Sequence[Variant], rounds: Sequence[int]) -> None:
     for name, at in scope.panels:
         known = dict.fromkeys(title for variant in adversaries for title in titles(variant))
         if name not in known:
@@ -69,12 +65,6 @@ def _check(
         wanted, at = scope.round
         near = ", ".join(map(str, sorted(sorted(rounds, key=lambda known: abs(known - wanted))[:3])))
         raise ClaimError(f"round {wanted} is not a checkpoint; the nearest checkpoints are {near}", at)
-    _check_parameters(scope, keys, [*adversaries, *algorithms])
-    for side in expression.sides():
-        assert side.curve is not None
-        _check_curve(side.curve, algorithms)
-        if QUANTITIES[side.quantity].fitted and scope.round is not None:
-            raise ClaimError(f"a {side.quantity} is fitted to several points, so it has no round", scope.round[1])
 
 
 def _check_parameters(scope: Scope, keys: Keys, players: Sequence[Variant]) -> None:
@@ -107,7 +97,9 @@ def _check_condition(condition: Condition, values: Sequence[Any], known: Iterabl
         raise ClaimError(message, condition.at)
 
 
-def _check_curve(curve: Selection, algorithms: Sequence[Variant]) -> None:
+def _check_side(side: Side, scope: Scope, algorithms: Sequence[Variant]) -> None:
+    curve = side.curve
+    assert curve is not None
     named = [variant for variant in algorithms if curve.name == _name(variant, curve.labelled)]
     if not named:
         known = dict.fromkeys(_name(variant, curve.labelled) for variant in algorithms)
@@ -124,6 +116,8 @@ def _check_curve(curve: Selection, algorithms: Sequence[Variant]) -> None:
         raise ClaimError(f"'{curve.name}' is {len(entries)} entries of this experiment: {hint}", curve.at)
     if not entries:
         raise ClaimError(f"no '{curve.name}' has all of these parameters", curve.at)
+    if QUANTITIES[side.quantity].fitted and scope.round is not None:
+        raise ClaimError(f"a {side.quantity} is fitted to several points, so it has no round", scope.round[1])
 
 
 def described_of(variant: Variant) -> dict[str, Any]:

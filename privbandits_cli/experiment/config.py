@@ -33,7 +33,7 @@ class Experiment:
     matchups: tuple[Matchup, ...]  # for each adversary, one in each setting
     given: dict[str, Any]  # the config's own text as data, with overrides and --smoke applied
     registry: Registry  # in which its names were found
-    claims: tuple[Claim, ...] = ()  # what papers claim about it; no part of what is played
+    claims: tuple[Claim, ...] = ()  # what papers claim about it; they do not affect the simulation
 
     @property
     def settings(self) -> list[Setting]:

@@ -49,11 +49,11 @@ def plot_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
     for key in ("against", "worst"):
         name = getattr(keys.plot, key)
         if name and name.removeprefix("adversary.") not in swept.keys() | spread:
-            known = f"these are: {', '.join(swept)}" if swept else "give it a list of values"
+            known = f"choose one of: {', '.join(swept)}" if swept else "give it a list of values"
             yield Error(("plot", key), f"no parameter '{name}' is swept; {known}")
     floor = keys.plot.price.floor if keys.plot.price else None
     if floor and floor not in {variant.parameters.name for variant in players}:
-        yield Error(("plot", "price", "floor"), f"no algorithm '{floor}' plays here: name one of this experiment")
+        yield Error(("plot", "price", "floor"), f"there is no algorithm '{floor}' here: name one of this experiment's")
     if floor and not keys.plot.against:
         yield Error(("plot", "price"), "the price of privacy is drawn against a swept parameter: name it in `against`")
     if keys.plot.slopes and not keys.plot.against:
@@ -79,7 +79,7 @@ def _context_errors(keys: Keys) -> Iterator[Error]:
     elif any(n_arms(keys, d) < 2 for d in listed(keys.dimension)):
         yield Error(("arms",), "d^2 is a single arm where d = 1: give a number")
     if keys.planned_horizon is not None and isinstance(keys.horizon, list):
-        yield Error(("horizon",), "a planned_horizon needs a single horizon, the number of rounds that are played")
+        yield Error(("horizon",), "a planned_horizon needs a single horizon, the number of rounds to simulate")
     elif keys.planned_horizon is not None and keys.planned_horizon < listed(keys.horizon)[0]:
         message = f"it is shorter than the horizon {keys.horizon}: plan at least as many rounds"
         yield Error(("planned_horizon",), message)

@@ -36,7 +36,7 @@ class Quantity:
     fitted: bool = False  # to all points along the x-axis of the figure, or to all checkpoints; not read at one of them
 
 
-REGRET = "final"  # what a curve's name alone means
+REGRET = "final"  # the quantity meant by a curve's name alone
 QUANTITIES = {
     REGRET: Quantity((NUMBER, REGRET, "bound")),
     "slope": Quantity((NUMBER, "slope"), fitted=True),

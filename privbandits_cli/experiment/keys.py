@@ -76,10 +76,10 @@ class Keys(_Section):
     source: str = Field("", description="the paper and the place in it")
     game: Game = "bandit"
     horizon: Rounds | Annotated[list[Rounds], Field(min_length=1)] = Field(
-        description="T, the number of rounds; of a list, everything is tuned and played for each value"
+        description="T, the number of rounds; for a list, everything is tuned and run for each value"
     )
     planned_horizon: Rounds | None = Field(
-        None, description="game contextual: tune everything for this longer horizon, and play up to `horizon`"
+        None, description="game contextual: tune everything for this longer horizon, and simulate up to `horizon`"
     )
     arms: Annotated[int, Field(ge=2, le=100_000)] | Literal["d^2"] = Field(
         4, description="K of the game bandit; k of the game contextual, where it may also be `d^2`"
@@ -102,7 +102,7 @@ class Keys(_Section):
     algorithms: Any = Field(description="one algorithm, or a list")
     summary: Summary = Summary()
     plot: Plot = Plot()
-    claims: list[StatedClaim] = Field([], description="what papers claim; `privbandits check` compares")
+    claims: list[StatedClaim] = Field([], description="the papers' claims, for `privbandits check`")
     include: Annotated[list[str], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)] = Field(
         [], description="your own algorithm and adversary files; paths are relative to the working directory"
     )

@@ -55,10 +55,10 @@ def _strangers(registry: Registry, keys: Keys, variants: Sequence[Variant]) -> I
             why = f"{player.name} plays the game {player.game}, not {keys.game}"
             if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":
                 why = f"{player.name} has gains of arms, which are losses on the simplex only, and only in [0, 1]"
-            yield Error(variant.loc, f"{why}; these play here: {fit}")
+            yield Error(variant.loc, f"{why}; these are possible: {fit}")
         elif isinstance(player, linear.Algorithm) and player.feedback != keys.feedback:
-            sees = {"full": "the whole loss vector", "bandit": "the loss of its own point alone"}[player.feedback]
-            yield Error(variant.loc, f"{player.name} sees {sees}: set `feedback: {player.feedback}`")
+            sees = {"full": "the whole loss vector", "bandit": "only the loss of its own point"}[player.feedback]
+            yield Error(variant.loc, f"{player.name} observes {sees}: set `feedback: {player.feedback}`")
 
 
 def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -> Iterator[Variant]:

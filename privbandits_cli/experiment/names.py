@@ -1,4 +1,4 @@
-"""Names of curves and panels that keep their parts: a name is written from data, and no code takes it apart again."""
+"""Names of curves and panels that keep their parts: a name is composed from data and never parsed again."""
 
 from collections.abc import Collection, Mapping
 from typing import Self

@@ -16,11 +16,11 @@ from privbandits_cli.figures.styles import styles_of
 
 ROW = 0.125  # inches
 DARK = "#222222"
-MANY = 200  # so many points are drawn smaller
+MANY = 200  # from this number on, points are drawn smaller
 
 
 def figure(drawn: Distributions) -> Figure:
-    """Draw distributions: a panel per adversary, two beside each other."""
+    """Draw distributions: a panel per adversary, two in each row."""
     colours = {label: style.mixed() for label, style in styles_of(drawn.named).items()}
     n = len(drawn.panels)
     columns = 1 if n == 1 else 2

@@ -19,7 +19,7 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats
 
-MOST = 800  # points that are drawn; of more trials the outermost and evenly spaced ranks
+MOST = 800  # the most points drawn; beyond, the outermost trials and evenly spaced ranks
 OUTERMOST = 100
 SYMBOLS = {"epsilon": "ε", "horizon": "T"}
 
@@ -124,7 +124,7 @@ def paired(curves: Curves, found: dict[str, Sample], pair: tuple[str, str] | Non
     """Differences of final regrets between curves in the same trials of the same games.
 
     pair: two curves, each by the name of its algorithm or by its label; by default every curve and the first algorithm
-    of its game. Raises Unpaired if no two curves meet.
+    of its game. Raises Unpaired if no two curves share a game.
     """
     panels: dict[str, list[Distribution]] = {}
     games: dict[tuple[str, ...], list[Curve]] = {}
@@ -160,13 +160,13 @@ def _names(curves: Curves, curve: Curve) -> tuple[str, ...]:
 
 def _no_pair(curves: Curves, pair: tuple[str, str] | None) -> str:
     if pair is None:
-        return "nothing to pair: no two algorithms meet the same game"
+        return "nothing to pair: no two algorithms play the same game"
     known = {name for curve in curves.every for name in _names(curves, curve)}
     shown = dict.fromkeys(name for curve in curves.every for name in _names(curves, curve)[:2])
     for name in pair:
         if name not in known:
             return f"no algorithm or curve '{name}' (known: {', '.join(shown)})"
-    return f"'{pair[0]}' and '{pair[1]}' meet in no game"
+    return f"'{pair[0]}' and '{pair[1]}' have no game in common"
 
 
 def _figure(
@@ -175,9 +175,9 @@ def _figure(
     sizes = [len(row.values) for rows in panels.values() for row in rows]
     wanted = max(int(row["trials"]) for curve in curves.every for row in curve.rows)
     if curves.plot.worst:
-        note += f"; each curve at the {curves.plot.worst} of its largest mean regret"
+        note += f"; each curve at the {curves.plot.worst} with its largest mean regret"
     if max(sizes) > MOST:
-        note += f"; of more than {MOST} trials the outermost {OUTERMOST} at each end and evenly spaced ranks between"
+        note += f"; for more than {MOST} trials, the outermost {OUTERMOST} at each end and evenly spaced ranks between"
     zero = [np.zeros(1)] if paired else []
     scales = {title: fitting(np.concatenate([*(row.values for row in rows), *zero])) for title, rows in panels.items()}
     if any(scale.kind == "asinh" for scale in scales.values()):

@@ -109,7 +109,7 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
     drawn = set()
     for line in lines:
         for rate in line.rates:
-            if (rate.name, *rate.regret) not in drawn:  # of several algorithms: in the colour of the first
+            if (rate.name, *rate.regret) not in drawn:  # once, in the colour of the first algorithm
                 drawn.add((rate.name, *rate.regret))
                 axis.plot(line.x, rate.regret, **styles[rate.name] | {"color": styles[line.label]["color"]})
     _scales(axis, lines, log)

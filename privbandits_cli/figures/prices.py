@@ -1,4 +1,4 @@
-"""What privacy costs: regrets as multiples of a floor, the regret without privacy, and the point where it is free."""
+"""The cost of privacy: regrets as multiples of a floor (the regret without privacy), and where privacy is free."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ def as_multiples(lines: Sequence[Line], floor: str) -> list[Line]:
 
 
 def free_from(line: Line, lines: Sequence[Line], floor: str, within: float) -> float | None:
-    """The least x from which on the regret stays below (1 + within) times the floor's; None: nowhere, or everywhere.
+    """The smallest x above which the regret stays below (1 + within) times the floor's; None: nowhere, or everywhere.
 
     Between two points the logarithm of the ratio is linear in that of x. If the regret is nowhere twice the floor's,
     privacy costs next to nothing at any x, and a crossing would only show the spread of the trials: None.
@@ -43,7 +43,7 @@ def free_from(line: Line, lines: Sequence[Line], floor: str, within: float) -> f
 
 
 def crossing(x: Floats, ratio: Floats) -> float | None:
-    """The least x from which on the ratio is at most 1, interpolated as in `free_from`; None if there is none."""
+    """The smallest x above which the ratio is at most 1, interpolated as in `free_from`; None if there is none."""
     over = np.log(np.maximum(ratio, 1e-300))
     i = max(np.flatnonzero(over > 0), default=-1)
     if i == len(over) - 1:
@@ -55,7 +55,7 @@ def crossing(x: Floats, ratio: Floats) -> float | None:
 
 
 def free_range(floor: Floats, regret: Floats, x: Floats, within: float) -> tuple[float, float]:
-    """A 95 % bootstrap interval of the x from which on privacy is free at the worst gap; infinite if it is nowhere.
+    """A 95 % bootstrap interval of the x above which privacy is free at the worst gap; infinite if there is none.
 
     floor: `[gap, trial]`; regret: `[x, gap, trial]`. The same trials are drawn for all, since they share their games.
     """

@@ -38,7 +38,7 @@ def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> 
     if pair and name != PAIRED:
         raise ValueError("--pair goes with --kind paired")
     if (log or bounds) and name in (DISTRIBUTION, PAIRED):
-        raise ValueError(f"--log and --bounds do not go with --kind {name}, which chooses its axes itself")
+        raise ValueError(f"--log and --bounds cannot be used with --kind {name}, which chooses its axes itself")
     if pair and not all(word.strip() for word in pair.rpartition(",")[::2]):
         raise ValueError("--pair takes two names, as in --pair exp3_tau,exp3")
     return Kind(name, parameter, pair, log, bounds)

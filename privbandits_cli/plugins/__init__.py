@@ -1,1 +1,1 @@
-"""How algorithm and adversary files are found, the user's own ones included."""
+"""How algorithm and adversary files are found, including the user's own."""

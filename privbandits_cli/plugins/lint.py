@@ -1,6 +1,6 @@
-"""What is refused in a user's file before it plays, because it would show late, far from its line, or never.
+"""Mistakes that are rejected in a user's file before a run: they would show late, far from their line, or never.
 
-Random numbers that no seed fixes make two runs differ; a `choose` that ends without `return` gives the compiled loop
+Random numbers without the seed make two runs differ; a `choose` that ends without `return` gives the compiled loop
 no arm; a compiled `print` writes a line in every round of every trial.
 """
 
@@ -17,7 +17,7 @@ GLOBAL = random.Random | np.random.RandomState | np.random.Generator  # owners o
 
 
 def unseeded(text: str, module: ModuleType) -> Iterator[tuple[int, str]]:
-    """Line and name of each call, in a function of the file, of random numbers that no trial's seed fixes."""
+    """Line and name of each call, in the functions of the file, that draws random numbers independent of the seed."""
     tree, names = ast.parse(text), vars(module)
     arguments = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
@@ -34,7 +34,7 @@ def unseeded(text: str, module: ModuleType) -> Iterator[tuple[int, str]]:
 
 
 def unreturned(choose: FunctionType) -> Iterator[int]:
-    """Lines where `choose` returns None; Python has already dropped what it never reaches."""
+    """Lines where `choose` returns None; Python has already removed unreachable code."""
     before = None
     for step in dis.get_instructions(choose):
         loaded = before is not None and before.opname == "LOAD_CONST" and before.argval is None

@@ -30,7 +30,7 @@ def at(path: str, line: int, message: str) -> str:
 
 
 def summary(error: BaseException) -> str:
-    """An exception in one line: a PluginError's message, of any other its kind as well."""
+    """An exception in one line: its message, preceded by its type unless it is a PluginError."""
     kind = type(error).__name__
     text = str(error) if isinstance(error, PluginError) else f"{kind}: {error}" if str(error) else kind
     return text.splitlines()[0]
@@ -48,7 +48,7 @@ def place(error: BaseException) -> Place | None:
 
 
 def message(error: BaseException) -> str:
-    """What to tell the user about an exception, at the line of their file where that is known."""
+    """The message for the user about an exception, at the line of their file if that is known."""
     if in_compiler(error):
         found, text = _compiler_place(error), f"cannot be compiled: {_sentence(error)}"
         return f"{at(*found, text) if found else text}\n{COMPILED}"

@@ -1,4 +1,4 @@
-"""The algorithms and adversaries that an experiment may name, each the one class `Parameters` of its file.
+"""The algorithms and adversaries that an experiment may name, each defined by the class `Parameters` of its file.
 
 They come from three places: this package, installed packages (entry points of the groups `privbandits.algorithms`
 and `privbandits.adversaries`, each naming a module), and files that the user includes.
@@ -37,7 +37,7 @@ def installed(kind: Kind) -> dict[str, EntryPoint]:
         if entry.name in built_in(kind) or found.setdefault(entry.name, entry).value != entry.value:
             owner = entry.dist.name if entry.dist else entry.value
             raise IncludeError(
-                f"package {owner}: there is already '{entry.name}' among the {kind}: rename the entry point"
+                f"package {owner}: the name '{entry.name}' is already taken among the {kind}: rename the entry point"
             )
     return found
 

@@ -34,7 +34,7 @@ class ReportData:
 
     @property
     def partial(self) -> str:
-        """`PARTIAL 3/16` of an incomplete experiment, else empty."""
+        """`PARTIAL 3/16` for an incomplete experiment, otherwise empty."""
         trials = self.manifest.get("trials", {})
         if self.table.fewest < self.table.wanted:
             return f"PARTIAL {self.table.fewest}/{self.table.wanted}"
@@ -44,7 +44,7 @@ class ReportData:
 
     @property
     def command(self) -> str:
-        """The command that runs the experiment again: the given one without options of execution, or its config's."""
+        """The command that runs the experiment again: the original one without execution options, or its config's."""
         words = self.manifest.get("command", [])
         config = next((word for word in words[2:] if word.endswith(".yaml") or word in shipped()), None)
         if words[1:2] != ["run"] or config is None:

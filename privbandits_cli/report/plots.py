@@ -28,7 +28,7 @@ SYMBOLS = {
     "v": "triangle-down", "P": "cross", "X": "x", "*": "star",
 }  # fmt: skip
 RATES = ("8px,2px", "8px,2px,1px,2px", "3px,3px", "8px,2px,1px,2px,1px,2px", "3px,8px")
-MANY = 200  # points, which are drawn smaller
+MANY = 200  # from this number on, points are drawn smaller
 HOVER = "%{fullData.name}<br>%{customdata}<extra></extra>"
 ROW = 17  # pixels of a row of a distribution
 # The strokes of a box with whiskers: (which of the five quantiles, height in rows); None lifts the pen.
@@ -79,7 +79,7 @@ def line_plot(title: str, lines: list[Line], table: Table, style_of: dict[str, S
     every = np.unique(np.concatenate([line.x for line in lines]))
     traces: list[Plot] = []
     for k, line in enumerate(lines):
-        if line.level:  # a value at each x, so that the pointer finds it
+        if line.level:  # a value at each x, so that hovering shows it
             none = np.zeros(len(every))
             line = replace(line, x=every, regret=none + line.regret[0], below=none, above=none)
         marked = bar_positions(line.x, table.bar_rounds, k, len(lines), table.log)
@@ -110,7 +110,7 @@ def _plot(title: str, traces: list[Plot], layout: Plot, partial: str) -> Plot:
 
 
 def _axis(scale: Scale, title: str) -> Plot:
-    """An axis; Plotly has none of kind asinh, so `_at` places the values of one on a linear axis from 0 to 1."""
+    """An axis; Plotly has no asinh axis, so `_at` maps its values to a linear axis from 0 to 1."""
     axis = {
         "title": {"text": escape(title), "standoff": 6}, "automargin": True, "gridcolor": GRID, "zeroline": False,
         "showline": True, "linecolor": "#888888",
@@ -136,7 +136,7 @@ def _stroke(ink: str, width: float = 1, dash: str = "solid") -> Plot:
 
 
 def _line_traces(line: Line, style: Style, marked: NDArray[np.int64], low: float) -> Iterable[Plot]:
-    """The line with its error bars, its bound, and the mark from where privacy is free.
+    """The line with its error bars, its bound, and the mark at the point where privacy becomes free.
 
     marked: the points that have a marker and an error bar; low: the lower end of the y axis.
     """

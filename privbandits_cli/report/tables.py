@@ -26,7 +26,7 @@ def latex(report: ReportData) -> str:
     notes = "; ".join([report.final_title, *report.table.notes()])
     head = [_on_one_line(f"% {report.title}. {notes}."), r"% Needs \usepackage{booktabs}."]
     head += [f"% {report.partial}: not complete."] if report.partial else []
-    head += [r"\begingroup\renewcommand{\arraystretch}{1.3}% room for the errors"]
+    head += [r"\begingroup\renewcommand{\arraystretch}{1.3}% room for the error bars"]
     tables = "\n\\par\\medskip\\noindent\n".join(map(_latex_table, finals(report.table)))
     return "\n".join([*head, tables, "\\endgroup\n"])
 
@@ -122,7 +122,7 @@ def _markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers
 
 
 def _plain(text: str) -> str:
-    """A text in one line, with the signs escaped that mean something in Markdown."""
+    """A text in one line, with the special characters of Markdown escaped."""
     for sign in ("\\", "|", "*", "_", "`", "<", "[", "$"):
         text = text.replace(sign, "\\" + sign)
     return _on_one_line(text)

@@ -113,7 +113,7 @@ def test_a_resolved_sweep_plays_the_same(ran, tmp_path):
     ("change", "told"),
     [
         ("plot={against: gamma}", "no parameter 'gamma' is swept"),
-        ("plot={against: horizon, worst: gap}", "no parameter 'gap' is swept; these are: best, epsilon, horizon"),
+        ("plot={against: horizon, worst: gap}", "no parameter 'gap' is swept; choose one of: best, epsilon, horizon"),
         ("plot={slopes: true}", "slopes are fitted over `against`"),
     ],
 )

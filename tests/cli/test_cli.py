@@ -74,7 +74,7 @@ def test_dry_run_plays_and_writes_nothing(small, tmp_path):
     call("run", small, "--results", tmp_path / "r", "-q")
     made = json.loads(call("run", small, "--results", tmp_path / "r", "--dry-run", "--json", "trials=20").stdout)
     assert made["rounds"] == 6 * 4 * 1000 and made["curves"][0]["done"] == 16 and made["seconds"] > 0
-    assert "to play: " in call("run", small, "--results", tmp_path / "r", "--dry-run").stdout
+    assert "to run: " in call("run", small, "--results", tmp_path / "r", "--dry-run").stdout
 
 
 def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
@@ -228,7 +228,7 @@ def test_help_lists_the_commands_in_the_order_of_use():
 
 
 def test_names_are_completed():
-    from privbandits_cli.cli.app import complete_name
+    from privbandits_cli.cli.options import complete_name
 
     assert complete_name("exp3") == ["exp3", "exp3_tau"]
 

@@ -99,7 +99,7 @@ def test_a_pair_by_name_or_label_agrees_in_what_both_sweep(tmp_path):
     assert {title: one.values.tolist() for (title, _), one in by_label.items()} == {"A (epsilon = 2) − C": [-6, -6]}
     with pytest.raises(distributions.Unpaired, match="no algorithm or curve 'd'"):
         distributions.paired(*found, pair=("a", "d"))
-    with pytest.raises(distributions.Unpaired, match="meet in no game"):
+    with pytest.raises(distributions.Unpaired, match="have no game in common"):
         distributions.paired(*found, pair=("c", "c"))
 
 
@@ -112,7 +112,7 @@ def test_a_worst_case_is_compared_in_its_own_game(tmp_path):
     found = folder_of(tmp_path, played, swept=("gap", "epsilon"), plot=plot)
     paired = distributions.paired(*found)
     assert [one.values.tolist() for one in rows_of(paired).values()] == [[9 - 1, 9 - 1]]
-    assert "at the gap of its largest mean regret" in paired.note
+    assert "at the gap with its largest mean regret" in paired.note
     assert rows_of(distributions.distribution(*found))["UCB1", "ε = 1"].values.tolist() == [9, 9]
 
 

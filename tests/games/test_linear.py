@@ -244,7 +244,7 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
         (["set={a: [[1], [-1]], b: [1, -2]}"], "the rows of a give a polytope's dimension"),
         (["adversary=pareto"], "pareto has gains of arms, which are losses on the simplex only"),
         (["set=cube"], "stochastic has gains of arms, which are losses on the simplex only"),
-        (["algorithms=[exp3]"], "exp3 plays the game bandit, not linear; these play here: "),
+        (["algorithms=[exp3]"], "exp3 plays the game bandit, not linear; these are possible: "),
         (["feedback=bandit"], "ftrl sees the whole loss vector: set `feedback: full`"),
         (["adversary={name: gap, gap: 0.7}"], "the mean loss 1/2 - gap of an expert would be negative"),
         (["set=ball"], "set should be 'simplex', 'sphere' or 'cube'"),

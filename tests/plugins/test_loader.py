@@ -211,7 +211,7 @@ def test_shards_with_own_files_merge_and_those_of_other_versions_do_not():
 
 
 def test_commands_take_own_files():
-    assert "Mine: the arm of the best mean" in call("show", "mine", "--include", "mine.py").stdout
+    assert "Mine: the arm with the best mean" in call("show", "mine", "--include", "mine.py").stdout
     assert "mine " in call("list", "algorithms", "--include", "mine.py").stdout
     assert "mine " not in call("list", "algorithms").stdout
     assert call("validate", "small.yaml", "--include", "mine.py").exit_code == 0
@@ -558,7 +558,7 @@ def test_a_private_algorithm_without_bounds_is_not_tuned():
     private = 'private = True\n\n    epsilon: float = Field(1.0, gt=0, description="ε")\n    explore: float'
     edited("explore: float", private)
     refused = call("tune", "mine", "--epsilon", "1", "--include", "mine.py")
-    assert refused.exit_code == 2 and refused.stderr == "nothing is proved of the privacy of mine: give it `bounds`\n"
+    assert refused.exit_code == 2 and refused.stderr == "nothing is proved about the privacy of mine: define `bounds`\n"
     bounds = (
         "    def bounds(self, setting, delta, sensitivity=1.0):\n"
         "        return [Guarantee(self.epsilon, 0.0, 'here', 'proved')]\n\n    def state"
@@ -637,7 +637,7 @@ def test_a_package_may_not_take_a_name_and_its_errors_are_reported(package):
     (site / "my_package-1.0.dist-info" / "entry_points.txt").write_text(entries.format("exp3"))
     registry.installed.cache_clear()
     result = call("list", "algorithms")
-    assert result.exit_code == 2 and "package my-package: there is already 'exp3'" in result.stderr
+    assert result.exit_code == 2 and "package my-package: the name 'exp3' is already taken" in result.stderr
     (site / "my_package-1.0.dist-info" / "entry_points.txt").write_text(entries.format("other").replace(".mine", ".no"))
     registry.installed.cache_clear()
     assert "no module my_package.no" in call("show", "other").stderr
