@@ -16,29 +16,18 @@ os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages woul
 os.unsetenv("COLUMNS")  # and by readline, behind the back of `os.environ`
 ROOT = Path(__file__).parent.parent
 
-# One tuned example of every algorithm; a new file needs a line only if it has parameters without default.
+# Parameters of the examples. A new algorithm needs a line only if it has parameters without default beside `epsilon`.
 NEEDED = {
-    "adap_ucb": lambda: {"epsilon": 1.0},
     "batched_htinf": lambda: {"epsilon": 0.3},
-    "dp_exp2": lambda: {"epsilon": 1.0},
-    "dp_ftpl": lambda: {"epsilon": 1.0},
-    "dp_ftrl": lambda: {"epsilon": 1.0},
     "dp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
     "ldp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
-    "plain_dp_linucb": lambda: {"epsilon": 1.0},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
     "dp_reduction": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
     "dp_robust_se": lambda: {"epsilon": 1.0, "constants": 0.05},
     "dp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.03},
-    "dp_scrible": lambda: {"epsilon": 1.0},
-    "dp_se": lambda: {"epsilon": 1.0},
-    "dp_ucb": lambda: {"epsilon": 1.0},
     "ldp_robust_se": lambda: {"epsilon": 4.0, "constants": 0.05, "epochs": 2},
     "ldp_robust_ucb": lambda: {"epsilon": 1.0, "constants": 0.3},
-    "ldp_ucb": lambda: {"epsilon": 1.0},
     "robust_se": lambda: {"constants": 0.05},
-    "noisy_ftrl": lambda: {"epsilon": 1.0},
-    "shrinking_dartboard": lambda: {"epsilon": 1.0},
     "mini_batch": lambda: {"tau": 5, "base": make("tsallis_inf")},
 }
 
@@ -49,8 +38,11 @@ def playing(kind, game="bandit"):
 
 
 def make(name, **parameters):
-    """An algorithm by name, not tuned."""
-    return Registry().find("algorithms", name)(**(NEEDED.get(name, dict)() | parameters))
+    """An algorithm by name, not tuned; an `epsilon` without default is 1."""
+    model = Registry().find("algorithms", name)
+    epsilon = model.model_fields.get("epsilon")
+    private = {"epsilon": 1.0} if epsilon and epsilon.is_required() else {}
+    return model(**(private | NEEDED.get(name, dict)() | parameters))
 
 
 def foe(name, **parameters):

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from privbandits_cli.analysis.compare import compare
-from privbandits_cli.cli.check import _interval
+from privbandits_cli.analysis import compare as comparing
+from privbandits_cli.analysis.compare import Difference, compare
 from tests.claims.test_claims import CONFIG, NOISE, call, experiment, played
 
 
@@ -82,9 +82,21 @@ def test_what_was_played_otherwise_is_said(folders, tmp_path):
     assert "The horizons differ: 2,000 rounds in A against 1,000 in B." in result.stdout.replace("\n  ", " ")
 
 
-def test_intervals_are_never_minus_zero():
-    assert _interval(-0.3, 20.0) == "0 to 20" and _interval(-0.004, 0.003) == "-0.004 to 0.003"
-    assert _interval(0.0, 0.0) == "0 to 0" and _interval(-math.inf, math.inf) == "-inf to inf"
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (-0.3, 20.0, "0 to 20"),
+        (-0.004, 0.003, "-0.004 to 0.003"),
+        (0.0, 0.0, "0 to 0"),
+        (-math.inf, math.inf, "-inf to inf"),
+    ],
+)
+def test_intervals_are_never_minus_zero(folders, monkeypatch, low, high, shown):
+    found = [Difference("EXP3", "not decided", 100.0, 90.0, low, high, "paired, 9 trials")]
+    monkeypatch.setattr(comparing, "compare", lambda *_: found)
+    lines = call("compare", *folders(100 + NOISE, 90 + NOISE)).stdout.splitlines()
+    (row,) = [line for line in lines if line.lstrip().startswith("EXP3")]
+    assert f" {shown} " in row
 
 
 def test_curves_of_one_folder_are_listed(folders, tmp_path):

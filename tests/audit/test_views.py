@@ -36,7 +36,7 @@ class Parameters(bandit.Algorithm):
     def state(self, setting: Setting) -> Records:
         return record(t=0, scale=self.share / self.epsilon, kept=record(sums=np.zeros(setting.n_arms)))
 
-    def draws(self):
+    def periods(self):
         return {"laplace": 1}
 
     def bounds(self, setting, delta, sensitivity=1.0):
@@ -88,6 +88,15 @@ def audited(tmp_path, text, *words):
     Path(tmp_path / "small.yaml").write_text(SMALL)
     given = ["--include", str(tmp_path / "own.py"), "algorithms=[{name: own, " + ", ".join(words) + "}]"]
     return CliRunner().invoke(app, ["audit", str(tmp_path / "small.yaml"), *given, "--budget", "16384", "--json"])
+
+
+def test_the_own_algorithm_plays(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(OWN)
+    Path("small.yaml").write_text(SMALL)
+    words = "run small.yaml --include own.py --python algorithms=own horizon=64"
+    result = CliRunner().invoke(app, words.split())
+    assert result.exit_code == 0, result.stderr
 
 
 @pytest.mark.parametrize(("share", "verdict"), [(1.0, "CONSISTENT"), (0.5, "VIOLATION")])

@@ -53,6 +53,7 @@ summary: {centre: mean}
 plot: {against: horizon, worst: gap, slopes: true}
 """
 
+LEADING = " or ".join(f"{name}(...)" for name, quantity in expressions.QUANTITIES.items() if quantity.against)
 NOISE = np.array([-4, -3, -2, -1, 0, 1, 2, 3, 4]) / math.sqrt(7.5)  # nine trials: mean 0, deviation 1
 
 
@@ -160,7 +161,7 @@ def test_every_quantity_of_the_grammar_can_be_computed():
         ("a $ b", 2, "'$' has no meaning in a claim"),
         ("'a < b", 0, "this quote is not closed"),
         ("a within 5 of b", 11, "expected '%' here, found of"),
-        ("3 < a", 0, "a claim begins with a curve or final(...) or slope(...) or epsilon(...)"),
+        ("3 < a", 0, f"a claim begins with a curve or {LEADING}"),
         ("slope(a) < b", 11, "slope(...) can only be compared with a number or slope(...)"),
         ("epsilon(a) < epsilon(b)", 13, "epsilon(...) can only be compared with a number"),
         ("in c in d: a < b", 5, "a second 'in': join the two with a comma"),

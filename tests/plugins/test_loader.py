@@ -13,8 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli import api
-from privbandits_cli.cli import app
-from privbandits_cli.cli import run as run_command
+from privbandits_cli.actions.run import Outcome
+from privbandits_cli.cli import app, run
+from privbandits_cli.cli.signals import Stop
 from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Failure, play_chunk
 from privbandits_cli.experiment.config import ConfigError, load
@@ -405,13 +406,18 @@ def test_on_a_terminal_errors_keep_to_its_width(monkeypatch):
     assert max(map(len, found)) <= 60 and any(line.startswith("    import no_such_h") for line in found), found
 
 
-def test_a_long_list_of_failed_trials_is_cut():
+def test_a_long_list_of_failed_trials_is_cut(capsys):
     plan = make_plan(load(Path("small.yaml"), ["algorithms=exp3", "adversary=stochastic"]))
     failed = [Failure(plan.curves[0].key, trial, f"x.py:3: arm 4 in round {trial}", "") for trial in range(0, 400, 2)]
-    (found,) = run_command._lines(plan, failed)
+
+    def listed(failures):
+        run.show(plan, None, Outcome(failures, []), Stop(), quiet=True, as_json=False)
+        return [line for line in capsys.readouterr().err.splitlines() if line.startswith("  failed: ")]
+
+    (found,) = listed(failed)
     assert found.endswith("stochastic, trials 0, 2, 4, 6, 8, 10, 12, 14, 16, ..., 200 trials: x.py:3: arm 4 in round 0")
     other = Failure(plan.curves[0].key, 1, "x.py:4: arm 4 in round 7", "")
-    assert len(list(run_command._lines(plan, [*failed, other]))) == 2  # of another line
+    assert len(listed([*failed, other])) == 2  # of another line
 
 
 HELPER = "\n\ndef scaled(gain, factor=0.5, *, shift=1.0, times=2):\n    return times * (factor * gain + shift)\n"
