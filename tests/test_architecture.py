@@ -54,7 +54,7 @@ ALONE = {
     "rich": {"cli/terminal.py"},
     "plotly": {"report/plots.py"},
     "jinja2": {"report/page.py"},
-    "tabulate": {"report/tables.py"},
+    "tabulate": {"analysis/format.py"},
 }
 
 

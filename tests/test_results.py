@@ -59,6 +59,16 @@ def test_the_tables_of_rates_are_those_of_the_committed_figures():
     assert made == (ROOT / "results" / "price_tables.md").read_text(encoding="utf-8")
 
 
+def test_the_tables_of_rates_read_no_label(tmp_path):
+    for folder in (ROOT / "results").glob("price_*/"):
+        (tmp_path / folder.name).mkdir()
+        for name in ("config.yaml", "manifest.json", "summary.csv", "final.csv"):
+            text = (folder / name).read_text(encoding="utf-8")
+            renamed = text.replace("DP-FTRL, Laplace", "Zeta").replace("DP-FTRL, Gaussian", "Alpha")
+            (tmp_path / folder.name / name).write_text(renamed, encoding="utf-8")
+    assert price_tables(tmp_path) == price_tables(ROOT / "results")
+
+
 def test_the_benchmark_knows_every_player():
     with (ROOT / "results" / "bench.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["name"]: float(row["ratio"]) for row in csv.DictReader(file)}

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from privbandits_cli.analysis.format import table
 from privbandits_cli.claims.verdicts import Judgement, Verdict, verdicts
 from privbandits_cli.experiment.config import SHIPPED, ConfigError, Experiment, load, shipped
 
@@ -133,12 +134,12 @@ def markdown(checked: Sequence[Checked]) -> str:
 
 def _section(one: Checked) -> Iterator[str]:
     yield from ("", f"## {one.name}: {one.title}", "", f"{one.source}.", "")
-    yield "| | source | claim | verdict | figures, interval, trials | ε |"
-    yield "|---:|---|---|---|---|---|"
+    rows = []
     for i, verdict in enumerate(one.verdicts, 1):
         shown = f"**{verdict.verdict}**" if verdict.verdict == "FAILS" else verdict.verdict
         cells = (str(i), verdict.source, f"`{verdict.claim}`", shown, verdict.figures, verdict.epsilon)
-        yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        rows.append([cell.replace("|", "\\|") for cell in cells])
+    yield table(["", "source", "claim", "verdict", "figures, interval, trials", "ε"], rows, numbers=0)
     played = [(i, verdict) for i, verdict in enumerate(one.verdicts, 1) if verdict.verdict != "NOT PLAYED"]
     notes = [f"{i}. {verdict.verdict}: {verdict.note}" for i, verdict in played if verdict.note]
     yield from ["", *notes] if notes else []

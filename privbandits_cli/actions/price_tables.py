@@ -1,30 +1,34 @@
 """Tables 1 and 2 of Agarwal & Singh 2017 beside measured slopes, constants, and the ε above which privacy is free."""
 
-import math
 from collections.abc import Iterator, Sequence
+from math import ceil, log, log2, sqrt
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis import curves
-from privbandits_cli.figures import distributions, prices, table
+from privbandits_cli.analysis.format import table
+from privbandits_cli.figures import distributions, prices
 from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.table import read
 
 N = 10  # coordinates in `price_scaling`
+TREE = "dp_ftrl"
 WITHIN = 0.1  # privacy is free if the regret exceeds FTRL's by at most this part
 
 # The rows of the paper's Table 1: its name, the decision set, the bounds in print, and a and b of the rates √(a T)
 # without privacy and b log² T / ε that privacy adds.
 FULL = (
-    ("experts", "simplex", "√(T ln N) / ε | √(T ln N) + N ln N log² T / ε | √(T ln N)", math.log(N), N * math.log(N)),
-    ("sphere", "sphere", "√(N T) / ε | √T + N log² T / ε | √T", 1, N),
-    ("cube", "cube", "√(N T) / ε | √(N T) + N log² T / ε | √(N T)", N, N),
+    ("experts", "simplex", ("√(T ln N) / ε", "√(T ln N) + N ln N log² T / ε", "√(T ln N)"), log(N), N * log(N)),
+    ("sphere", "sphere", ("√(N T) / ε", "√T + N log² T / ε", "√T"), 1, N),
+    ("cube", "cube", ("√(N T) / ε", "√(N T) + N log² T / ε", "√(N T)"), N, N),
 )
 BANDITS = (
-    ("arms, K = 4", "K T^(2/3) / ε | √(T K ln K) / ε | √(K T)", "price_bandit_scaling"),
-    ("linear, the ball, N = 5", "T^(2/3) / ε | √T / ε | √T", "price_linear_scaling"),
+    ("arms, K = 4", ("K T^(2/3) / ε", "√(T K ln K) / ε", "√(K T)"), "price_bandit_scaling"),
+    ("linear, the ball, N = 5", ("T^(2/3) / ε", "√T / ε", "√T"), "price_linear_scaling"),
 )
+BOUNDS = ["", "bound before", "their bound", "without privacy"]
 
 TEXT = """\
 # What privacy costs in online linear optimisation
@@ -34,8 +38,6 @@ Regrets are means at the worst gap. Written by `privbandits tables`.
 
 ## Table 1: full information
 
-| | bound before | their bound | without privacy | slope in T: FTRL | ε = 10 | ε = 1 | c | c' |
-|---|---|---|---|---|---|---|---|---|
 {full}
 
 N = {n}, T = 2^10 to 2^18. c: FTRL's regret at T = 2^18 over its rate; c': the regret that ε = 1 adds, over
@@ -44,8 +46,6 @@ rate: up to T = 2^12 the worst gap is the largest one, and the regret is close t
 
 ## The ε above which privacy is free, within 10 %
 
-| T = 2^16 | N | Laplace tree | Gaussian tree | N ⌈log₂ T⌉^1.5 / √T |
-|---|---:|---:|---:|---:|
 {free}
 
 Interpolated between the simulated ε, for 24 trials at the worst of nine or ten gaps down to 1/512,
@@ -55,52 +55,52 @@ in N.
 
 ## Table 2: bandit feedback
 
-| | bound before | their bound | without privacy | measured slope in T |
-|---|---|---|---|---|
 {bandits}
 """
 
 
 def price_tables(results: Path) -> str:
     """Both tables in Markdown, from the results folders of the price figures; FileNotFoundError if one is missing."""
-    rows = {"full": _full_information(results), "free": _free(results), "bandits": _bandits(results)}
-    return TEXT.format(n=N, **{name: "\n".join(lines) for name, lines in rows.items()})
+    full = table([*BOUNDS, "slope in T: FTRL", "ε = 10", "ε = 1", "c", "c'"], _full_information(results), numbers=0)
+    heads = ["T = 2^16", "N", "Laplace tree", "Gaussian tree", "N ⌈log₂ T⌉^1.5 / √T"]
+    bandits = table([*BOUNDS, "measured slope in T"], _bandits(results), numbers=0)
+    return TEXT.format(n=N, full=full, free=table(heads, _free(results)), bandits=bandits)
 
 
-def _full_information(results: Path) -> Iterator[str]:
-    scaling = [line for lines in table.read(results / "price_scaling").panels.values() for line in lines]
+def _full_information(results: Path) -> Iterator[list[str]]:
+    scaling = [line for lines in read(results / "price_scaling").panels.values() for line in lines]
     for title, space, bounds, a, b in FULL:
         lines = {line.own.get("epsilon", ""): line for line in scaling if line.game["set"] == space}
         floor, weak, strict = lines[""], lines["10"], lines["1"]
-        slopes = " | ".join(_slope(line) for line in (floor, weak, strict))
+        slopes = (_slope(line) for line in (floor, weak, strict))
         horizon = float(floor.x[-1])
-        c = floor.regret[-1] / math.sqrt(a * horizon)
-        more = (strict.regret[-1] - floor.regret[-1]) / (b * math.log2(horizon) ** 2)
-        yield f"| {title} | {bounds} | {slopes} | {c:.2f} | {more:.3f} |"
+        c = floor.regret[-1] / sqrt(a * horizon)
+        more = (strict.regret[-1] - floor.regret[-1]) / (b * log2(horizon) ** 2)
+        yield [title, *bounds, *slopes, f"{c:.2f}", f"{more:.3f}"]
 
 
-def _free(results: Path) -> Iterator[str]:
+def _free(results: Path) -> Iterator[list[str]]:
     """The epsilon from which on privacy adds at most a tenth to the regret, with a 95 % interval."""
     for title, *_ in FULL:
         folder = results / f"price_{title}"
         samples = distributions.samples(folder, curves.read(folder)).values()
-        for lines in table.read(folder).panels.values():
+        for lines in read(folder).panels.values():
             game = lines[0].game
             if lines[0].adversary == "gap":
                 size, horizon = int(game["dimension"]), 2.0**16
                 met = [sample for sample in samples if sample.curve.adversary == "gap"]
                 met = [sample for sample in met if sample.curve.game["dimension"] == game["dimension"]]
-                trees = {line.label.base: line for line in lines}
-                frees = " | ".join(_epsilon(trees[f"DP-FTRL, {kind}"], met) for kind in ("Laplace", "Gaussian"))
-                law = size * math.ceil(math.log2(horizon)) ** 1.5 / math.sqrt(horizon)
-                yield f"| {title} | {size} | {frees} | {law:.2g} |"
+                trees = {line.parameters["nodes"]: line for line in lines if line.algorithm == TREE}
+                frees = (_epsilon(trees[nodes], met) for nodes in ("laplace", "gaussian"))
+                law = size * ceil(log2(horizon)) ** 1.5 / sqrt(horizon)
+                yield [title, str(size), *frees, f"{law:.2g}"]
 
 
-def _bandits(results: Path) -> Iterator[str]:
+def _bandits(results: Path) -> Iterator[list[str]]:
     for title, bounds, folder in BANDITS:
-        (lines,) = table.read(results / folder).panels.values()
+        (lines,) = read(results / folder).panels.values()
         slopes = "; ".join(f"{line.label} {_slope(line)}" for line in lines if line.slope)
-        yield f"| {title} | {bounds} | {slopes} |"
+        yield [title, *bounds, slopes]
 
 
 def _slope(line: Line) -> str:
@@ -113,7 +113,8 @@ def _epsilon(line: Line, samples: Sequence[distributions.Sample]) -> str:
     if line.free is None:
         return f"above {line.x[-1]:g}"
     floor = _regrets([sample for sample in samples if sample.curve.algorithm == "ftrl"])
-    own = [sample for sample in samples if sample.curve.label.base == line.label.base]
+    trees = [sample for sample in samples if sample.curve.algorithm == TREE]
+    own = [tree for tree in trees if tree.curve.parameters["algorithm"]["nodes"] == line.parameters["nodes"]]
     swept = [_regrets([one for one in own if float(one.curve.own["epsilon"]) == epsilon]) for epsilon in line.x]
     low, high = prices.free_range(floor, np.array(swept), line.x, WITHIN)
     return f"{line.free:.2g} ({low:.2g} to {high:.2g})"

@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
+from privbandits_cli.analysis.format import amount
 from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import NUMBER, Scope
@@ -109,15 +111,11 @@ def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:
     return low, high, text
 
 
-def regret_text(value: float) -> str:
-    """A regret: whole from 100 on, else with three significant digits."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
+REGRET = partial(amount, digits=3)
 # `epsilon` is not estimated from trials: `privacy` brackets it.
 ESTIMATORS = {
-    NUMBER: Estimator(_number, regret_text),
-    "final": Estimator(_final, regret_text),
-    "bound": Estimator(_bound, regret_text, prefix="a bound of "),
+    NUMBER: Estimator(_number, REGRET),
+    "final": Estimator(_final, REGRET),
+    "bound": Estimator(_bound, REGRET, prefix="a bound of "),
     "slope": Estimator(_slope, "{:.3f}".format),
 }

@@ -41,6 +41,7 @@ class Verdict:
     figures: str  # the numbers that decide it, their interval, the number of trials
     note: str  # explains the verdict
     epsilon: str  # certified for the private algorithms that the claim names, if too large to protect anybody
+    partial: bool  # whether trials are missing
 
 
 def verdicts(folder: Path, experiment: Experiment) -> list[Verdict]:
@@ -68,6 +69,7 @@ class _Outcome:
 def _verdict(claim: Claim, found: Results) -> Verdict:
     expression = claim.expression
     curves: list[Curve] = []
+    partial = ""
     try:
         compared = comparisons(expression, found)
         curves = [curve for one in compared for curve in (*one.left, *one.right)]
@@ -83,7 +85,7 @@ def _verdict(claim: Claim, found: Results) -> Verdict:
                 judgement, figures = "NOT DECIDED", f"PARTIAL, {partial}; so far: {figures}"
     except Absent as error:
         judgement, figures = "NOT PLAYED", str(error)
-    return Verdict(claim.text, claim.source, judgement, figures, claim.note, _meaningless(curves))
+    return Verdict(claim.text, claim.source, judgement, figures, claim.note, _meaningless(curves), bool(partial))
 
 
 def _estimated(expression: Expression, comparison: Comparison, found: Results, confidence: float) -> _Outcome:

@@ -1,12 +1,12 @@
 """`check` and `compare`: results against the papers' claims, and one run against another."""
 
-import math
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from privbandits_cli.analysis.format import whole
 from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail, filled, reported
 from privbandits_cli.cli.options import AsJson, Claims
 
@@ -74,7 +74,7 @@ def check(
     if recorded:
         raise typer.Exit(_compare_with(table, checked, as_json))
     found = check.counts(checked)
-    partial = any(verdict.figures.startswith("PARTIAL") for one in checked for verdict in one.verdicts)
+    partial = any(verdict.partial for one in checked for verdict in one.verdicts)
     raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
 
 
@@ -170,16 +170,11 @@ def _print_differences(found: "Sequence[Difference]", tolerance: float, names: s
         print(f"{names} are identical: {len(found)} curves")
         return
     rows = [
-        [one.curve, one.verdict, _number(one.a), _number(one.b), _interval(one.low, one.high), one.basis]
-        for one in found
+        [one.curve, one.verdict, whole(one.a), whole(one.b), _interval(one.low, one.high), one.basis] for one in found
     ]
     terminal.stdout().print(terminal.table(["curve", "", "A", "B", "A - B", ""], rows, text=2))
     words = ", ".join(f"{n} {verdict}" for verdict, n in counted.items())
     print(f"\n{len(found)} curves, tolerance {100 * tolerance:g} % of B: {words}")
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{_rounded(value):,}"
 
 
 def _interval(low: float | None, high: float | None) -> str:
@@ -187,9 +182,4 @@ def _interval(low: float | None, high: float | None) -> str:
         return ""
     if 1e-3 < max(abs(low), abs(high)) < 10:  # whole numbers would hide it; smaller ones are rounding errors
         return f"{low:.2g} to {high:.2g}"
-    return f"{_rounded(low):,} to {_rounded(high):,}"
-
-
-def _rounded(value: float) -> int | float:
-    """The nearest whole number, never -0; infinities stay."""
-    return round(value) if math.isfinite(value) else value
+    return f"{whole(low)} to {whole(high)}"

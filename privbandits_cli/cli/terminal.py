@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Table
 from rich.text import Text
 
-from privbandits_cli.analysis.format import amount, parameter
+from privbandits_cli.analysis.format import amount, parameter, whole
 from privbandits_cli.cli.app import filled
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     panels: dict[str, dict[str, str]] = {}
     if worst is None:
         for curve, value, _ in finals:
-            panels.setdefault(curve.title, {})[curve.label] = f"{value:,.0f}"
+            panels.setdefault(curve.title, {})[curve.label] = whole(value)
     else:
         for panel, lines in worst.panels.items():
-            panels[panel] = {line.label: f"{line.regret[-1]:,.0f}" for line in lines}
+            panels[panel] = {line.label: whole(line.regret[-1]) for line in lines}
     labels = dict.fromkeys(curve.label for curve in plan.curves)
     rows = [[label.lines, *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys
@@ -143,7 +143,7 @@ def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:
 
 
 def _amount(regret: float | None, ratio: bool) -> str:
-    return "" if regret is None else f"{regret:.2f}" if ratio else f"{regret:,.0f}"
+    return f"{regret:.2f}" if ratio and regret is not None else whole(regret)
 
 
 def _print_files(name: str, folder: Path) -> None:

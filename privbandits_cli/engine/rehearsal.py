@@ -14,11 +14,11 @@ import numpy as np
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.guards import ASKING, NotANumber
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import PluginError, uncompiled
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import lint, loader, messages
+from privbandits_cli.plugins.loader import GAMES
 from privbandits_cli.plugins.source import Source
 
 REHEARSED = {"bandit": (8, 250), "linear": (2, 50), "contextual": (2, 50)}  # trials and rounds: some tenths of a second

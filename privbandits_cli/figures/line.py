@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from privbandits_cli.analysis.rates import Rate
 from privbandits_cli.experiment.names import Name
@@ -25,6 +26,7 @@ class Line:
     adversary: str = ""
     game: Mapping[str, str] = field(default_factory=dict)  # swept values of the game that all points share
     own: Mapping[str, str] = field(default_factory=dict)  # swept values of the algorithm that all points share
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # of the algorithm, at the first point
     free: float | None = None  # the x from which on the regret is within a given part of the floor's
     level: bool = False  # the algorithm lacks the parameter on the axis: one value from end to end
     worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point

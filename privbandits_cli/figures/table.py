@@ -225,6 +225,7 @@ def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) 
         above=np.maximum(above, 0),
         trials=min(int(row["trials"]) for row in rows),
         bound=None,
+        parameters=curve.parameters["algorithm"],
     )
 
 

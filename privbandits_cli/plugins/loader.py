@@ -19,7 +19,7 @@ from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
 from privbandits_cli.plugins.source import Source, sources
 
-GAMES = (bandit, linear, contextual)
+GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # an adversary's method that yields the rounds
 CHOOSE = {"bandit": "state, rng", "linear": "state, x, rng", "contextual": "state, arms, rng"}
 UPDATE = {"bandit": "state, arm, gain, rng", "linear": "state, losses, rng", "contextual": "state, x, reward, rng"}
@@ -80,7 +80,7 @@ def _check(source: Source, made: ModuleType) -> None:
             raise refuse(function, f"`{function.__name__}` should take ({', '.join(words)})") from None
 
     model = made.__dict__.get("Parameters")
-    bases = [base for game in GAMES for base in (game.Adversary, game.Algorithm)]
+    bases = [base for game in GAMES.values() for base in (game.Adversary, game.Algorithm)]
     base = next((base for base in bases if isinstance(model, type) and issubclass(model, base)), None)
     if base is None or not isinstance(model, type) or model.__module__ != source.module:
         raise IncludeError(

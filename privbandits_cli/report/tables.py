@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from privbandits_cli.analysis.format import amount
+from privbandits_cli.analysis.format import amount, table
 from privbandits_cli.report.data import Cell, Finals, ReportData, finals
 
 MATHS = {
@@ -33,7 +33,7 @@ def latex(report: ReportData) -> str:
 
 def _latex_table(final: Finals) -> str:
     rows = [[tex(label), *map(_latex_cell, cells)] for label, cells in final.rows.items()]
-    text = _table("latex_raw", [*map(tex, (final.corner, *final.heads))], rows)
+    text = table([*map(tex, (final.corner, *final.heads))], rows, kind="latex_raw")
     for rule in (r"\toprule", r"\midrule", r"\bottomrule"):  # tabulate's own booktabs format escapes $ and ^
         text = text.replace(r"\hline", rule, 1)
     return text
@@ -49,15 +49,6 @@ def _latex_cell(cell: Cell | None) -> str:
         return "--"
     regret, below, above = (amount(x).replace(",", "{,}") for x in (cell.regret, cell.below, cell.above))
     return f"${regret}^{{+{above}}}_{{-{below}}}$" if cell.spread else f"${regret}$"
-
-
-def _table(kind: str, heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | None = None) -> str:
-    """A table by tabulate; numbers: how many of the last columns are set to the right, by default all but the first."""
-    from tabulate import tabulate
-
-    right = len(heads) - 1 if numbers is None else numbers
-    align = ["left"] * (len(heads) - right) + ["right"] * right
-    return tabulate(rows, heads, tablefmt=kind, disable_numparse=True, colalign=align)
 
 
 def _on_one_line(text: str) -> str:
@@ -118,7 +109,7 @@ def _pairs(report: ReportData) -> Iterator[str]:
 
 
 def _markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | None = None) -> str:
-    return _table("pipe", [*map(_plain, heads)], [[*map(_plain, row)] for row in rows], numbers)
+    return table([*map(_plain, heads)], [[*map(_plain, row)] for row in rows], numbers)
 
 
 def _plain(text: str) -> str:

@@ -491,7 +491,8 @@ def test_check_prints_80_columns_and_json(results, tmp_path):
     assert "without claims: other" in result.stdout
     made = json.loads(call("check", *where, "--json").stdout)
     assert made["counts"]["FAILS"] == 1 and made["without_claims"] == ["other"]
-    assert set(made["claims"][0]) == {"experiment", "claim", "source", "verdict", "figures", "note", "epsilon"}
+    keys = {"experiment", "claim", "source", "verdict", "figures", "note", "epsilon", "partial"}
+    assert set(made["claims"][0]) == keys
 
 
 def test_a_report_is_given_the_verdicts(results, tmp_path):

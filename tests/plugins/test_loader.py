@@ -22,7 +22,6 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import table
 from privbandits_cli.games.bandit import play
 from privbandits_cli.games.guards import PluginError
-from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import loader, messages, registry
 from privbandits_cli.plugins.registry import Registry, including
@@ -718,10 +717,10 @@ def test_what_new_writes_plays_the_same_compiled_or_not_and_learns(game, keys, c
     files = [Path(f"algorithm_{game}.py"), Path(f"adversary_{game}.py")]
     plan = make_plan(load(Path("bare.yaml"), [f"game={game}", *keys, *who], include=files))
     played = plan.match(plan.curves)
-    regrets = GAMES[game].play(played, range(2))
+    regrets = loader.GAMES[game].play(played, range(2))
     for compiled, block in ((True, 7), (False, 64)):
         with uncompiled(not compiled):
-            np.testing.assert_array_equal(GAMES[game].play(played, range(2), block=block), regrets)
+            np.testing.assert_array_equal(loader.GAMES[game].play(played, range(2), block=block), regrets)
     mine, unlearnt = regrets[:, :, -1].mean(axis=1)
     assert mine < 0.6 * unlearnt
 

@@ -16,8 +16,8 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games import contextual, guards, linear
 from privbandits_cli.games.guards import NotANumber, PluginError
-from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.numerics.jit import is_users, uncompiled
+from privbandits_cli.plugins.loader import GAMES
 from tests.conftest import make
 from tests.engine.test_engine import csvs
 
