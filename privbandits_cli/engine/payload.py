@@ -9,9 +9,7 @@ from privbandits_cli.plugins.source import Source
 
 def sources(chunk: Chunk) -> list[Source]:
     """The users' files that a chunk needs, each once."""
-    players = (chunk.match.adversary, *chunk.match.algorithms)
-    names = dict.fromkeys(name for player in players for name in loader.modules(player))
-    return [loader.source_of(name) for name in names]
+    return loader.sources_of((chunk.match.adversary, *chunk.match.algorithms))
 
 
 def pack(chunk: Chunk) -> bytes:

@@ -19,6 +19,7 @@ from privbandits_cli.numerics.jit import PluginError, uncompiled
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import lint, loader, messages
 from privbandits_cli.plugins.loader import GAMES
+from privbandits_cli.plugins.source import Source
 
 REHEARSED = {"bandit": (8, 250), "linear": (2, 50), "contextual": (2, 50)}  # trials and rounds: some tenths of a second
 BLOCK = 7  # rounds in a block of a second rehearsal, which must give the same regrets
@@ -48,10 +49,10 @@ def _rehearsed(curves: Sequence[Curve]) -> Iterator[Curve]:
 
 def _prints(curve: Curve) -> Iterator[str]:
     """The lines of a user's steps that print."""
-    for name in loader.modules(curve.algorithm):
-        for line in lint.prints(sys.modules[name]):
+    for source in loader.sources_of([curve.algorithm]):
+        for line in lint.prints(sys.modules[source.module]):
             text = "once compiled, this prints in every round of every trial: run it with --python, or remove it"
-            yield messages.at(messages.place_in(loader.source_of(name), line), text)
+            yield messages.at(messages.place_in(source, line), text)
 
 
 def _failures(match: Match, compiled: bool) -> Iterator[str]:
@@ -95,16 +96,15 @@ def message(error: Exception, match: Match, key: str, trial: int) -> str:
     files = _files(match)
     if not files:
         return messages.summary(error)
-    determining = key, type(error), *files
+    determining = key, type(error), *(source.module for source in files)
     if determining not in _places:
         _places[determining] = _place(error, match, trial)
     return _message(error, _places[determining], match)
 
 
-def _files(match: Match) -> tuple[str, ...]:
-    """The modules of the users' files that play, each once."""
-    players = (*match.algorithms, match.adversary)
-    return tuple(dict.fromkeys(name for player in players for name in loader.modules(player)))
+def _files(match: Match) -> list[Source]:
+    """The users' files that play."""
+    return loader.sources_of((*match.algorithms, match.adversary))
 
 
 def _message(error: Exception, place: messages.Place | None, match: Match) -> str:
@@ -113,7 +113,7 @@ def _message(error: Exception, place: messages.Place | None, match: Match) -> st
         return messages.at(place, messages.summary(error))
     if messages.in_compiler(error):
         return messages.message(error, _files(match))
-    files = ", ".join(loader.source_of(name).path for name in _files(match))
+    files = ", ".join(source.path for source in _files(match))
     return f"{files}: the game failed on what this file returned: {messages.summary(error)}; --python shows where"
 
 

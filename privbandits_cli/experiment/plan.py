@@ -138,9 +138,7 @@ class Plan:
     @property
     def own_files(self) -> list[Source]:
         """The users' files whose algorithms and adversaries play."""
-        players = [player for curve in self.curves for player in (curve.adversary, curve.algorithm)]
-        names = dict.fromkeys(name for player in players for name in loader.modules(player))
-        return [loader.source_of(name) for name in names]
+        return loader.sources_of(player for curve in self.curves for player in (curve.adversary, curve.algorithm))
 
     def match(self, curves: Collection[Curve]) -> Match:
         """The match of curves that share an adversary."""

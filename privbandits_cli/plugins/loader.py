@@ -8,7 +8,7 @@ live side by side.
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
@@ -125,3 +125,8 @@ def modules(player: Parameters) -> tuple[str, ...]:
     own = type(player).__module__
     inner = modules(base) if isinstance(base, Parameters) else ()
     return (own, *inner) if is_users(own) else inner
+
+
+def sources_of(players: Iterable[Parameters]) -> list[Source]:
+    """The users' files that these players need, each once."""
+    return [sources[name] for name in dict.fromkeys(name for player in players for name in modules(player))]

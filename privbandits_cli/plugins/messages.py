@@ -4,7 +4,7 @@ import linecache
 import re
 import textwrap
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,14 +68,13 @@ def _frames(error: BaseException) -> Iterator[tuple[Source | None, int]]:
         yield source if inside else None, line
 
 
-def message(error: BaseException, modules: Iterable[str] = ()) -> str:
+def message(error: BaseException, playing: Sequence[Source] = ()) -> str:
     """The message for the user about an exception, at the line of their file if that is known.
 
-    modules: those of the users' files that play; the compiler's errors name a path only.
+    playing: the users' files that play, if known: the compiler's errors name a path only.
     """
     if in_compiler(error):
-        playing = [sources[name] for name in modules] or list(sources.values())
-        found, text = _compiler_place(error, playing), f"cannot be compiled: {_sentence(error)}"
+        found, text = _compiler_place(error, playing or [*sources.values()]), f"cannot be compiled: {_sentence(error)}"
         return f"{at(found, text) if found else text}\n{COMPILED}"
     found = place(error)
     return at(found, summary(error)) if found else summary(error)
@@ -97,7 +96,7 @@ def _sentence(error: BaseException) -> str:
     return textwrap.shorten(plain[0] + call, 160, placeholder=" ...") if plain else summary(error)
 
 
-def _compiler_place(error: BaseException, playing: list[Source]) -> Place | None:
+def _compiler_place(error: BaseException, playing: Sequence[Source]) -> Place | None:
     """The line that numba names; where it names none, the last one that it was working on."""
     by_name = {Path(source.path).name: source for source in playing}
     by_path = {source.path: source for source in playing}
