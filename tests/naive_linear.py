@@ -74,12 +74,12 @@ class Aggregating:
         self.base = learner(algorithm.base, setting)
         self.n, self.levels, self.scale = setting.n_arms, height(setting.horizon), algorithm.node_scale(setting)
         self.gaussian, self.once = algorithm.gaussian(), algorithm.spare == "once"
-        self.losses, self.nodes, self.spares = [], {}, None
+        self.losses, self.nodes, self.shared = [], {}, None
 
     def choose(self, numbers: Numbers) -> list[float]:
-        if self.once and self.spares is None:
-            spares = iter(numbers["normal" if self.gaussian else "laplace"])
-            self.spares = [[self.scale * next(spares) for _ in range(self.n)] for _ in range(self.levels)]
+        if self.once and self.shared is None:
+            drawn = iter(numbers["normal" if self.gaussian else "laplace"])
+            self.shared = [[self.scale * next(drawn) for _ in range(self.n)] for _ in range(self.levels)]
         return self.base.lead([self.released(i, numbers) for i in range(self.n)])
 
     def released(self, i: int, numbers: Numbers) -> float:
@@ -90,7 +90,7 @@ class Aggregating:
             if level not in zeros:
                 noise += self.nodes[t >> level][i]  # the items before t = b_m ... b_level 0 ... 0
             elif self.once:
-                noise += self.spares[level][i]
+                noise += self.shared[level][i]
         prefix = add([loss[i] for loss in self.losses]) + noise
         if self.once:
             return prefix

@@ -1,4 +1,4 @@
-"""Statements about the privacy of an algorithm, and the choice of the one to quote."""
+"""Guarantees of privacy, and the choice of the one to quote."""
 
 import math
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ MEANINGLESS = 20.0  # an epsilon above it lets a single round change a likelihoo
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A statement of (ε, δ)-differential privacy, with its source.
+    """A guarantee of (ε, δ)-differential privacy, with its source.
 
     epsilon: in nats, >= 0; delta: in [0, 1).
     status: `paper`, as printed there; `proved`, an upper bound; `exact`, the value itself; `numeric`, supported by a

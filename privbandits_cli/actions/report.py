@@ -8,8 +8,8 @@ from typing import Any
 
 from privbandits_cli.actions.privacy import ledger
 from privbandits_cli.analysis import curves
-from privbandits_cli.engine.store import write_atomically
 from privbandits_cli.experiment.config import ConfigError, load
+from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures import distributions
 from privbandits_cli.figures.table import table
 from privbandits_cli.report.data import ReportData

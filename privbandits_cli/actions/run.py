@@ -12,11 +12,13 @@ from typing import Any
 import yaml
 
 from privbandits_cli.analysis import summary
-from privbandits_cli.analysis.manifest import manifest, read, rendered
+from privbandits_cli.analysis.folder import read_manifest
+from privbandits_cli.analysis.manifest import manifest, rendered
 from privbandits_cli.engine import Engine, rehearsal, runner
 from privbandits_cli.engine.play import Failure, Played, warm
-from privbandits_cli.engine.store import Store, write_atomically
+from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import KEPT, ConfigError
+from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.figures.sources import figure_sources
 
@@ -182,7 +184,7 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     write_atomically(store.folder / "summary.csv", summary.summary_csv(plan, store).encode())
     write_atomically(store.folder / "final.csv", (part.encode() for part in summary.final_csv(plan, store)))
     pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
-    made = _manifest(plan, store, failures, run, figure_of=read(store.folder).get("figure_of"))
+    made = _manifest(plan, store, failures, run, figure_of=read_manifest(store.folder).get("figure_of"))
     _write_manifest(store, made)  # the figure takes the names of its curves from there
     sources = figure_sources(store.folder)
     if sources != made["figure_of"] or not all(picture.exists() for picture in pictures):
@@ -201,7 +203,7 @@ def _manifest(
         curve = plan.by_key[failure.key]
         names = {"adversary": curve.adversary.name, "label": curve.label}
         failed.append(names | {"trial": failure.trial, "error": failure.error})
-    before = {key: value for key, value in read(store.folder).items() if key in RUN}
+    before = {key: value for key, value in read_manifest(store.folder).items() if key in RUN}
     return manifest(plan, store, failed, **(before if run is None else run | {"ended": _now()}), **further)
 
 

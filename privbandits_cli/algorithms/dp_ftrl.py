@@ -64,7 +64,7 @@ class Tree(Aggregating):
             scale=self.node_scale(setting),
             prefix=np.zeros(n),
             noise=np.zeros((levels + 1, n)),
-            spare=np.zeros((levels, n)),
+            shared=np.zeros((levels, n)),
             wrapped=self.base.state(setting),
         )
 
@@ -239,8 +239,8 @@ def begin(state: Record, numbers: Floats) -> None:
     n = len(state.prefix)
     for level in range(state.levels - 1, -1, -1):
         for i in range(n):
-            state.spare[level, i] = state.scale * numbers[level * n + i]
-            state.noise[level, i] = state.noise[level + 1, i] + state.spare[level, i]
+            state.shared[level, i] = state.scale * numbers[level * n + i]
+            state.noise[level, i] = state.noise[level + 1, i] + state.shared[level, i]
 
 
 def top_up(state: Record, scratch: Floats, rng: Draws) -> None:
@@ -269,6 +269,6 @@ def update(state: Record, losses: Floats, rng: Draws) -> None:
     if state.t >> state.levels:  # t is T, a power of 2: the prefix of all losses is never used
         return
     numbers = rng.normal if state.gaussian else rng.laplace
-    close_vector(state.noise, state.spare, state.t, state.scale, numbers[len(numbers) - len(losses) :])
+    close_vector(state.noise, state.shared, state.t, state.scale, numbers[len(numbers) - len(losses) :])
     for i in range(len(state.prefix)):
         state.prefix[i] += losses[i]

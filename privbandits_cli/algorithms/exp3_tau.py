@@ -36,7 +36,7 @@ class Tuned(mini_batch.Tuned, Parameters):
         return [*self._printed(setting, delta), *super().bounds(setting, delta, sensitivity)]
 
     def _printed(self, setting: Setting, delta: float) -> Iterator[Guarantee]:
-        """Theorem 3.5 at this τ; Corollary 3.2 at its own δ and unrounded τ; Corollary 3.3 if `epsilon` is given."""
+        """Theorem 3.5 for every τ; the corollaries for the τ that they name, whether a rule or the user chose it."""
         yield Guarantee(theorem_3_5(setting, self.tau, delta), delta, "Theorem 3.5", "paper")
         if self.tau == corollary_3_2(setting) and math.isclose(delta, setting.horizon**-2.0):
             yield Guarantee(corollary_3_2_epsilon(setting), delta, "Corollary 3.2, τ not rounded", "paper")

@@ -6,8 +6,8 @@ T/τ rounds that it sees.
 """
 
 import math
-from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field
@@ -22,9 +22,7 @@ base_update: Any = unbound
 base_probabilities: Any = unbound
 base_released: Any = unbound
 
-Rule = Literal["corollary_3.2", "corollary_3.3", "corollary_3.3_printed", "certified", "shortest"]
-CERTIFIED = ("certified", "shortest")
-ASKS_EPSILON = ("corollary_3.3", "corollary_3.3_printed", *CERTIFIED)
+RuleName = Literal["corollary_3.2", "corollary_3.3", "corollary_3.3_printed", "certified", "shortest"]
 
 
 class Parameters(bandit.Algorithm):
@@ -36,7 +34,7 @@ class Parameters(bandit.Algorithm):
         "paper": {"tau": "corollary_3.3_printed"},
     }
 
-    tau: Annotated[int, Field(ge=1)] | Rule = Field(
+    tau: Annotated[int, Field(ge=1)] | RuleName = Field(
         "corollary_3.2",
         description="τ, rounds in a block; `corollary_3.2`: (T / (7 K ln K))^(1/3); `corollary_3.3`: from epsilon "
         "and delta, corrected so that Theorem 3.5 gives ε; `corollary_3.3_printed`: as printed; `certified`: the best "
@@ -53,11 +51,12 @@ class Parameters(bandit.Algorithm):
         return f"{self.base.title}-τ"
 
     def errors(self, setting: Setting) -> Iterator[str]:
-        if self.tau in ASKS_EPSILON and self.epsilon is None:
+        rule = None if isinstance(self.tau, int) else RULES[self.tau]
+        if rule and rule.needs_epsilon and self.epsilon is None:
             yield self._missing()
             return
         tau = int(self.tuned(setting).tau)
-        if self.tau in CERTIFIED and tau > setting.horizon:
+        if rule and rule.certified and tau > setting.horizon:
             length = f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
             known = math.isfinite(self._costs(int(setting.horizon), setting))
             yield length if known else f"nothing is proved about the privacy of {self.title} for any block length"
@@ -70,16 +69,13 @@ class Parameters(bandit.Algorithm):
         return f"tau: {self.tau} needs an epsilon"
 
     def tuned(self, setting: Setting) -> Self:
-        if isinstance(self.tau, int):
-            return self._with(self.tau, setting)
-        if self.tau == "corollary_3.2":
-            return self._with(corollary_3_2(setting), setting)
+        return self._with(self.tau if isinstance(self.tau, int) else RULES[self.tau].length(self, setting), setting)
+
+    def target(self, setting: Setting) -> tuple[float, float]:
+        """(ε, δ) that a rule is to reach; ValueError without `epsilon`."""
         if self.epsilon is None:
             raise ValueError(self._missing())
-        if self.tau in CERTIFIED:
-            return self._certified(self.epsilon, self.tau == "certified", setting)
-        corollary = corollary_3_3_printed if self.tau == "corollary_3.3_printed" else corollary_3_3
-        return self._with(corollary(self.epsilon, self._delta(setting), setting), setting)
+        return self.epsilon, self._delta(setting)
 
     def _delta(self, setting: Setting) -> float:
         return self.delta or bandit.papers_delta(setting)
@@ -89,21 +85,24 @@ class Parameters(bandit.Algorithm):
         base = self.base.tuned(shortened(setting, tau))
         return self.tuned_class()(**dict(self) | {"tau": tau, "delta": self._delta(setting), "base": base})
 
-    def _certified(self, epsilon: float, switching: bool, setting: Setting) -> Self:
+    def certified(self, switching: bool, setting: Setting) -> int:
         """The τ with the smallest regret bound, with or without switching costs, among those whose proved ε suffices.
+
+        It exceeds the horizon if no τ suffices.
 
         The proved ε decreases in τ except where T/τ is small. So the lengths on a grid are tried in the order of their
         regret bounds; the grid is then refined between the neighbours of the first one that suffices.
         """
+        epsilon, _ = self.target(setting)
         low, high = 1 + switching, int(setting.horizon)  # Theorem 3.4 needs m < τ
         while True:
             lengths = [int(tau) for tau in np.unique(np.geomspace(min(low, high), high, 200).round())]
             by_loss = sorted(lengths, key=lambda tau: self._loses(tau, setting)) if switching else lengths
             best = next((tau for tau in by_loss if self._costs(tau, setting) <= epsilon), None)
             if best is None:
-                return self._with(int(setting.horizon) + 1, setting)  # no τ is private enough; `errors` reports it
+                return int(setting.horizon) + 1  # `errors` reports it
             if len(lengths) == lengths[-1] - lengths[0] + 1:
-                return self._with(best, setting)
+                return best
             i = lengths.index(best)
             low, high = lengths[max(0, i - 1)], lengths[min(i + 1, len(lengths) - 1)]
 
@@ -177,6 +176,23 @@ def corollary_3_3_printed(epsilon: float, delta: float, setting: Setting) -> int
 def _root(cube: float) -> int:
     """The cube root, rounded up."""
     return max(1, math.ceil(math.pow(cube, 1 / 3)))
+
+
+class Rule(NamedTuple):
+    """How τ follows from the other parameters; `certified`: its ε is proved, and τ exceeds the horizon if none is."""
+
+    length: Callable[[Parameters, Setting], int]
+    needs_epsilon: bool = True
+    certified: bool = False
+
+
+RULES: dict[RuleName, Rule] = {
+    "corollary_3.2": Rule(lambda given, setting: corollary_3_2(setting), needs_epsilon=False),
+    "corollary_3.3": Rule(lambda given, setting: corollary_3_3(*given.target(setting), setting)),
+    "corollary_3.3_printed": Rule(lambda given, setting: corollary_3_3_printed(*given.target(setting), setting)),
+    "certified": Rule(lambda given, setting: given.certified(True, setting), certified=True),
+    "shortest": Rule(lambda given, setting: given.certified(False, setting), certified=True),
+}
 
 
 def choose(state: Record, rng: Draws) -> int:

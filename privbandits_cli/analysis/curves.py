@@ -9,9 +9,7 @@ from typing import Any
 
 import yaml
 
-from privbandits_cli.analysis import manifest
-from privbandits_cli.analysis.measured import rows_of
-from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
+from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY, read_manifest, rows_of
 from privbandits_cli.experiment.keys import Plot
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.variants import flat
@@ -181,7 +179,7 @@ def _config(path: Path) -> dict[str, Any]:
 
 def _curves(folder: Path, rows: Sequence[Row], columns: Sequence[str], further: Sequence[str]) -> Iterator[Curve]:
     """The curves in the file's order; `further` parameters count as swept although they have no column."""
-    names = manifest.read(folder).get("curves")
+    names = read_manifest(folder).get("curves")
     if not isinstance(names, dict):
         raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: run the experiment again")
     found: dict[str, list[Row]] = {}

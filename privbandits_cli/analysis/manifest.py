@@ -119,15 +119,6 @@ def rendered(made: Mapping[str, Any]) -> str:
     return text + "\n"
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """The manifest in this folder; empty if there is none."""
-    try:
-        found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def git_state(folder: Path) -> dict[str, Any] | None:
     """The commit, and whether a file of this folder differs from it; None if git does not track the folder."""
 

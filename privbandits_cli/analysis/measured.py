@@ -1,16 +1,15 @@
 """A results folder -> the measured regrets of each planned curve."""
 
-import csv
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from privbandits_cli.analysis.summary import BOOTSTRAP, FINAL, SUMMARY
+from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY, rows_of
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.consistency import foreign_keys
 from privbandits_cli.experiment.plan import Curve
@@ -60,15 +59,6 @@ def read(folder: Path) -> dict[Identity, Measured]:
             raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: run the experiment again")
         found[row["curve"]].finals[int(row["trial"])] = float(row["regret"])
     return {identity(curve): curve for curve in found.values()}
-
-
-def rows_of(path: Path, columns: Iterable[str]) -> Iterator[dict[str, str]]:
-    """The rows of a CSV; ValueError if it lacks one of these columns."""
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if not {*columns} <= {*(reader.fieldnames or ())}:
-            raise ValueError(f"{path} is no table of regrets, or is from an older version: run the experiment again")
-        yield from reader
 
 
 def identity(curve: Measured) -> Identity:

@@ -10,15 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
+from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, FINAL, STATISTICS, SUMMARY
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.numerics.types import Floats
-
-CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: the key in the plan
-STATISTICS = ("regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")
-SUMMARY = (*CURVE, "parameters", "round", "trials", *STATISTICS)
-FINAL = (*CURVE, "trial", "regret")
-BOOTSTRAP = ("boot_low", "boot_high")
 
 
 def swept_columns(plan: Plan) -> list[str]:

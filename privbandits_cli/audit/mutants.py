@@ -135,7 +135,7 @@ CORRECT = {
     "ldp_ucb": subject("ldp_ucb", epsilon=1.0),
     "dp_ftrl": subject("dp_ftrl", EXPERTS, epsilon=1.0),
     "dp_ftrl, signed": subject("dp_ftrl", EXPERTS._replace(signed=True), "signed losses", epsilon=1.0),
-    "dp_ftrl, spares": subject("dp_ftrl", EXPERTS, "one spare a level", epsilon=1.0, spare="once"),
+    "dp_ftrl, shared": subject("dp_ftrl", EXPERTS, "shared top-up noise", epsilon=1.0, spare="once"),
     "dp_ftrl, Gaussian": subject(
         "dp_ftrl", BALL, "Gaussian nodes", epsilon=1.0, nodes="gaussian", delta=1e-6, spare="once"
     ),
@@ -202,7 +202,7 @@ MUTANTS = (
     Mutant("top-up in the first round only", "dp_ftrl", "choose", linear.one_top_up),
     Mutant("leader of the true prefix", "dp_ftrl", "choose", linear.true_prefix),
     Mutant("unsigned sensitivity", "dp_ftrl, signed", share=0.5),
-    Mutant("top-up missing", "dp_ftrl, spares", "choose", linear.no_top_up),
+    Mutant("top-up missing", "dp_ftrl, shared", "choose", linear.no_top_up),
     Mutant("noise scale x 0.75", "dp_ftrl, Gaussian", share=0.75),
     Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", "choose", linear.redrawn),
     Mutant("noise scale x 0.75", "dp_ftpl", share=0.75),

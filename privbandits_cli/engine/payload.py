@@ -4,9 +4,10 @@ import pickle
 
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.plugins import loader
+from privbandits_cli.plugins.source import Source
 
 
-def sources(chunk: Chunk) -> list[loader.Source]:
+def sources(chunk: Chunk) -> list[Source]:
     """The users' files that a chunk needs, each once."""
     players = (chunk.match.adversary, *chunk.match.algorithms)
     names = dict.fromkeys(name for player in players for name in loader.modules(player))

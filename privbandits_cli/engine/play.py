@@ -10,10 +10,10 @@ import numpy as np
 
 from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import plain
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins.loader import GAMES
 
 
 @dataclass(frozen=True)

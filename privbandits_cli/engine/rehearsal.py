@@ -14,17 +14,17 @@ import numpy as np
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.guards import ASKING, NotANumber
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import PluginError, uncompiled
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import lint, loader, messages
+from privbandits_cli.plugins.loader import GAMES
 
 REHEARSED = {"bandit": (8, 250), "linear": (2, 50), "contextual": (2, 50)}  # trials and rounds: some tenths of a second
 BLOCK = 7  # rounds in a block of a second rehearsal, which must give the same regrets
 REPLAYED = 2**18  # the most rounds of a failed trial that are replayed, which takes some seconds
 
-_places: dict[tuple[str, type[Exception]], messages.Place | None] = {}  # where a curve's trials were found to fail
+_places: dict[tuple[object, ...], messages.Place | None] = {}  # curve, kind of error and files -> line
 
 
 def errors(plan: Plan, compiled: bool = True) -> list[str]:
@@ -51,7 +51,7 @@ def _prints(curve: Curve) -> Iterator[str]:
     for name in loader.modules(curve.algorithm):
         for line in lint.prints(sys.modules[name]):
             text = "once compiled, this prints in every round of every trial: run it with --python, or remove it"
-            yield messages.at(loader.source_of(name).path, line, text)
+            yield messages.at(messages.place_in(loader.source_of(name), line), text)
 
 
 def _failures(match: Match, compiled: bool) -> Iterator[str]:
@@ -92,21 +92,28 @@ def _check(regrets: Floats, others: Floats, match: Match) -> None:
 
 def message(error: Exception, match: Match, key: str, trial: int) -> str:
     """What failed in a trial of a match of one algorithm, of the curve `key`; at its line in a user's file."""
-    if not (loader.modules(match.adversary) or loader.modules(match.algorithms[0])):
+    files = _files(match)
+    if not files:
         return messages.summary(error)
-    if (key, type(error)) not in _places:
-        _places[key, type(error)] = _place(error, match, trial)
-    return _message(error, _places[key, type(error)], match)
+    determining = key, type(error), *files
+    if determining not in _places:
+        _places[determining] = _place(error, match, trial)
+    return _message(error, _places[determining], match)
+
+
+def _files(match: Match) -> tuple[str, ...]:
+    """The modules of the users' files that play, each once."""
+    players = (*match.algorithms, match.adversary)
+    return tuple(dict.fromkeys(name for player in players for name in loader.modules(player)))
 
 
 def _message(error: Exception, place: messages.Place | None, match: Match) -> str:
     """An error at this line if there is one, otherwise with the names of the files."""
     if place is not None:
-        return messages.at(*place, messages.summary(error))
+        return messages.at(place, messages.summary(error))
     if messages.in_compiler(error):
-        return messages.message(error)
-    names = dict.fromkeys(name for player in (*match.algorithms, match.adversary) for name in loader.modules(player))
-    files = ", ".join(loader.source_of(name).path for name in names)
+        return messages.message(error, _files(match))
+    files = ", ".join(loader.source_of(name).path for name in _files(match))
     return f"{files}: the game failed on what this file returned: {messages.summary(error)}; --python shows where"
 
 

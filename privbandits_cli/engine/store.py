@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.engine.play import Played
+from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.numerics.types import Floats
@@ -37,21 +37,6 @@ class Busy(Exception):
 
 class Damaged(OSError):
     """A chunk file whose checksum is wrong."""
-
-
-def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Write a file so that a reader, also after a crash, sees the old content or the new, never a mixture."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines([content] if isinstance(content, bytes) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 @cache

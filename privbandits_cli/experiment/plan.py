@@ -20,6 +20,7 @@ from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins import loader
+from privbandits_cli.plugins.source import Source
 
 # Rounds of each algorithm in a chunk: some tenths of a second of work.
 ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19, "contextual": 2**18}
@@ -135,7 +136,7 @@ class Plan:
         return {curve.key: curve for curve in self.curves}
 
     @property
-    def own_files(self) -> list[loader.Source]:
+    def own_files(self) -> list[Source]:
         """The users' files whose algorithms and adversaries play."""
         players = [player for curve in self.curves for player in (curve.adversary, curve.algorithm)]
         names = dict.fromkeys(name for player in players for name in loader.modules(player))
@@ -219,8 +220,8 @@ def _curve(
     if setting.contexts is not None:
         computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
     included = [*loader.modules(adversary), *loader.modules(algorithm)]
-    if included:  # the modules of users' files: each name holds a hash of the file
-        computed["included"] = included
+    if included:
+        computed["included"] = [loader.source_of(name).identity for name in included]
     digest = hashlib.sha256(json.dumps(computed, sort_keys=True).encode()).hexdigest()
     own, foes = variant.swept, matchup.adversary.swept
     return Curve(

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.curves import Curve, Curves
+from privbandits_cli.analysis.folder import FINAL, rows_of
 from privbandits_cli.analysis.format import parameter
-from privbandits_cli.analysis.measured import rows_of
-from privbandits_cli.analysis.summary import FINAL
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure as Figure  # `api.py` names its type
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from privbandits_cli.engine.store import write_atomically
+from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import bar_positions, number_places, thousands, wants_logarithm
 from privbandits_cli.figures.styles import styles_of

@@ -6,25 +6,25 @@ import re
 from importlib.metadata import version
 from pathlib import Path
 
-from privbandits_cli.analysis import manifest
+from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.experiment.config import KEPT
-from privbandits_cli.numerics.jit import source_hash
 
 PACKAGE = Path(__file__).parent.parent
 DRAWING = ("figures/plot.py", "figures/table.py")
+PLAYERS = ("algorithms", "adversaries")  # loaded by name, which no import shows; their bounds may be drawn
 # Every import in this package has this form. A search for it is forty times as fast as a parse of the modules.
 IMPORT = re.compile(r"^[ \t]*from privbandits_cli\.?([\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 def figure_sources(folder: Path, package: Path = PACKAGE) -> str:
     """Hash of a figure's data, names and config, of all code that draws it, and of the players if it has bounds."""
-    recorded = manifest.read(folder)
+    recorded = read_manifest(folder)
     bounds = recorded.get("config", {}).get("plot", {}).get("bounds", False)
     digest = hashlib.sha256(json.dumps([version("matplotlib"), recorded.get("curves")]).encode())
-    digest.update(source_hash().encode() if bounds else b"")
     for file in (folder / "summary.csv", folder / "config.yaml", *sorted(folder.glob(f"{KEPT}/*.py"))):
         digest.update(file.read_bytes())
-    for file in (*modules(package, *DRAWING), *sorted((package / "figures").glob("*.mplstyle"))):
+    players = [f"{room}/{file.name}" for room in PLAYERS if bounds for file in (package / room).glob("*.py")]
+    for file in (*modules(package, *DRAWING, *players), *sorted((package / "figures").glob("*.mplstyle"))):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privbandits_cli.convex.losses import SLACK, LossSet
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.players import Contexts, Setting
-from privbandits_cli.numerics.jit import ROOM, PluginError, Records, plain
+from privbandits_cli.numerics.jit import PluginError, Records, is_users, plain
 from privbandits_cli.numerics.types import Floats
 
 OUTSIDE = 1e-6  # how far outside its set a point may be, as a fraction of the set's radius
@@ -33,7 +33,7 @@ class WrongArm(Exception):
 
 def guarded(modules: tuple[str, ...]) -> bool:
     """Whether a composition contains a user's file."""
-    return any(name.startswith(ROOM) for name in modules)
+    return any(map(is_users, modules))
 
 
 def is_own(player: Any) -> bool:
@@ -101,7 +101,7 @@ def play_block(
 
 def _own(modules: tuple[str, ...]) -> Any:
     """The outermost user's file of a composition."""
-    return import_module(next(name for name in modules if name.startswith(ROOM)))
+    return import_module(next(filter(is_users, modules)))
 
 
 def missing_numbers(state: Any, prefix: str = "state") -> Iterator[str]:
@@ -142,7 +142,7 @@ class _Declared:
 
 def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     """A user's plain step with a check of what it did; a compiled step is returned as it is."""
-    if not plain() or not original.__module__.startswith(ROOM) or name not in ("choose", "update"):
+    if not plain() or not is_users(original.__module__) or name not in ("choose", "update"):
         return step
     game = import_module(original.__module__).Parameters.game
     check = _check_update if name == "update" else _CHOICES[game]

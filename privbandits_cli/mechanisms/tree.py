@@ -67,15 +67,15 @@ def close_node(noise: Floats, n: int, fresh: float) -> float:
     return total
 
 
-def close_vector(noise: Floats, spare: Floats, n: int, scale: float, fresh: Floats) -> None:
+def close_vector(noise: Floats, shared: Floats, n: int, scale: float, fresh: Floats) -> None:
     """Close the node of item n >= 1 with the noise scale * fresh, `[N]`; `noise[0]` is then that of prefix n.
 
     noise: `[levels + 1, N]`, row j the noise of levels j and above; only top-up noise before the first item.
-    spare: `[levels, N]`, the shared top-up noise of levels without a node; zeros if there is none.
+    shared: `[levels, N]`, the shared top-up noise of levels without a node; zeros if there is none.
     """
     level, width = trailing_zeros(n), noise.shape[1]
     for i in range(width):
         noise[level, i] = noise[level + 1, i] + scale * fresh[i]
     for below in range(level - 1, -1, -1):
         for i in range(width):
-            noise[below, i] = noise[below + 1, i] + spare[below, i]
+            noise[below, i] = noise[below + 1, i] + shared[below, i]

@@ -31,6 +31,11 @@ ROOM = "privbandits_cli.plugins.loader."  # the names of users' modules start li
 SOURCES = ("numerics", "convex", "games", "adversaries", "algorithms", "mechanisms")
 
 
+def is_users(module: str) -> bool:
+    """Whether a module of this name was made from a user's file."""
+    return module.startswith(ROOM)
+
+
 class PluginError(Exception):
     """An error in a user's function; it is reported at the line of `function`."""
 
@@ -146,7 +151,7 @@ def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., An
 def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any) -> Callable[..., Any]:
     import numba
 
-    options["boundscheck"] = function.__module__.startswith(ROOM)  # a user's index out of bounds must raise
+    options["boundscheck"] = is_users(function.__module__)  # a user's index out of bounds must raise
     made: Callable[..., Any] = numba.njit(nogil=True, forceinline=True, **options)(_rebound(function, names))
     return made
 

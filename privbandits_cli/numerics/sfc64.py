@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, plain, record
 from privbandits_cli.numerics.types import Floats
 
-Words = tuple[Any, Any, Any, Any]  # the state of SFC64: three words that are mixed, and a counter
 Fill = Callable[[NDArray[Any]], None]  # fills an array with random numbers, continuing where the last call ended
 
 ONE, EIGHT, THREE, ELEVEN = np.uint64(1), np.uint64(8), np.uint64(3), np.uint64(11)

@@ -1,25 +1,25 @@
 """A user's own file, from `--include` or from an installed package's entry point: read, run, and checked.
 
-The module made from such a file carries the hash of its source in its name. Whatever depends on a module's name (the
-compiled kernels, the copies sent to other processes) therefore sees an edit, and two versions can live side by side.
+The module made from such a file carries the hashes of its path and its source in its name. Whatever depends on a
+module's name (the compiled kernels, the copies sent to other processes) therefore sees an edit, and two versions can
+live side by side.
 """
 
 import hashlib
 import inspect
-import linecache
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any, get_args
 
 from privbandits_cli.games import bandit, contextual, linear, players
 from privbandits_cli.games.parameters import Parameters
-from privbandits_cli.numerics.jit import ROOM
+from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
+from privbandits_cli.plugins.source import Source, sources
 
-GAMES = (bandit, linear, contextual)
+GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # an adversary's method that yields the rounds
 CHOOSE = {"bandit": "state, rng", "linear": "state, x, rng", "contextual": "state, arms, rng"}
 UPDATE = {"bandit": "state, arm, gain, rng", "linear": "state, losses, rng", "contextual": "state, x, reward, rng"}
@@ -28,31 +28,6 @@ BANDIT_FEEDBACK = "state, x, loss, rng"  # of `update` in the game linear
 
 class IncludeError(Exception):
     """A user's file that cannot be used; the message has its place and what to do."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """The text of a user's file."""
-
-    name: str  # of the algorithm or adversary: the file's
-    path: str  # as given
-    text: str
-    code: str  # hash of the file, or of all sources of the package that it came with
-    package: str = ""  # where relative imports start
-    installed: bool = False  # part of an installed package: results keep no copy of it
-
-    @property
-    def module(self) -> str:
-        """The name of its module."""
-        return f"{ROOM}{self.code}.{self.name}"
-
-    @property
-    def sha256(self) -> str:
-        """Hash of the file alone."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
-
-
-_sources: dict[str, Source] = {}  # by module; a name holds the hash of the text, so no entry ever changes
 
 
 def read(path: Path) -> Source:
@@ -75,21 +50,19 @@ def module(source: Source) -> ModuleType:
         return sys.modules[source.module]
     made = ModuleType(source.module)
     made.__file__, made.__package__ = source.path, source.package
-    lines = source.text.splitlines(keepends=True)
-    linecache.cache[source.path] = (len(source.text), None, lines, source.path)  # the file may not exist here
-    sys.modules[source.module] = made
+    source.fill_linecache()
+    sys.modules[source.module], sources[source.module] = made, source
     try:
         exec(compile(source.text, source.path, "exec"), made.__dict__)
         _check(source, made)
     except BaseException as error:
         text = messages.message(error)
-        del sys.modules[source.module]
+        del sys.modules[source.module], sources[source.module]
         if isinstance(error, IncludeError) or not isinstance(error, Exception):
             raise
         if isinstance(error, ModuleNotFoundError):
             text += "\nAn included file is run by itself: every module that it imports must be installed."
         raise IncludeError(text if source.path in text else f"{source.path}: {text}") from error
-    _sources[source.module] = source
     return made
 
 
@@ -98,7 +71,7 @@ def _check(source: Source, made: ModuleType) -> None:
 
     def refuse(thing: Callable[..., Any] | int, message: str) -> IncludeError:
         line = thing if isinstance(thing, int) else inspect.getsourcelines(thing)[1]
-        return IncludeError(messages.at(source.path, line, message))
+        return IncludeError(messages.at(messages.place_in(source, line), message))
 
     def takes(function: Callable[..., Any], words: Sequence[str]) -> None:
         try:
@@ -107,7 +80,7 @@ def _check(source: Source, made: ModuleType) -> None:
             raise refuse(function, f"`{function.__name__}` should take ({', '.join(words)})") from None
 
     model = made.__dict__.get("Parameters")
-    bases = [base for game in GAMES for base in (game.Adversary, game.Algorithm)]
+    bases = [base for game in GAMES.values() for base in (game.Adversary, game.Algorithm)]
     base = next((base for base in bases if isinstance(model, type) and issubclass(model, base)), None)
     if base is None or not isinstance(model, type) or model.__module__ != source.module:
         raise IncludeError(
@@ -143,7 +116,7 @@ def _check(source: Source, made: ModuleType) -> None:
 
 def source_of(name: str) -> Source:
     """The file that a module was made from."""
-    return _sources[name]
+    return sources[name]
 
 
 def modules(player: Parameters) -> tuple[str, ...]:
@@ -151,4 +124,4 @@ def modules(player: Parameters) -> tuple[str, ...]:
     base = getattr(player, "base", None)
     own = type(player).__module__
     inner = modules(base) if isinstance(base, Parameters) else ()
-    return (own, *inner) if own.startswith(ROOM) else inner
+    return (own, *inner) if is_users(own) else inner

@@ -2,15 +2,24 @@
 
 import linecache
 import re
-import sys
 import textwrap
 import traceback
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from privbandits_cli.games import players
-from privbandits_cli.numerics.jit import ROOM, PluginError
+from privbandits_cli.numerics.jit import PluginError
+from privbandits_cli.plugins.source import Source, sources
 
-Place = tuple[str, int]  # a user's file and a line in it
+
+class Place(NamedTuple):
+    """A line of a user's file."""
+
+    path: str
+    line: int
+    text: str
+
 
 COMPILED = (
     "Numba compiles the steps. It knows numbers, tuples and NumPy arrays; fill the state in place\n"
@@ -18,15 +27,14 @@ COMPILED = (
 )
 
 
-def _paths() -> set[str]:
-    """The users' files that are loaded."""
-    return {str(module.__file__) for name, module in sys.modules.items() if name.startswith(ROOM)}
+def place_in(source: Source, line: int) -> Place:
+    """A line of a file as it was when it was read."""
+    return Place(source.path, line, "".join(source.text.splitlines()[line - 1 : line]).strip())
 
 
-def at(path: str, line: int, message: str) -> str:
+def at(place: Place, message: str) -> str:
     """`file:line: message`, and the line itself below."""
-    source = linecache.getline(path, line).strip()
-    return f"{path}:{line}: {message}" + (f"\n    {source}" if source else "")
+    return f"{place.path}:{place.line}: {message}" + (f"\n    {place.text}" if place.text else "")
 
 
 def summary(error: BaseException) -> str:
@@ -39,21 +47,38 @@ def summary(error: BaseException) -> str:
 def place(error: BaseException) -> Place | None:
     """The line of a user's file at which an exception happened; None if it touched no such file."""
     if isinstance(error, PluginError) and error.function is not None:
-        return error.function.__code__.co_filename, error.function.__code__.co_firstlineno
-    paths = _paths()
-    if isinstance(error, SyntaxError) and error.filename in paths:
-        return str(error.filename), error.lineno or 1
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in paths]
-    return (frames[-1].filename, frames[-1].lineno or 1) if frames else None
+        source, code = sources.get(error.function.__module__), error.function.__code__
+        path, line = code.co_filename, code.co_firstlineno
+        return place_in(source, line) if source else Place(path, line, linecache.getline(path, line).strip())
+    if isinstance(error, SyntaxError):
+        loaded = [source for source in sources.values() if source.path == error.filename]
+        if loaded:  # the last one is being loaded
+            return place_in(loaded[-1], error.lineno or 1)
+    found = [place_in(source, line) for source, line in _frames(error) if source]
+    return found[-1] if found else None
 
 
-def message(error: BaseException) -> str:
-    """The message for the user about an exception, at the line of their file if that is known."""
+def _frames(error: BaseException) -> Iterator[tuple[Source | None, int]]:
+    """The user's file, if any, and the line of each frame of a traceback, which then shows the file as it was read."""
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        source = sources.get(frame.f_globals.get("__name__", ""))
+        inside = source is not None and source.path == frame.f_code.co_filename
+        if source is not None and inside:
+            source.fill_linecache()
+        yield source if inside else None, line
+
+
+def message(error: BaseException, modules: Iterable[str] = ()) -> str:
+    """The message for the user about an exception, at the line of their file if that is known.
+
+    modules: those of the users' files that play; the compiler's errors name a path only.
+    """
     if in_compiler(error):
-        found, text = _compiler_place(error), f"cannot be compiled: {_sentence(error)}"
-        return f"{at(*found, text) if found else text}\n{COMPILED}"
+        playing = [sources[name] for name in modules] or list(sources.values())
+        found, text = _compiler_place(error, playing), f"cannot be compiled: {_sentence(error)}"
+        return f"{at(found, text) if found else text}\n{COMPILED}"
     found = place(error)
-    return at(*found, summary(error)) if found else summary(error)
+    return at(found, summary(error)) if found else summary(error)
 
 
 def in_compiler(error: BaseException) -> bool:
@@ -72,24 +97,24 @@ def _sentence(error: BaseException) -> str:
     return textwrap.shorten(plain[0] + call, 160, placeholder=" ...") if plain else summary(error)
 
 
-def _compiler_place(error: BaseException) -> Place | None:
+def _compiler_place(error: BaseException, playing: list[Source]) -> Place | None:
     """The line that numba names; where it names none, the last one that it was working on."""
-    paths = _paths()
-    full = {Path(path).name: path for path in paths}
+    by_name = {Path(source.path).name: source for source in playing}
+    by_path = {source.path: source for source in playing}
     for file, line in re.findall(r'File "([^"]+)", line (\d+)', str(error)):
-        if Path(file).name in full:
-            return full[Path(file).name], int(line)
+        if Path(file).name in by_name:
+            return place_in(by_name[Path(file).name], int(line))
     found = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
         for loc in (getattr(value, "loc", None) for value in frame.f_locals.values()):
-            if loc is not None and loc.filename in paths:
-                found = loc.filename, loc.line
+            if loc is not None and loc.filename in by_path:
+                found = place_in(by_path[loc.filename], loc.line)
     return found
 
 
 def inner_trace(error: BaseException) -> list[str]:
     """The traceback of an exception from the first frame of a game's loop or of a user's file on."""
-    frames = traceback.extract_tb(error.__traceback__)
-    games, paths = str(Path(players.__file__).parent), _paths()
-    starts = (i for i, frame in enumerate(frames) if frame.filename in paths or frame.filename.startswith(games))
+    owners = [source for source, _ in _frames(error)]
+    frames, games = traceback.extract_tb(error.__traceback__), str(Path(players.__file__).parent)
+    starts = (i for i, frame in enumerate(frames) if owners[i] or frame.filename.startswith(games))
     return ["Traceback (from the game's loop on):\n", *traceback.format_list(frames[next(starts, 0) :])]

@@ -17,7 +17,8 @@ from typing import Literal
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary
 from privbandits_cli.plugins import loader
-from privbandits_cli.plugins.loader import IncludeError, Source
+from privbandits_cli.plugins.loader import IncludeError
+from privbandits_cli.plugins.source import Source
 
 Kind = Literal["algorithms", "adversaries"]
 

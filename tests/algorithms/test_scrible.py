@@ -358,7 +358,7 @@ def test_it_learns(space):
 
 
 @pytest.mark.parametrize(
-    "space, noise, honest",
+    "space, noise, corrected",
     [
         (Sphere(9), "vector", 2 * 3),
         (Sphere(9), "scalar", 2),
@@ -368,12 +368,12 @@ def test_it_learns(space):
         (inequalities([[1], [-1]], [3, 1]), "scalar", 6),
     ],
 )
-def test_the_scale_covers_the_replacement_of_a_loss_and_the_printed_scale_half_of_it(space, noise, honest):
-    for calibration, change in (("honest", honest), ("printed", honest / 2)):
+def test_the_scale_covers_the_replacement_of_a_loss_and_the_printed_scale_half_of_it(space, noise, corrected):
+    for calibration, change in (("honest", corrected), ("printed", corrected / 2)):
         private = make("dp_scrible", epsilon=0.5, noise=noise, calibration=calibration)
         assert private.scale(setting(space)) == pytest.approx(change / 0.5)
         proved = private.guarantee(setting(space))
-        assert (proved.epsilon, proved.delta, proved.status) == (pytest.approx(0.5 * honest / change), 0.0, "proved")
+        assert (proved.epsilon, proved.delta, proved.status) == (pytest.approx(0.5 * corrected / change), 0.0, "proved")
         tight = [bound for bound in private.bounds(setting(space), 1e-6) if bound.lower and bound.delta == 0]
         assert [bound.epsilon for bound in tight] == [proved.epsilon]
     assert make("dp_scrible", epsilon=0.5, noise=noise).bounds(setting(space, 1), 0.1)[1:] == []

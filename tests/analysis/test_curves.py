@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from privbandits_cli.actions import run
-from privbandits_cli.analysis import curves, estimates, manifest
+from privbandits_cli.analysis import curves, estimates
+from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
@@ -239,7 +240,7 @@ def test_lines_of_one_name_have_distinct_legends(ran):
 
 def test_the_manifest_describes_every_curve_in_every_setting(ran):
     plan, _, folder = ran(FTRLS % PLAIN)
-    found = manifest.read(folder)
+    found = read_manifest(folder)
     assert list(found["curves"]) == [curve.key for curve in plan.curves]
     for curve in plan.curves:
         record, promised = found["curves"][curve.key], curve.algorithm.guarantee(curve.setting)
@@ -262,7 +263,7 @@ def test_a_folder_whose_manifest_lacks_the_names_is_refused(ran):
     (folder / "manifest.json").write_text(text.replace('"curves": {', '"forgotten": {', 1))
     with pytest.raises(ValueError, match="does not describe the curves: run the experiment again"):
         curves.read(folder)
-    key = next(iter(manifest.read(folder)["forgotten"]))
+    key = next(iter(read_manifest(folder)["forgotten"]))
     (folder / "manifest.json").write_text(text.replace(key, "0" * 16))
     with pytest.raises(ValueError, match="of different runs: run the experiment again"):
         curves.read(folder)

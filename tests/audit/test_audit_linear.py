@@ -89,7 +89,7 @@ def setting(space, horizon=2**16):
 
 def short_game(name, space, **own):
     algorithm = make(name, **own)
-    short = reduced(algorithm, setting(space))
+    short = reduced(algorithm.tuned(setting(space)), setting(space))
     return algorithm.tuned(short), short
 
 

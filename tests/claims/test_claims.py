@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from privbandits_cli.actions.check import claims_on
 from privbandits_cli.analysis import estimates, summary
 from privbandits_cli.analysis.estimates import Estimate, two
+from privbandits_cli.analysis.folder import FINAL, SUMMARY
 from privbandits_cli.analysis.measured import planned
 from privbandits_cli.claims import quantities
 from privbandits_cli.claims.verdicts import verdicts
@@ -87,7 +88,7 @@ def played(folder, experiment, regrets, trials=range(9)):
             rows.append(shared | columns | {"mean": x.mean(), "sd": x.std(ddof=1)})
             if rounds == curve.horizon:
                 finals += [shared | {"trial": t, "regret": v} for t, v in zip(trials, x, strict=True)]
-    for name, columns, found in (("summary", summary.SUMMARY, rows), ("final", summary.FINAL, finals)):
+    for name, columns, found in (("summary", SUMMARY, rows), ("final", FINAL, finals)):
         with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, [*columns, *swept])
             writer.writeheader()

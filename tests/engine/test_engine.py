@@ -16,10 +16,11 @@ import numpy as np
 import pytest
 
 from privbandits_cli.actions import run
-from privbandits_cli.analysis import summary
+from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.engine import Engine, EngineError
-from privbandits_cli.engine.store import Busy, Store, code_here, write_atomically
+from privbandits_cli.engine.store import Busy, Store, code_here
 from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.numerics.streams import stream
@@ -279,7 +280,7 @@ def test_the_summary_is_that_of_its_twin(small, tmp_path):
     rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
     finals = list(csv.DictReader((tmp_path / "x" / "final.csv").open(encoding="utf-8")))
     assert len(rows) == 6 * 8 and len(finals) == 6 * 16
-    assert tuple(rows[0]) == summary.SUMMARY and tuple(finals[0]) == summary.FINAL
+    assert tuple(rows[0]) == SUMMARY and tuple(finals[0]) == FINAL
     assert [row["curve"] for row in rows[::8]] == [curve.key for curve in make_plan(load(small, [])).curves]
     for row in rows:
         if row["round"] == "1000":
@@ -304,7 +305,7 @@ def test_swept_parameters_are_the_last_columns(small, tmp_path):
 
     outputs(tmp_path / "x", small, "algorithms[1].epsilon=[1, 2]", "summary={groups: 4, bars: bootstrap}")
     rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
-    assert tuple(rows[0]) == (*summary.SUMMARY, *summary.BOOTSTRAP, "epsilon")
+    assert tuple(rows[0]) == (*SUMMARY, *BOOTSTRAP, "epsilon")
     assert {(row["algorithm"], row["epsilon"]) for row in rows} == {
         ("exp3", ""),
         ("exp3_tau", ""),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli.analysis import curves
-from privbandits_cli.analysis.summary import FINAL, SUMMARY
+from privbandits_cli.analysis.folder import FINAL, SUMMARY
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures import distribution_plot, distributions, scales, table, write
 from tests.cli.test_cli import call

@@ -21,7 +21,9 @@ def test_what_draws_is_found_through_its_imports(package):
     found = {file.relative_to(package).as_posix() for file in drawing(package)}
     assert {"figures/plot.py", "figures/table.py", "figures/prices.py", "figures/line.py"} <= found
     assert {"analysis/curves.py", "analysis/rates.py", "experiment/names.py", "numerics/types.py"} <= found
-    assert not {name for name in found if name.startswith(("cli/", "report/", "claims/", "audit/", "actions/"))}
+    assert not {
+        name for name in found if name.startswith(("cli/", "report/", "claims/", "audit/", "actions/", "engine/"))
+    }
     (package / "analysis" / "rates.py").write_text(
         "def rates():\n    from privbandits_cli.audit import (\n        laws,\n    )"
     )
@@ -36,6 +38,18 @@ def test_a_change_of_what_draws_changes_the_hash(finished, package, module, draw
     with (package / module).open("a") as file:
         file.write("# a change\n")
     assert (sources.figure_sources(finished, package) != before) == drawn
+
+
+@pytest.mark.parametrize("module", ["algorithms/dp_ftrl.py", "adversaries/sphere_arms.py", "accounting/laplace.py"])
+def test_players_and_their_accounting_are_sources_of_drawn_bounds_alone(finished, package, module):
+    text = (finished / "manifest.json").read_text()
+    assert text.count('"bounds": false') == 1
+    for drawn in ("false", "true"):
+        (finished / "manifest.json").write_text(text.replace('"bounds": false', f'"bounds": {drawn}'))
+        before = sources.figure_sources(finished, package)
+        with (package / module).open("a") as file:
+            file.write("# a change\n")
+        assert (sources.figure_sources(finished, package) != before) == (drawn == "true")
 
 
 def test_the_data_and_the_names_are_sources(finished):

@@ -13,17 +13,17 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli import api
-from privbandits_cli.cli import app, failures
+from privbandits_cli.cli import app
+from privbandits_cli.cli import run as run_command
 from privbandits_cli.engine.payload import pack, unpack
-from privbandits_cli.engine.play import Failure
+from privbandits_cli.engine.play import Failure, play_chunk
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import table
 from privbandits_cli.games.bandit import play
 from privbandits_cli.games.guards import PluginError
-from privbandits_cli.games.protocols import GAMES
 from privbandits_cli.numerics.jit import uncompiled
-from privbandits_cli.plugins import loader, registry
+from privbandits_cli.plugins import loader, messages, registry
 from privbandits_cli.plugins.registry import Registry, including
 from tests.conftest import ROOT, SMALL, foe, make, match
 from tests.engine.test_engine import csvs, manifest, outputs
@@ -408,10 +408,10 @@ def test_on_a_terminal_errors_keep_to_its_width(monkeypatch):
 def test_a_long_list_of_failed_trials_is_cut():
     plan = make_plan(load(Path("small.yaml"), ["algorithms=exp3", "adversary=stochastic"]))
     failed = [Failure(plan.curves[0].key, trial, f"x.py:3: arm 4 in round {trial}", "") for trial in range(0, 400, 2)]
-    (found,) = failures.lines(plan, failed)
+    (found,) = run_command._lines(plan, failed)
     assert found.endswith("stochastic, trials 0, 2, 4, 6, 8, 10, 12, 14, 16, ..., 200 trials: x.py:3: arm 4 in round 0")
     other = Failure(plan.curves[0].key, 1, "x.py:4: arm 4 in round 7", "")
-    assert len(list(failures.lines(plan, [*failed, other]))) == 2  # of another line
+    assert len(list(run_command._lines(plan, [*failed, other]))) == 2  # of another line
 
 
 HELPER = "\n\ndef scaled(gain, factor=0.5, *, shift=1.0, times=2):\n    return times * (factor * gain + shift)\n"
@@ -472,6 +472,37 @@ def test_a_late_error_is_shown_at_its_line_too(harm, message, at):
     assert result.exit_code == 1 and f"mine.py:{line_of(at)}: {message}" in result.stderr, result.stderr
     assert result.stderr.count("failed: Mine") == 2 and f"\n    {at}" in result.stderr  # at once, and at the end
     assert b"exp3" in csvs(Path("results/small"))["final.csv"]  # the others are played
+
+
+def test_equal_files_at_two_paths_are_each_named_at_their_own():
+    """In the manifest and in messages; their curves are the same."""
+    edited(PLAYS, PLAYS + "    if state.plays.sum() > 400:\n        raise ValueError('late')\n")
+    words, plans = ("algorithms=mine", "adversary=stochastic", "horizon=500"), []
+    for folder in "ab":
+        Path(folder).mkdir()
+        Path(folder, "mine.py").write_text(Path("mine.py").read_text())
+        plans.append(make_plan(load(Path("small.yaml"), words, include=[Path(folder, "mine.py")])))
+    place = f"mine.py:{line_of('raise ValueError')}: ValueError: late"
+    for folder, plan in zip("ab", plans, strict=True):
+        assert [source.path for source in plan.own_files] == [f"{folder}/mine.py"]
+        (chunk, *_) = plan.chunks(lambda curve: np.empty(0, np.int64), 1)
+        assert {failure.error for failure in play_chunk(unpack(pack(chunk))).failures} == {f"{folder}/{place}"}
+    assert plans[0].curves[0].key == plans[1].curves[0].key
+
+
+def test_an_error_of_a_file_that_was_edited_since_has_the_line_that_was_read():
+    edited(PLAYS, PLAYS + "    if state.plays.sum() > 400:\n        raise ValueError('late')\n")
+    line, words = line_of("raise ValueError"), ("algorithms=mine", "adversary=stochastic", "horizon=500")
+    before = make_plan(load(Path("small.yaml"), words, include=[Path("mine.py")]))
+    Path("mine.py").write_text("# edited\n" + Path("mine.py").read_text().replace("'late'", "'later'"))
+    after = make_plan(load(Path("small.yaml"), words, include=[Path("mine.py")]))
+    for plan, at, text in ((before, line, "late"), (after, line + 1, "later"), (before, line, "late")):
+        (chunk, *_) = plan.chunks(lambda curve: np.empty(0, np.int64), 1)
+        shown = f"mine.py:{at}: ValueError: {text}\n    raise ValueError('{text}')\n"
+        assert {failure.trace[: len(shown)] for failure in play_chunk(chunk).failures} == {shown}
+        with uncompiled(), pytest.raises(ValueError, match=text) as caught:
+            play_chunk(chunk)
+        assert f"    raise ValueError('{text}')\n" in "".join(messages.inner_trace(caught.value))
 
 
 def test_built_in_games_are_not_guarded_and_own_ones_are(monkeypatch):
@@ -686,10 +717,10 @@ def test_what_new_writes_plays_the_same_compiled_or_not_and_learns(game, keys, c
     files = [Path(f"algorithm_{game}.py"), Path(f"adversary_{game}.py")]
     plan = make_plan(load(Path("bare.yaml"), [f"game={game}", *keys, *who], include=files))
     played = plan.match(plan.curves)
-    regrets = GAMES[game].play(played, range(2))
+    regrets = loader.GAMES[game].play(played, range(2))
     for compiled, block in ((True, 7), (False, 64)):
         with uncompiled(not compiled):
-            np.testing.assert_array_equal(GAMES[game].play(played, range(2), block=block), regrets)
+            np.testing.assert_array_equal(loader.GAMES[game].play(played, range(2), block=block), regrets)
     mine, unlearnt = regrets[:, :, -1].mean(axis=1)
     assert mine < 0.6 * unlearnt
 

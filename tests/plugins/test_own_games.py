@@ -16,8 +16,8 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.games import contextual, guards, linear
 from privbandits_cli.games.guards import NotANumber, PluginError
-from privbandits_cli.games.protocols import GAMES
-from privbandits_cli.numerics.jit import ROOM, uncompiled
+from privbandits_cli.numerics.jit import is_users, uncompiled
+from privbandits_cli.plugins.loader import GAMES
 from tests.conftest import make
 from tests.engine.test_engine import csvs
 
@@ -294,7 +294,7 @@ def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
         built_in = make("ftrl") if game is linear else make("linucb")
         for modules in [(type(built_in).__module__,), (type(own).__module__,)]:
             game.loop.__wrapped__(modules, "layout", *words)
-            assert bound[modules[0]] == guards.guarded(modules) == modules[0].startswith(ROOM)
+            assert bound[modules[0]] == guards.guarded(modules) == is_users(modules[0])
             array = np.zeros(3)
             assert (guards.shown(array, modules) is array) != guards.guarded(modules)
 
