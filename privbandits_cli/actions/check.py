@@ -38,9 +38,7 @@ def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
     if (path / "summary.csv").exists():
         file = _file(path, config)
         if not file.exists():
-            raise ConfigError(
-                [f"{path}: its config {file} does not exist; name the config with the claims by --config"]
-            )
+            raise ConfigError([f"{path}: its config {file} does not exist; name the config with claims by --config"])
         experiment = load(file)
         return [_checked(path, experiment)], [] if experiment.claims else [path.name]
     played = sorted(summary.parent.name for summary in path.glob("*/summary.csv"))
