@@ -173,8 +173,8 @@ def contextual_game(group, adversary, algorithms, less, dimension=5, arms=25):
     rounds = 2**14 if dimension == 5 else 2**6
     setting = contextual.Setting(rounds, 5 if adversary.name == "basis_arms" else arms, contexts=Contexts(dimension))
     ready = adversary.tuned(setting)
-    told = ready.revealed(setting)
-    played = Match(ready, [algorithm.tuned(told) for algorithm in algorithms], told, np.array([rounds]), 1)
+    known = ready.revealed(setting)
+    played = Match(ready, [algorithm.tuned(known) for algorithm in algorithms], known, np.array([rounds]), 1)
     return group, lambda: contextual.play(played, [0]), rounds, less
 
 

@@ -186,7 +186,7 @@ def test_the_best_arm_of_switching_costs_is_uniform():
 HEAVY = {"pareto": "shape", "student_t": "df", "lognormal": None}
 
 
-def told(name, n_arms=5, **parameters):
+def instance(name, n_arms=5, **parameters):
     """A tuned adversary and the setting that it reveals."""
     adversary = foe(name, **parameters).tuned(Setting(1000, n_arms))
     return adversary, adversary.revealed(Setting(1000, n_arms))
@@ -204,14 +204,14 @@ def law(adversary, mean):
 @pytest.mark.parametrize("name", HEAVY)
 def test_heavy_tailed_gains_follow_their_law(name):
     """For every arm; negative control: the law of another v, mean or spread is rejected."""
-    adversary, setting = told(name, v=0.5)
+    adversary, setting = instance(name, v=0.5)
     gains = gain_table(adversary, setting._replace(horizon=20_000), 3, 0)
     for arm, mean in enumerate(adversary.mean_gains(setting)):
         assert law(adversary, mean).mean() == pytest.approx(mean, rel=1e-9)
         assert stats.kstest(gains[:, arm], law(adversary, mean).cdf).pvalue > 1e-4
         assert stats.kstest(gains[:, arm], law(adversary, mean + 0.1).cdf).pvalue < 1e-6
     other = {"pareto": {"v": 0.8}, "student_t": {"df": 8.0}, "lognormal": {"sigma": 0.9}}[name]
-    assert stats.kstest(gains[:, 0], law(told(name, **other)[0], 0.9).cdf).pvalue < 1e-6
+    assert stats.kstest(gains[:, 0], law(instance(name, **other)[0], 0.9).cdf).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("name", HEAVY)
@@ -223,19 +223,19 @@ def test_u_is_the_moment_of_the_law(name, v, above):
     Beyond the ends of y there is less than 1e-7 of it, and the steps err by less than 1e-6.
     """
     own = {HEAVY[name]: 1 + v + above} if above and HEAVY[name] else {}
-    adversary, setting = told(name, v=v, **own)
+    adversary, setting = instance(name, v=v, **own)
     y = np.linspace(-180, 80 if above and HEAVY[name] else 30, 400_001)
     best = law(adversary, 0.9)
     found = np.trapezoid((1 + v) * np.exp((1 + v) * y) * (best.sf(np.exp(y)) + best.cdf(-np.exp(y))), y)
     assert setting.v == v
     assert found == pytest.approx(setting.u, rel=1e-5)
-    assert found != pytest.approx(told(name, v=v, means=[0.88] * 5, **own)[1].u, rel=1e-5)  # negative control
+    assert found != pytest.approx(instance(name, v=v, means=[0.88] * 5, **own)[1].u, rel=1e-5)  # negative control
 
 
 @pytest.mark.parametrize("name", [*HEAVY, "bernoulli"])
 def test_the_arms_have_their_means(name):
     """Sample means against the standard error; those of the arms' neighbours are outside."""
-    adversary, setting = told(name)
+    adversary, setting = instance(name)
     if name == "student_t":
         adversary = adversary.model_copy(update={"df": 8.0})
     gains = gain_table(adversary, setting._replace(horizon=200_000), 3, 0)
@@ -261,11 +261,13 @@ def test_the_arms_have_their_means(name):
 )
 def test_the_presets_are_the_papers(means, wanted):
     for name in (*HEAVY, "bernoulli"):
-        np.testing.assert_allclose(told(name, means=means)[0].mean_gains(Setting(1, 5)), wanted, rtol=1e-12)
+        np.testing.assert_allclose(instance(name, means=means)[0].mean_gains(Setting(1, 5)), wanted, rtol=1e-12)
 
 
 def test_a_gap_lies_below_the_best_arm():
-    np.testing.assert_allclose(told("pareto", gap=0.3)[0].mean_gains(Setting(1, 4)), [0.9, 0.6, 0.6, 0.6], rtol=1e-12)
+    np.testing.assert_allclose(
+        instance("pareto", gap=0.3)[0].mean_gains(Setting(1, 4)), [0.9, 0.6, 0.6, 0.6], rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize(

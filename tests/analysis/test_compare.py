@@ -8,7 +8,7 @@ import pytest
 
 from privbandits_cli.analysis import compare as comparing
 from privbandits_cli.analysis.compare import Difference, compare
-from tests.claims.test_claims import CONFIG, NOISE, call, experiment, played
+from tests.claims.test_verdicts import CONFIG, NOISE, call, experiment, played
 
 
 @pytest.fixture

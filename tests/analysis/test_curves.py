@@ -111,19 +111,19 @@ def test_a_resolved_sweep_plays_the_same(ran, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ("plot={against: gamma}", "no parameter 'gamma' is swept"),
         ("plot={against: horizon, worst: gap}", "no parameter 'gap' is swept; choose one of: best, epsilon, horizon"),
         ("plot={slopes: true}", "slopes are fitted over `against`"),
     ],
 )
-def test_what_is_not_swept_cannot_be_drawn_against(ran, change, told):
-    with pytest.raises(ConfigError, match=told):
+def test_what_is_not_swept_cannot_be_drawn_against(ran, change, message):
+    with pytest.raises(ConfigError, match=message):
         ran(SWEPT, change)
 
 
-def test_faults_of_horizons(ran):
+def test_errors_of_horizons(ran):
     with pytest.raises(ConfigError, match="greater than or equal to 1"):
         ran(SWEPT, "horizon=[256, 0]")
     with pytest.raises(ConfigError, match="at least 1 item"):

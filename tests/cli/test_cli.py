@@ -176,8 +176,8 @@ def test_list_experiments(monkeypatch):
 def test_show(name):
     text = call("show", name).stdout
     assert text.strip() and max(map(len, text.splitlines())) <= 80
-    told = json.loads(call("show", name, "--json").stdout)
-    assert told["name"] == name and f"\nGame: {told['game']}\n" in text
+    facts = json.loads(call("show", name, "--json").stdout)
+    assert facts["name"] == name and f"\nGame: {facts['game']}\n" in text
 
 
 def test_show_tells_the_papers_numbers():
@@ -187,9 +187,9 @@ def test_show_tells_the_papers_numbers():
     assert "= 19" in text and "epsilon = 1.50393" in text and "Lemma B: one draw's variance (Rényi)" in text
 
 
-def test_what_is_no_config_or_has_no_set_is_told():
-    told = call("privacy", "exp3_tau").stderr
-    assert "exp3_tau is an algorithm, not a config: try `privbandits show exp3_tau`" in " ".join(told.split())
+def test_what_is_no_config_or_has_no_set_is_reported():
+    message = call("privacy", "exp3_tau").stderr
+    assert "exp3_tau is an algorithm, not a config: try `privbandits show exp3_tau`" in " ".join(message.split())
     for words in (["tune", "exp3_tau", "--epsilon", "1"], ["show", "linucb"]):
         refused = call(*words, "--set", "sphere")
         assert refused.exit_code == 2 and "which has no decision set: leave --set out" in refused.stderr
@@ -298,7 +298,7 @@ def test_privacy(tmp_path):
     assert call("privacy", ROOT / "configs" / "fig1.yaml", "--delta", "2").exit_code == 2
 
 
-def test_privacy_is_told_at_the_delta_that_an_algorithm_is_set_for(tmp_path):
+def test_privacy_is_stated_at_the_delta_that_an_algorithm_is_set_for(tmp_path):
     path = tmp_path / "some.yaml"
     entries = [
         {"name": "exp3_tau", "tau": "certified", "delta": 1e-6, "epsilon": 1},

@@ -1,4 +1,4 @@
-"""Distributions, paired differences and axes against tables made by hand; what is drawn."""
+"""Distributions and paired differences against tables made by hand; what is drawn."""
 
 import csv
 import json
@@ -10,8 +10,7 @@ import pytest
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.folder import FINAL, SUMMARY
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.figures import distribution_plot, distributions, scales, table, write
-from tests.cli.test_cli import call
+from privbandits_cli.figures import distribution_plot, distributions, table
 from tests.figures.test_plot import ran
 
 
@@ -71,7 +70,7 @@ def test_the_distribution_is_final_csv(tmp_path):
 
 
 def test_pairs_are_of_the_same_trial_of_the_same_game(tmp_path):
-    """Trials are matched by number, games by all that is told of them; the first algorithm of a game is the base."""
+    """Trials are matched by number, games by all that is known of them; the first algorithm of a game is the base."""
     near, far = {"gap": 0.1}, {"gap": 0.5}
     found = folder_of(
         tmp_path,
@@ -136,35 +135,6 @@ def test_rare_far_trials_are_always_drawn(tmp_path):
     assert sorted(few.points()[0]) == sorted(values[:50])
 
 
-def test_an_axis_shows_the_bulk_and_what_is_far():
-    bulk = np.linspace(90, 110, 50)
-    assert scales.fitting(bulk).kind == "linear"
-    assert scales.fitting(np.append(bulk, 1e5)).kind == "log"
-    far = scales.fitting(np.append(bulk, [-5.0, 1e5]))
-    assert far.kind == "asinh"
-    places = far(np.array([-5.0, 90.0, 110.0, 1e5]))
-    assert (np.diff(places) > 0.01).all() and places[0] > 0 and places[-1] < 1
-    assert scales.fitting(np.zeros(3)).kind == "linear" and scales.fitting(np.full(3, 7.0)).kind == "linear"
-
-
-@pytest.mark.parametrize(
-    ("kind", "low", "high", "wanted"),
-    [
-        ("linear", -1, 10, [0, 2, 4, 6, 8, 10]),
-        ("linear", 0.0, 0.07, [0, 0.02, 0.04, 0.06]),
-        ("log", 0.5, 20_000, [1, 10, 100, 1000, 10_000]),
-        ("log", 30, 600, [50, 100, 200, 500]),
-        ("asinh", -200, 20_000, [-100, 0, 100, 1000, 10_000]),
-    ],
-)
-def test_the_axis_of_a_distribution_has_these_ticks(kind, low, high, wanted):
-    rows = [distributions.Distribution("a", "A", "A", "", np.array([low, high], float))]
-    axes = {"P": scales.Scale(kind, low, high, 100)}
-    shown = distribution_plot.figure(distributions.Distributions({"P": rows}, axes, "x", "", False, 1, 1, [("a", "A")]))
-    ticks = shown.axes[0].get_xticks()
-    assert [x for x in ticks if low <= x <= high] == pytest.approx(wanted)
-
-
 def test_figures_draw_the_distributions(finished):
     found = curves.read(finished)
     samples = distributions.samples(finished, found)
@@ -195,41 +165,6 @@ def test_against_a_parameter_that_the_config_does_not_name(tmp_path, small):
     last = [row for row in csv.DictReader((folder / "summary.csv").open()) if row["round"] == "1000"]
     wanted = [float(row["regret"]) for row in last if row["epsilon"] and row["adversary"] == "stochastic"]
     assert private.regret.tolist() == wanted
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (["--kind", "distributon"], "did you mean 'distribution'?"),
-        (["--kind", "against"], "against needs a parameter"),
-        (["--kind", "paired=3"], "the other kinds take none"),
-        (["--pair", "a,b"], "--pair goes with --kind paired"),
-        (["--kind", "paired", "--pair", "exp3"], "--pair takes two names"),
-        (["--kind", "paired", "--pair", "exp3,exp4"], "no algorithm or curve 'exp4'"),
-        (["--kind", "distribution", "--log"], "chooses its axes itself"),
-        (["--kind", "against=gamma_"], "no curve has a parameter 'gamma_'"),
-        (["--kind", "against=b"], "takes only one value"),
-        (["--format", "gif"], "unknown format 'gif'"),
-    ],
-)
-def test_what_cannot_be_drawn_is_said(finished, words, complaint):
-    before = sorted(path.name for path in finished.iterdir())
-    result = call("plot", finished, *words)
-    assert result.exit_code == 2 and complaint in result.stderr and result.stdout == ""
-    assert sorted(path.name for path in finished.iterdir()) == before
-
-
-def test_the_files_are_named_after_what_they_show(finished):
-    names = {
-        "out-distribution.png": ["--kind", "distribution"],
-        "out-paired.png": ["--kind", "paired"],
-        "out-paired-exp3_tau-exp3.png": ["--kind", "paired", "--pair", "exp3_tau,exp3"],
-    }
-    for name, words in names.items():
-        assert call("plot", finished, "--format", "png", *words).exit_code == 0
-        assert (finished / name).stat().st_size > 5000
-    assert write.kind("against=base.gamma", log=True).suffix == "-against-base.gamma-log"
-    assert write.kind("paired", pair="A (ε = 2), b/c").suffix == "-paired-A_2_-b_c"
 
 
 def test_a_pair_of_labels_with_commas_is_cut_where_both_are_known(tmp_path):

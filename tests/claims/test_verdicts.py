@@ -1,9 +1,8 @@
-"""Claims are parsed, checked, and judged on hand-made results whose verdict is known."""
+"""Claims are judged on hand-made results whose verdict is known, and `check` prints the verdicts."""
 
 import csv
 import json
 import math
-import re
 
 import numpy as np
 import pytest
@@ -12,15 +11,11 @@ from typer.testing import CliRunner
 
 from privbandits_cli.actions.check import claims_on
 from privbandits_cli.analysis import estimates, summary
-from privbandits_cli.analysis.estimates import Estimate, two
 from privbandits_cli.analysis.folder import FINAL, SUMMARY
 from privbandits_cli.analysis.measured import planned
-from privbandits_cli.claims import quantities
 from privbandits_cli.claims.verdicts import verdicts
 from privbandits_cli.cli import app
-from privbandits_cli.experiment import expressions
-from privbandits_cli.experiment.config import ConfigError, load
-from privbandits_cli.experiment.expressions import ClaimError, Condition, Side, parse
+from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
 from tests.conftest import ROOT
 
@@ -52,8 +47,6 @@ algorithms: [exp3, tsallis_inf]
 summary: {centre: mean}
 plot: {against: horizon, worst: gap, slopes: true}
 """
-
-LEADING = " or ".join(f"{name}(...)" for name, quantity in expressions.QUANTITIES.items() if quantity.against)
 NOISE = np.array([-4, -3, -2, -1, 0, 1, 2, 3, 4]) / math.sqrt(7.5)  # nine trials: mean 0, deviation 1
 
 
@@ -108,127 +101,6 @@ def judged(tmp_path, claim, regrets, text=CONFIG, **how):
 def means(**of):
     """Regrets of these means by algorithm, with deviation 1, the same in each trial's game."""
     return lambda curve, rounds: of.get(curve.algorithm.name, 50.0) * rounds / curve.horizon + NOISE
-
-
-# ----------------------------------------------------------------------------------------------- the grammar
-
-
-def test_a_claim_is_read():
-    found = parse("at round 2^18, the worst gap, epsilon >= 0.5 in C2, 'a b': 3 x dp_ftrl[nodes=gaussian] <= 6 x ftrl")
-    assert found.scope.round == (2**18, 3) and found.scope.worst == ("gap", 25)
-    assert found.scope.where == (Condition("epsilon", ">=", 0.5, 30),)
-    assert [name for name, _ in found.scope.panels] == ["C2", "a b"]
-    assert found.limits == ((2.0, "<="),) and found.left.quantity == found.right.quantity == "final"
-    assert found.left.curve.where == (Condition("nodes", "=", "gaussian", 71),)
-
-
-@pytest.mark.parametrize(
-    ("text", "limits", "left", "right"),
-    [
-        ("a > b", ((1.0, ">"),), "final", "final"),
-        ("a within 15% of b", ((0.85, ">="), (1.15, "<=")), "final", "final"),
-        ("slope(a, c) in 0.5 +- 0.1", ((0.4, ">="), (0.6, "<=")), "slope", "number"),
-        ("a in 1 to 2", ((1.0, ">="), (2.0, "<=")), "final", "number"),
-        ("final(a) <= bound(a)", ((1.0, "<="),), "final", "bound"),
-        ("epsilon('It''s A') <= 1", ((1.0, "<="),), "epsilon", "number"),
-        ("in all: a < 1e3", ((1000.0, "<"),), "final", "number"),
-    ],
-)
-def test_each_form_is_read(text, limits, left, right):
-    found = parse(text)
-    assert (found.left.quantity, found.right.quantity) == (left, right)
-    assert [pytest.approx(limit) for limit, _ in limits] == [limit for limit, _ in found.limits]
-    assert [relation for _, relation in limits] == [relation for _, relation in found.limits]
-    assert text.startswith("in all") <= (found.scope.panels == ())
-
-
-def test_a_doubled_quote_is_one_and_a_slope_may_name_its_panel():
-    assert parse("'It''s A' < b").left.curve.name == "It's A"
-    assert parse("slope(a, c) < 1").scope.panels == (("c", 9),)
-    assert parse("slope(a) < slope(b)").right == Side("slope", parse("a < b").right.curve.__class__("b", at=17))
-
-
-def test_every_quantity_of_the_grammar_can_be_computed():
-    assert quantities.ESTIMATORS.keys() == {*expressions.QUANTITIES, expressions.NUMBER} - {"epsilon"}
-    for known in expressions.QUANTITIES.values():
-        assert {*known.against} <= quantities.ESTIMATORS.keys()
-
-
-@pytest.mark.parametrize(
-    ("text", "at", "message"),
-    [
-        ("a <", 3, "expected an algorithm or a 'label' here, found the end"),
-        ("a $ b", 2, "'$' has no meaning in a claim"),
-        ("'a < b", 0, "this quote is not closed"),
-        ("a within 5 of b", 11, "expected '%' here, found of"),
-        ("3 < a", 0, f"a claim begins with a curve or {LEADING}"),
-        ("slope(a) < b", 11, "slope(...) can only be compared with a number or slope(...)"),
-        ("epsilon(a) < epsilon(b)", 13, "epsilon(...) can only be compared with a number"),
-        ("in c in d: a < b", 5, "a second 'in': join the two with a comma"),
-        ("at round x: a < b", 9, "expected a round here, found x"),
-        ("at epsilon 3: a < b", 11, "expected '=' or '<=' or '>=' here, found 3"),
-        ("a < b c", 6, "expected the end here, found c"),
-        ("a < 0 x b", 4, "a factor must be positive"),
-        ("in c: slope(a, d) < 1", 15, "the panel is named twice"),
-    ],
-)
-def test_an_error_in_a_claim_is_reported_at_its_position(text, at, message):
-    with pytest.raises(ClaimError, match=re.escape(message)) as caught:
-        parse(text)
-    assert caught.value.at == at
-
-
-@pytest.mark.parametrize(
-    ("claim", "caret", "message"),
-    [
-        ("exp < exp3", "exp <", "this experiment has no algorithm 'exp', did you mean 'exp3'?"),
-        ("'EXP4' < exp3", "'EXP4'", "this experiment has no label 'EXP4', did you mean 'EXP3'?"),
-        (
-            "in stochastik: exp3 < exp3_tau",
-            "stochastik",
-            "has no panel 'stochastik', did you mean 'stochastic'?",
-        ),
-        (
-            "at round 100: exp3 < exp3_tau",
-            "round",
-            "round 100 is not a checkpoint; the nearest checkpoints are 250, 500, 75",
-        ),
-        ("dp_exp3_lap[epsilon=3] < exp3", "epsilon", "no curve has epsilon = 3; the values are 1, 2"),
-        ("exp3[tau=3] < exp3", "tau", "no curve has a parameter 'tau'"),
-        ("at the worst gap: exp3 < exp3_tau", "gap", "this experiment does not sweep a parameter 'gap'"),
-        ("at gap = 3: exp3 < exp3_tau", "gap", "no curve has a parameter 'gap'"),
-        ("at round 500: slope(exp3) < 1", "round", "a slope is fitted to several points, so it has no round"),
-    ],
-)
-def test_a_claim_that_does_not_fit_its_experiment_is_reported_at_its_position(tmp_path, claim, caret, message):
-    path = tmp_path / "small.yaml"
-    path.write_text(CONFIG + f'claims:\n  - claim: "{claim}"\n    source: x\n  - {{claim: exp3 <, source: x}}\n')
-    with pytest.raises(ConfigError) as caught:
-        load(path)
-    first, second = caught.value.errors
-    line, column = f'  - claim: "{claim}"', len('  - claim: "') + claim.index(caret)
-    head, shown, pointer = first.splitlines()
-    assert head.startswith(f"{path}:15:{column + 1}: ") and message in head
-    assert shown == f"    {line}" and pointer == " " * (column + 4) + "^"
-    assert ":17:" in second
-
-
-def test_a_name_that_matches_several_entries_needs_parameters_or_a_label(tmp_path):
-    text = CONFIG.replace("  - exp3_tau\n", "  - {name: exp3_tau, tau: 3}\n  - {name: exp3_tau, tau: 9, label: long}\n")
-    with pytest.raises(ConfigError, match="'exp3_tau' is 2 entries of this experiment: select one"):
-        experiment(tmp_path, "exp3_tau < exp3", text=text)
-    assert experiment(tmp_path, "exp3_tau[tau=3] < exp3", "long < exp3".replace("long", "'long'"), text=text).claims
-
-
-def test_claims_change_neither_keys_nor_the_resolved_config(tmp_path):
-    without, claiming = experiment(tmp_path), experiment(tmp_path, "exp3 < exp3_tau")
-    assert claiming.resolved() == without.resolved() and claiming.given == without.given
-    assert [c.key for c in make_plan(claiming).curves] == [c.key for c in make_plan(without).curves]
-    path = tmp_path / "small.yaml"
-    assert load(path).claims and not load(path, ["trials=12"]).claims  # an override makes it another experiment
-    assert not load(path, ["algorithms=[exp3]"]).claims and not load(path, smoke=True).claims
-    with pytest.raises(ConfigError, match="override 'claims"):
-        load(path, ["claims[0].claim=exp3 <"])
 
 
 # ----------------------------------------------------------------------------------------------- verdicts
@@ -407,47 +279,6 @@ def test_a_single_trial_decides_nothing(tmp_path):
     assert verdicts(folder, made)[0].verdict == "NOT DECIDED"
 
 
-# ----------------------------------------------------------------------------------------------- the intervals
-
-
-def sample(rng, game, mean, size, shared=0.0):
-    return estimates.mean(game, dict(enumerate((mean + shared + rng.normal(size=size)).tolist())))
-
-
-@pytest.mark.parametrize("same_game", [True, False])
-def test_intervals_have_the_coverage_they_state(same_game):
-    """The true means satisfy a = 2 b: the interval of a - 2 b contains 0 in 95 % of 4000 samples of 12 trials.
-
-    The paired interval is exact, Welch's within half a percent. Tolerance: four standard errors of a proportion, plus
-    that half percent for Welch.
-    """
-    rng = np.random.default_rng(20)
-    hits = agree = 0
-    for _ in range(4000):
-        shared = rng.normal(size=12) if same_game else 0.0
-        a = sample(rng, "one", 10.0, 12, 2 * shared)
-        b = sample(rng, "one" if same_game else "another", 5.0, 12, shared)
-        pair = two(a, b)
-        assert pair.how == ("paired" if same_game else "Welch")
-        low, high = pair.interval(2.0, 0.95)
-        hits += low <= 0 <= high
-        ends = pair.ratio(0.95)
-        agree += ends is not None and (ends[0] <= 2.0 <= ends[1]) == (low <= 0 <= high)
-    tolerance = 4 * math.sqrt(0.95 * 0.05 / 4000) + (0 if same_game else 0.005)
-    assert abs(hits / 4000 - 0.95) < tolerance
-    assert agree >= (4000 if same_game else 3950)  # Welch's degrees of freedom depend slightly on the factor
-
-
-def test_added_errors_are_never_smaller_than_the_truth():
-    a, b = Estimate(10.0, 1.0, 9), Estimate(10.0, 2.0, 9)
-    assert two(a, b).error(1.0) == 3.0 and two(a, b).how == "unpaired"
-
-
-def test_a_ratio_without_bounds_is_none():
-    assert two(Estimate(1.0, 0.1, 9), Estimate(0.1, 1.0, 9)).ratio(0.95) is None
-    assert two(Estimate(1.0, 0.1, 9), Estimate(-1.0)).ratio(0.95) is None
-
-
 # ----------------------------------------------------------------------------------------------- the command
 
 
@@ -520,7 +351,7 @@ def test_check_without_results_or_config_says_so(results, tmp_path):
     where = results("exp3 < exp3_tau")
     assert "run an experiment first" in call("check", tmp_path / "none", *where[1:]).stderr
     result = call("check", where[0] / "small", "--config", tmp_path / "results")
-    assert result.exit_code == 2 and "name the config with claims by --config" in result.stderr
+    assert result.exit_code == 2 and "name the config with the claims by --config" in result.stderr
     result = call("check", where[0], "--config", tmp_path / "nowhere")
     assert result.exit_code == 2 and "give --config a config" in result.stderr
     (tmp_path / "small.yaml").write_text(CONFIG + "claims: [{claim: exp3 <, source: x}]\n")

@@ -1,0 +1,115 @@
+"""EXP3's privacy: Lemma A on random and on all paths, and the attack."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privbandits_cli.accounting import bounded_range, composition
+from privbandits_cli.accounting.exponential_weights import (
+    ExponentialWeights,
+    attack,
+    hockey_stick,
+    pure_attack,
+    raised,
+)
+from privbandits_cli.games.bandit import Setting
+from tests.accounting.test_composition import gamma
+from tests.conftest import make
+
+
+def softmax(u):
+    w = np.exp(u - u.max())
+    return w / w.sum()
+
+
+def exp3_p(u, gamma_):
+    return (1 - gamma_) * softmax(u) + gamma_ / len(u)
+
+
+@pytest.mark.parametrize(("n_arms", "delta_gain"), [(2, 1.0), (3, 1.0), (8, 1.0), (4, 1 / 19)])
+def test_lemma_a_on_random_adversarial_paths(n_arms, delta_gain):
+    """The range of the difference never grows, whatever the path and the gains; with losses it does."""
+    rng = np.random.default_rng(n_arms)
+    grew = {+1: -math.inf, -1: -math.inf}
+    for sign in grew:
+        for _ in range(40):
+            gamma_ = rng.choice([0.05, 0.3, 1.0 - 1e-9])
+            floor = gamma_ / n_arms
+            u = rng.normal(size=n_arms) * rng.choice([0.1, 3.0])
+            arm = rng.integers(n_arms)
+            v = u.copy()
+            v[arm] += floor * delta_gain / exp3_p(u, gamma_)[arm]
+            for _ in range(150):
+                before = np.ptp(v - u)
+                one, other = exp3_p(u, gamma_), exp3_p(v, gamma_)
+                ratios = np.log(other / one)
+                if sign > 0:
+                    assert ratios.max() >= -1e-12 and ratios.min() <= 1e-12
+                    assert np.ptp(ratios) <= before + 1e-12 and before <= delta_gain + 1e-12
+                arm, gain = rng.integers(n_arms), rng.choice([0.0, 1.0, rng.random()])
+                u[arm] += sign * floor * gain / one[arm]
+                v[arm] += sign * floor * gain / other[arm]
+                grew[sign] = max(grew[sign], float(np.ptp(v - u)) - before)
+    assert grew[+1] < 1e-12
+    assert grew[-1] > 1e-6  # negative control: losses amplify
+
+
+@pytest.mark.parametrize(("n_arms", "rounds"), [(2, 9), (3, 6)])
+def test_lemma_a_by_exhaustive_enumeration(n_arms, rounds):
+    """All paths of small games: |log-likelihood ratio| <= (rounds after the changed one) Δ, and far below."""
+    rng = np.random.default_rng(rounds)
+    worst = 0.0
+    for _ in range(12):
+        gamma_, changed = rng.choice([0.1, 0.5]), int(rng.integers(rounds - 1))
+        table = rng.choice([0.0, 1.0], size=(rounds, n_arms))
+        other_table = table.copy()
+        other_table[changed] = 1 - table[changed]
+        for path in product(range(n_arms), repeat=rounds):
+            log_ratio, u, v = 0.0, np.zeros(n_arms), np.zeros(n_arms)
+            for t, arm in enumerate(path):
+                one, other = exp3_p(u, gamma_), exp3_p(v, gamma_)
+                log_ratio += math.log(one[arm] / other[arm])
+                u[arm] += gamma_ / n_arms * table[t, arm] / one[arm]
+                v[arm] += gamma_ / n_arms * other_table[t, arm] / other[arm]
+            worst = max(worst, abs(log_ratio) / (rounds - 1 - changed))
+    assert 0.05 < worst <= 1.0
+
+
+def test_the_attack_lies_below_what_is_proved():
+    for k, n_arms, sensitivity in product((200, 5000, 100_000), (2, 4, 16), (1.0, 0.1)):
+        game = ExponentialWeights(min(1.0, gamma(k, n_arms)), n_arms, k, sensitivity)
+        for delta in (1e-3, 1e-6):
+            assert attack(game, delta) <= bounded_range.composed(sensitivity, k, delta)
+        assert pure_attack(game) <= composition.basic(sensitivity, max(1, k - 1))
+
+
+def test_the_canary_is_exp3s_own_arithmetic():
+    """The raised probability by the formula, and by playing the canary on EXP3's state."""
+    from privbandits_cli.algorithms import exp3
+    from privbandits_cli.games.bandit import Draws
+    from privbandits_cli.games.steps import composition, steps
+
+    setting = Setting(2**14, 4)
+    algorithm = make("exp3").tuned(setting)
+    bound, state = steps(composition(algorithm)), algorithm.state(setting)
+    state[0].gains[1:] = 4.0
+    exp3.restart(state[0], 0.0)
+    out = np.empty(4)
+    bound["probabilities"](state[0], out)
+    before = out[0]
+    assert bound["choose"](state[0], Draws(0.0, 0.0)) == 0
+    bound["update"](state[0], 0, 1.0, Draws(0.0, 0.0))
+    bound["probabilities"](state[0], out)
+    game = ExponentialWeights(algorithm.gamma, 4, 2**14)
+    # the other arms do not share the weight of arm 1's rise, so the odds alone are compared
+    assert out[0] == pytest.approx(raised(game, before, 1.0), rel=1e-12)
+
+
+def test_hockey_stick_of_binomials_by_enumeration():
+    one, other = stats.binom.pmf(np.arange(9), 8, 0.4), stats.binom.pmf(np.arange(9), 8, 0.2)
+    for epsilon in (0.0, 0.5, 1.0):
+        known = max(np.maximum(0, a - math.exp(epsilon) * b).sum() for a, b in ((one, other), (other, one)))
+        assert hockey_stick(8, 0.4, 0.2, epsilon) == pytest.approx(known)
