@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 # Parameters of the examples. A new algorithm needs a line only if it has parameters without default beside `epsilon`.
 NEEDED = {
     "batched_htinf": lambda: {"epsilon": 0.3},
+    "dp_ftrl": lambda: {"epsilon": 1.0},
     "dp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
     "ldp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},

@@ -48,14 +48,14 @@ def setting(space, horizon=1000, signed=False):
 
 def ready(name, space, horizon=1000, **parameters):
     """The steps of a tuned algorithm and its first state."""
-    told = setting(space, horizon)
-    algorithm = make(name, **parameters).tuned(told)
-    return algorithm, steps(composition(algorithm)), algorithm.state(told)[0]
+    known = setting(space, horizon)
+    algorithm = make(name, **parameters).tuned(known)
+    return algorithm, steps(composition(algorithm)), algorithm.state(known)[0]
 
 
 def game(algorithm, space, horizon, checkpoints, adversary=None, seed=11):
-    told = setting(space, horizon)
-    return Match(adversary or foe("gap"), [algorithm.tuned(told)], told, np.array(checkpoints), seed)
+    known = setting(space, horizon)
+    return Match(adversary or foe("gap"), [algorithm.tuned(known)], known, np.array(checkpoints), seed)
 
 
 # ---------------------------------------------------------------------------------------------- twins
@@ -254,31 +254,31 @@ def test_the_tree_is_the_brute_force_one_on_the_same_noise(horizon):
 @pytest.mark.parametrize("signed", [False, True])
 def test_laplace_nodes_have_the_epsilon_asked_for_and_printed_ones_more(horizon, signed):
     """`printed` divides by |l|_1 log2 T where m nodes move by |l - l'|_1, twice |l|_1 where losses are signed."""
-    told = setting(Simplex(10), horizon, signed)
-    corrected = make("dp_ftrl", epsilon=0.7).tuned(told)
-    assert corrected.guarantee(told).epsilon == pytest.approx(0.7) and corrected.guarantee(told).delta == 0
-    printed = make("dp_ftrl", epsilon=0.7, calibration="printed").tuned(told)
+    known = setting(Simplex(10), horizon, signed)
+    corrected = make("dp_ftrl", epsilon=0.7).tuned(known)
+    assert corrected.guarantee(known).epsilon == pytest.approx(0.7) and corrected.guarantee(known).delta == 0
+    printed = make("dp_ftrl", epsilon=0.7, calibration="printed").tuned(known)
     levels, log_t = tree.height(horizon), max(1.0, math.log2(horizon))
     wanted = 0.7 * (2 if signed else 1) * levels / log_t
-    assert printed.guarantee(told).epsilon == pytest.approx(wanted)
-    stated, *_ = printed.bounds(told, 1e-6)
+    assert printed.guarantee(known).epsilon == pytest.approx(wanted)
+    stated, *_ = printed.bounds(known, 1e-6)
     assert (stated.epsilon, stated.status) == (0.7, "paper")
 
 
 @pytest.mark.parametrize("space", [Simplex(10), Sphere(10), Cube(10)], ids=str)
 def test_gaussian_nodes_have_exactly_the_epsilon_and_delta_asked_for(space):
-    told = setting(space, 2**12)
-    fresh = make("dp_ftrl", epsilon=0.7, nodes="gaussian", delta=1e-6).tuned(told)
-    (hidden,) = fresh.bounds(told, 1e-6)  # fresh top-up hides some of the nodes: nothing is claimed from below
+    known = setting(space, 2**12)
+    fresh = make("dp_ftrl", epsilon=0.7, nodes="gaussian", delta=1e-6).tuned(known)
+    (hidden,) = fresh.bounds(known, 1e-6)  # fresh top-up hides some of the nodes: nothing is claimed from below
     assert hidden.status == "proved"
-    algorithm = make("dp_ftrl", epsilon=0.7, nodes="gaussian", delta=1e-6, spare="once").tuned(told)
-    upper, lower = algorithm.bounds(told, 1e-6)
+    algorithm = make("dp_ftrl", epsilon=0.7, nodes="gaussian", delta=1e-6, spare="once").tuned(known)
+    upper, lower = algorithm.bounds(known, 1e-6)
     assert hidden.epsilon == upper.epsilon
     assert upper.epsilon == pytest.approx(0.7, rel=1e-9) and upper.delta == 1e-6
     assert (upper.status, lower.status, lower.lower, lower.epsilon) == ("exact", "exact", True, upper.epsilon)
-    assert algorithm.guarantee(told).delta == 1e-6
+    assert algorithm.guarantee(known).delta == 1e-6
     change = {Simplex: math.sqrt(10), Sphere: 2.0, Cube: 2.0}[type(space)]
-    mu = math.sqrt(12) * change / algorithm.node_scale(told)
+    mu = math.sqrt(12) * change / algorithm.node_scale(known)
     assert gaussian.delta_of(mu, 0.7) == pytest.approx(1e-6, rel=1e-9)
 
 
@@ -288,11 +288,11 @@ def test_laplace_noise_at_a_delta_lies_between_its_attack_and_its_proof(name, sp
     """For experts the two agree: ε at δ = 1e-6 of 12 nodes of 10 numbers each and ε = 1; dp-accounting confirms."""
     from dp_accounting.pld import privacy_loss_distribution
 
-    told = setting(space, 2**12)
+    known = setting(space, 2**12)
     once = {"spare": "once"} if name == "dp_ftrl" else {}
-    bounds = make(name, epsilon=1.0, **once).tuned(told).bounds(told, 1e-6)
+    bounds = make(name, epsilon=1.0, **once).tuned(known).bounds(known, 1e-6)
     if once:
-        assert not any(b.lower and b.delta for b in make(name, epsilon=1.0).tuned(told).bounds(told, 1e-6))
+        assert not any(b.lower and b.delta for b in make(name, epsilon=1.0).tuned(known).bounds(known, 1e-6))
     lower, upper = ([b.epsilon for b in bounds if b.lower == side and b.delta] for side in (True, False))
     assert 0 < lower[0] <= upper[0] and len(lower) == len(upper) == 1
     assert all(b.epsilon == pytest.approx(1.0) for b in bounds if not b.delta)
@@ -328,40 +328,40 @@ def test_laplace_numbers_outside_the_domain_are_refused(given):
 
 def test_blur_is_the_deviation_in_units_of_the_rate():
     for law in ({}, {"nodes": "gaussian"}):
-        told = setting(Simplex(10), 2**12)
-        algorithm = make("dp_ftrl", epsilon=None, blur=0.3, **law).tuned(told)
-        assert algorithm.deviation(told) * algorithm.base.eta == pytest.approx(0.3)
+        known = setting(Simplex(10), 2**12)
+        algorithm = make("dp_ftrl", epsilon=None, blur=0.3, **law).tuned(known)
+        assert algorithm.deviation(known) * algorithm.base.eta == pytest.approx(0.3)
 
 
 def test_noisy_ftrl_gets_its_privacy_from_the_noise_of_each_loss():
     for signed in (False, True):
-        told = setting(Simplex(10), 100, signed)
-        algorithm = make("noisy_ftrl", epsilon=0.7).tuned(told)
-        assert algorithm.guarantee(told).epsilon == pytest.approx(0.7) and algorithm.guarantee(told).delta == 0
-        assert algorithm.scale(told) == pytest.approx((20 if signed else 10) / 0.7)
-        rate = math.sqrt(math.log(10) / (100 * (1 + 2 * algorithm.scale(told) ** 2)))
+        known = setting(Simplex(10), 100, signed)
+        algorithm = make("noisy_ftrl", epsilon=0.7).tuned(known)
+        assert algorithm.guarantee(known).epsilon == pytest.approx(0.7) and algorithm.guarantee(known).delta == 0
+        assert algorithm.scale(known) == pytest.approx((20 if signed else 10) / 0.7)
+        rate = math.sqrt(math.log(10) / (100 * (1 + 2 * algorithm.scale(known) ** 2)))
         assert algorithm.base.eta == pytest.approx(rate)
-        other = make("noisy_ftrl", epsilon=0.7, rate="non_private").tuned(told)
-        assert other.base.eta == make("ftrl").tuned(told).eta
+        other = make("noisy_ftrl", epsilon=0.7, rate="non_private").tuned(known)
+        assert other.base.eta == make("ftrl").tuned(known).eta
 
 
 def test_privacy_is_free_from_ftpls_own_epsilon_upwards():
-    told = setting(Simplex(10), 2**16)
-    algorithm = make("dp_ftpl", delta=1e-6).tuned(told)
-    own = algorithm.own_epsilon(told)
+    known = setting(Simplex(10), 2**16)
+    algorithm = make("dp_ftpl", delta=1e-6).tuned(known)
+    own = algorithm.own_epsilon(known)
     assert own == pytest.approx(0.8236, abs=1e-4)  # 256 = √T, 16 levels, 16 √10/256-GDP
     for epsilon, factor in ((1.01 * own, 1.0), (8.0, 1.0), (own / 2, 1.9)):
-        other = make("dp_ftpl", epsilon=epsilon, delta=1e-6).tuned(told)
-        assert (other.deviation(told) == pytest.approx(256)) == (factor == 1)
-        assert other.deviation(told) >= factor * 256 * (1 - 1e-12)
-        assert other.guarantee(told).epsilon == pytest.approx(min(epsilon, own), rel=1e-6)
+        other = make("dp_ftpl", epsilon=epsilon, delta=1e-6).tuned(known)
+        assert (other.deviation(known) == pytest.approx(256)) == (factor == 1)
+        assert other.deviation(known) >= factor * 256 * (1 - 1e-12)
+        assert other.guarantee(known).epsilon == pytest.approx(min(epsilon, own), rel=1e-6)
 
 
 def test_the_printed_sigma_is_fifteen_times_too_large():
     """Theorem 3.5's second term against exact calibration of 16 nodes; Jain et al. take a root of the logarithm."""
-    told = setting(Simplex(10), 2**16)
-    printed = make("dp_ftpl", epsilon=1.0, delta=1e-6, sigma="printed").tuned(told).node_scale(told)
-    corrected = make("dp_ftpl", epsilon=1.0, delta=1e-6, base={"sigma": 1.0}).tuned(told).node_scale(told)
+    known = setting(Simplex(10), 2**16)
+    printed = make("dp_ftpl", epsilon=1.0, delta=1e-6, sigma="printed").tuned(known).node_scale(known)
+    corrected = make("dp_ftpl", epsilon=1.0, delta=1e-6, base={"sigma": 1.0}).tuned(known).node_scale(known)
     assert corrected == pytest.approx(4 * math.sqrt(10) / gaussian.mu_of(1.0, 1e-6))
     assert printed / corrected == pytest.approx(15.7, abs=0.05)
     assert printed / corrected / math.sqrt(math.log(16e6)) == pytest.approx(3.86, abs=0.01)
@@ -401,12 +401,12 @@ def test_unsupported_settings_are_reported(name, space, parameters, message):
 @pytest.mark.parametrize(("name", "parameters"), PLAYERS, ids=str)
 def test_mean_regret_stays_below_its_bound(name, parameters, space):
     """At gaps that are hard to see and against alternating losses; four standard errors are allowed."""
-    told = setting(space, 2000)
-    algorithm = make(name, **({"epsilon": 20.0} | parameters if make(name).private else parameters)).tuned(told)
+    known = setting(space, 2000)
+    algorithm = make(name, **({"epsilon": 20.0} | parameters if make(name).private else parameters)).tuned(known)
     checkpoints = np.array([200, 2000])
-    bound = algorithm.regret_bound(checkpoints.astype(float), told)
+    bound = algorithm.regret_bound(checkpoints.astype(float), known)
     if bound is None:
-        assert name == "noisy_ftrl" and algorithm.base.eta * algorithm.scale(told) >= 1
+        assert name == "noisy_ftrl" and algorithm.base.eta * algorithm.scale(known) >= 1
         return
     for adversary in (foe("gap", gap=0.03), foe("gap", gap=0.1), foe("alternating")):
         found = linear.play(game(algorithm, space, 2000, checkpoints, adversary), trials=range(48))[0]
@@ -419,23 +419,23 @@ def test_the_width_of_the_noise_is_bounded():
     rng = np.random.default_rng(3)
     for space in (Simplex(10), Sphere(10), Cube(10)):
         for law in ({}, GAUSSIAN):
-            told = setting(space, 2**12)
-            algorithm = make("dp_ftrl", **law).tuned(told)
+            known = setting(space, 2**12)
+            algorithm = make("dp_ftrl", **law).tuned(known)
             draw = rng.normal if law else rng.laplace
-            noise = algorithm.node_scale(told) * draw(size=(4000, 12, 10)).sum(axis=1)
+            noise = algorithm.node_scale(known) * draw(size=(4000, 12, 10)).sum(axis=1)
             width = (-space.least(noise) - space.least(-noise)).mean()
-            assert noise_width(algorithm, told) / 3 < width < 1.02 * noise_width(algorithm, told)
+            assert noise_width(algorithm, known) / 3 < width < 1.02 * noise_width(algorithm, known)
 
 
 def test_ftpls_default_sigma_minimises_its_bound_on_the_sphere():
-    told, rounds = setting(Sphere(5), 1000), np.array([1000.0])
-    least = ftpl.perturbed(make("ftpl").tuned(told).sigma, rounds, told)
+    known, rounds = setting(Sphere(5), 1000), np.array([1000.0])
+    least = ftpl.perturbed(make("ftpl").tuned(known).sigma, rounds, known)
     assert least == pytest.approx(math.sqrt(2000))
     signed = setting(Simplex(5), 1000, signed=True)
     theorem_8 = 2 * math.sqrt(2 * 1000 * math.log(5))
     assert make("ftpl").tuned(signed).regret_bound(rounds, signed) == pytest.approx(theorem_8)
     for sigma in (0.8, 1.25):
-        assert ftpl.perturbed(sigma * make("ftpl").tuned(told).sigma, rounds, told) > least
+        assert ftpl.perturbed(sigma * make("ftpl").tuned(known).sigma, rounds, known) > least
 
 
 @pytest.mark.parametrize("name", ["dp_ftrl", "dp_ftpl"])

@@ -1,24 +1,19 @@
-"""EXP2, the reduction of Agarwal & Singh 2017 to a base without privacy, HTINF and its batches."""
+"""The reduction of Agarwal & Singh 2017 to a base without privacy: noise of any size, limits, tunings, releases."""
 
-import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from privbandits_cli.algorithms.exp3 import exp_near_0
-from privbandits_cli.algorithms.htinf import THETA
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.games.steps import composition, steps
 from tests.conftest import foe, make, match
 from tests.naive import regrets, tsallis_by_bisection
 
 PAPER = Setting(2**18, 4)
-MU = [0.4, 0.3, 0.2, 0.1]
 
 
 def ready(algorithm, setting=PAPER):
@@ -37,112 +32,6 @@ def lead_to(bound, state, arm, n_arms=4):
     """Choose with a uniform number that leads to this arm."""
     p = distribution(bound, state, n_arms)
     assert bound["choose"](state, Draws(p[:arm].sum() + p[arm] / 2, 0.0)) == arm
-
-
-# ---------------------------------------------------------------------------------------------- EXP2
-
-
-def test_exp2_by_hand():
-    """K = 2, η = 0.5, γ = 0.5, μ = (0.8, 0.2): two rounds worked on paper."""
-    bound, state = ready(make("exp2", eta=0.5, gamma=0.5, mu=[0.8, 0.2]), Setting(10, 2))
-    np.testing.assert_allclose(distribution(bound, state, 2), [0.65, 0.35], rtol=1e-15)
-    assert bound["choose"](state, Draws(0.64, 0)) == 0 and bound["choose"](state, Draws(0.66, 0)) == 1
-    bound["update"](state, 1, 0.25, Draws(0, 0))  # l = 0.75, estimate 0.75/0.35
-    w = math.exp(-0.5 * 0.75 / 0.35)
-    p = [0.5 / (1 + w) + 0.4, 0.5 * w / (1 + w) + 0.1]
-    np.testing.assert_allclose(distribution(bound, state, 2), p, rtol=1e-14)
-    bound["update"](state, 0, -3.0, Draws(0, 0))  # a noisy gain: l = 4
-    v = math.exp(-0.5 * 4 / p[0])
-    np.testing.assert_allclose(distribution(bound, state, 2)[0], 0.5 * v / (v + w) + 0.4, rtol=1e-13)
-
-
-def test_exp2s_estimates_are_unbiased_by_exact_enumeration():
-    """In rational arithmetic: Σ_i p_i (estimate of arm j after i was played) = l_j, and the second moment is l_j²/p_j.
-
-    The steps themselves are then held to these estimates.
-    """
-    losses = [Fraction(9, 10), Fraction(1, 10), Fraction(6, 10), Fraction(1)]
-    bound, state = ready(make("exp2", eta=0.01, gamma=0.2, mu=MU))
-    rng = np.random.default_rng(4)
-    for _ in range(300):
-        draws = Draws(rng.random(), 0.0)
-        bound["update"](state, bound["choose"](state, draws), rng.random(), draws)
-    p = [Fraction(float(share)) for share in distribution(bound, state)]
-    for j, loss in enumerate(losses):
-        estimates = [loss / p[j] if i == j else Fraction(0) for i in range(4)]
-        assert sum(p[i] * estimates[i] for i in range(4)) == loss
-        assert sum(p[i] * estimates[i] ** 2 for i in range(4)) == loss**2 / p[j]
-        fork = state.copy()
-        lead_to(bound, fork, j)
-        bound["update"](fork, j, float(1 - loss), Draws(0, 0))
-        moved = -(fork.gains - state.gains) / state.eta
-        np.testing.assert_allclose(moved, [float(estimates[j]) if i == j else 0.0 for i in range(4)], atol=1e-9)
-
-
-@pytest.mark.parametrize("n_arms", [2, 8, 9, 17, 100])
-def test_exp2_descends_its_tree_for_any_mu(n_arms):
-    """As u runs through [0, 1), each arm is selected for an interval of length p_i."""
-    rng = np.random.default_rng(n_arms)
-    mu = rng.dirichlet(np.ones(n_arms)) * 0.9 + 0.1 / n_arms
-    bound, state = ready(make("exp2", eta=0.05, gamma=0.5, mu=mu.tolist()), Setting(10**4, n_arms))
-    for _ in range(500):
-        draws = Draws(rng.random(), 0.0)
-        bound["update"](state, bound["choose"](state, draws), rng.random(), draws)
-    p, n = distribution(bound, state, n_arms), 20_000
-    counts = np.bincount([bound["choose"](state, Draws((i + 0.5) / n, 0.0)) for i in range(n)], minlength=n_arms)
-    assert np.abs(counts - n * p).max() <= 2
-    assert (p >= 0.5 * mu * (1 - 1e-12)).all() and not np.allclose(p, 1 / n_arms, atol=1e-3)
-
-
-def test_exp2_with_another_mu_plays_as_its_twin():
-    game = match(foe("stochastic"), [make("exp2", mu=MU, gamma=0.3, eta=0.02)], 2000, checkpoints=[10, 2000])
-    twin = regrets(game.adversary, game.algorithms[0], game.setting, [10, 2000], game.seed, 0)
-    assert play(game, [0])[0, 0].tolist() == twin
-
-
-def test_exp2s_tuning_minimises_the_bound_of_lemma_4_4():
-    """Over all (η, γ) that satisfy its condition; the bound is then 2√(3KT ln K)."""
-    exp2, horizon = make("exp2").tuned(PAPER), np.array([2.0**18])
-    least = exp2.regret_bound(horizon, PAPER)[0]
-    assert least == pytest.approx(2 * math.sqrt(3 * 4 * 2**18 * math.log(4)), rel=1e-12)
-    for eta, gamma in itertools.product((0.5, 0.9, 1.1, 2.0), (1.0, 1.1, 2.0)):
-        other = make("exp2", eta=exp2.eta * eta, gamma=exp2.gamma * eta * gamma).tuned(PAPER)
-        assert other.regret_bound(horizon, PAPER)[0] > least
-    outside = make("exp2", eta=exp2.eta, gamma=exp2.gamma * 0.9).tuned(PAPER)
-    assert outside.regret_bound(horizon, PAPER) is None  # the condition is not kept
-    assert exp2.regret_bound(horizon, PAPER, memory=1) is None
-
-
-CONFIG = """\
-experiment: x
-horizon: 100
-trials: 24
-adversary: stochastic
-algorithms:
-  - {name: exp2, mu: MU}
-"""
-
-
-@pytest.mark.parametrize(
-    ("mu", "message"),
-    [
-        ("[0.4, 0.3, 0.2]", "x.yaml:6:22: mu should sum to 1, not to 0.9, got [0.4, 0.3, 0.2]"),
-        ("[0.5, 0.5]", "x.yaml:6:5: mu has 2 probabilities for 4 arms"),
-        ("[0.5, 0.5, 0.0, 0.0]", "x.yaml:6:33: mu[2] should be greater than 0, got 0.0"),
-        ("[1.5, -0.5, 0, 0]", "x.yaml:6:28: mu[1] should be greater than 0, got -0.5"),
-    ],
-)
-def test_a_mu_that_is_not_a_distribution_is_a_located_error(tmp_path, monkeypatch, mu, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "x.yaml").write_text(CONFIG.replace("MU", mu))
-    with pytest.raises(ConfigError) as error:
-        load(type(tmp_path)("x.yaml"))
-    assert message in str(error.value)
-
-
-def test_a_mu_of_thirds_is_accepted():
-    shares = make("exp2", mu=[0.3333333, 0.3333333, 0.3333333]).shares(Setting(10, 3))
-    np.testing.assert_allclose(shares, 1 / 3, rtol=1e-15)
 
 
 # ------------------------------------------------------------------------------------- noise of any size
@@ -306,89 +195,6 @@ def test_at_epsilon_1_the_tuning_by_variance_learns():
     assert variance + 5 * error < printed
 
 
-# ------------------------------------------------------------------------------------------ HTINF
-
-
-def test_htinf_without_large_losses_is_tsallis_inf(shared_streams):
-    """σ = 1 and no skipped round: once Θ√(t p) >= 1, no loss in [0, 1] is skipped at p >= 1/4."""
-    bound, state = ready(make("htinf"))
-    plain_bound, plain = ready(make("tsallis_inf"))
-    for start in (state, plain):
-        start.t = 10**6
-    rng = np.random.default_rng(0)
-    for _ in range(500):
-        draws, gain = Draws(rng.random(), 0.0), rng.random()
-        arm = bound["choose"](state, draws)
-        assert plain_bound["choose"](plain, draws) == arm
-        bound["update"](state, arm, gain, draws)
-        plain_bound["update"](plain, arm, gain, draws)
-        assert state.losses.tolist() == plain.losses.tolist()
-
-
-@pytest.mark.parametrize("loss", [-1.0, 1.0])
-def test_htinf_skips_at_its_threshold_and_at_most_doubles(loss):
-    """Just below it the loss counts, and (p_i)^(3/2) of the arm alone at most doubles; just above it is skipped."""
-    t, sigma = 400, math.sqrt(6)
-    for share, counts in ((0.999, True), (1.001, False)):
-        bound, state = ready(make("htinf", sigma=sigma))
-        state.t = t
-        lead_to(bound, state, 2)
-        bound["choose"](state, Draws(0.6, 0.0))
-        p = state.p[2]
-        size = share * THETA * sigma * math.sqrt(t * p)
-        bound["update"](state, 2, 1 - loss * size, Draws(0, 0))
-        assert state.losses[2] == pytest.approx(loss * size / p if counts else 0.0)
-        assert state.t == t + 1
-        root = 1 / (1 / math.sqrt(p) + loss * share * THETA / math.sqrt(p))  # of the step without the sum being 1
-        assert (root / math.sqrt(p)) ** 3 <= 2 * (1 + 1e-12) or share > 1
-    doubled = (1 - THETA) ** -3
-    assert doubled == pytest.approx(2)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_htinf_solves_its_equation(seed):
-    rng = np.random.default_rng(seed)
-    bound, state = ready(make("htinf", sigma=2.0))
-    state.losses[:], state.t = rng.normal(scale=10.0 ** rng.integers(-2, 6), size=4), int(10 ** rng.uniform(0, 8))
-    wanted = tsallis_by_bisection(state.losses.tolist(), 1 / math.sqrt(state.t))
-    np.testing.assert_allclose(distribution(bound, state), wanted, rtol=1e-9)
-
-
-@pytest.mark.parametrize(("epsilon", "tau"), [(0.1, 10), (0.3, 4), (0.5, 2), (1.0, 1), (8.0, 1)])
-def test_batches_and_their_noise(epsilon, tau):
-    """τ = ⌈1/ε⌉; a gain changes a mean by 1/τ, under noise of scale 1/(ετ): exactly ε for a gain."""
-    algorithm = make("batched_htinf", epsilon=epsilon).tuned(PAPER)
-    state = algorithm.state(PAPER)[0]
-    assert (algorithm.tau, state.tau, algorithm.periods()) == (tau, tau, {"uniform": tau, "laplace": tau})
-    assert state.wrapped.scale == pytest.approx(1 / (epsilon * tau)) and state.wrapped.scale <= 1
-    promised = algorithm.guarantee(PAPER)
-    assert promised.epsilon == pytest.approx(epsilon) and promised.delta == 0 and promised.status == "proved"
-    attack = next(bound for bound in algorithm.bounds(PAPER, 1e-9) if bound.lower)
-    assert attack.epsilon == pytest.approx(epsilon, abs=1e-8)
-
-
-def test_a_batch_longer_than_the_game_is_an_error():
-    assert "does not fit" in next(make("batched_htinf", epsilon=0.001).errors(Setting(500, 4)))
-
-
-def test_batched_htinf_feeds_noisy_means_by_hand():
-    """ε = 0.4: three rounds, the mean of their gains, and the last round's noise over ετ = 1.2."""
-    bound, state = ready(make("batched_htinf", epsilon=0.4, sigma=100.0))
-    for gain, noise in ((1.0, 5.0), (0.0, 5.0), (0.5, -2.0)):
-        arm = bound["choose"](state, Draws(0.1, 0))
-        assert bound["released"](state.copy(), gain, Draws(0, 1.2)) == pytest.approx((state.gain + gain) / 3 + 1)
-        bound["update"](state, arm, gain, Draws(0.1, noise))
-    assert state.wrapped.wrapped.losses[0] == pytest.approx((1 - (0.5 - 2.0 / 1.2)) / 0.25)
-
-
-def test_regret_of_batches_falls_below_noise_on_every_gain():
-    """ε = 0.1, where the theorems put √(KT/ε) against √(KT)/ε."""
-    lineup = [make("batched_htinf", epsilon=0.1), make("dp_exp2", epsilon=0.1)]
-    regret = play(match(foe("stochastic", best=0.7, others=0.3), lineup, 2**15), range(16))[:, :, 0]
-    batched, every = regret.mean(1)
-    assert batched + 5 * math.sqrt(regret.var(1, ddof=1).sum() / 16) < every
-
-
 # ------------------------------------------------------------------------------------------ privacy
 
 
@@ -413,10 +219,3 @@ def test_the_noise_of_a_release_has_its_law():
 def test_the_proofs_exploration_is_capped_where_the_game_is_short():
     assert make("dp_exp2", epsilon=0.1, tuning="proof").tuned(Setting(10, 4)).base.gamma == 0.5
     assert make("dp_exp2", epsilon=0.1, tuning="printed").tuned(Setting(2, 4)).base.gamma == 1.0
-
-
-@pytest.mark.parametrize(("sigma", "scale", "wanted"), [(1.0, 0.0, 15.6947), (2.0, 0.0, 10.8473), (1.0, 0.5, 22.5420)])
-def test_the_bound_of_htinf_by_hand(sigma, scale, wanted):
-    """(2σ + (4 + 2/Θ) s²/σ) √(Kt), Θ = 1 - 2^(-1/3) = 0.2063: the bracket, as 4 + 2/Θ = 13.6947 and s² = 1 + 2λ²."""
-    found = make("htinf", sigma=sigma).noisy_regret_bound(np.array([25.0]), Setting(100, 4), scale)[0]
-    assert found == pytest.approx(10 * wanted, rel=1e-5)
