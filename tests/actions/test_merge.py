@@ -79,7 +79,7 @@ def test_a_shard_cannot_be_mistaken_for_the_whole(swept, tmp_path):
     made = manifest(shard)
     assert not made["complete"] and made["shard"] == {"part": "2/3", "trials": 8 * 5, "done": 8 * 5}
     text = call("run", swept, "--results", tmp_path, "--shard", "2/3").stdout
-    assert "small, shard 2/3: trials 5-9 of each curve, 40/40 finished" in text and "privbandits merge" in text
+    assert "small, shard 2/3: trials 5-9 of each curve, 40/40 played" in text and "privbandits merge" in text
     assert "no trials, as there are only 16" in call("run", swept, "--results", tmp_path, "--shard", "1/20").stdout
     made = json.loads(call("run", swept, "--results", tmp_path, "--shard", "2/3", "--json").stdout)
     assert made["done"] == made["trials"] == 40 and "final" not in made

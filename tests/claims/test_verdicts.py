@@ -351,7 +351,7 @@ def test_check_without_results_or_config_says_so(results, tmp_path):
     where = results("exp3 < exp3_tau")
     assert "run an experiment first" in call("check", tmp_path / "none", *where[1:]).stderr
     result = call("check", where[0] / "small", "--config", tmp_path / "results")
-    assert result.exit_code == 2 and "name the config with the claims by --config" in result.stderr
+    assert result.exit_code == 2 and "name the config with claims by --config" in result.stderr
     result = call("check", where[0], "--config", tmp_path / "nowhere")
     assert result.exit_code == 2 and "give --config a config" in result.stderr
     (tmp_path / "small.yaml").write_text(CONFIG + "claims: [{claim: exp3 <, source: x}]\n")
