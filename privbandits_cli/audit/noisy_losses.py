@@ -12,6 +12,7 @@ import numpy as np
 
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.bypass import Round, bypassed
+from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, judge
@@ -70,7 +71,7 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     conforms = evidence.conformance(laws.as_laplace(noise, tail)[known], 1.0)
     moved = most > 0
     unit = (noisy[moved] / most[moved] + 1) / 2
-    return judge(target, unit, coins[moved], "loss", law, conforms)
+    return judge(target, unit, coins[moved], "loss", Conformance(conforms), law)
 
 
 def _bypassed(target: Target[NoisyLoss], states: Records, sizes: dict[str, int]) -> bool:

@@ -19,6 +19,7 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit import laws
 from privbandits_cli.audit.bypass import Round, bypassed
+from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, weighed
 from privbandits_cli.games.linear import Draws, Floats, Setting, choose, loss_set, update
@@ -122,7 +123,8 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
     def scores(share: float) -> Floats:
         return noise.score(truth + share * (prefixes - truth), ends)
 
-    conforms, (games, rounds, _) = noise.conformance((prefixes - truth) / noise.scale), prefixes.shape
+    conforms = Conformance(noise.conformance((prefixes - truth) / noise.scale))
+    games, rounds, _ = prefixes.shape
     return weighed(target, words, scores, coins, conforms, games * rounds, rounds, law)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from privbandits_cli.audit.bypass import Round
+from privbandits_cli.audit.evidence import by_groups
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
 from privbandits_cli.audit.verdict import Audit, judge
 from privbandits_cli.games.bandit import Draws, Floats
@@ -63,7 +64,8 @@ def audit_release(target: Target[Release]) -> Audit:
         more = "two gains with the same release lead to different arms: more is used than is released"
         return Audit("VIOLATION", claim, more, 2)
     coins, observed = _observed(target, np.repeat(target.state, 2), target.budget)
-    return judge(target, observed, coins, "gain")
+    conforms = by_groups(target.claim.epsilon * (observed - coins), {}, target.alpha / 2)
+    return judge(target, observed, coins, "gain", conforms)
 
 
 def audit_report(target: Target[Report]) -> Audit:
@@ -88,7 +90,8 @@ def _audit_kept(target: Target[Kept], state: Records, what: str, again: bool) ->
     if moved.sum() < FEWEST:
         few = f"only {moved.sum()} gains change a {what}"
         return Audit("NOT AUDITABLE", f"ε = {target.claim.epsilon:.4g}", few, rounds)
-    return judge(target, observed[moved], coins[moved], what)
+    noise = target.claim.epsilon * (observed - coins)[moved]
+    return judge(target, observed[moved], coins[moved], what, by_groups(noise, {}, target.alpha / 2))
 
 
 def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:

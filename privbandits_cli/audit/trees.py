@@ -57,6 +57,6 @@ def audit_tree(target: Target[Tree]) -> Audit:
     score = np.round(score, 9)  # it has atoms at both ends; unrounded, the last bits would depend on the coin
     noise = nodes.copy()
     noise[:, held] -= np.where(coins > 0, ends[1], ends[0])[:, None]
-    conforms = evidence.conformance((noise / scales).ravel(), 1.0)
+    conforms = evidence.by_groups((noise / scales).ravel(), {}, target.alpha / 2)
     found = contest(target, score, coins, epsilon)
     return replace(decided(claim, found, found.limit(), conforms, target.budget, ITEMS), refutable=found.refutable())
