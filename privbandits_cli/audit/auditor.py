@@ -74,7 +74,7 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
     if isinstance(view, views.Tree):
         return setting._replace(horizon=trees.ITEMS, n_arms=1)
     if isinstance(view, views.Prefix):
-        return setting._replace(horizon=max(2, min(prefixes.ROUNDS, setting.horizon)))
+        return setting._replace(horizon=max(2, setting.horizon))
     if isinstance(view, views.Gram):
         return grams.shortened(algorithm, setting)
     return setting

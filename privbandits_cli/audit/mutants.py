@@ -15,7 +15,6 @@ from privbandits_cli.audit import broken_linear_steps as linear
 from privbandits_cli.audit import grams
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.evidence import Test
-from privbandits_cli.audit.prefixes import ROUNDS
 from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.trees import ITEMS
 from privbandits_cli.audit.verdict import Audit
@@ -28,7 +27,7 @@ from privbandits_cli.numerics.jit import Records, compile_step, record
 from privbandits_cli.plugins.registry import Registry
 
 ARMS = Setting(2**18, 4)
-EXPERTS = Setting(2**16, 2, space=Simplex(2))
+EXPERTS = Setting(50_000, 2, space=Simplex(2))  # log2 T is no whole number
 BALL = Setting(2**16, 3, space=Sphere(3))
 CONTEXTS = Setting(2**16, 25, contexts=Contexts(3))
 
@@ -194,8 +193,8 @@ MUTANTS = (
     Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", bandit.redrawn),
     Mutant("noise scale x 0.5", "dp_ftrl", share=0.5),
     Mutant("noise scale x 0.75", "dp_ftrl", share=0.75),
-    Mutant("log2 for levels", "dp_ftrl", share=math.log2(ROUNDS) / height(ROUNDS)),
-    Mutant("ln for levels", "dp_ftrl", share=math.log(ROUNDS) / height(ROUNDS)),
+    Mutant("log2 for levels", "dp_ftrl", share=math.log2(EXPERTS.horizon) / height(EXPERTS.horizon)),
+    Mutant("ln for levels", "dp_ftrl", share=math.log(EXPERTS.horizon) / height(EXPERTS.horizon)),
     Mutant("l2 norm for l1", "dp_ftrl", share=1 / math.sqrt(EXPERTS.n_arms)),
     Mutant("second level without noise", "dp_ftrl", "update", linear.silent_level),
     Mutant("top-up missing", "dp_ftrl", "choose", linear.no_top_up),

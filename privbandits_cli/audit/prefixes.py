@@ -1,166 +1,385 @@
-"""Audit of the noisy prefixes of losses that a leader is given: games of a few rounds, the first loss the canary.
+"""Audit of the noisy prefixes of losses that a leader is given, over the whole game.
 
-A coin places the first loss at one of two ends of the loss set; all later losses are 0. The audit observes the noisy
-prefixes that the view names. Losses may act only through these: a twin that saw the other end but receives the same
-prefix must play the same point (bypass.py). The claim is tested on a likelihood ratio of the prefixes. The noise of a
-prefix must have the law of the sum of its nodes, and the difference of two prefixes that of the nodes which only one of
-them has. This detects noise that is drawn anew, and missing top-up noise, which the regret does not reveal.
+Most of it is measured, not estimated. The audit moves the numbers of all nodes and reads, from the prefixes, how much
+noise each node has and whether each prefix has the noise of its own nodes and no other. What a loss costs follows. A
+twin then meets other losses in every round, while the numbers of its nodes are moved such that all prefixes stay the
+same; it must play the same points. Top-up noise, which hides no loss, and the shape of all noise are tested by
+statistics.
 """
 
 import math
-from collections.abc import Hashable
-from itertools import combinations
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.audit import laws
-from privbandits_cli.audit.bypass import Round, bypassed
+from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.evidence import Conformance
+from privbandits_cli.audit.prefix_games import ROUNDING, Bench, Game, bench, drawn, silent, twin_losses
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import Audit, weighed
-from privbandits_cli.games.linear import Draws, Floats, Setting, choose, loss_set, update
-from privbandits_cli.games.views import Prefix, read
-from privbandits_cli.numerics.jit import Records, unbound
+from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.verdict import Audit, Verdict, law_words
+from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set
+from privbandits_cli.games.views import Prefix
+from privbandits_cli.numerics.jit import Records
 
-losses: Any = unbound  # bound when a loop is compiled
-
-ROUNDS = 5  # the fewest for which log2 T is no whole number and two prefixes share a node
-NUMBERS = 2**22  # random numbers of all games together, at most
-FEWEST = 64  # games
-
-Ends = NDArray[np.int64]
+ENOUGH = 32  # numbers, at least, in a group whose scale is tested
+CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a prefix
+EXACT = 1e-6  # relative error of what is measured
+ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
+BARE = "does not have top-up noise for the levels that it lacks; if it needs none, give the view `top_up=False`"
 
 
-def observe_prefixes(
-    states: Records, coins: Floats, ends: Floats, numbers: Draws, marks: tuple[Ends, Ends, Ends], prefixes: Floats
-) -> None:
-    """`prefixes[game, round, N]` is what the base plays by.
+class Law(NamedTuple):
+    """The noise that a claim needs in each coordinate of a node: its scale, or its deviation if it is Gaussian.
 
-    states: the first state, and scratch space for a game's state; ends: the two canaries, `[2, N]`; numbers: the random
-    numbers of all games in order, by kind; marks: by kind, where the rounds of a game begin, and its end.
+    levels: the largest number of nodes that contain a loss; tree: whether the nodes are those of a tree.
     """
-    u, v, w = marks
-    x, nothing = np.zeros(ends.shape[1]), np.zeros(ends.shape[1])
-    for game in range(len(coins)):
-        states[1] = states[0]
-        i, j, k = game * u[-1], game * v[-1], game * w[-1]
-        for t in range(prefixes.shape[1]):
-            rng = Draws(
-                numbers.uniform[i + u[t] : i + u[t + 1]],
-                numbers.laplace[j + v[t] : j + v[t + 1]],
-                numbers.normal[k + w[t] : k + w[t + 1]],
-            )
-            choose(states[1], x, rng)
-            prefixes[game, t] = losses(states[1])
-            update(states[1], ends[int(coins[game])] if t == 0 else nothing, rng)
 
-
-class Noise(NamedTuple):
-    """The law that the noise of the prefixes should have: the nodes of each prefix, and their scale or deviation."""
-
-    nodes: list[set[Hashable]]
     scale: float
     gaussian: bool
+    levels: int
+    tree: bool
 
-    def conformance(self, noise: Floats) -> float:
-        """The p-value of `noise[game, prefix, N]` in units of the scale; Bonferroni over all prefixes and pairs."""
-        found = [laws.conformance(noise[:, t], len(own), self.gaussian) for t, own in enumerate(self.nodes)]
-        for (s, first), (t, second) in combinations(enumerate(self.nodes), 2):
-            found.append(laws.conformance(noise[:, t] - noise[:, s], len(first ^ second), self.gaussian))
-        return min(1.0, len(found) * min(found))
+    @property
+    def kind(self) -> str:
+        """The kind of random numbers that the noise is made of."""
+        return "normal" if self.gaussian else "laplace"
 
-    def score(self, prefixes: Floats, ends: tuple[Floats, Floats]) -> Floats:
-        """A likelihood ratio of the ends given `prefixes[game, prefix, N]`: a weighted sum of each prefix's own.
+    def words(self) -> str:
+        """The law in words."""
+        return f"{'Gaussian' if self.gaussian else 'Laplace'} noise of {self.scale:.4g} a node"
 
-        The weights are those that are best for Gaussian noise with these nodes in common, for which this is exact.
-        """
-        later = self.nodes[1:]
-        weights = np.linalg.solve([[float(len(s & t)) for s in later] for t in later], np.ones(len(later)))
-        total = np.zeros(len(prefixes))
-        for t, nodes in enumerate(later, 1):
-            noise = [(prefixes[:, t] - end) / self.scale for end in ends]
-            low, high = (laws.log_density(own, len(nodes), self.gaussian) for own in noise)
-            total += weights[t - 1] * len(nodes) * (high - low).sum(axis=1)
-        return np.round(total, 9)  # one Laplace node has atoms; unrounded, the last bits would depend on the coin
+    def parents(self, rounds: int) -> Ints:
+        """Prefix t is prefix `parents[t]` and the node that loss t closes, `[rounds]`."""
+        t = np.arange(rounds)
+        return t & (t - 1) if self.tree else np.maximum(0, t - 1)
+
+    def nodes(self, prefixes: Floats) -> Floats:
+        """The part of each prefix that lies in the node closed last, `[round, N]`; prefix 0 itself."""
+        own = prefixes - prefixes[self.parents(len(prefixes))]
+        own[0] = prefixes[0]
+        return own
+
+    def totals(self, own: Floats) -> tuple[Floats, Ints]:
+        """For each of the losses 1, 2, ...: the sum of `own[t]` over the nodes t that contain it, and their number."""
+        rounds = len(own)
+        loss, total, met = np.arange(1, rounds), np.zeros(rounds - 1), np.zeros(rounds - 1, np.int64)
+        for level in range(rounds.bit_length() if self.tree else 1):
+            end = (((loss - 1) >> level) + 1) << level  # of the 2^level losses; their node if it is an odd multiple
+            inside = (end < rounds) & ((end >> level) & 1 == 1) if self.tree else end < rounds
+            total[inside] += own[end[inside]]
+            met += inside
+        return total, met
 
 
-def expected(view: Prefix, setting: Setting, claim: Guarantee) -> Noise:
-    """The noise that the claim needs: on the nodes of a tree with its top-up, or fresh on every loss."""
-    rounds, (l1, l2) = range(int(setting.horizon)), loss_set(setting).changes()
-    levels = view.levels or 1  # at most this many nodes contain a loss
+def expected(view: Prefix, setting: Setting, claim: Guarantee) -> Law:
+    """The noise that the claim needs."""
+    levels, (l1, l2) = view.levels or 1, loss_set(setting).changes()
+    scale = levels * l1 / claim.epsilon
     if view.gaussian:
         scale = math.sqrt(levels) * l2 / gaussian.mu_of(claim.epsilon, claim.delta)
-    else:
-        scale = levels * l1 / claim.epsilon
-    if view.levels is None:
-        return Noise([set(range(t)) for t in rounds], scale, view.gaussian)
+    return Law(scale, view.gaussian, levels, view.levels is not None)
 
-    def name(t: int, level: int) -> Hashable:
-        """The node of this level in prefix t: a position in its level, or top-up noise for all prefixes or for one."""
-        return ("node", level, t >> level) if t >> level & 1 else ("top-up", level, 0 if view.shared else t)
 
-    return Noise([{name(t, level) for level in range(levels)} for t in rounds], scale, view.gaussian)
+class Refuted(Exception):
+    """A finding that refutes the claim."""
+
+
+class Unclear(Exception):
+    """A reason why an algorithm cannot be audited."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The noise of all nodes of a game, as measured.
+
+    where: the position of the number that is the noise of node t in a coordinate, `[round, N]`, -1 if there is none;
+    later: it is drawn in `choose` of the next round, not in `update`; scale: what it is multiplied with, `[round, N]`.
+    """
+
+    where: Ints
+    later: bool
+    scale: Floats
 
 
 def audit_prefixes(target: Target[Prefix]) -> Audit:
-    """Whether the prefixes reveal more about the first loss than (ε, δ) allows, and whether their noise is right."""
+    """Whether the prefixes reveal more about a loss than (ε, δ) allows, and whether the points reveal any more."""
     setting, claim = target.setting, target.claim
-    noise, ends = expected(target.view, setting, claim), loss_set(setting).ends()
-    law = "Gaussian" if noise.gaussian else "Laplace"
-    game = f"{int(setting.horizon)} rounds with N = {setting.n_arms}, {law} noise of {noise.scale:.4g} a node"
-    words = f"{claim} of all noisy prefixes in {game}, {len(noise.nodes[-1])} nodes in the last"
-    if _bypassed(target):
-        more = "two losses with the same prefix lead to different points: more is used than the prefix"
-        return Audit("VIOLATION", words, more, 2)
-    coins, prefixes = _observed(target)
-    truth = np.zeros_like(prefixes)
-    truth[:, 1:] = np.where(coins[:, None] > 0, ends[1], ends[0])[:, None]
+    table, law = bench(target), expected(target.view, setting, claim)
+    seen = None
 
-    def scores(share: float) -> Floats:
-        return noise.score(truth + share * (prefixes - truth), ends)
+    def verdict(word: Verdict, found: str) -> Audit:
+        claimed = f"{claim} of all noisy prefixes, {law.words()}"
+        return Audit(word, claimed, found, table.cost, seen, None, played(table, law), assumed(table))
 
-    conforms = Conformance(noise.conformance((prefixes - truth) / noise.scale))
-    games, rounds, _ = prefixes.shape
-    return weighed(target, words, scores, coins, conforms, games * rounds, rounds, law)
-
-
-def _bypassed(target: Target[Prefix]) -> bool:
-    """Whether the second point depends on the first loss other than through the prefix."""
-    setting, steps = target.setting, target.steps
-    uniform, laplace, normal = _asked(target, 2).values()
-    low, high = loss_set(setting).ends()
-    ends = low, np.append(high[:1], low[1:])  # adding a constant to all experts does not change the leader
-
-    def play(end: int, numbers: Floats) -> Round:
-        fork, x = target.state.copy(), np.zeros(setting.n_arms)
-        first = Draws(np.full(uniform[0], 0.5), numbers[: laplace[0]].copy(), numbers[laplace[0] :].copy())
-        second = Draws(np.full(uniform[1], 0.5), np.zeros(laplace[1]), np.zeros(normal[1]))
-        steps["choose"](fork[0], x, first)
-        steps["update"](fork[0], ends[end], first)
-        steps["choose"](fork[0], x, second)
-        return Round(np.array(read(fork[0], target.view.losses)), x)
-
-    return bypassed(play, int(laplace[0] + normal[0]))
+    try:
+        given, other = twin_losses(target, table.rounds)
+        first = table.play(given, table.numbers)
+        nodes = measured(table, law, given, first)
+        seen = costs(law, nodes, claim, setting)
+        explained(table, law, nodes, (given, other), first)
+        conforms = tested(table, law, nodes, given, first)
+    except Unclear as reason:
+        return verdict("NOT AUDITABLE", str(reason))
+    except Refuted as finding:
+        return verdict("VIOLATION", str(finding))
+    noise = law_words(replace(conforms, share=None), target.alpha)
+    if conforms.p < target.alpha:
+        return verdict("VIOLATION", noise)
+    found = f"twins play the same points; the noise of every node was measured, a smaller one would be found; {noise}"
+    return replace(verdict("CONSISTENT", found), refutable=(1 + EXACT) * claim.epsilon)
 
 
-def _asked(target: Target[Prefix], rounds: int) -> dict[str, Ends]:
-    """How many random numbers of each kind the algorithm asks for, `[rounds]`."""
-    asked = target.algorithm.draws(target.setting, np.arange(1, rounds + 1))
-    return {kind: asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields}
+def played(table: Bench, law: Law) -> str:
+    """The games that were played, in one line."""
+    horizon = int(table.target.setting.horizon)
+    rounds = (
+        f"{table.rounds:,} rounds" if table.rounds == horizon else f"the first {table.rounds:,} of {horizon:,} rounds"
+    )
+    levels = f", {(table.rounds - 1).bit_length()} levels" if law.tree else ""
+    return (
+        f"games of {rounds}, N = {table.target.setting.n_arms}{levels}; all numbers of nodes moved, all losses replaced"
+    )
 
 
-def _observed(target: Target[Prefix]) -> tuple[Floats, Floats]:
-    """The coins of the games, and their prefixes `[game, round, N]`."""
-    setting, rounds = target.setting, int(target.setting.horizon)
-    marks = {kind: np.append(0, np.cumsum(asked)) for kind, asked in _asked(target, rounds).items()}
-    most = rounds * setting.n_arms + sum(int(mark[-1]) for mark in marks.values())
-    games = max(FEWEST, min(target.budget // rounds, NUMBERS // most))
-    coins, prefixes = target.coins(games), np.empty((games, rounds, setting.n_arms))
-    numbers = Draws(*(target.numbers(kind, games * mark[-1]) for kind, mark in marks.items()))
-    ends = np.array(loss_set(setting).ends())
-    target.loop(observe_prefixes)(np.repeat(target.state, 2), coins, ends, numbers, tuple(marks.values()), prefixes)
-    return coins, prefixes
+def assumed(table: Bench) -> str:
+    """What was not tested, in one line."""
+    later = ", later rounds like the first ones" if table.rounds < table.target.setting.horizon else ""
+    return f"other losses are treated like those that were played{later}"
+
+
+# ------------------------------------------------------------------------------------- the noise of the nodes
+
+
+def measured(table: Bench, law: Law, given: Floats, first: Game) -> Nodes:
+    """The noise of each node, from games in which its numbers are moved.
+
+    Refuted if a node has none, if a prefix does not have the noise of its own nodes alone, or if another step uses the
+    same numbers.
+    """
+    slack = table.slack(first)
+    if not np.array_equal(first.prefixes, table.play(given, table.numbers).prefixes):
+        raise Unclear("two games with the same random numbers differ: take all random numbers from `rng`")
+    if law.scale < CLEAR * slack:
+        raise Unclear(f"noise of {law.scale:.2g} is lost in the rounding of sums of losses")
+    where, later = located(table, law, given)
+    signs = table.target.stream("signs").choice([-1.0, 1.0], where.shape)
+    scale = np.where(where >= 0, signs * _response(table, law, where, signs, later, given, first), 0.0)
+    shift = _shift(
+        getattr(table.numbers, law.kind), getattr(drawn(table.target, table.marks, "second"), law.kind), where
+    )
+    rest = _response(table, law, where, shift, later, given, first) - scale * shift
+    silent = _first(np.abs(scale[1:]) <= slack) + 1
+    mixed = _first(~(np.abs(rest) <= slack * (1 + np.abs(shift))))
+    if silent < table.rounds and silent <= mixed:
+        raise Refuted(f"no noise of its own hides the loss of round {silent:,}")
+    if mixed < table.rounds:
+        raise Refuted(f"prefix {mixed:,} has other noise than its nodes: some was dropped, drawn anew or drawn twice")
+    _unshared(table, law, where, shift, later, given, first)
+    return Nodes(where, later, scale)
+
+
+def located(table: Bench, law: Law, given: Floats) -> tuple[Ints, bool]:
+    """Where the numbers of the nodes are: among those that `update` uses, or `choose` of the next round."""
+    for later in (False, True):
+        where = np.full((table.rounds, given.shape[1]), -1)
+        mark = table.marks[Draws._fields.index(law.kind)]
+        drawn_in = np.arange(1, table.rounds) - (not later)
+        counts = np.diff(mark)[drawn_in]
+        for count in np.unique(counts):
+            rows = np.flatnonzero(counts == count)
+            places = _places(table, law, given, int(rows[0]) + 1, mark[drawn_in[rows[0]]], count, later)
+            where[rows + 1] = np.where(places >= 0, mark[drawn_in[rows], None] + places, -1)
+        if (where >= 0).any():
+            return where, later
+    anew = table.play(given, drawn(table.target, table.marks, "second")).prefixes
+    if len(getattr(table.numbers, law.kind)) == 0 and not np.array_equal(
+        anew, table.play(given, table.numbers).prefixes
+    ):
+        raise Unclear(f"the view declares {law.words()}, but the algorithm asks for no numbers `rng.{law.kind}`")
+    raise Refuted("no noise of its own hides the loss of round 1")
+
+
+def _places(table: Bench, law: Law, given: Floats, t: int, start: int, count: int, later: bool) -> Ints:
+    """Which of `count` numbers, from `start` on, moves each coordinate of prefix t, and no other; -1 if none does."""
+    rounds, found = range(t + 1), np.full(given.shape[1], -1)
+    before = table.play(given, table.numbers, rounds=rounds)
+    for k in range(count):
+        at = np.array([start + k])
+        moved = table.moved(law.kind, at, -getattr(table.numbers, law.kind)[at])
+        after = table.play(given, *_in_step(table, moved, later), rounds=rounds)
+        hit = np.flatnonzero(np.abs(after.prefixes[t] - before.prefixes[t]) > table.slack(before))
+        if len(hit) == 1 and found[hit[0]] < 0:
+            found[hit[0]] = k
+    return found
+
+
+def _in_step(table: Bench, moved: Draws, choose: bool) -> tuple[Draws, Draws]:
+    """Numbers that are moved for `choose` alone, or for `update` alone."""
+    return (moved, table.numbers) if choose else (table.numbers, moved)
+
+
+def _shift(numbers: Floats, others: Floats, where: Ints) -> Floats:
+    """What makes the other numbers of these, `[round, N]`."""
+    return np.where(where >= 0, (others - numbers)[where], 0.0)
+
+
+def _response(table: Bench, law: Law, where: Ints, shift: Floats, later: bool, given: Floats, first: Game) -> Floats:
+    """By how much the noise of each node changes if its numbers are shifted, `[round, N]`."""
+    moved = table.play(given, *_in_step(table, table.moved(law.kind, where, shift), later))
+    return law.nodes(moved.prefixes - first.prefixes)
+
+
+def _unshared(table: Bench, law: Law, where: Ints, shift: Floats, later: bool, given: Floats, first: Game) -> None:
+    """Refuted if the step that does not draw a node's noise uses its numbers, too."""
+    moved = table.play(given, *_in_step(table, table.moved(law.kind, where, shift), not later))
+    t = min(_apart(table, moved, first))
+    if t < table.rounds:
+        step = "update" if later else "choose"
+        raise Refuted(f"`{step}` uses the numbers that are a node's noise, too, by round {t + 1:,}")
+
+
+def _apart(table: Bench, game: Game, other: Game) -> tuple[int, int]:
+    """The first rounds, counted from 0, in which two games have other prefixes, and other points."""
+    near = ALIKE * table.target.setting.decisions().radius()
+    prefixes = ~(np.abs(game.prefixes - other.prefixes) <= table.slack(game, other))
+    return _first(prefixes), _first(~(np.abs(game.points - other.points) <= near))
+
+
+def _first(wrong: NDArray[np.bool_]) -> int:
+    """The first row of `wrong[round, N]` with a True; the number of rows if there is none."""
+    rows = np.flatnonzero(wrong.any(axis=1))
+    return int(rows[0]) if len(rows) else len(wrong)
+
+
+def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
+    """The largest ε that a loss costs, by the noise of all nodes that contain it; Refuted if it is above its share.
+
+    A loss that lies in fewer nodes than the claim counts may cost only as much as these.
+    """
+    least, (l1, l2) = np.abs(nodes.scale).min(axis=1), loss_set(setting).changes()
+    least[0] = np.inf  # prefix 0 closes no node
+    total, met = law.totals((l2 / least) ** 2 if law.gaussian else l1 / least)
+    allowed, _ = law.totals(np.full(len(least), (l2 / law.scale) ** 2 if law.gaussian else l1 / law.scale))
+    allowed *= np.minimum(1.0, law.levels / met)
+
+    def epsilon(spent: float) -> float:
+        return gaussian.epsilon_of(math.sqrt(spent), claim.delta) if law.gaussian else spent
+
+    above = total > (1 + EXACT) * allowed
+    if above.any():
+        worst = int(np.argmax(np.where(above, total, 0.0)))
+        t = int(np.argmax(least < (1 - EXACT) * law.scale)) or worst + 1
+        share, level = least[t] / law.scale, (t & -t).bit_length() - 1
+        node = f"the node that round {t:,} closes" + (f" at level {level}" if law.tree else "")
+        most = f"ε = {epsilon(total[worst]):.4g} where {epsilon(allowed[worst]):.4g} is allowed"
+        raise Refuted(f"the loss of round {worst + 1:,} costs {most}; {node} has {share:.3g} of its noise")
+    return epsilon(float(total.max()))
+
+
+# -------------------------------------------------------------------------------------------------- twins
+
+
+def explained(table: Bench, law: Law, nodes: Nodes, tables: tuple[Floats, Floats], first: Game) -> None:
+    """Refuted if a twin, whose noise makes up for other losses, has other prefixes or plays other points."""
+    given, other = tables
+    ahead = np.zeros_like(given)
+    ahead[1:] = np.cumsum(given - other, axis=0)[:-1]
+    shift = np.divide(law.nodes(ahead), nodes.scale, out=np.zeros_like(ahead), where=nodes.where >= 0)
+    numbers = table.moved(law.kind, nodes.where, shift)
+    twin = table.play(other, numbers)
+    prefix, point = _apart(table, first, twin)
+    if prefix < table.rounds and prefix <= point:
+        raise Refuted(f"prefix {prefix:,} is not the sum of the losses and of noise that does not depend on them")
+    if point < table.rounds:
+        names = _carrier(table, point, (given, table.numbers), (other, numbers))
+        words = f"in round {point + 1:,}, two games with the same prefixes play different points"
+        raise Refuted(f"{words}: {names} carries the losses past the view")
+
+
+def _carrier(table: Bench, t: int, first: tuple[Floats, Draws], second: tuple[Floats, Draws]) -> str:
+    """The fields of the state that make two games with the same prefixes play differently in this round."""
+    own, other = (table.play(*game, rounds=range(t)).state for game in (first, second))
+
+    def look(state: Records) -> Game:
+        return table.play(*first, rounds=range(t, t + 1), state=state)
+
+    def past_the_view(mixed: Records) -> bool:
+        prefix, point = _apart(table, look(mixed), look(own))
+        return point == 0 and prefix > 0
+
+    def anyhow(mixed: Records) -> bool:
+        return _apart(table, look(mixed), look(own))[1] == 0
+
+    return carrier(own, other, past_the_view) or carrier(own, other, anyhow) or "a random number, or several fields,"
+
+
+# -------------------------------------------------------------------------------------------------- statistics
+
+
+def tested(table: Bench, law: Law, nodes: Nodes, given: Floats, first: Game) -> Conformance:
+    """Test the noise of the nodes, by level and by rounds, and the top-up noise, by the levels that it stands for."""
+    t = np.tile(np.arange(1, table.rounds), given.shape[1])
+    node = (getattr(table.numbers, law.kind)[nodes.where] * nodes.scale)[1:].T.ravel() / law.scale
+    noise = [laws.as_laplace(node, laws.log_tail(node, 1, law.gaussian))]
+    groups = evidence.windows(t)
+    if law.tree:
+        groups |= {f"level {level}": t & -t == 1 << level for level in range((table.rounds - 1).bit_length())}
+    topped = top_ups(table, law, nodes, given, first) if law.tree and table.target.view.top_up else {}
+    noise += topped.values()
+    start, ends = len(node), len(node) + np.cumsum([len(own) for own in topped.values()])
+    places = np.arange(ends[-1] if topped else start)
+    groups = {name: np.pad(own, (0, len(places) - start)) for name, own in groups.items() if own.sum() >= ENOUGH}
+    for name, end in zip(topped, ends, strict=True):
+        groups[name], start = (places >= start) & (places < end), end
+    width = max(1e-12, table.slack(first) / law.scale)
+    return evidence.by_groups(np.concatenate(noise), groups, table.target.alpha, width=width)
+
+
+def top_ups(table: Bench, law: Law, nodes: Nodes, given: Floats, first: Game) -> dict[str, Floats]:
+    """The top-up noise as standard Laplace numbers, by what it stands for."""
+    if table.target.view.shared:
+        return _shared_top_ups(table, law, nodes, given)
+    missing = law.levels - np.bitwise_count(np.arange(table.rounds)).astype(int)
+    noise = _top_up(table, law, nodes, given, table.numbers, table.rounds) / law.scale
+    bare = _first(np.abs(noise[missing > 0]) <= table.slack(first) / law.scale)
+    if bare < np.sum(missing > 0):
+        t = np.flatnonzero(missing > 0)[bare]
+        raise Refuted(f"prefix {t:,} {BARE}")
+    found = {}
+    for number in np.unique(missing[missing > 0]):
+        own = noise[missing == number].T.ravel()
+        found[f"the top-up of {number} nodes"] = laws.as_laplace(own, laws.log_tail(own, int(number), law.gaussian))
+    return found
+
+
+def _top_up(table: Bench, law: Law, nodes: Nodes, given: Floats, own: Draws, rounds: int) -> Floats:
+    """The noise of each prefix that is not that of its nodes, `[rounds, N]`."""
+    quiet = table.with_nodes(silent(table.marks), law.kind, nodes.where)
+    with_it, without = (table.play(given, n, table.numbers, range(rounds)).prefixes for n in (own, quiet))
+    return with_it - without
+
+
+def _shared_top_ups(table: Bench, law: Law, nodes: Nodes, given: Floats) -> dict[str, Floats]:
+    """The noise that stands for each level, from several games; Refuted if it is not the same for all prefixes."""
+    levels = (table.rounds - 1).bit_length()
+    t = np.arange(1 + (1 << levels - 1))
+    found = []
+    for game in range(math.ceil(ENOUGH / given.shape[1])):
+        own = table.with_nodes(drawn(table.target, table.marks, f"top-up {game}"), law.kind, nodes.where)
+        noise = _top_up(table, law, nodes, given, own, len(t))
+        each = noise[0] - noise[1 << np.arange(levels)]  # prefix 2^j lacks all levels but j
+        rest = law.nodes(noise)[1:] + each[np.bitwise_count((t[1:] & -t[1:]) - 1)]
+        wrong = _first(~(np.abs(rest) <= ROUNDING * len(t) * np.abs(noise).max()))
+        if wrong < len(rest):
+            raise Refuted(f"prefix {wrong + 1:,} {BARE}")
+        found.append(each / law.scale)
+    by_level = np.concatenate(found, axis=1)
+    return {
+        f"the top-up of level {level}": laws.as_laplace(own, laws.log_tail(own, 1, law.gaussian))
+        for level, own in enumerate(by_level)
+    }

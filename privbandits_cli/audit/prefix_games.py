@@ -1,0 +1,146 @@
+"""Whole games of a leader on noisy prefixes of losses, whose losses and random numbers an audit chooses.
+
+With full information a game is a function of these, so a change of the numbers shows what they do.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from privbandits_cli.audit.target import Target
+from privbandits_cli.games import guards
+from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
+from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.games.views import Prefix
+from privbandits_cli.numerics.jit import Records, unbound
+
+losses: Any = unbound  # bound when a loop is compiled
+
+ROUNDS = 2**16  # of a game, at most
+LEAN = 0.25  # of half of the losses of a game, towards one coordinate
+ROUNDING = 8 * float(np.finfo(float).eps)  # of one addition, with a margin
+
+Marks = tuple[Ints, Ints, Ints]
+
+
+def observe_prefixes(
+    states: Records, given: Floats, own: Draws, fed: Draws, marks: Marks, prefixes: Floats, points: Floats
+) -> None:
+    """Play on against `given[round, N]`; fill `prefixes[round, N]`, what the base plays by, and `points[round, N]`.
+
+    own, fed: the random numbers of `choose` and of `update`, by kind; marks: by kind, where those of a round begin.
+    """
+    for t in range(len(given)):
+        choose(states[0], points[t], numbers_of(own, marks, t))
+        prefixes[t] = losses(states[0])
+        update(states[0], given[t], numbers_of(fed, marks, t))
+
+
+def numbers_of(table: Draws, marks: Marks, t: int) -> Draws:
+    """The random numbers of one round."""
+    u, v, w = marks
+    return Draws(table.uniform[u[t] : u[t + 1]], table.laplace[v[t] : v[t + 1]], table.normal[w[t] : w[t + 1]])
+
+
+class Game(NamedTuple):
+    """What a game showed, `[round, N]`, and its last state."""
+
+    prefixes: Floats
+    points: Floats
+    state: Records
+
+
+@dataclass
+class Bench:
+    """The first rounds of a game; `numbers` are the random numbers of all rounds by kind, which `marks` divide.
+
+    cost: the rounds of all games so far.
+    """
+
+    target: Target[Prefix]
+    rounds: int
+    marks: Marks
+    numbers: Draws
+    cost: int = 0
+
+    def play(
+        self,
+        given: Floats,
+        own: Draws,
+        fed: Draws | None = None,
+        rounds: range | None = None,
+        state: Records | None = None,
+    ) -> Game:
+        """Play these rounds, counted from 0, with the numbers `own`, or with `fed` in `update`."""
+        rounds = range(self.rounds) if rounds is None else rounds
+        self.cost += len(rounds)
+        state = (self.target.state if state is None else state).copy()
+        given = given[rounds.start : rounds.stop].copy()  # a step might write into what it is given
+        chosen = Draws(*(table.copy() for table in own))
+        updated = chosen if fed is None else chosen._replace(laplace=fed.laplace.copy(), normal=fed.normal.copy())
+        marks = tuple(mark[rounds.start :] for mark in self.marks)
+        prefixes, points = np.empty_like(given), np.zeros_like(given)
+        self.target.loop(observe_prefixes)(state, given, chosen, updated, marks, prefixes, points)
+        return Game(prefixes, points, state)
+
+    def moved(self, kind: str, where: Ints, by: Floats) -> Draws:
+        """The numbers, with those at `where` moved; -1 is nowhere."""
+        table: Floats = getattr(self.numbers, kind).copy()
+        table[where[where >= 0]] += by[where >= 0]
+        return self.numbers._replace(**{kind: table})
+
+    def with_nodes(self, others: Draws, kind: str, where: Ints) -> Draws:
+        """Other numbers, but the same at `where`."""
+        table, at = getattr(others, kind), where[where >= 0]
+        table[at] = getattr(self.numbers, kind)[at]
+        return others
+
+    def slack(self, *games: Game) -> float:
+        """How far equal prefixes may differ by rounding."""
+        return ROUNDING * math.sqrt(self.rounds) * max(float(np.abs(game.prefixes).max()) for game in games)
+
+
+def bench(target: Target[Prefix]) -> Bench:
+    """The first rounds of the game, at most ROUNDS."""
+    rounds = min(ROUNDS, int(target.setting.horizon))
+    asked = guards.asked(target.algorithm, Draws._fields, target.setting, np.arange(1, rounds + 1))
+    counts = (asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields)
+    u, v, w = (np.append(0, np.cumsum(count)) for count in counts)
+    return Bench(target, rounds, (u, v, w), drawn(target, (u, v, w), "first"))
+
+
+def drawn(target: Target[Prefix], marks: Marks, game: str) -> Draws:
+    """The random numbers of a game, which this word selects."""
+    tables = []
+    for kind, mark in zip(Draws._fields, marks, strict=True):
+        table = np.empty(int(mark[-1]))
+        SOURCES[kind](target.stream(f"{kind}, {game}"))(table)
+        tables.append(table)
+    return Draws(*tables)
+
+
+def silent(marks: Marks) -> Draws:
+    """Numbers that make no noise: 0, and 1/2 for uniform ones."""
+    uniform, laplace, normal = (np.zeros(int(mark[-1])) for mark in marks)
+    return Draws(uniform + 0.5, laplace, normal)
+
+
+def twin_losses(target: Target[Prefix], rounds: int) -> tuple[Floats, Floats]:
+    """Two tables of losses, `[round, N]`, which differ in every round and lean towards different coordinates.
+
+    Some losses are 0, or an end of the loss set, for noise that depends on the losses.
+    """
+    allowed, n, t = loss_set(target.setting), target.setting.n_arms, np.arange(rounds)
+    tables = []
+    for name, axis, ends in (("losses", 0, {3: 0.0, 7: 1, 11: -1}), ("other losses", n - 1, {5: 0.0, 7: -1, 11: 1})):
+        lean = np.zeros((rounds, n))
+        lean[:, axis] = LEAN
+        uniform, leaning = target.stream(name).spawn(2)
+        table = allowed.uniform(uniform)(rounds)
+        table[t % 2 == 0] = allowed.leaning(leaning)(lean)[t % 2 == 0]
+        for phase, end in ends.items():
+            table[t % 16 == phase] = {0.0: np.zeros(n), -1: allowed.ends()[0], 1: allowed.ends()[1]}[end]
+        tables.append(table)
+    return tables[0], tables[1]
