@@ -100,10 +100,10 @@ def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
 
 
 def with_field(state: Records, name: str, value: Any) -> Records:
-    """The state with one more field."""
+    """The state with one more field, the first: numba confuses records that begin with the same fields."""
     names = state.dtype.names or ()
     fields = {old: state[old].reshape(()) if state[old].dtype.names else state[old][0] for old in names}
-    return record(**fields, **{name: value})
+    return record(**{name: value}, **fields)
 
 
 def make(name: str, **parameters: Any) -> Algorithm:
@@ -200,21 +200,40 @@ MUTANTS = (
     Mutant("top-up missing", "dp_ftrl", "choose", linear.no_top_up),
     Mutant("top-up in the first round only", "dp_ftrl", "choose", linear.one_top_up),
     Mutant("leader of the true prefix", "dp_ftrl", "choose", linear.true_prefix),
+    Mutant("leader of the true prefix, late", "dp_ftrl", "choose", linear.late_leader),
+    Mutant("hint beside the prefix", "dp_ftrl", "choose", linear.hinted, kept=True),
+    Mutant("a quarter of the noise from level 4 up", "dp_ftrl", "update", linear.quarter, 4),
+    Mutant("a quarter of the noise on the last level", "dp_ftrl", "update", linear.quarter, 15),
+    Mutant("no noise after round 1,000", "dp_ftrl", "update", linear.fading, kept=True),
+    Mutant("noise by the loss", "dp_ftrl", "update", linear.by_loss),
+    Mutant("levels for the scale", "dp_ftrl", "update", linear.levels_for_scale),
+    Mutant("nodes forgotten after round 1,000", "dp_ftrl", "update", linear.restarted),
     Mutant("unsigned sensitivity", "dp_ftrl, signed", share=0.5),
     Mutant("top-up missing", "dp_ftrl, shared", "choose", linear.no_top_up),
+    Mutant("nodes forgotten after round 1,000", "dp_ftrl, shared", "update", linear.restarted),
     Mutant("noise scale x 0.75", "dp_ftrl, Gaussian", share=0.75),
     Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", "choose", linear.redrawn),
+    Mutant("a quarter of the noise on the last level", "dp_ftrl, Gaussian", "update", linear.quarter, 15),
     Mutant("noise scale x 0.75", "dp_ftpl", share=0.75),
+    Mutant("no noise after round 1,000", "dp_ftpl", "update", linear.fading, kept=True),
     Mutant("noise scale x 0.5", "noisy_ftrl", share=0.5),
     Mutant("noise reused", "noisy_ftrl", "update", linear.one_noise, kept=True),
     Mutant("base fed the true losses", "noisy_ftrl", "update", linear.true_loss),
+    Mutant("no noise after round 1,000", "noisy_ftrl", "update", linear.fading, kept=True),
+    Mutant("noise by the loss", "noisy_ftrl", "update", linear.by_loss),
+    Mutant("learning rate for the scale", "noisy_ftrl", "update", linear.eta_for_scale),
     Mutant("noise scale x 0.5", "dp_scrible", share=0.5),
     Mutant("no noise", "dp_scrible", share=0.0),
     Mutant("scale of one number", "dp_scrible", share=1 / math.sqrt(BALL.n_arms)),
     Mutant("noise without the point", "dp_scrible", "released", linear.one_number),
     Mutant("noise on one coordinate", "dp_scrible", "released", linear.one_coordinate),
     Mutant("base fed the true loss", "dp_scrible", "update", linear.true_loss),
+    Mutant("base fed the true loss, late", "dp_scrible", "update", linear.late_true_loss, kept=True),
+    Mutant("base fed a thousandth of the true loss", "dp_scrible", "update", linear.leaking),
+    Mutant("no noise after round 1,000", "dp_scrible", "released", linear.fading_loss, kept=True),
+    Mutant("noise by the loss", "dp_scrible", "released", linear.loss_by_loss),
     Mutant("noise scale x 0.75", "dp_scrible, scalar", share=0.75),
+    Mutant("learning rate for the scale", "dp_scrible, scalar", "released", linear.eta_for_loss_scale),
     Mutant("noise reused", "dp_scrible, scalar", "released", linear.kept_number, kept=True),
     Mutant("L for L squared", "dp_linucb", share=1 / CONTEXTS.known().row_norm()),
     Mutant("noise scale x 0.5", "dp_linucb", share=0.5),

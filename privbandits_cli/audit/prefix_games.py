@@ -9,20 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from privbandits_cli.audit.draws import Marks, drawn, marks_of, numbers_of
 from privbandits_cli.audit.target import Target
-from privbandits_cli.games import guards
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
-from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.games.views import Prefix
-from privbandits_cli.numerics.jit import Records, unbound
+from privbandits_cli.games.views import Prefix, read
+from privbandits_cli.numerics.jit import PluginError, Records, unbound
 
 losses: Any = unbound  # bound when a loop is compiled
 
-ROUNDS = 2**16  # of a game, at most
 LEAN = 0.25  # of half of the losses of a game, towards one coordinate
 ROUNDING = 8 * float(np.finfo(float).eps)  # of one addition, with a margin
-
-Marks = tuple[Ints, Ints, Ints]
 
 
 def observe_prefixes(
@@ -36,12 +32,6 @@ def observe_prefixes(
         choose(states[0], points[t], numbers_of(own, marks, t))
         prefixes[t] = losses(states[0])
         update(states[0], given[t], numbers_of(fed, marks, t))
-
-
-def numbers_of(table: Draws, marks: Marks, t: int) -> Draws:
-    """The random numbers of one round."""
-    u, v, w = marks
-    return Draws(table.uniform[u[t] : u[t + 1]], table.laplace[v[t] : v[t + 1]], table.normal[w[t] : w[t + 1]])
 
 
 class Game(NamedTuple):
@@ -103,28 +93,13 @@ class Bench:
 
 
 def bench(target: Target[Prefix]) -> Bench:
-    """The first rounds of the game, at most ROUNDS."""
-    rounds = min(ROUNDS, int(target.setting.horizon))
-    asked = guards.asked(target.algorithm, Draws._fields, target.setting, np.arange(1, rounds + 1))
-    counts = (asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields)
-    u, v, w = (np.append(0, np.cumsum(count)) for count in counts)
-    return Bench(target, rounds, (u, v, w), drawn(target, (u, v, w), "first"))
-
-
-def drawn(target: Target[Prefix], marks: Marks, game: str) -> Draws:
-    """The random numbers of a game, which this word selects."""
-    tables = []
-    for kind, mark in zip(Draws._fields, marks, strict=True):
-        table = np.empty(int(mark[-1]))
-        SOURCES[kind](target.stream(f"{kind}, {game}"))(table)
-        tables.append(table)
-    return Draws(*tables)
-
-
-def silent(marks: Marks) -> Draws:
-    """Numbers that make no noise: 0, and 1/2 for uniform ones."""
-    uniform, laplace, normal = (np.zeros(int(mark[-1])) for mark in marks)
-    return Draws(uniform + 0.5, laplace, normal)
+    """The first rounds of the game, or all; PluginError if the view is not of one number for each coordinate."""
+    shape, n = np.shape(read(target.state[0], target.view.losses)), target.setting.n_arms
+    if shape != (n,):
+        message = f"view returned a views.Prefix of shape {shape}: name a field with one number for each of {n} losses"
+        raise PluginError(message, type(target.algorithm).view)
+    marks = marks_of(target)
+    return Bench(target, len(marks[0]) - 1, marks, drawn(target, marks, "first"))
 
 
 def twin_losses(target: Target[Prefix], rounds: int) -> tuple[Floats, Floats]:

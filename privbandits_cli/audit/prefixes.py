@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit import evidence, laws
+from privbandits_cli.audit.draws import assumed, drawn, played, silent
 from privbandits_cli.audit.evidence import Conformance
-from privbandits_cli.audit.prefix_games import ROUNDING, Bench, Game, bench, drawn, silent, twin_losses
+from privbandits_cli.audit.prefix_games import ROUNDING, Bench, Game, bench, twin_losses
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit, Verdict, law_words
@@ -110,11 +111,13 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
     """Whether the prefixes reveal more about a loss than (ε, δ) allows, and whether the points reveal any more."""
     setting, claim = target.setting, target.claim
     table, law = bench(target), expected(target.view, setting, claim)
+    levels = f", {(table.rounds - 1).bit_length()} levels" if law.tree else ""
+    games = f"games of {played(target, table.marks)}{levels}; the noise of every node moved, every loss replaced"
     seen = None
 
     def verdict(word: Verdict, found: str) -> Audit:
         claimed = f"{claim} of all noisy prefixes, {law.words()}"
-        return Audit(word, claimed, found, table.cost, seen, None, played(table, law), assumed(table))
+        return Audit(word, claimed, found, table.cost, seen, None, games, assumed(target, table.marks))
 
     try:
         given, other = twin_losses(target, table.rounds)
@@ -134,24 +137,6 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
     return replace(verdict("CONSISTENT", found), refutable=(1 + EXACT) * claim.epsilon)
 
 
-def played(table: Bench, law: Law) -> str:
-    """The games that were played, in one line."""
-    horizon = int(table.target.setting.horizon)
-    rounds = (
-        f"{table.rounds:,} rounds" if table.rounds == horizon else f"the first {table.rounds:,} of {horizon:,} rounds"
-    )
-    levels = f", {(table.rounds - 1).bit_length()} levels" if law.tree else ""
-    return (
-        f"games of {rounds}, N = {table.target.setting.n_arms}{levels}; all numbers of nodes moved, all losses replaced"
-    )
-
-
-def assumed(table: Bench) -> str:
-    """What was not tested, in one line."""
-    later = ", later rounds like the first ones" if table.rounds < table.target.setting.horizon else ""
-    return f"other losses are treated like those that were played{later}"
-
-
 # ------------------------------------------------------------------------------------- the noise of the nodes
 
 
@@ -162,8 +147,6 @@ def measured(table: Bench, law: Law, given: Floats, first: Game) -> Nodes:
     same numbers.
     """
     slack = table.slack(first)
-    if not np.array_equal(first.prefixes, table.play(given, table.numbers).prefixes):
-        raise Unclear("two games with the same random numbers differ: take all random numbers from `rng`")
     if law.scale < CLEAR * slack:
         raise Unclear(f"noise of {law.scale:.2g} is lost in the rounding of sums of losses")
     where, later = located(table, law, given)
@@ -175,10 +158,11 @@ def measured(table: Bench, law: Law, given: Floats, first: Game) -> Nodes:
     rest = _response(table, law, where, shift, later, given, first) - scale * shift
     silent = _first(np.abs(scale[1:]) <= slack) + 1
     mixed = _first(~(np.abs(rest) <= slack * (1 + np.abs(shift))))
-    if silent < table.rounds and silent <= mixed:
+    if silent < mixed:
         raise Refuted(f"no noise of its own hides the loss of round {silent:,}")
     if mixed < table.rounds:
-        raise Refuted(f"prefix {mixed:,} has other noise than its nodes: some was dropped, drawn anew or drawn twice")
+        words = f"noise was dropped, drawn anew, or is no multiple of `rng.{law.kind}`"
+        raise Refuted(f"prefix {mixed:,} does not have the noise of its nodes: {words}")
     _unshared(table, law, where, shift, later, given, first)
     return Nodes(where, later, scale)
 

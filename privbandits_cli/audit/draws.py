@@ -1,0 +1,58 @@
+"""The random numbers of the linear games that an audit plays, which are whole games or their first rounds."""
+
+from typing import Any
+
+import numpy as np
+
+from privbandits_cli.audit.target import Target
+from privbandits_cli.games import guards
+from privbandits_cli.games.linear import Draws, Ints
+from privbandits_cli.games.steps import SOURCES
+
+ROUNDS = 2**16  # of a game, at most
+
+Marks = tuple[Ints, Ints, Ints]
+
+
+def marks_of(target: Target[Any]) -> Marks:
+    """By kind, where the numbers of each of the first rounds begin, and where the last round's end, `[rounds + 1]`."""
+    rounds = min(ROUNDS, int(target.setting.horizon))
+    asked = guards.asked(target.algorithm, Draws._fields, target.setting, np.arange(1, rounds + 1))
+    counts = (asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields)
+    u, v, w = (np.append(0, np.cumsum(count)) for count in counts)
+    return u, v, w
+
+
+def numbers_of(table: Draws, marks: Marks, t: int) -> Draws:
+    """Those of one round, in a table of those of all rounds."""
+    u, v, w = marks
+    return Draws(table.uniform[u[t] : u[t + 1]], table.laplace[v[t] : v[t + 1]], table.normal[w[t] : w[t + 1]])
+
+
+def drawn(target: Target[Any], marks: Marks, game: str) -> Draws:
+    """A table of random numbers; `game` selects which."""
+    tables = []
+    for kind, mark in zip(Draws._fields, marks, strict=True):
+        table = np.empty(int(mark[-1]))
+        SOURCES[kind](target.stream(f"{kind}, {game}"))(table)
+        tables.append(table)
+    return Draws(*tables)
+
+
+def silent(marks: Marks) -> Draws:
+    """A table of numbers that make no noise: 0, and 1/2 for uniform ones."""
+    uniform, laplace, normal = (np.zeros(int(mark[-1])) for mark in marks)
+    return Draws(uniform + 0.5, laplace, normal)
+
+
+def played(target: Target[Any], marks: Marks) -> str:
+    """How many rounds are played, and of how many coordinates, in words."""
+    horizon, rounds = int(target.setting.horizon), len(marks[0]) - 1
+    first = f"{rounds:,}" if rounds == horizon else f"the first {rounds:,} of {horizon:,}"
+    return f"{first} rounds, N = {target.setting.n_arms}"
+
+
+def assumed(target: Target[Any], marks: Marks) -> str:
+    """What is not tested, in words."""
+    later = ", and later rounds like the first ones" if len(marks[0]) - 1 < target.setting.horizon else ""
+    return f"other losses are treated like those that were played{later}"
