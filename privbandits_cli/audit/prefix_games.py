@@ -5,6 +5,7 @@ With full information a game is a function of these, so a change of the numbers 
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,22 +45,35 @@ class Game(NamedTuple):
 
 @dataclass
 class Bench:
-    """The first rounds of a game; `numbers` are the random numbers of all rounds by kind, which `marks` divide.
+    """The first rounds of a game, or all, and its variants.
 
-    cost: the rounds of all games so far.
+    kind: of the numbers that the noise of the nodes is made of; numbers: those of all rounds by kind, which `marks`
+    divide; given, other: the losses, `[round, N]`, and those of the twin; cost: the rounds of all games so far.
     """
 
     target: Target[Prefix]
-    rounds: int
+    kind: str
     marks: Marks
     numbers: Draws
+    given: Floats
+    other: Floats
     cost: int = 0
+
+    @property
+    def rounds(self) -> int:
+        """Of a game."""
+        return len(self.given)
+
+    @cached_property
+    def first(self) -> Game:
+        """The game as it is."""
+        return self.play()
 
     def play(
         self,
-        given: Floats,
-        own: Draws,
+        own: Draws | None = None,
         fed: Draws | None = None,
+        given: Floats | None = None,
         rounds: range | None = None,
         state: Records | None = None,
     ) -> Game:
@@ -67,39 +81,49 @@ class Bench:
         rounds = range(self.rounds) if rounds is None else rounds
         self.cost += len(rounds)
         state = (self.target.state if state is None else state).copy()
-        given = given[rounds.start : rounds.stop].copy()  # a step might write into what it is given
-        chosen = Draws(*(table.copy() for table in own))
+        given = (self.given if given is None else given)[rounds.start : rounds.stop].copy()  # a step might write there
+        chosen = Draws(*(table.copy() for table in own or self.numbers))
         updated = chosen if fed is None else chosen._replace(laplace=fed.laplace.copy(), normal=fed.normal.copy())
         marks = tuple(mark[rounds.start :] for mark in self.marks)
         prefixes, points = np.empty_like(given), np.zeros_like(given)
         self.target.loop(observe_prefixes)(state, given, chosen, updated, marks, prefixes, points)
         return Game(prefixes, points, state)
 
-    def moved(self, kind: str, where: Ints, by: Floats) -> Draws:
-        """The numbers, with those at `where` moved; -1 is nowhere."""
-        table: Floats = getattr(self.numbers, kind).copy()
-        table[where[where >= 0]] += by[where >= 0]
-        return self.numbers._replace(**{kind: table})
+    def nudged(self, where: Ints, by: Floats, in_choose: bool, rounds: range | None = None) -> Game:
+        """The game with the numbers at `where` moved for `choose` alone, or for `update` alone."""
+        moved = self.moved(where, by)
+        return self.play(*((moved, self.numbers) if in_choose else (self.numbers, moved)), rounds=rounds)
 
-    def with_nodes(self, others: Draws, kind: str, where: Ints) -> Draws:
+    def moved(self, where: Ints, by: Floats) -> Draws:
+        """The numbers, with those at `where` moved; -1 is nowhere."""
+        table = self.own(self.numbers).copy()
+        table[where[where >= 0]] += by[where >= 0]
+        return self.numbers._replace(**{self.kind: table})
+
+    def with_nodes(self, others: Draws, where: Ints) -> Draws:
         """Other numbers, but the same at `where`."""
-        table, at = getattr(others, kind), where[where >= 0]
-        table[at] = getattr(self.numbers, kind)[at]
+        at = where[where >= 0]
+        self.own(others)[at] = self.own(self.numbers)[at]
         return others
+
+    def own(self, numbers: Draws) -> Floats:
+        """The numbers of the kind that the noise is made of."""
+        table: Floats = getattr(numbers, self.kind)
+        return table
 
     def slack(self, *games: Game) -> float:
         """How far equal prefixes may differ by rounding."""
         return ROUNDING * math.sqrt(self.rounds) * max(float(np.abs(game.prefixes).max()) for game in games)
 
 
-def bench(target: Target[Prefix]) -> Bench:
-    """The first rounds of the game, or all; PluginError if the view is not of one number for each coordinate."""
+def bench(target: Target[Prefix], kind: str) -> Bench:
+    """The games of an audit; PluginError if the view is not of one number for each coordinate."""
     shape, n = np.shape(read(target.state[0], target.view.losses)), target.setting.n_arms
     if shape != (n,):
         message = f"view returned a views.Prefix of shape {shape}: name a field with one number for each of {n} losses"
         raise PluginError(message, type(target.algorithm).view)
     marks = marks_of(target)
-    return Bench(target, len(marks[0]) - 1, marks, drawn(target, marks, "first"))
+    return Bench(target, kind, marks, drawn(target, marks, "first"), *twin_losses(target, len(marks[0]) - 1))
 
 
 def twin_losses(target: Target[Prefix], rounds: int) -> tuple[Floats, Floats]:

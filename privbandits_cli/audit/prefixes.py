@@ -19,7 +19,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.draws import assumed, drawn, played, silent
 from privbandits_cli.audit.evidence import Conformance
-from privbandits_cli.audit.prefix_games import ROUNDING, Bench, Game, bench, twin_losses
+from privbandits_cli.audit.prefix_games import Bench, Game, bench
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit, Verdict, law_words
@@ -99,33 +99,29 @@ class Nodes:
     """The noise of all nodes of a game, as measured.
 
     where: the position of the number that is the noise of node t in a coordinate, `[round, N]`, -1 if there is none;
-    later: it is drawn in `choose` of the next round, not in `update`; scale: what it is multiplied with, `[round, N]`.
+    scale: what it is multiplied with.
     """
 
     where: Ints
-    later: bool
     scale: Floats
 
 
 def audit_prefixes(target: Target[Prefix]) -> Audit:
     """Whether the prefixes reveal more about a loss than (ε, δ) allows, and whether the points reveal any more."""
-    setting, claim = target.setting, target.claim
-    table, law = bench(target), expected(target.view, setting, claim)
+    law = expected(target.view, target.setting, target.claim)
+    table, seen = bench(target, law.kind), None
     levels = f", {(table.rounds - 1).bit_length()} levels" if law.tree else ""
     games = f"games of {played(target, table.marks)}{levels}; the noise of every node moved, every loss replaced"
-    seen = None
 
     def verdict(word: Verdict, found: str) -> Audit:
-        claimed = f"{claim} of all noisy prefixes, {law.words()}"
+        claimed = f"{target.claim} of all noisy prefixes, {law.words()}"
         return Audit(word, claimed, found, table.cost, seen, None, games, assumed(target, table.marks))
 
     try:
-        given, other = twin_losses(target, table.rounds)
-        first = table.play(given, table.numbers)
-        nodes = measured(table, law, given, first)
-        seen = costs(law, nodes, claim, setting)
-        explained(table, law, nodes, (given, other), first)
-        conforms = tested(table, law, nodes, given, first)
+        nodes = measured(table, law)
+        seen = costs(law, nodes, target.claim, target.setting)
+        explained(table, law, nodes)
+        conforms = tested(table, law, nodes)
     except Unclear as reason:
         return verdict("NOT AUDITABLE", str(reason))
     except Refuted as finding:
@@ -134,97 +130,72 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
     if conforms.p < target.alpha:
         return verdict("VIOLATION", noise)
     found = f"twins play the same points; the noise of every node was measured, a smaller one would be found; {noise}"
-    return replace(verdict("CONSISTENT", found), refutable=(1 + EXACT) * claim.epsilon)
+    return replace(verdict("CONSISTENT", found), refutable=(1 + EXACT) * target.claim.epsilon)
 
 
 # ------------------------------------------------------------------------------------- the noise of the nodes
 
 
-def measured(table: Bench, law: Law, given: Floats, first: Game) -> Nodes:
+def measured(table: Bench, law: Law) -> Nodes:
     """The noise of each node, from games in which its numbers are moved.
 
     Refuted if a node has none, if a prefix does not have the noise of its own nodes alone, or if another step uses the
     same numbers.
     """
-    slack = table.slack(first)
+    slack = table.slack(table.first)
     if law.scale < CLEAR * slack:
         raise Unclear(f"noise of {law.scale:.2g} is lost in the rounding of sums of losses")
-    where, later = located(table, law, given)
+    where, later = located(table)
     signs = table.target.stream("signs").choice([-1.0, 1.0], where.shape)
-    scale = np.where(where >= 0, signs * _response(table, law, where, signs, later, given, first), 0.0)
-    shift = _shift(
-        getattr(table.numbers, law.kind), getattr(drawn(table.target, table.marks, "second"), law.kind), where
-    )
-    rest = _response(table, law, where, shift, later, given, first) - scale * shift
+    others = table.own(drawn(table.target, table.marks, "second")) - table.own(table.numbers)
+    shift = np.where(where >= 0, others[where], 0.0)
+    once, again = (law.nodes(table.nudged(where, by, later).prefixes - table.first.prefixes) for by in (signs, shift))
+    scale = np.where(where >= 0, signs * once, 0.0)
     silent = _first(np.abs(scale[1:]) <= slack) + 1
-    mixed = _first(~(np.abs(rest) <= slack * (1 + np.abs(shift))))
+    mixed = _first(~(np.abs(again - scale * shift) <= slack * (1 + np.abs(shift))))
     if silent < mixed:
         raise Refuted(f"no noise of its own hides the loss of round {silent:,}")
     if mixed < table.rounds:
         words = f"noise was dropped, drawn anew, or is no multiple of `rng.{law.kind}`"
         raise Refuted(f"prefix {mixed:,} does not have the noise of its nodes: {words}")
-    _unshared(table, law, where, shift, later, given, first)
-    return Nodes(where, later, scale)
+    t = min(_apart(table, table.nudged(where, shift, not later), table.first))
+    if t < table.rounds:
+        step = "update" if later else "choose"
+        raise Refuted(f"by round {t + 1:,}, `{step}` uses random numbers that are the noise of a node, too")
+    return Nodes(where, scale)
 
 
-def located(table: Bench, law: Law, given: Floats) -> tuple[Ints, bool]:
-    """Where the numbers of the nodes are: among those that `update` uses, or `choose` of the next round."""
+def located(table: Bench) -> tuple[Ints, bool]:
+    """Where the number of each node is, `[round, N]`, and whether `choose` draws it, in the round after `update`.
+
+    It is searched for once among each number of numbers that a round may have.
+    """
+    mark = table.marks[Draws._fields.index(table.kind)]
     for later in (False, True):
-        where = np.full((table.rounds, given.shape[1]), -1)
-        mark = table.marks[Draws._fields.index(law.kind)]
-        drawn_in = np.arange(1, table.rounds) - (not later)
+        where, drawn_in = np.full(table.given.shape, -1), np.arange(table.rounds) - (not later)
         counts = np.diff(mark)[drawn_in]
-        for count in np.unique(counts):
-            rows = np.flatnonzero(counts == count)
-            places = _places(table, law, given, int(rows[0]) + 1, mark[drawn_in[rows[0]]], count, later)
-            where[rows + 1] = np.where(places >= 0, mark[drawn_in[rows], None] + places, -1)
+        for count in np.unique(counts[1:]):
+            rows = 1 + np.flatnonzero(counts[1:] == count)
+            start = mark[drawn_in[rows]]
+            found = _moving(table, int(rows[0]), start[0] + np.arange(count), later)
+            where[rows] = np.where(found >= 0, start[:, None] + found, -1)
         if (where >= 0).any():
             return where, later
-    anew = table.play(given, drawn(table.target, table.marks, "second")).prefixes
-    if len(getattr(table.numbers, law.kind)) == 0 and not np.array_equal(
-        anew, table.play(given, table.numbers).prefixes
-    ):
-        raise Unclear(f"the view declares {law.words()}, but the algorithm asks for no numbers `rng.{law.kind}`")
+    anew = table.play(drawn(table.target, table.marks, "second")).prefixes
+    if len(table.own(table.numbers)) == 0 and not np.array_equal(anew, table.first.prefixes):
+        raise Unclear(f"the noise is not made of `rng.{table.kind}`: the audit cannot move it")
     raise Refuted("no noise of its own hides the loss of round 1")
 
 
-def _places(table: Bench, law: Law, given: Floats, t: int, start: int, count: int, later: bool) -> Ints:
-    """Which of `count` numbers, from `start` on, moves each coordinate of prefix t, and no other; -1 if none does."""
-    rounds, found = range(t + 1), np.full(given.shape[1], -1)
-    before = table.play(given, table.numbers, rounds=rounds)
-    for k in range(count):
-        at = np.array([start + k])
-        moved = table.moved(law.kind, at, -getattr(table.numbers, law.kind)[at])
-        after = table.play(given, *_in_step(table, moved, later), rounds=rounds)
-        hit = np.flatnonzero(np.abs(after.prefixes[t] - before.prefixes[t]) > table.slack(before))
+def _moving(table: Bench, t: int, places: Ints, later: bool) -> Ints:
+    """Which of the numbers at these places moves each coordinate of prefix t, and no other, `[N]`; -1 if none does."""
+    rounds, found = range(t + 1), np.full(table.given.shape[1], -1)
+    for k, place in enumerate(places[:, None]):
+        game = table.nudged(place, -table.own(table.numbers)[place], later, rounds)
+        hit = np.flatnonzero(np.abs(game.prefixes[t] - table.first.prefixes[t]) > table.slack(table.first))
         if len(hit) == 1 and found[hit[0]] < 0:
             found[hit[0]] = k
     return found
-
-
-def _in_step(table: Bench, moved: Draws, choose: bool) -> tuple[Draws, Draws]:
-    """Numbers that are moved for `choose` alone, or for `update` alone."""
-    return (moved, table.numbers) if choose else (table.numbers, moved)
-
-
-def _shift(numbers: Floats, others: Floats, where: Ints) -> Floats:
-    """What makes the other numbers of these, `[round, N]`."""
-    return np.where(where >= 0, (others - numbers)[where], 0.0)
-
-
-def _response(table: Bench, law: Law, where: Ints, shift: Floats, later: bool, given: Floats, first: Game) -> Floats:
-    """By how much the noise of each node changes if its numbers are shifted, `[round, N]`."""
-    moved = table.play(given, *_in_step(table, table.moved(law.kind, where, shift), later))
-    return law.nodes(moved.prefixes - first.prefixes)
-
-
-def _unshared(table: Bench, law: Law, where: Ints, shift: Floats, later: bool, given: Floats, first: Game) -> None:
-    """Refuted if the step that does not draw a node's noise uses its numbers, too."""
-    moved = table.play(given, *_in_step(table, table.moved(law.kind, where, shift), not later))
-    t = min(_apart(table, moved, first))
-    if t < table.rounds:
-        step = "update" if later else "choose"
-        raise Refuted(f"`{step}` uses the numbers that are a node's noise, too, by round {t + 1:,}")
 
 
 def _apart(table: Bench, game: Game, other: Game) -> tuple[int, int]:
@@ -268,72 +239,61 @@ def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
 # -------------------------------------------------------------------------------------------------- twins
 
 
-def explained(table: Bench, law: Law, nodes: Nodes, tables: tuple[Floats, Floats], first: Game) -> None:
+def explained(table: Bench, law: Law, nodes: Nodes) -> None:
     """Refuted if a twin, whose noise makes up for other losses, has other prefixes or plays other points."""
-    given, other = tables
-    ahead = np.zeros_like(given)
-    ahead[1:] = np.cumsum(given - other, axis=0)[:-1]
+    ahead = np.zeros_like(table.given)
+    ahead[1:] = np.cumsum(table.given - table.other, axis=0)[:-1]
     shift = np.divide(law.nodes(ahead), nodes.scale, out=np.zeros_like(ahead), where=nodes.where >= 0)
-    numbers = table.moved(law.kind, nodes.where, shift)
-    twin = table.play(other, numbers)
-    prefix, point = _apart(table, first, twin)
+    numbers = table.moved(nodes.where, shift)
+    prefix, point = _apart(table, table.first, table.play(numbers, given=table.other))
     if prefix < table.rounds and prefix <= point:
         raise Refuted(f"prefix {prefix:,} is not the sum of the losses and of noise that does not depend on them")
     if point < table.rounds:
-        names = _carrier(table, point, (given, table.numbers), (other, numbers))
         words = f"in round {point + 1:,}, two games with the same prefixes play different points"
-        raise Refuted(f"{words}: {names} carries the losses past the view")
+        raise Refuted(f"{words}: {_carrier(table, point, numbers)} carries the losses past the view")
 
 
-def _carrier(table: Bench, t: int, first: tuple[Floats, Draws], second: tuple[Floats, Draws]) -> str:
-    """The fields of the state that make two games with the same prefixes play differently in this round."""
-    own, other = (table.play(*game, rounds=range(t)).state for game in (first, second))
+def _carrier(table: Bench, t: int, numbers: Draws) -> str:
+    """The fields of the state that make the twin with these numbers play differently in this round."""
+    own = table.play(rounds=range(t)).state
+    other = table.play(numbers, given=table.other, rounds=range(t)).state
 
-    def look(state: Records) -> Game:
-        return table.play(*first, rounds=range(t, t + 1), state=state)
+    def apart(mixed: Records) -> tuple[int, int]:
+        game, right = (table.play(rounds=range(t, t + 1), state=state) for state in (mixed, own))
+        return _apart(table, game, right)
 
-    def past_the_view(mixed: Records) -> bool:
-        prefix, point = _apart(table, look(mixed), look(own))
-        return point == 0 and prefix > 0
-
-    def anyhow(mixed: Records) -> bool:
-        return _apart(table, look(mixed), look(own))[1] == 0
-
-    return carrier(own, other, past_the_view) or carrier(own, other, anyhow) or "a random number, or several fields,"
+    past = carrier(own, other, lambda mixed: apart(mixed) == (1, 0))  # the same prefix, another point
+    return past or carrier(own, other, lambda mixed: apart(mixed)[1] == 0) or "a random number, or several fields,"
 
 
 # -------------------------------------------------------------------------------------------------- statistics
 
 
-def tested(table: Bench, law: Law, nodes: Nodes, given: Floats, first: Game) -> Conformance:
+def tested(table: Bench, law: Law, nodes: Nodes) -> Conformance:
     """Test the noise of the nodes, by level and by rounds, and the top-up noise, by the levels that it stands for."""
-    t = np.tile(np.arange(1, table.rounds), given.shape[1])
-    node = (getattr(table.numbers, law.kind)[nodes.where] * nodes.scale)[1:].T.ravel() / law.scale
-    noise = [laws.as_laplace(node, laws.log_tail(node, 1, law.gaussian))]
+    own = (table.own(table.numbers)[nodes.where] * nodes.scale)[1:].T.ravel() / law.scale
+    t = np.tile(np.arange(1, table.rounds), table.given.shape[1])
     groups = evidence.windows(t)
     if law.tree:
         groups |= {f"level {level}": t & -t == 1 << level for level in range((table.rounds - 1).bit_length())}
-    topped = top_ups(table, law, nodes, given, first) if law.tree and table.target.view.top_up else {}
-    noise += topped.values()
-    start, ends = len(node), len(node) + np.cumsum([len(own) for own in topped.values()])
-    places = np.arange(ends[-1] if topped else start)
-    groups = {name: np.pad(own, (0, len(places) - start)) for name, own in groups.items() if own.sum() >= ENOUGH}
-    for name, end in zip(topped, ends, strict=True):
-        groups[name], start = (places >= start) & (places < end), end
-    width = max(1e-12, table.slack(first) / law.scale)
-    return evidence.by_groups(np.concatenate(noise), groups, table.target.alpha, width=width)
+    parts = [laws.as_laplace(own, laws.log_tail(own, 1, law.gaussian))]
+    parts += (topped := top_ups(table, law, nodes) if law.tree and table.target.view.top_up else {}).values()
+    part = np.repeat(np.arange(len(parts)), [len(noise) for noise in parts])
+    groups = {name: np.pad(held, (0, len(part) - len(own))) for name, held in groups.items() if held.sum() >= ENOUGH}
+    groups |= {name: part == i for i, name in enumerate(topped, 1)}
+    width = max(1e-12, table.slack(table.first) / law.scale)
+    return evidence.by_groups(np.concatenate(parts), groups, table.target.alpha, width=width)
 
 
-def top_ups(table: Bench, law: Law, nodes: Nodes, given: Floats, first: Game) -> dict[str, Floats]:
+def top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
     """The top-up noise as standard Laplace numbers, by what it stands for."""
     if table.target.view.shared:
-        return _shared_top_ups(table, law, nodes, given)
+        return _shared_top_ups(table, law, nodes)
     missing = law.levels - np.bitwise_count(np.arange(table.rounds)).astype(int)
-    noise = _top_up(table, law, nodes, given, table.numbers, table.rounds) / law.scale
-    bare = _first(np.abs(noise[missing > 0]) <= table.slack(first) / law.scale)
-    if bare < np.sum(missing > 0):
-        t = np.flatnonzero(missing > 0)[bare]
-        raise Refuted(f"prefix {t:,} {BARE}")
+    noise = _top_up(table, nodes, table.numbers, table.rounds) / law.scale
+    bare = _first((np.abs(noise) <= table.slack(table.first) / law.scale) & (missing > 0)[:, None])
+    if bare < table.rounds:
+        raise Refuted(f"prefix {bare:,} {BARE}")
     found = {}
     for number in np.unique(missing[missing > 0]):
         own = noise[missing == number].T.ravel()
@@ -341,29 +301,27 @@ def top_ups(table: Bench, law: Law, nodes: Nodes, given: Floats, first: Game) ->
     return found
 
 
-def _top_up(table: Bench, law: Law, nodes: Nodes, given: Floats, own: Draws, rounds: int) -> Floats:
+def _top_up(table: Bench, nodes: Nodes, own: Draws, rounds: int) -> Floats:
     """The noise of each prefix that is not that of its nodes, `[rounds, N]`."""
-    quiet = table.with_nodes(silent(table.marks), law.kind, nodes.where)
-    with_it, without = (table.play(given, n, table.numbers, range(rounds)).prefixes for n in (own, quiet))
-    return with_it - without
+    quiet = table.with_nodes(silent(table.marks), nodes.where)
+    noisy, rest = (table.play(numbers, table.numbers, rounds=range(rounds)).prefixes for numbers in (own, quiet))
+    return noisy - rest
 
 
-def _shared_top_ups(table: Bench, law: Law, nodes: Nodes, given: Floats) -> dict[str, Floats]:
+def _shared_top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
     """The noise that stands for each level, from several games; Refuted if it is not the same for all prefixes."""
-    levels = (table.rounds - 1).bit_length()
+    levels, found = (table.rounds - 1).bit_length(), []
     t = np.arange(1 + (1 << levels - 1))
-    found = []
-    for game in range(math.ceil(ENOUGH / given.shape[1])):
-        own = table.with_nodes(drawn(table.target, table.marks, f"top-up {game}"), law.kind, nodes.where)
-        noise = _top_up(table, law, nodes, given, own, len(t))
+    for game in range(math.ceil(ENOUGH / table.given.shape[1])):
+        own = table.with_nodes(drawn(table.target, table.marks, f"top-up {game}"), nodes.where)
+        noise = _top_up(table, nodes, own, len(t))
         each = noise[0] - noise[1 << np.arange(levels)]  # prefix 2^j lacks all levels but j
         rest = law.nodes(noise)[1:] + each[np.bitwise_count((t[1:] & -t[1:]) - 1)]
-        wrong = _first(~(np.abs(rest) <= ROUNDING * len(t) * np.abs(noise).max()))
-        if wrong < len(rest):
-            raise Refuted(f"prefix {wrong + 1:,} {BARE}")
+        wrong = _first(~(np.abs(rest) <= table.slack(table.first)))
+        if wrong < len(rest) or not each.all():
+            raise Refuted(f"prefix {0 if wrong == len(rest) else wrong + 1:,} {BARE}")
         found.append(each / law.scale)
-    by_level = np.concatenate(found, axis=1)
     return {
         f"the top-up of level {level}": laws.as_laplace(own, laws.log_tail(own, 1, law.gaussian))
-        for level, own in enumerate(by_level)
+        for level, own in enumerate(np.concatenate(found, axis=1))
     }
