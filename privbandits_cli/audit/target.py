@@ -13,7 +13,7 @@ from privbandits_cli.audit.evidence import Test
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import Place, View, reader
-from privbandits_cli.numerics.jit import Records, compile_step, unbound
+from privbandits_cli.numerics.jit import Records, compile_once, compile_step, unbound
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -63,17 +63,22 @@ class Target(Generic[V]):
         """The compiled reader of this place of the state."""
         return _reader(place, str(self.state.dtype.descr))
 
-    def loop(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
-        """The template compiled with the steps that it calls, readers of the view's places, and what else is bound."""
+    def loop(self, template: Callable[..., Any], once: bool = False, **bound: Callable[..., Any]) -> Callable[..., Any]:
+        """The template compiled with the steps that it calls, readers of the view's places, and what else is bound.
+
+        once: it is called by other loops in many places, into which its code is not copied.
+        """
         called = template.__code__.co_names
         places = {name: self.at(place) for name, place in vars(self.view).items() if name in called}
-        found = {name: step for name, step in (self.steps | bound).items() if name in called}
-        return _loop(template, tuple((places | found).items()))
+        found = {name: step for name, step in (self.steps | places | bound).items() if name in called}
+        return _loop(template, tuple(found.items()), once)
 
 
 @cache
-def _loop(template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]) -> Callable[..., Any]:
-    return compile_step(template, **dict(names))
+def _loop(
+    template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...], once: bool
+) -> Callable[..., Any]:
+    return (compile_once if once else compile_step)(template, **dict(names))
 
 
 @cache
