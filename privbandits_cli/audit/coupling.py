@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
 from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Kept, Release, Tree, View
-from privbandits_cli.numerics.jit import Record, Records, compile_step, unbound
+from privbandits_cli.numerics.jit import Records, unbound
 
 observe: Any = unbound  # these are bound when a loop is compiled
 settled: Any = unbound
@@ -156,11 +157,12 @@ def couple(
 ) -> tuple[int, int, float, bool]:
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
-    words, fields: see `round_off`.
+    words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
+    canary's range; the arms after the first one earn them upside down. uniform: `[rounds, ...]`, the round's number and
+    others for which the choices are compared, too. start: rounds played before; rest: rounds of a block before its
+    last one.
 
-    first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the canary's range; the arms after
-    the first one earn them upside down. uniform: `[rounds, 1 + OTHERS]`. start: rounds played before; rest: rounds of a
-    block before the last one. Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding this round's whole range in its
+    Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
     own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
     uniform number of that choice, and whether every release was linear in its Laplace number.
     """
@@ -246,6 +248,10 @@ class Coupling:
     at: int = 0
     canaries: int = 0
 
+    def games(self) -> str:
+        """What was played, in words."""
+        return f"pairs of games of {self.rounds:,} rounds with equal releases, {self.canaries:,} with one other gain"
+
 
 class Loops(NamedTuple):
     """The compiled loops of a target, and the two calls of its steps on copies."""
@@ -260,21 +266,22 @@ def _loops(target: Target[View]) -> Loops:
     kept = isinstance(target.view, Kept)
     watch = target.loop(observe_value if kept else observe_release)
     calls = {
-        "ranges": target.loop(range_of_canary, once=True),
-        "choice": target.loop(choose_on_copy, once=True),
-        "trial": target.loop(observe_on_copy, once=True, observe=watch),
+        "ranges": target.call(range_of_canary),
+        "choice": target.call(choose_on_copy),
+        "trial": target.call(observe_on_copy, observe=watch),
     }
-    calls["forced"] = target.loop(forced, once=True, **calls)
-    calls["settled"] = target.loop(values_settled if kept else releases_settled, once=True)
+    calls["forced"] = target.call(forced, **calls)
+    calls["settled"] = target.call(values_settled if kept else releases_settled)
     return Loops(target.loop(couple, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])
 
 
 def coupled(target: Target[Kept | Release]) -> Coupling:
     """Play pairs of games with equal releases: all gains different, and then one gain different at a time."""
     rounds, rng, loops = int(min(target.setting.horizon, LONGEST)), target.stream("couple"), _loops(target)
-    uniform = np.stack([target.numbers("uniform", rounds), *rng.random((OTHERS, rounds))], axis=1)
-    laplace, coins, inside = target.numbers("laplace", rounds), rng.integers(0, 2, rounds), rng.random((2, rounds))
-    pairs = (coins.astype(float), 1.0 - coins), (np.ones(rounds), np.zeros(rounds)), (inside[0], inside[1])
+    uniform: Floats = np.stack([target.numbers("uniform", rounds), *rng.random((OTHERS, rounds))], axis=1)
+    laplace, inside = target.numbers("laplace", rounds), rng.random((2, rounds))
+    coins: Floats = rng.integers(0, 2, rounds).astype(float)
+    pairs = (coins, 1.0 - coins), (np.ones(rounds), np.zeros(rounds)), (inside[0], inside[1])
     game, loss, at, linear = _Game(target, loops, uniform, laplace), 0.0, 0, True
     for first, second in pairs:
         found = game.play(np.repeat(target.state, 6), first, second, 0)
@@ -383,3 +390,31 @@ class _Game(NamedTuple):
         t, arm = found.rounds, int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
         u, z = self.uniform[t, 0], self.laplace[t]
         return len({self.loops.trial(found.states.copy(), 1, arm, 0.0, x, z) for x in (u, u / 2, 0.5 + u / 2)}) > 1
+
+
+def after_coupling(law: Callable[[Target[Any]], Audit]) -> Callable[[Target[Any]], Audit]:
+    """The audit that plays coupled games, and then the games of the test `law` of the noise."""
+
+    def audited(target: Target[Any]) -> Audit:
+        found, claim = coupled(target), f"{target.claim} of {target.claim.view or 'all arms played'}"
+        if found.violation:
+            return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
+        result = law(target)
+        if result.verdict == "NOT AUDITABLE" and not found.loss:
+            return result
+        later = [] if target.setting.horizon <= found.rounds else [f"rounds after {found.rounds:,} are like these"]
+        played = "; ".join(filter(None, [found.games(), result.played]))
+        if not found.forced:
+            alone = "choose reads the view alone (no Laplace number of `rng` moves the release, so none can be forced)"
+            return replace(result, played=result.played, assumed="; ".join([alone, *later]))
+        words = ["equal releases lead to equal arms"]
+        if found.loss is None:
+            later.append("the noise has the claimed scale wherever the release is not linear in it")
+        else:
+            words.append(f"a gain costs at most ε = {found.loss:.4g}, exactly")
+            seen = max(found.loss, result.epsilon_seen or 0.0)
+            result = replace(result, epsilon_seen=seen, refutable=target.claim.epsilon)
+        words.append(result.found)
+        return replace(result, found="; ".join(words), played=played, assumed="; ".join(later))
+
+    return audited

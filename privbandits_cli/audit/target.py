@@ -63,22 +63,26 @@ class Target(Generic[V]):
         """The compiled reader of this place of the state."""
         return _reader(place, str(self.state.dtype.descr))
 
-    def loop(self, template: Callable[..., Any], once: bool = False, **bound: Callable[..., Any]) -> Callable[..., Any]:
-        """The template compiled with the steps that it calls, readers of the view's places, and what else is bound.
+    def loop(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
+        """The template compiled with the steps that it calls, readers of the view's places, and what else is bound."""
+        return _compiled(compile_step, template, self._names(template, bound))
 
-        once: it is called by other loops in many places, into which its code is not copied.
-        """
+    def call(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
+        """`loop` for a function that other loops call in many places, into which its code is not copied."""
+        return _compiled(compile_once, template, self._names(template, bound))
+
+    def _names(self, template: Callable[..., Any], bound: Steps) -> tuple[tuple[str, Callable[..., Any]], ...]:
         called = template.__code__.co_names
         places = {name: self.at(place) for name, place in vars(self.view).items() if name in called}
-        found = {name: step for name, step in (self.steps | places | bound).items() if name in called}
-        return _loop(template, tuple(found.items()), once)
+        return tuple((name, step) for name, step in (self.steps | places | bound).items() if name in called)
 
 
 @cache
-def _loop(
-    template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...], once: bool
+def _compiled(
+    how: Callable[..., Any], template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]
 ) -> Callable[..., Any]:
-    return (compile_once if once else compile_step)(template, **dict(names))
+    made: Callable[..., Any] = how(template, **dict(names))
+    return made
 
 
 @cache
