@@ -34,7 +34,7 @@ choice: Any = unbound
 trial: Any = unbound
 
 LONGEST = 2**18  # rounds of a game
-CANARIES = 256  # gains whose privacy loss is computed, at most
+CANARIES = 96  # gains whose privacy loss is computed, at most
 ROUNDS = 2**24  # of all canaries' games together
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 OTHERS = 2  # further uniform numbers for which both games choose, in every round
@@ -282,16 +282,17 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
     laplace, inside = target.numbers("laplace", rounds), rng.random((2, rounds))
     coins: Floats = rng.integers(0, 2, rounds).astype(float)
     pairs = (coins, 1.0 - coins), (np.ones(rounds), np.zeros(rounds)), (inside[0], inside[1])
-    game, loss, at, linear = _Game(target, loops, uniform, laplace), 0.0, 0, True
+    game, loss, at, most, linear = _Game(target, loops, uniform, laplace), 0.0, 0, 0, True
     for first, second in pairs:
         found = game.play(np.repeat(target.state, 6), first, second, 0)
         if found.outcome != AGREED:
             return game.stopped(found, rounds)
         linear = linear and found.linear
         losses = found.losses(isinstance(target.view, Tree))
-        if len(losses) and losses.max() > loss:
-            loss, at = float(losses.max()), int(np.argmax(losses)) + 1
-    canaries = _canaries(rounds, rng)
+        if losses.max() > loss:
+            loss, at, most = float(losses.max()), int(np.argmax(losses)) + 1, int(np.argmax(found.costs)) + 1
+    allowed = target.claim.epsilon * (1 + SLACK) + SLACK if target.claim.delta == 0 else math.inf
+    canaries = _canaries(rounds, rng) if loss <= allowed else np.empty(0, np.int64)
     gains = (rng.random(rounds) < DEEP).astype(float)
     state, before = np.repeat(target.state, 6), 0
     for t in canaries.tolist():
@@ -304,15 +305,14 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
             return game.stopped(found, rounds)
         linear, own = linear and found.linear, float(np.abs(found.moves).sum())
         if own > loss:
-            loss, at = own, t + 1
+            loss, at, most = own, t + 1, t + 1 + int(np.argmax(np.abs(found.moves)))
     if not linear:
-        return Coupling(rounds)
+        return Coupling(rounds, canaries=len(canaries))
     result = Coupling(rounds, None, True, loss, at, len(canaries))
-    claim = target.claim
-    if claim.delta == 0 and loss > claim.epsilon * (1 + SLACK) + SLACK:
-        words = f"the gain of round {at:,} costs ε = {loss:.4g}, exactly: its noise is too small"
-        return replace(result, violation=words)
-    return result
+    if loss <= allowed:
+        return result
+    words = f"the gain of round {at:,} costs ε = {loss:.4g}, exactly: the release of round {most:,} needs more noise"
+    return replace(result, violation=words)
 
 
 def _canaries(rounds: int, rng: Generator) -> NDArray[np.int64]:
@@ -379,17 +379,23 @@ class _Game(NamedTuple):
             return Coupling(rounds, f"in round {t + 1:,} {FOUND[found.outcome]}")
         words = f"in round {t + 1:,} two games with the same releases play different arms"
         right = self._choice(states[3:4], found.uniform, t)
-        field = carrier(states[3], states[4], lambda state: self._choice(state, found.uniform, t) != right)
-        return Coupling(rounds, f"{words}: the gains act through the field `{field}` of the state")
+        fields = carrier(states[3:4], states[4:5], lambda state: self._choice(state, found.uniform, t) != right)
+        return Coupling(rounds, f"{words}: gains act through {fields or 'several fields'} of the state")
 
     def _choice(self, state: Records, uniform: float, t: int) -> int:
-        return self.loops.choice(np.repeat(state.reshape(1), 6), 0, uniform, self.laplace[t])
+        return self.loops.choice(np.repeat(state, 6), 0, uniform, self.laplace[t])
 
     def _noise_of_uniform_numbers(self, found: Played) -> bool:
-        """Whether the release that could not be forced changes with the round's uniform number."""
+        """Whether the release that could not be forced moves with the uniform number, and never with the Laplace one."""
         t, arm = found.rounds, int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
-        u, z = self.uniform[t, 0], self.laplace[t]
-        return len({self.loops.trial(found.states.copy(), 1, arm, 0.0, x, z) for x in (u, u / 2, 0.5 + u / 2)}) > 1
+        z = self.laplace[t]
+
+        def release(uniform: float, laplace: float) -> float:
+            return self.loops.trial(found.states.copy(), 1, arm, 0.0, uniform, laplace)
+
+        some = np.linspace(0.01, 0.99, 50).tolist()
+        still = all(release(u, z) == release(u, z + 1.0) for u in some)
+        return still and len({release(u, z) for u in some}) > 1
 
 
 def after_coupling(law: Callable[[Target[Any]], Audit]) -> Callable[[Target[Any]], Audit]:
