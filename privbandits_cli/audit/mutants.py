@@ -16,7 +16,6 @@ from privbandits_cli.audit import grams
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.target import Steps
-from privbandits_cli.audit.trees import ITEMS
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.linear import Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Contexts, Setting
@@ -189,7 +188,13 @@ MUTANTS = (
     Mutant("report not used", "ldp_robust_se", "update", bandit.scaled, 0.0),
     Mutant("B for 2B on a report", "ldp_robust_ucb", "update", bandit.scaled, 0.5),
     Mutant("B for 2B in a tree", "dp_robust_ucb", "update", bandit.scaled, 0.5),
-    Mutant("log for levels in a tree", "dp_robust_ucb", "update", bandit.scaled, math.log(ITEMS) / depth(ITEMS)),
+    Mutant(
+        "log for levels in a tree",
+        "dp_robust_ucb",
+        "update",
+        bandit.scaled,
+        math.log(ARMS.horizon) / depth(ARMS.horizon),
+    ),
     Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", bandit.redrawn),
     Mutant("noise scale x 0.5", "dp_ftrl", share=0.5),
     Mutant("noise scale x 0.75", "dp_ftrl", share=0.75),
