@@ -1,5 +1,6 @@
 """The random numbers of the linear games that an audit plays, which are whole games or their first rounds."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -8,10 +9,20 @@ from privbandits_cli.audit.target import Target
 from privbandits_cli.games import guards
 from privbandits_cli.games.linear import Draws, Ints
 from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.numerics.jit import PluginError
 
 ROUNDS = 2**16  # of a game, at most
 
 Marks = tuple[Ints, Ints, Ints]
+
+
+def fits(target: Target[Any], feedback: str) -> None:
+    """Raise PluginError if the view is of another feedback than the algorithm's."""
+    own = getattr(target.algorithm, "feedback", None)
+    if own != feedback:
+        kind, right = type(target.view).__name__, "NoisyLoss" if own == "bandit" else "Prefix"
+        message = f'view returned a views.{kind}, which needs `feedback = "{feedback}"`: return a views.{right}'
+        raise PluginError(message, type(target.algorithm).view)
 
 
 def marks_of(target: Target[Any]) -> Marks:
@@ -43,6 +54,14 @@ def silent(marks: Marks) -> Draws:
     """A table of numbers that make no noise: 0, and 1/2 for uniform ones."""
     uniform, laplace, normal = (np.zeros(int(mark[-1])) for mark in marks)
     return Draws(uniform + 0.5, laplace, normal)
+
+
+def step_of(ratio: float) -> float:
+    """By how much a number is moved to measure its effect, a power of 2: as far as the losses move a release.
+
+    ratio: the size of a release in units of the noise. A step of 1 would be lost in the rounding of little noise.
+    """
+    return float(2.0 ** max(0, math.ceil(math.log2(max(ratio, 1.0)))))
 
 
 def played(target: Target[Any], marks: Marks) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.draws import Marks, assumed, drawn, marks_of, numbers_of, played
+from privbandits_cli.audit.draws import Marks, assumed, drawn, fits, marks_of, numbers_of, played, step_of
 from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
@@ -62,13 +62,22 @@ class Twins(NamedTuple):
 
 
 def observe_losses(
-    states: Records, sides: Floats, ball: bool, near: float, first: Draws, second: Draws, marks: Marks, seen: Seen
+    states: Records,
+    sides: Floats,
+    ball: bool,
+    near: float,
+    step: float,
+    first: Draws,
+    second: Draws,
+    marks: Marks,
+    seen: Seen,
 ) -> int:
     """Play on until the points differ by more than `near`; the number of rounds in which they did not.
 
     states: of both games, in the end before the round in which they differ, and three of scratch space. sides,
     `[round, 2]`: the losses, in units of the largest that a loss vector can have at the point; ball: whether loss
-    vectors are in the Euclidean unit ball, not in the l1 ball. first, second: random numbers; the second are moved.
+    vectors are in the Euclidean unit ball, not in the l1 ball; step: by how much a number is moved to see the response.
+    first, second: random numbers; the second are moved.
     """
     for t in range(len(sides)):
         for turn in range(3):
@@ -80,14 +89,14 @@ def observe_losses(
             seen.most[t] = np.sqrt((x * x).sum()) if ball else np.abs(x).max()
             loss = sides[t, game] * seen.most[t]
             seen.losses[t, game] = loss
-            for k in range(-1, len(trial)):
+            for k in range(-1, len(trial) if turn < 2 else 0):
                 states[4] = states[2 + game]  # so that a stateful release advances once a round
                 if k >= 0:
-                    trial[k] += 1.0
+                    trial[k] += step
                 value = released(states[4], x, loss, Draws(rng.uniform, trial, rng.normal))
                 if k >= 0:
                     trial[k] = rng.laplace[k]
-                    seen.response[t, game, k] = value - seen.noisy[t, turn]
+                    seen.response[t, game, k] = (value - seen.noisy[t, turn]) / step
                 else:
                     seen.noisy[t, turn] = value
             if turn == 1 and len(trial) > 0:
@@ -107,9 +116,8 @@ def observe_losses(
 
 def audit_losses(target: Target[NoisyLoss]) -> Audit:
     """Whether the noisy losses reveal more about a loss than ε allows, and whether the points reveal any more."""
-    setting, claim, vector = target.setting, target.claim, target.view.vector
-    change = loss_set(setting).changes()[0] if vector else 2 * setting.decisions().largest_loss()
-    scale = change / claim.epsilon
+    claim, vector = target.claim, target.view.vector
+    scale = expected(target)
     law = f"<Z, x> of Laplace noise Z of scale {scale:.4g}" if vector else f"Laplace noise of scale {scale:.4g}"
     twins = played_twins(target)
     loss, noisy, points = twins.seen.losses[:, 0], twins.seen.noisy[:, 0], twins.seen.points[:, 0]
@@ -118,7 +126,7 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     if _of_other_numbers(target, twins):
         words = "the noise is not made of `rng.laplace`: the audit cannot move it"
         return replace(result, verdict="NOT AUDITABLE", found=words)
-    found = finding(target, twins, scale)
+    found = finding(target, twins)
     if found:
         return replace(result, found=found)
     noise = (noisy - loss) / scale
@@ -139,8 +147,20 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     return replace(result, verdict="CONSISTENT", found=found, refutable=(1 + EXACT) * claim.epsilon)
 
 
+def expected(target: Target[NoisyLoss]) -> float:
+    """The scale of the Laplace numbers that the claim needs."""
+    if target.view.vector:
+        return loss_set(target.setting).changes()[0] / target.claim.epsilon
+    return 2 * target.setting.decisions().largest_loss() / target.claim.epsilon
+
+
+def _step(target: Target[NoisyLoss]) -> float:
+    return step_of(target.setting.decisions().largest_loss() / expected(target))
+
+
 def played_twins(target: Target[NoisyLoss]) -> Twins:
     """Twins whose losses are opposite ends in every second round, else random; some are 0."""
+    fits(target, "bandit")
     marks, rng = marks_of(target), target.stream("losses")
     sides: Floats = rng.uniform(-1, 1, (len(marks[0]) - 1, 2))
     sides[::2] = rng.choice([-1.0, 1.0], (len(sides[::2]), 1)) * [1, -1]
@@ -155,7 +175,7 @@ def lockstep(target: Target[NoisyLoss], marks: Marks, numbers: Draws, sides: Flo
     seen, states = Seen(*map(np.zeros, shapes)), np.concatenate([pair, pair, pair[:1]])
     moved = numbers._replace(laplace=numbers.laplace.copy())
     ball, near = isinstance(target.setting.decisions(), Sphere), ALIKE * target.setting.decisions().radius()
-    stop = target.loop(observe_losses)(states, sides, ball, near, numbers, moved, marks, seen)
+    stop = target.loop(observe_losses)(states, sides, ball, near, _step(target), numbers, moved, marks, seen)
     return Twins(marks, numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds)
 
 
@@ -176,20 +196,20 @@ def hidden(seen: Seen) -> Floats:
     return scale
 
 
-def finding(target: Target[NoisyLoss], twins: Twins, scale: float) -> str:
+def finding(target: Target[NoisyLoss], twins: Twins) -> str:
     """What refutes the claim in the first round in which anything does; "" if nothing does."""
     rounds = len(twins.seen.losses) - (not twins.alike)  # the releases at different points are not compared
     seen = Seen(*(part[:rounds] for part in twins.seen))
     slack = ROUNDING * float(np.abs(seen.noisy).max(initial=1.0))
-    own = hidden(seen)
-    needed = scale * (np.abs(seen.points[:, 0]).max(axis=1) if target.view.vector else np.ones(rounds))
+    own, blur = hidden(seen), slack / _step(target)
+    needed = expected(target) * (np.abs(seen.points[:, 0]).max(axis=1) if target.view.vector else np.ones(rounds))
     places = np.minimum(twins.marks[1][:rounds, None] + np.arange(seen.response.shape[2]), twins.marks[1][-1] - 1)
     noise = (seen.response * twins.numbers.laplace[places][:, None]).sum(axis=2)
     rest = np.abs(seen.noisy[:, :2] - noise - seen.losses).max(axis=1) + np.abs(seen.noisy[:, 2] - seen.noisy[:, 0])
     changed = np.abs(seen.response[:, 0] - seen.response[:, 1]).max(axis=1, initial=0.0)
     findings = {
-        "no noise hides the loss of round {:,}": (own <= slack) & (seen.most > 0),
-        "the noise of round {:,} depends on the loss": changed > slack,
+        "no noise hides the loss of round {:,}": (own <= blur) & (seen.most > 0),
+        "the noise of round {:,} depends on the loss": changed > blur,
         "what round {:,} releases is not its loss and a multiple of its random numbers": ~(rest <= slack),
     }
     first = {words: int(np.argmax(wrong)) for words, wrong in findings.items() if wrong.any()}
@@ -197,7 +217,7 @@ def finding(target: Target[NoisyLoss], twins: Twins, scale: float) -> str:
         words = min(first, key=lambda words: first[words])
         return words.format(first[words] + 1)
     spent, allowed = 2 * seen.most / own, 2 * seen.most / needed
-    dear = own < (1 - EXACT) * needed - slack
+    dear = own < (1 - EXACT) * needed - blur
     if dear.any():
         t = int(np.argmax(np.where(dear, spent, 0.0)))
         cost = f"the loss of round {t + 1:,} costs ε = {spent[t]:.4g} where {allowed[t]:.4g} is allowed"

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit.draws import Marks, drawn, marks_of, numbers_of
+from privbandits_cli.audit.draws import Marks, drawn, fits, marks_of, numbers_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
 from privbandits_cli.games.views import Prefix, read
@@ -117,7 +117,8 @@ class Bench:
 
 
 def bench(target: Target[Prefix], kind: str) -> Bench:
-    """The games of an audit; PluginError if the view is not of one number for each coordinate."""
+    """The games of an audit; PluginError if the view does not fit the algorithm."""
+    fits(target, "full")
     shape, n = np.shape(read(target.state[0], target.view.losses)), target.setting.n_arms
     if shape != (n,):
         message = f"view returned a views.Prefix of shape {shape}: name a field with one number for each of {n} losses"

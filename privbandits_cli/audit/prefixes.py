@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.draws import assumed, drawn, played, silent
+from privbandits_cli.audit.draws import assumed, drawn, played, silent, step_of
 from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.prefix_games import Bench, Game, bench
 from privbandits_cli.audit.target import Target
@@ -142,17 +142,19 @@ def measured(table: Bench, law: Law) -> Nodes:
     Refuted if a node has none, if a prefix does not have the noise of its own nodes alone, or if another step uses the
     same numbers.
     """
-    slack = table.slack(table.first)
-    if law.scale < CLEAR * slack:
+    if law.scale < CLEAR * table.slack(table.first):
         raise Unclear(f"noise of {law.scale:.2g} is lost in the rounding of sums of losses")
     where, later = located(table)
-    signs = table.target.stream("signs").choice([-1.0, 1.0], where.shape)
+    size = step_of(float(np.abs(table.first.prefixes).max()) / law.scale)
+    steps = size * table.target.stream("signs").choice([-1.0, 1.0], where.shape)
     others = table.own(drawn(table.target, table.marks, "second")) - table.own(table.numbers)
     shift = np.where(where >= 0, others[where], 0.0)
-    once, again = (law.nodes(table.nudged(where, by, later).prefixes - table.first.prefixes) for by in (signs, shift))
-    scale = np.where(where >= 0, signs * once, 0.0)
-    silent = _first(np.abs(scale[1:]) <= slack) + 1
-    mixed = _first(~(np.abs(again - scale * shift) <= slack * (1 + np.abs(shift))))
+    games = [table.nudged(where, by, later) for by in (steps, shift)]
+    once, again = (law.nodes(game.prefixes - table.first.prefixes) for game in games)
+    scale = np.where(where >= 0, once / steps, 0.0)
+    slack = table.slack(table.first, *games)
+    silent = _first(np.abs(scale[1:]) <= slack / size) + 1
+    mixed = _first(~(np.abs(again - scale * shift) <= slack * (1 + np.abs(shift) / size)))
     if silent < mixed:
         raise Refuted(f"no noise of its own hides the loss of round {silent:,}")
     if mixed < table.rounds:
@@ -291,7 +293,7 @@ def top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
         return _shared_top_ups(table, law, nodes)
     missing = law.levels - np.bitwise_count(np.arange(table.rounds)).astype(int)
     noise = _top_up(table, nodes, table.numbers, table.rounds) / law.scale
-    bare = _first((np.abs(noise) <= table.slack(table.first) / law.scale) & (missing > 0)[:, None])
+    bare = _first((noise == 0).all(axis=1, keepdims=True) & (missing > 0)[:, None])
     if bare < table.rounds:
         raise Refuted(f"prefix {bare:,} {BARE}")
     found = {}
