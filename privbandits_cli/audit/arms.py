@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.exponential_weights import hockey_stick, raised
 from privbandits_cli.audit import evidence
-from privbandits_cli.audit.coupling import LONGEST
+from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.target import Target, choose, probabilities, update
 from privbandits_cli.audit.verdict import Audit, contest
 from privbandits_cli.games.bandit import Draws, Floats
@@ -36,8 +36,9 @@ def observe_play(
 ) -> int:
     """Play the game with `gains[round]`; the number of rounds until a probability is not EXP3's, or -1.
 
-    uniform: `[rounds, 1 + COPIES]`; rest: rounds of a block after its first. Filled in for each window of rounds and
-    arm: `hits[window, arm]`, the draws on copies; `laws[window, arm, 2]`, their mean and variance under EXP3.
+    The arms after the first one earn the gains upside down, and become rare. uniform: `[rounds, 1 + COPIES]`; rest:
+    rounds of a block after its first. Filled in for each window of rounds and arm: `hits[window, arm]`, the draws on
+    copies; `laws[window, arm, 2]`, their mean and variance under EXP3.
     """
     n_arms = hits.shape[1]
     sums, p, out = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
@@ -57,8 +58,9 @@ def observe_play(
         for r in range(t, t + rest + 1):
             rng = Draws(uniform[r, 0], 0.0)
             arm = choose(states[0], rng)
-            update(states[0], arm, gains[r], rng)
-            total += gains[r]
+            gain = gains[r] if arm == 0 else 1.0 - gains[r]
+            update(states[0], arm, gain, rng)
+            total += gain
         sums[arm] += gamma / n_arms * total / (rest + 1) / p[arm]
     return -1
 
@@ -120,7 +122,7 @@ def _unlike_exp3(target: Target[Arms]) -> tuple[str | None, int]:
 
     rounds, rest, n_arms = int(min(target.setting.horizon, LONGEST)), target.view.rounds - 1, target.setting.n_arms
     rng, windows = target.stream("play"), rounds.bit_length()
-    hits, laws, gains = np.zeros((windows, n_arms)), np.zeros((windows, n_arms, 2)), rng.random(rounds).round()
+    hits, laws, gains = np.zeros((windows, n_arms)), np.zeros((windows, n_arms, 2)), 1.0 * (rng.random(rounds) < DEEP)
     play = target.loop(observe_play)
     numbers = rng.random((rounds, 1 + COPIES))
     stopped = play(np.repeat(target.state, 2), gains, numbers, target.view.model.gamma, rest, hits, laws)

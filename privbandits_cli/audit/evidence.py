@@ -144,7 +144,7 @@ class Conformance:
 
 
 def windows(rounds: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
-    """Which of `rounds[n]`, counted from 1, lie in each window between two powers of two; the first window is longer."""
+    """Which of `rounds[n]`, from 1 on, lie in each window between two powers of two; the first window is longer."""
     power = np.maximum(np.frexp(rounds)[1] - 1, FIRST)
     return {
         f"rounds {2**k if k > FIRST else 1:,} to {2 ** (k + 1) - 1:,}": power == k for k in np.unique(power).tolist()

@@ -101,10 +101,10 @@ def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
 
 
 def with_field(state: Records, name: str, value: Any) -> Records:
-    """The state with one more field."""
+    """The state with one more field, the first: numba takes a record that begins with all fields of another for it."""
     names = state.dtype.names or ()
     fields = {old: state[old].reshape(()) if state[old].dtype.names else state[old][0] for old in names}
-    return record(**fields, **{name: value})
+    return record(**{name: value}, **fields)
 
 
 def make(name: str, **parameters: Any) -> Algorithm:
