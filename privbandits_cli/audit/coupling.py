@@ -39,7 +39,7 @@ ROUNDS = 2**24  # of all canaries' games together
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 OTHERS = 2  # further uniform numbers for which both games choose, in every round
 ROUNDING = 1e-9  # of a released value, in scales of its noise
-SLACK = 1e-6  # of a privacy loss: a smaller excess is rounding
+SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 
 AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM = range(6)
 FOUND = {
@@ -151,6 +151,7 @@ def couple(
     laplace: Floats,
     start: int,
     rest: int,
+    least: float,
     moves: Floats,
     costs: Floats,
     arms: NDArray[np.int64],
@@ -160,7 +161,7 @@ def couple(
     words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
     canary's range; the arms after the first one earn them upside down. uniform: `[rounds, ...]`, the round's number and
     others for which the choices are compared, too. start: rounds played before; rest: rounds of a block before its
-    last one.
+    last one; least: a smaller move is rounding.
 
     Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
     own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
@@ -199,12 +200,12 @@ def couple(
             move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, move, slack)
             if attempts == 0:
                 return BARE, t, 0.0, linear
-            if own != 0.0 and slope != 0.0 and attempts == 1:
-                if abs(slope - own) > 1e-6 * abs(slope):
-                    return SCALE, t, 0.0, linear
-            elif moved != 0.0:
-                linear = False
-            moves[t] = move if abs(move) > SLACK else 0.0
+            blur = 4e-16 * (abs(wanted) + abs(before))  # of the differences of released values
+            if attempts > 1 or min(abs(own), abs(slope)) < 1e7 * blur or 0.0 < abs(moved) < 1e7 * blur:
+                linear = linear and moved == 0.0
+            elif abs(slope - own) > 1e-6 * abs(slope):
+                return SCALE, t, 0.0, linear
+            moves[t] = move if abs(move) > least else 0.0
         states[1] = states[2]
         round_off(words, fields)
         if not settled(states):
@@ -291,7 +292,7 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
         losses = found.losses(isinstance(target.view, Tree))
         if losses.max() > loss:
             loss, at, most = float(losses.max()), int(np.argmax(losses)) + 1, int(np.argmax(found.costs)) + 1
-    allowed = target.claim.epsilon * (1 + SLACK) + SLACK if target.claim.delta == 0 else math.inf
+    allowed = target.claim.epsilon * (1 + SLACK) if target.claim.delta == 0 else math.inf
     canaries = _canaries(rounds, rng) if loss <= allowed else np.empty(0, np.int64)
     gains = (rng.random(rounds) < DEEP).astype(float)
     state, before = np.repeat(target.state, 6), 0
@@ -363,11 +364,12 @@ class _Game(NamedTuple):
         n = len(self.laplace) - start
         moves, costs, arms = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         rest = self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
+        least = SLACK * min(1.0, self.target.claim.epsilon)
         numbers = self.uniform[start:, : 1 if start else None], self.laplace[start:]
         fields = np.array([*_float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
         gains = first[start:], second[start:]
-        outcome = self.loops.couple(states, words, fields, *gains, *numbers, start, rest, moves, costs, arms)
+        outcome = self.loops.couple(states, words, fields, *gains, *numbers, start, rest, least, moves, costs, arms)
         return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms)
 
     def stopped(self, found: Played, rounds: int) -> Coupling:
@@ -386,7 +388,7 @@ class _Game(NamedTuple):
         return self.loops.choice(np.repeat(state, 6), 0, uniform, self.laplace[t])
 
     def _noise_of_uniform_numbers(self, found: Played) -> bool:
-        """Whether the release that could not be forced moves with the uniform number, and never with the Laplace one."""
+        """Whether the release that was not forced moves with the uniform number, and never with the Laplace one."""
         t, arm = found.rounds, int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
         z = self.laplace[t]
 

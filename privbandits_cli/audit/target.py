@@ -20,6 +20,7 @@ from privbandits_cli.numerics.types import Floats
 choose: Any = unbound  # these are bound when a loop over bandits is compiled
 update: Any = unbound
 released: Any = unbound
+probabilities: Any = unbound
 canary: Any = unbound
 values: Any = unbound
 
