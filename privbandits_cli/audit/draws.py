@@ -16,13 +16,19 @@ ROUNDS = 2**16  # of a game, at most
 Marks = tuple[Ints, Ints, Ints]
 
 
-def fits(target: Target[Any], feedback: str) -> None:
-    """Raise PluginError if the view is of another feedback than the algorithm's."""
-    own = getattr(target.algorithm, "feedback", None)
-    if own != feedback:
-        kind, right = type(target.view).__name__, "NoisyLoss" if own == "bandit" else "Prefix"
-        message = f'view returned a views.{kind}, which needs `feedback = "{feedback}"`: return a views.{right}'
-        raise PluginError(message, type(target.algorithm).view)
+def check_view(target: Target[Any], feedback: str, gaussian: bool = False) -> None:
+    """Raise PluginError if the view does not fit the algorithm's feedback or its guarantee."""
+    view, own = type(target.view).__name__, getattr(target.algorithm, "feedback", None)
+    right = "NoisyLoss" if own == "bandit" else "Prefix"
+    reasons = {
+        f'needs `feedback = "{feedback}"`: return a views.{right}': own != feedback,
+        "declares Gaussian noise, but the guarantee has δ = 0, which only Laplace noise has": gaussian
+        and target.claim.delta == 0,
+        "declares noise, but the guarantee is ε = 0, which no noise has": target.claim.epsilon == 0,
+    }
+    for reason, wrong in reasons.items():
+        if wrong:
+            raise PluginError(f"view returned a views.{view}, which {reason}", type(target.algorithm).view)
 
 
 def marks_of(target: Target[Any]) -> Marks:

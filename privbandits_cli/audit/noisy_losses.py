@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.draws import Marks, assumed, drawn, fits, marks_of, numbers_of, played, step_of
+from privbandits_cli.audit.draws import Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
 from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
@@ -116,6 +116,7 @@ def observe_losses(
 
 def audit_losses(target: Target[NoisyLoss]) -> Audit:
     """Whether the noisy losses reveal more about a loss than ε allows, and whether the points reveal any more."""
+    check_view(target, "bandit")
     claim, vector = target.claim, target.view.vector
     scale = expected(target)
     law = f"<Z, x> of Laplace noise Z of scale {scale:.4g}" if vector else f"Laplace noise of scale {scale:.4g}"
@@ -143,7 +144,8 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     result = replace(result, found=words, epsilon_seen=spent, assumed=untested)
     if conforms.p < target.alpha:
         return result
-    found = f"twins play the same points; the noise of every round was measured, a smaller one would be found; {words}"
+    cost = f"every round has its noise, any less would be found: a loss costs at most ε = {spent:.4g}"
+    found = f"{cost}; twins play the same points; {words}"
     return replace(result, verdict="CONSISTENT", found=found, refutable=(1 + EXACT) * claim.epsilon)
 
 
@@ -160,7 +162,6 @@ def _step(target: Target[NoisyLoss]) -> float:
 
 def played_twins(target: Target[NoisyLoss]) -> Twins:
     """Twins whose losses are opposite ends in every second round, else random; some are 0."""
-    fits(target, "bandit")
     marks, rng = marks_of(target), target.stream("losses")
     sides: Floats = rng.uniform(-1, 1, (len(marks[0]) - 1, 2))
     sides[::2] = rng.choice([-1.0, 1.0], (len(sides[::2]), 1)) * [1, -1]

@@ -4,13 +4,13 @@ With full information a game is a function of these, so a change of the numbers 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit.draws import Marks, drawn, fits, marks_of, numbers_of
+from privbandits_cli.audit.draws import Marks, drawn, marks_of, numbers_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
 from privbandits_cli.games.views import Prefix, read
@@ -89,10 +89,19 @@ class Bench:
         self.target.loop(observe_prefixes)(state, given, chosen, updated, marks, prefixes, points)
         return Game(prefixes, points, state)
 
-    def nudged(self, where: Ints, by: Floats, in_choose: bool, rounds: range | None = None) -> Game:
+    def cut(self, rounds: range) -> "Bench":
+        """These rounds alone, from the state that the game has before them."""
+        before = replace(self.target, state=self.play(rounds=range(rounds.start)).state)
+        ends = [(mark[rounds.start], mark[rounds.stop]) for mark in self.marks]
+        u, v, w = (mark[rounds.start : rounds.stop + 1] - mark[rounds.start] for mark in self.marks)
+        numbers = Draws(*(table[slice(*end)] for table, end in zip(self.numbers, ends, strict=True)))
+        given, other = (losses[rounds.start : rounds.stop] for losses in (self.given, self.other))
+        return Bench(before, self.kind, (u, v, w), numbers, given, other)
+
+    def nudged(self, where: Ints, by: Floats, in_choose: bool) -> Game:
         """The game with the numbers at `where` moved for `choose` alone, or for `update` alone."""
         moved = self.moved(where, by)
-        return self.play(*((moved, self.numbers) if in_choose else (self.numbers, moved)), rounds=rounds)
+        return self.play(*((moved, self.numbers) if in_choose else (self.numbers, moved)))
 
     def moved(self, where: Ints, by: Floats) -> Draws:
         """The numbers, with those at `where` moved; -1 is nowhere."""
@@ -118,7 +127,6 @@ class Bench:
 
 def bench(target: Target[Prefix], kind: str) -> Bench:
     """The games of an audit; PluginError if the view does not fit the algorithm."""
-    fits(target, "full")
     shape, n = np.shape(read(target.state[0], target.view.losses)), target.setting.n_arms
     if shape != (n,):
         message = f"view returned a views.Prefix of shape {shape}: name a field with one number for each of {n} losses"

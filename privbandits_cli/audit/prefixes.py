@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.draws import assumed, drawn, played, silent, step_of
+from privbandits_cli.audit.draws import assumed, check_view, drawn, played, silent, step_of
 from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.prefix_games import Bench, Game, bench
 from privbandits_cli.audit.target import Target
@@ -29,6 +29,7 @@ from privbandits_cli.numerics.jit import Records
 
 ENOUGH = 32  # numbers, at least, in a group whose scale is tested
 CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a prefix
+CLASSES = 64  # of rounds, at most, in each of which the numbers of the nodes are searched for
 EXACT = 1e-6  # relative error of what is measured
 ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
 BARE = "does not have top-up noise for the levels that it lacks; if it needs none, give the view `top_up=False`"
@@ -108,6 +109,7 @@ class Nodes:
 
 def audit_prefixes(target: Target[Prefix]) -> Audit:
     """Whether the prefixes reveal more about a loss than (ε, δ) allows, and whether the points reveal any more."""
+    check_view(target, "full", target.view.gaussian)
     law = expected(target.view, target.setting, target.claim)
     table, seen = bench(target, law.kind), None
     levels = f", {(table.rounds - 1).bit_length()} levels" if law.tree else ""
@@ -129,7 +131,8 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
     noise = law_words(replace(conforms, share=None), target.alpha)
     if conforms.p < target.alpha:
         return verdict("VIOLATION", noise)
-    found = f"twins play the same points; the noise of every node was measured, a smaller one would be found; {noise}"
+    cost = f"every node has its noise, any less would be found: a loss costs at most ε = {seen:.4g}"
+    found = f"{cost}; twins play the same points; {noise}"
     return replace(verdict("CONSISTENT", found), refutable=(1 + EXACT) * target.claim.epsilon)
 
 
@@ -144,7 +147,7 @@ def measured(table: Bench, law: Law) -> Nodes:
     """
     if law.scale < CLEAR * table.slack(table.first):
         raise Unclear(f"noise of {law.scale:.2g} is lost in the rounding of sums of losses")
-    where, later = located(table)
+    where, later = located(table, law)
     size = step_of(float(np.abs(table.first.prefixes).max()) / law.scale)
     steps = size * table.target.stream("signs").choice([-1.0, 1.0], where.shape)
     others = table.own(drawn(table.target, table.marks, "second")) - table.own(table.numbers)
@@ -167,20 +170,22 @@ def measured(table: Bench, law: Law) -> Nodes:
     return Nodes(where, scale)
 
 
-def located(table: Bench) -> tuple[Ints, bool]:
+def located(table: Bench, law: Law) -> tuple[Ints, bool]:
     """Where the number of each node is, `[round, N]`, and whether `choose` draws it, in the round after `update`.
 
-    It is searched for once among each number of numbers that a round may have.
+    Rounds that have as many numbers, and whose nodes are of one level, have it at the same place.
     """
-    mark = table.marks[Draws._fields.index(table.kind)]
+    mark, t = table.marks[Draws._fields.index(table.kind)], np.arange(1, table.rounds)
     for later in (False, True):
-        where, drawn_in = np.full(table.given.shape, -1), np.arange(table.rounds) - (not later)
-        counts = np.diff(mark)[drawn_in]
-        for count in np.unique(counts[1:]):
-            rows = 1 + np.flatnonzero(counts[1:] == count)
-            start = mark[drawn_in[rows]]
-            found = _moving(table, int(rows[0]), start[0] + np.arange(count), later)
-            where[rows] = np.where(found >= 0, start[:, None] + found, -1)
+        start, count = (part[:-1] if not later else part[1:] for part in (mark[:-1], np.diff(mark)))
+        classes, member = np.unique(np.stack([count, t & -t if law.tree else 0 * t]), axis=1, return_inverse=True)
+        if classes.shape[1] > CLASSES:
+            raise Unclear(f"rounds have too many different numbers of `rng.{table.kind}`: give each the same number")
+        where = np.full(table.given.shape, -1)
+        for own in range(classes.shape[1]):
+            rows = np.flatnonzero(member == own)
+            places = _moving(table, int(t[rows[0]]), later)
+            where[t[rows]] = np.where(places >= 0, start[rows, None] + places, -1)
         if (where >= 0).any():
             return where, later
     anew = table.play(drawn(table.target, table.marks, "second")).prefixes
@@ -189,12 +194,14 @@ def located(table: Bench) -> tuple[Ints, bool]:
     raise Refuted("no noise of its own hides the loss of round 1")
 
 
-def _moving(table: Bench, t: int, places: Ints, later: bool) -> Ints:
-    """Which of the numbers at these places moves each coordinate of prefix t, and no other, `[N]`; -1 if none does."""
-    rounds, found = range(t + 1), np.full(table.given.shape[1], -1)
-    for k, place in enumerate(places[:, None]):
-        game = table.nudged(place, -table.own(table.numbers)[place], later, rounds)
-        hit = np.flatnonzero(np.abs(game.prefixes[t] - table.first.prefixes[t]) > table.slack(table.first))
+def _moving(table: Bench, t: int, later: bool) -> Ints:
+    """Which number of the round moves each coordinate of prefix t, and no other, `[N]`; -1 if none does."""
+    part, found = table.cut(range(t - 1, t + 1)), np.full(table.given.shape[1], -1)
+    start, stop = part.marks[Draws._fields.index(part.kind)][int(later) :][:2]
+    for k in range(stop - start):
+        place = start + np.array([k])
+        game = part.nudged(place, -part.own(part.numbers)[place], later)
+        hit = np.flatnonzero(np.abs(game.prefixes[1] - part.first.prefixes[1]) > table.slack(table.first))
         if len(hit) == 1 and found[hit[0]] < 0:
             found[hit[0]] = k
     return found

@@ -206,6 +206,45 @@ def test_an_honest_file_is_consistent(tmp_path, text, experiment):
     assert "65,536 rounds, N = 3" in found["played"]
 
 
+PER_LEVEL = [  # numbers for every level are drawn in every round
+    ("np.full_like(rounds, setting.n_arms)", "np.full_like(rounds, setting.n_arms * self.levels(setting))"),
+    (NOISE, "state.scale * rng.laplace[level * len(losses) : (level + 1) * len(losses)]\n"),
+]
+LOCAL = [  # every loss has noise of its own
+    (", levels=self.levels(setting), top_up=False", ""),
+    (SCALE, "scale=n / self.epsilon"),
+    ("kept.nodes[:level] = 0.0", "kept.noisy[:] = 0.0"),
+    ("kept.nodes[level] = ", "kept.nodes[0] += "),
+]
+IN_CHOOSE = [  # the node of a round is closed in the next one
+    ("    x[:] = 0.0", "    close(state, rng)\n    x[:] = 0.0"),
+    ("def update(state, losses: np.ndarray, rng: Draws) -> None:", "def close(state, rng: Draws) -> None:"),
+    ("    state.t += 1\n", "    if state.t == 0:\n        return\n"),
+    ("        kept.sums[:] += losses\n", ""),
+    (
+        "            kept.noisy[:] += kept.nodes[j]\n",
+        "            kept.noisy[:] += kept.nodes[j]\n\n\n"
+        "def update(state, losses: np.ndarray, rng: Draws) -> None:\n"
+        "    state.t += 1\n"
+        "    state.kept.sums[:] += losses\n",
+    ),
+]
+
+
+@pytest.mark.parametrize("changes", [PER_LEVEL, LOCAL, IN_CHOOSE], ids=["per level", "local", "in choose"])
+def test_other_honest_leaders_are_consistent(tmp_path, changes):
+    found = audited(tmp_path, broken(LEADER, changes))
+    assert found["verdict"] == "CONSISTENT", found["found"]
+    assert found["epsilon_seen"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["the same after round 60,000", "nodes are forgotten"])
+def test_faults_of_a_leader_that_closes_nodes_in_choose_are_found(tmp_path, name):
+    words, *changes = LEADER_FAULTS[name]
+    found = audited(tmp_path, broken(LEADER, [*IN_CHOOSE, *changes]))
+    assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
+
+
 @pytest.mark.parametrize("name", LEADER_FAULTS)
 def test_faults_of_a_leader_are_found(tmp_path, name):
     words, *changes = LEADER_FAULTS[name]
