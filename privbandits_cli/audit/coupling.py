@@ -202,7 +202,7 @@ def couple(
             if attempts == 0:
                 return BARE, t, 0.0, linear
             blur = 4e-16 * (abs(wanted) + abs(before))  # of the differences of released values
-            if attempts > STRAIGHT or min(abs(own), abs(slope)) < 1e7 * blur or 0.0 < abs(moved) < 1e7 * blur:
+            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= 1e7 * blur or 0.0 < abs(moved) < 1e7 * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope):
                 return SCALE, t, 0.0, linear
