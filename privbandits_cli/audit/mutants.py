@@ -194,7 +194,7 @@ MUTANTS = (
     Mutant("noise scale x 0.5", "adap_ucb", "update", bandit.scaled, 0.5),
     Mutant("no noise late", "adap_ucb", "update", bandit.late_silence, kept=True),
     Mutant("noise depends on the gain", "adap_ucb", "update", bandit.noise_by_gain),
-    Mutant("gains count as rounds late", "adap_ucb", "update", bandit.counted_gains),
+    Mutant("the true total decides", "adap_ucb", "choose", bandit.true_total),
     Mutant("divided by the plays", "adap_ucb", "update", bandit.plays_for_scale),
     Mutant("B for 2B on a report", "ldp_robust_se", "update", bandit.scaled, 0.5),
     Mutant("report not used", "ldp_robust_se", "update", bandit.scaled, 0.0),
