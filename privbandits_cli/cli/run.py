@@ -225,7 +225,7 @@ def _lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) ->
             which = f"{which[: which.rindex(',', 0, LONG)]}, ..., {len(same)} trials"
         written = first.trace.splitlines()[1:2] if source else []
         yield "\n".join(
-            [f"failed: {curve.label} against {curve.adversary.name}, {which}: {first.error}"]
+            [f"failed: {plan.legends[curve.key]} against {curve.adversary.name}, {which}: {first.error}"]
             + [line for line in written if line.startswith("    ")]
         )
 

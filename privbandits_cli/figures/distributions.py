@@ -103,7 +103,7 @@ def samples(folder: Path, curves: Curves) -> dict[str, Sample]:
         trials, regrets = found.setdefault((row["curve"], row["label"]), (array("q"), array("d")))
         trials.append(int(row["trial"]))
         regrets.append(float(row["regret"]))
-    known = {(curve.key, str(curve.label)): curve for curve in curves.every}
+    known = {(curve.key, curve.last["label"]): curve for curve in curves.every}
     if found.keys() != known.keys():
         raise ValueError(f"{path} and summary.csv are of different runs: run the experiment again")
     return {at[0]: Sample(known[at], *map(np.array, columns)) for at, columns in found.items()}

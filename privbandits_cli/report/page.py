@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.styles import Style, styles_of
@@ -50,7 +51,7 @@ def _template(name: str) -> "Template":
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = (amount, data.number, plots.as_json, plots.colour, plots.dashes)
+    filters = (amount, at_least, at_most, data.number, plots.as_json, plots.colour, plots.dashes)
     environment.filters |= {each.__name__: each for each in filters}
     return environment.get_template(name)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.analysis.format import amount, table
 from privbandits_cli.report.data import Cell, Finals, ReportData, finals
 
@@ -82,8 +83,14 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
         yield _plain(report.unknown)
     else:
         rows = [
-            [one["algorithm"], one["mechanism"], amount(one["upper"]), amount(one["lower"]), f"{one['delta']:.3g}"]
-            for one in report.privacy
+            [
+                each["algorithm"],
+                each["mechanism"],
+                at_most(each["upper"]),
+                at_least(each["lower"]),
+                at_most(each["delta"], 3),
+            ]
+            for each in report.privacy
         ]
         yield _markdown_table(["algorithm", "mechanism", "ε at most", "at least", "at δ"], rows, 3)
     if report.claims:
