@@ -3,11 +3,6 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from privbandits_cli.numerics.types import Floats
-
 COMPUTED = 12  # significant digits of a computed bound; the digits beyond are errors of its arithmetic
 
 EMPTY = "(empty): the bound is vacuous, as no algorithm can lose more than {}"
@@ -28,9 +23,9 @@ def regret(bound: float, largest: float) -> str:
     return at_most(bound) + (" (empty)" if is_empty(bound, largest) else "")
 
 
-def is_empty(bound: float | Floats, largest: float | Floats) -> NDArray[np.bool_]:
-    """Whether each bound on the regret is not below the most that any algorithm can lose, up to rounding."""
-    return np.asarray(bound >= largest * (1 - 10.0**-COMPUTED))
+def is_empty(bound: float, largest: float) -> bool:
+    """Whether a bound on the regret is not below the most that any algorithm can lose, up to rounding."""
+    return bound >= largest * (1 - 10.0**-COMPUTED)
 
 
 def pair(epsilon: float, delta: float, digits: int = 4) -> str:

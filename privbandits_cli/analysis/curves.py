@@ -187,14 +187,17 @@ def _curves(folder: Path, rows: Sequence[Row], columns: Sequence[str], further: 
         found.setdefault(row["curve"], []).append(row)
     if not found.keys() <= names.keys():
         raise ValueError(f"{folder / 'manifest.json'} and summary.csv are of different runs: run the experiment again")
-    records = [names[key] for key in found]
+    labels = legends_of(names, list(found))
+    for key, own in found.items():
+        yield _curve(labels[key], own, names[key], columns, further)
+
+
+def legends_of(names: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Name]:
+    """The legends of curves by their keys; names: `curves` of the manifest."""
+    records = [names[key] for key in keys]
     labels = [Name(record["algorithm"]["family"], *record["algorithm"]["notes"]) for record in records]
-    for label, own, record in zip(legends(labels, map(_guarantee, records)), found.values(), records, strict=True):
-        yield _curve(label, own, record, columns, further)
-
-
-def _guarantee(record: Mapping[str, Any]) -> tuple[float, float] | None:
-    return None if record["epsilon"] is None else (record["epsilon"], record["delta"])
+    promised = [None if record.get("epsilon") is None else (record["epsilon"], record["delta"]) for record in records]
+    return dict(zip(keys, legends(labels, promised), strict=True))
 
 
 def _curve(

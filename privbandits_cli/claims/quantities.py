@@ -108,8 +108,8 @@ def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:
             bounds = curve.algorithm.bounds(curve.setting, delta)
             low, high = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=0.0), proved
             proof = f"proved ε ≤ {at_most(high)} ({best.source})" if best and high < math.inf else "nothing proved"
-            at = f" at δ = {at_most(delta, 2)}" if best and best.delta else ""
-            text = f"{proof}{at}, attack ε ≥ {at_least(low)} at δ = {at_least(delta, 2)}"
+            at = f" at δ = {at_most(delta, 3)}" if best and best.delta else ""
+            text = f"{proof}{at}, attack ε ≥ {at_least(low)} at δ = {at_least(delta, 3)}"
     return low, high, text
 
 

@@ -18,6 +18,7 @@ from typing import Literal, TypeVar
 from privbandits_cli.accounting.guarantee import MEANINGLESS
 from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis.estimates import Two, two
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.claims.comparisons import Comparison, comparisons
 from privbandits_cli.claims.quantities import ESTIMATORS, privacy
 from privbandits_cli.claims.results import Absent, Results, results
@@ -177,7 +178,7 @@ def _figures(expression: Expression, pair: Two, confidence: float) -> str:
     """The numbers of a comparison: both sides, their ratio or difference, its interval, how they were compared."""
     left, right = ESTIMATORS[expression.left.quantity], ESTIMATORS[expression.right.quantity]
     a, b = pair.a.value, pair.b.value
-    basis = f"{HOW[pair.how]}, {pair.trials} trials" if pair.trials else ""
+    basis = f"{HOW[pair.how]}, {counted(pair.trials, 'trial')}" if pair.trials else ""
     if expression.right.quantity == NUMBER:
         low, high = map(left.text, pair.interval(0.0, confidence))
         return f"{left.text(a)}{pair.a.remark} ({low} to {high}){basis}"

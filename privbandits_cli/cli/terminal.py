@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
-from privbandits_cli.analysis.format import parameter, whole
+from privbandits_cli.analysis.format import counted, parameter, whole
 from privbandits_cli.cli.app import filled
 
 if TYPE_CHECKING:
@@ -100,10 +100,10 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     rows = [[label.lines, *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
-    of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
+    of = counted(keys.trials, "trial") if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials} trials"
     after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
     which = f", at the worst {keys.plot.worst}" if worst else ""
-    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
+    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of})"
     stdout().print(title)
     _print_columns("", list(panels), rows)
     _print_files(plan.name, folder)
@@ -203,8 +203,8 @@ def print_forecast(facts: dict[str, Any]) -> None:
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
     console.print(table(["curve", "against", "done", "trials"], cells, text=2))
     seconds = facts["seconds"]
-    estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
-    console.print(f"\nto run: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")
+    estimate = f", about {seconds:.0f} s on {counted(facts['jobs'], 'job')} at the last run's pace" if seconds else ""
+    console.print(f"\nto run: {counted(facts['chunks'], 'chunk')}, {counted(facts['rounds'], 'round')}{estimate}")
 
 
 def print_ledger(blocks: list[dict[str, Any]]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from privbandits_cli.accounting.rounding import is_empty
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curve, Curves, Row
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.analysis.rates import Rate, rates
 from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Keys, Price
@@ -73,7 +74,7 @@ class Table:
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show."""
         every = [line for lines in self.panels.values() for line in lines]
-        notes = [f"{self.centre} of {self.fewest} trials", f"bars: {self.bars}"]
+        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.bars}"]
         empty = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
         if empty:
             notes.append("dotted: the theorem's bound, where it is not empty (above what any algorithm can lose)")
@@ -247,7 +248,8 @@ def _theory(curve: Curve, rounds: Floats, game: Game) -> tuple[Floats | None, tu
     memory = opponent.reaction()[0] if isinstance(opponent, bandit.Adversary) else 0
     bound = algorithm.regret_bound(rounds, setting, memory)
     if bound is not None:
-        bound = np.where(is_empty(bound, rounds * setting.largest_regret()), np.nan, bound)
+        most = rounds * setting.largest_regret()
+        bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
     if not isinstance(opponent, bandit.Adversary):
         return bound, ()
     means, promised = opponent.mean_gains(setting), algorithm.guarantee(setting)

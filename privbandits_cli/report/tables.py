@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.analysis.format import amount, table
+from privbandits_cli.analysis.format import amount, counted, table
 from privbandits_cli.report.data import Cell, Finals, ReportData, finals
 
 MATHS = {
@@ -106,7 +106,8 @@ def _pairs(report: ReportData) -> Iterator[str]:
     if report.pairs is None:
         return
     yield "## Paired differences"
-    yield f"Mean difference of final regrets over {report.pairs.fewest} trials, with its 95 % bootstrap interval."
+    trials = counted(report.pairs.fewest, "trial")
+    yield f"Mean difference of final regrets over {trials}, with its 95 % bootstrap interval."
     for title, members in report.pairs.panels.items():
         rows = [
             [", ".join(filter(None, (row.title, row.at))), *map(amount, (row.mean, *(row.interval or ())))]
