@@ -14,7 +14,7 @@ determines its size:
   W(L~ I, k) where its Theorem 8 needs W(L~² I, k).
 - exact: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
   row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which was computed, not
-  proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.57.
+  proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.58.
 
 `rho: VALUE` is the shift that makes ρ_min equal to the value; `shift: rho_min=VALUE` means the same.
 
