@@ -67,7 +67,7 @@ def check(
         print(dumps(check.as_data(checked, silent)))
     else:
         one = (path / "summary.csv").exists()
-        _print(checked, silent, [] if one else check.unknown(path, silent, config))
+        _print(checked, silent, [] if one else check.unknown(path, silent, config), config)
     table = path / check.TABLE
     if write:
         table.write_text(check.markdown(checked) + "\n", encoding="utf-8")
@@ -78,7 +78,7 @@ def check(
     raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
 
 
-def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequence[str]") -> None:
+def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequence[str]", config: Path) -> None:
     from privbandits_cli.actions.check import counts
 
     for one in checked:
@@ -93,7 +93,7 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequ
     n = sum(found.values())
     print(counted(n, "claim") + ": " + ", ".join(f"{n} {name}" for name, n in found.items()))
     plain = [name for name in silent if name not in unknown]
-    for head, names in (("without claims", plain), ("without a config", unknown)):
+    for head, names in (("without claims", plain), (f"without a config in {config}", unknown)):
         if names:
             print(filled(f"{head}: {', '.join(names)}", further="  "))
 

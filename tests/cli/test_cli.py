@@ -184,7 +184,9 @@ def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
     assert "ε = 243.3, proved\n  Theorem 3.2" in text and "at most 3,505" in text
     text = call("show", "exp3_tau").stdout
-    assert "= 19" in text and "ε = 1.504, δ = 1.5e-11, proved" in text and "Lemma B: one draw's variance (Rényi)" in text
+    assert (
+        "= 19" in text and "ε = 1.504, δ = 1.5e-11, proved" in text and "Lemma B: one draw's variance (Rényi)" in text
+    )
 
 
 def test_what_is_no_config_or_has_no_set_is_reported():
