@@ -26,6 +26,7 @@ TEX = str.maketrans(
 TEXT_WIDTH, LABEL_WIDTH, GAP = 345.0, 115.0, 12.0
 LETTER, SMALL_LETTER = 4.7, 3.7  # a letter or digit; in an error bar
 MOST_ROWS = 30
+SIDES = (("+", "+", "^"), ("−", "-", "_"))  # of an error bar: its sign, the sign in LaTeX, its place
 FITTED = r"\newcommand{\fitted}[1]{\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{#1}}% never too wide"
 
 
@@ -70,7 +71,7 @@ def _width(cell: Cell | None) -> float:
     """About the width of a cell in points."""
     if cell is None:
         return 2 * LETTER
-    bar = max(len(amount(cell.above)), len(amount(cell.below))) if cell.spread else 0
+    bar = max(map(len, cell.bars.values()), default=0)
     return LETTER * len(amount(cell.regret)) + SMALL_LETTER * bar
 
 
@@ -96,8 +97,8 @@ def tex(text: str) -> str:
 def _latex_cell(cell: Cell | None) -> str:
     if cell is None:
         return "--"
-    regret, below, above = (amount(x).replace(",", "{,}") for x in (cell.regret, cell.below, cell.above))
-    return f"${regret}^{{+{above}}}_{{-{below}}}$" if cell.spread else f"${regret}$"
+    bars = [f"{place}{{{sign}{cell.bars[key]}}}" for key, sign, place in SIDES if key in cell.bars]
+    return f"${amount(cell.regret)}{''.join(bars)}$".replace(",", "{,}")
 
 
 def _on_one_line(text: str) -> str:
