@@ -41,6 +41,15 @@ def preset(name: Preset, n_arms: int) -> Floats:
     return means[name]
 
 
+def instances(annotation: Any, n_arms: int) -> dict[str, list[float]]:
+    """The means of the named instances that a parameter of this type may name."""
+    return {
+        name: preset(name, n_arms).tolist()
+        for name in get_args(Preset)
+        if Preset in (annotation, *get_args(annotation))
+    }
+
+
 class Stationary(Adversary):
     """The gains of different rounds are independent and have one law; the regret is pseudo-regret.
 
