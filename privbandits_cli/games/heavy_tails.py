@@ -42,12 +42,9 @@ def preset(name: Preset, n_arms: int) -> Floats:
 
 
 def instances(annotation: Any, n_arms: int) -> dict[str, list[float]]:
-    """The means of the named instances that a parameter of this type may name."""
-    return {
-        name: preset(name, n_arms).tolist()
-        for name in get_args(Preset)
-        if Preset in (annotation, *get_args(annotation))
-    }
+    """The means of the instances that a parameter of this type may name; none for any other type."""
+    named = Preset in (annotation, *get_args(annotation))
+    return {name: preset(name, n_arms).tolist() for name in get_args(Preset) if named}
 
 
 class Stationary(Adversary):
