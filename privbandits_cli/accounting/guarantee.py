@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Status = Literal["paper", "proved", "exact", "numeric"]
 
@@ -35,6 +35,8 @@ class Guarantee:
             raise ValueError(f"epsilon must not be negative, got {self.epsilon}")
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta must lie in [0, 1), got {self.delta}")
+        if self.status not in get_args(Status):
+            raise ValueError(f"status must be one of {', '.join(get_args(Status))}, got {self.status!r}")
 
     def __str__(self) -> str:
         """As in a legend: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
