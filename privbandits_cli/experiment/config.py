@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from privbandits_cli.experiment import consistency, settings
 from privbandits_cli.experiment.claims import Claim, claims
 from privbandits_cli.experiment.document import Document, Error, Loc, override, parse
-from privbandits_cli.experiment.errors import translated
+from privbandits_cli.experiment.errors import suggestion, translated
 from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups
 from privbandits_cli.experiment.variants import Variant, variants
@@ -100,10 +100,10 @@ def load(
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        known = f"; the shipped configs are: {', '.join(shipped())}" if path.parent == Path() else ""
-        if str(path) in Registry().names("algorithms"):
-            known = f"; {path} is an algorithm, not a config: try `privbandits show {path}`"
-        raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
+        hint = _missing(path) if isinstance(error, FileNotFoundError) else ""
+        if (path / "config.yaml").is_file():
+            hint = f"; the config of this results folder is {path.as_posix()}/config.yaml"
+        raise ConfigError([f"{path}: cannot be read: {reason}{hint}"]) from error
     document = parse(text, str(path))
     experiment = None
     if isinstance(document.data, dict):
@@ -125,6 +125,18 @@ def load(
         ordered = sorted(dict.fromkeys(document.errors), key=document.place)
         raise ConfigError([document.render(error) for error in ordered])
     return experiment
+
+
+def _missing(path: Path) -> str:
+    """What the path of a config that does not exist may mean."""
+    if str(path) in [*Registry().names("algorithms"), *Registry().names("adversaries")]:
+        return f"; {path} is not a config: try `privbandits show {path}`"
+    if path.suffix == ".yaml" and path.stem in shipped():
+        return f"; it is shipped with the package as {path.stem}, as in `privbandits run {path.stem}`"
+    beside = sorted(path.parent.glob("*.yaml"))
+    if beside and path.parent != Path():
+        return suggestion(path.as_posix(), [file.as_posix() for file in beside])
+    return suggestion(path.stem, [*(file.stem for file in beside), *shipped()])
 
 
 def _included(document: Document, folder: Path, further: Sequence[Path]) -> Registry:

@@ -4,9 +4,11 @@ from collections.abc import Collection, Iterator, Sequence
 
 from privbandits_cli.convex.spaces import SPACES
 from privbandits_cli.experiment.document import Error
+from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.keys import Inequalities, Keys
 from privbandits_cli.experiment.settings import listed, n_arms, spaces
 from privbandits_cli.experiment.variants import Variant
+from privbandits_cli.games.players import Algorithm
 
 FOREIGN = {
     "bandit": ("set", "dimension", "feedback", "planned_horizon"),
@@ -49,11 +51,13 @@ def plot_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
     for key in ("against", "worst"):
         name = getattr(keys.plot, key)
         if name and name.removeprefix("adversary.") not in swept.keys() | spread:
-            known = f"choose one of: {', '.join(swept)}" if swept else "give it a list of values"
-            yield Error(("plot", key), f"no parameter '{name}' is swept; {known}")
+            known = suggestion(name, swept) if swept else "; give it a list of values"
+            yield Error(("plot", key), f"no parameter '{name}' is swept{known}")
     floor = keys.plot.price.floor if keys.plot.price else None
-    if floor and floor not in {variant.parameters.name for variant in players}:
-        yield Error(("plot", "price", "floor"), f"there is no algorithm '{floor}' here: name one of this experiment's")
+    playing = dict.fromkeys(one.parameters.name for one in players if isinstance(one.parameters, Algorithm))
+    if floor and floor not in playing:
+        message = f"this experiment has no algorithm '{floor}'" + suggestion(floor, playing)
+        yield Error(("plot", "price", "floor"), message)
     if floor and not keys.plot.against:
         yield Error(("plot", "price"), "the price of privacy is drawn against a swept parameter: name it in `against`")
     if keys.plot.slopes and not keys.plot.against:

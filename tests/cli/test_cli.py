@@ -189,7 +189,7 @@ def test_show_tells_the_papers_numbers():
 
 def test_what_is_no_config_or_has_no_set_is_reported():
     message = call("privacy", "exp3_tau").stderr
-    assert "exp3_tau is an algorithm, not a config: try `privbandits show exp3_tau`" in " ".join(message.split())
+    assert "exp3_tau is not a config: try `privbandits show exp3_tau`" in " ".join(message.split())
     for words in (["tune", "exp3_tau", "--epsilon", "1"], ["show", "linucb"]):
         refused = call(*words, "--set", "sphere")
         assert refused.exit_code == 2 and "which has no decision set: leave --set out" in refused.stderr

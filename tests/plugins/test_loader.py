@@ -811,8 +811,31 @@ def test_a_shipped_config_is_found_by_its_name_and_a_local_file_wins():
     Path("fig1").mkdir()  # a folder of that name is no config
     assert load(Path("fig1")).keys.experiment == "small"
     assert "fig1 " in call("list", "experiments").stdout
-    with pytest.raises(ConfigError, match=r"no_such: cannot be read: No such file.*; the shipped configs are: .*fig1"):
+    with pytest.raises(ConfigError, match=r"no_such: cannot be read: No such.* \(known: fig1, small, .*smoke_linear, "):
         load(Path("no_such"))
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("configs/fig1.yaml", "; it is shipped with the package as fig1, as in `privbandits run fig1`"),
+        ("fgi1", ", did you mean 'fig1'?"),
+        ("configs/fgi1.yaml", ", did you mean 'fig1'?"),
+        ("smal.yaml", ", did you mean 'small'?"),
+        ("mine/smal.yaml", ", did you mean 'mine/small.yaml'? (known: mine/small.yaml)"),
+        ("switching_costs", "; switching_costs is not a config: try `privbandits show switching_costs`"),
+        ("ran", "; the config of this results folder is ran/config.yaml"),
+    ],
+)
+def test_a_config_that_is_not_there_is_not_far(written, hint):
+    for name in ("mine", "ran"):
+        Path(name).mkdir()
+    Path("mine", "small.yaml").write_text(SMALL)
+    Path("ran", "config.yaml").write_text(SMALL)
+    with pytest.raises(ConfigError) as error:
+        load(Path(written))
+    reason = "Is a directory" if written == "ran" else "No such file or directory"
+    assert str(error.value) == f"{written}: cannot be read: {reason}{hint}"
 
 
 def test_the_library_takes_a_name_or_a_path_where_it_takes_an_experiment():
