@@ -56,6 +56,13 @@ def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> l
     ]
 
 
+def wasted_noise(wanted: float, promised: Guarantee | None) -> list[str]:
+    """A warning if the noise is proved to give less than half of the ε that a config wants."""
+    if promised is None or promised.epsilon >= wanted / 2:
+        return []
+    return [f"the noise is far larger than the ε of the config requires, it gives {promised}: set `calibration: exact`"]
+
+
 def leading(bounds: Iterable[Guarantee]) -> Guarantee | None:
     """The bound to quote: the least that is proved or exact, else the paper's; never a numeric one."""
     upper = [bound for bound in bounds if not bound.lower]

@@ -176,13 +176,15 @@ def print_part(plan: "Plan", done: int, of: int, folder: Path) -> None:
 
 
 def remark_lines(plan: "Plan") -> Iterator[str]:
-    """The algorithms' remarks about their settings; one for each label and panel."""
-    remarks: dict[str, str] = {}
+    """The algorithms' remarks about their settings, each once with the curves that it concerns."""
+    remarks: dict[str, dict[str, None]] = {}
     for curve in plan.curves:
         for remark in curve.algorithm.remarks(curve.setting):
-            remarks.setdefault(f"{curve.label}, {curve.panel}" if curve.panel else curve.label, remark)
-    for label, remark in remarks.items():
-        yield f"note: {label}: {remark}"
+            label = f"{curve.label}, {curve.panel}" if curve.panel else curve.label
+            remarks.setdefault(remark, {})[label] = None
+    for remark, (first, *others) in remarks.items():
+        more = f" and {len(others)} more" if others else ""
+        yield f"note: {first}{more}: {remark}"
 
 
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:

@@ -396,3 +396,31 @@ def test_audit(small, monkeypatch):
     assert call("audit", "--mutants").exit_code == 1
     monkeypatch.setattr(audit, "audit_mutants", lambda *_: [row | {"verdict": "caught"}])
     assert call("audit", "--mutants").exit_code == 0
+
+
+CONTEXTUAL = """\
+experiment: wasted
+game: contextual
+dimension: 2
+arms: 3
+horizon: 20
+trials: 2
+adversary: sphere_arms
+algorithms:
+  - {name: dp_linucb, epsilon: [1, 2], delta: 0.1, calibration: code}
+  - {name: ldp_linucb, epsilon: 1, delta: 0.1}
+summary: {groups: 1}
+"""
+
+
+def test_a_run_says_before_it_starts_that_noise_is_wasted(tmp_path):
+    (tmp_path / "wasted.yaml").write_text(CONTEXTUAL)
+    result = call("run", tmp_path / "wasted.yaml", "--results", tmp_path, "--dry-run")
+    first, need = (
+        "DP-LinUCB (ε = 0, δ = 0.1) (epsilon = 1)",
+        "the noise is far larger than the ε of the config requires",
+    )
+    warning = f"note: {first} and 1 more: {need}, it gives ε = 0, δ = 0.1: set `calibration: exact`\n"
+    assert (result.exit_code, result.stderr) == (0, warning)
+    exact = call("run", tmp_path / "wasted.yaml", "--dry-run", "algorithms[0].calibration=exact")
+    assert not exact.stderr and "DP-LinUCB (ε = 2, δ = 0.1)" in exact.stdout
