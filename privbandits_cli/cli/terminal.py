@@ -202,9 +202,17 @@ def print_forecast(facts: dict[str, Any]) -> None:
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
     console.print(table(["curve", "against", "done", "trials"], cells, text=2))
-    seconds = facts["seconds"]
-    estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
-    console.print(f"\nto run: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")
+    console.print(f"\nto run: {facts['chunks']} chunks, {facts['rounds']:,} rounds")
+    if facts["measured"]:
+        jobs = f"{facts['jobs']} job{'s' if facts['jobs'] > 1 else ''}"
+        basis = f"an estimate from {facts['measured']:,} rounds played now"
+        console.print(f"time: about {duration(facts['seconds'])} on {jobs} ({basis})")
+
+
+def duration(seconds: float) -> str:
+    """`3 s`, `12 min`, `5.5 h`."""
+    unit, size = next(((unit, size) for unit, size in (("h", 3600), ("min", 60)) if seconds >= 2 * size), ("s", 1))
+    return f"{amount(max(1, seconds / size), 2)} {unit}"
 
 
 def print_ledger(blocks: list[dict[str, Any]]) -> None:
