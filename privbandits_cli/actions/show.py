@@ -11,6 +11,7 @@ import numpy as np
 from privbandits_cli.experiment.config import ConfigError, load, located, shipped
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
+from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
@@ -95,6 +96,7 @@ def facts(
     found = [instances(field.annotation, setting.n_arms) for field in model.model_fields.values()]
     out["instances"] = next(filter(None, found), {})
     if isinstance(ready, Algorithm):
+        check_promise(ready, setting)
         promised = ready.guarantee(setting)
         out["guarantee"] = None if promised is None else dict(vars(promised))
         end = np.array([float(horizon)])
