@@ -65,7 +65,7 @@ def _panel(axis: Axes, drawn: Distributions, title: str, styles: dict[str, Style
         if drawn.paired:
             if one.interval:
                 axis.plot(one.interval, [row] * 2, color=DARK, lw=1.2, zorder=4)
-            axis.plot([one.mean], [row], "D", color=DARK, ms=2.6, zorder=4)
+            axis.plot([one.mean], [row], "D", color=DARK, ms=3.4, mec="white", mew=0.4, zorder=4)
         elif one.boxed:
             _box(axis, one, row)
 

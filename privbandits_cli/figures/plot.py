@@ -163,7 +163,7 @@ def _numbers(axis: Axes, feet: Sequence[tuple[float, str]]) -> None:
         axis.text(at, 0.02 + 0.14 * level, text, ha=side, transform=axis.get_xaxis_transform(), **NUMBER)
 
 
-def fit(axis: Axes, name: Literal["x", "y"], scale: Scale, ticks: int = 4) -> None:
+def fit(axis: Axes, name: Literal["x", "y"], scale: Scale, ticks: int = 5) -> None:
     """Give an axis of a panel its scale, its ends and its ticks; ticks: at most so many on a linear scale."""
     side: Axis = getattr(axis, f"{name}axis")
     getattr(axis, f"set_{name}scale")(scale.kind, **({"linear_width": scale.width} if scale.kind == "asinh" else {}))

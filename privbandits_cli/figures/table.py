@@ -79,7 +79,7 @@ class Table:
         if any(line.bound is not None for line in every):
             notes.append("dotted: the theorem's bound")
         if any(line.free is not None for line in every):
-            notes.append(f"dotted down: from there on within {self.free:.0%} of {self.floor}")
+            notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
         if any(line.rates for line in every):
             notes.append("thin: bounds for every learner that is equally private; orders are drawn with constant 1")
         return notes
