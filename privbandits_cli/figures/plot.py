@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures.line import Line
-from privbandits_cli.figures.scales import Scale, axes_of, beyond, number_places, thousands
+from privbandits_cli.figures.scales import Scale, beyond, number_places, thousands
 from privbandits_cli.figures.styles import styles_of
 from privbandits_cli.figures.table import Table
 
@@ -108,12 +108,11 @@ def _legend_texts(table: Table, styles: Iterable[str], broken: bool) -> list[str
 
 
 def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], table: Table) -> None:
-    x, y = axes_of(lines, table.log)
+    x, y = table.axes(lines)
     marked = table.marked(lines)
     feet = [(line.free, f"{line.free:.2g}") for line in lines if line.free is not None]
     for line, points in zip(lines, marked, strict=True):
         feet += [(at, amount(end, 3).replace("-", "−")) for at, end in beyond(line, points, y)]
-    y = replace(y, low=y.low / 2.5) if feet and y.kind == "log" else y  # room for numbers
     fit(axis, "x", x)
     fit(axis, "y", y)
     if table.ratio:
@@ -160,7 +159,7 @@ def _numbers(axis: Axes, feet: Sequence[tuple[float, str]]) -> None:
     to_axes = axis.transData + axis.transAxes.inverted()
     across = [float(to_axes.transform((at, low))[0]) for at, _ in feet]
     for (at, text), (side, level) in zip(feet, number_places(across), strict=True):
-        axis.text(at, 0.02 + 0.14 * level, text, ha=side, transform=axis.get_xaxis_transform(), **NUMBER)
+        axis.text(at, 0.02 + 0.14 * min(level, 6), text, ha=side, transform=axis.get_xaxis_transform(), **NUMBER)
 
 
 def fit(axis: Axes, name: Literal["x", "y"], scale: Scale, ticks: int = 5) -> None:

@@ -97,8 +97,9 @@ def number_places(across: Sequence[float]) -> list[tuple[str, int]]:
 def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
     """The axes of a panel of lines; that of the regrets is logarithmic only if they differ enough.
 
-    If bars end below 0, it is linear around 0 as far as they reach and logarithmic beyond, as long as this costs at
-    most half of the powers of ten. Otherwise it does not reach down to bars that end below a tenth of the least regret.
+    If bars end below 0 by more than a tenth of the least regret, it is linear around 0 as far as they reach and
+    logarithmic beyond, as long as this costs at most half of the powers of ten. Otherwise it does not reach down to
+    bars that end below a tenth of the least regret.
     """
     x = np.concatenate([line.x for line in lines])
     regret = np.concatenate([line.regret for line in lines])
@@ -108,7 +109,7 @@ def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
     high = float(np.concatenate([regret, *(line.regret + line.above for line in lines), *theory]).max())
     if log and wants_logarithm(lines):
         least, depth = float(regret[regret > 0].min()), -float(low.min())
-        if 0 < depth < math.sqrt(least * high):
+        if least / 10 < depth < math.sqrt(least * high):
             y = spanning(-depth, high, "asinh", depth)
         else:
             low = np.concatenate([low, *theory])
@@ -123,6 +124,7 @@ def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
 def beyond(line: Line, points: NDArray[np.int64], y: Scale) -> list[tuple[float, float]]:
     """The bars at these points that end below the axis of regrets: for each its x and the regret at its end."""
     ends = line.regret - line.below
+    ends[np.abs(ends) < 1e-9 * line.below] = 0.0  # but for rounding
     return [
         (float(line.x[i]), float(ends[i]))
         for i in points

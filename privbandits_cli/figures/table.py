@@ -21,7 +21,7 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
-from privbandits_cli.figures.scales import axes_of, bar_positions, beyond
+from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
 from privbandits_cli.games import bandit
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.types import Floats
@@ -87,7 +87,7 @@ class Table:
     def axes_notes(self) -> list[str]:
         """What axes of regrets that are not linear show near 0, and what they leave out."""
         drawn = [
-            (line, points, axes_of(lines, self.log)[1])
+            (line, points, self.axes(lines)[1])
             for lines in self.panels.values()
             for line, points in zip(lines, self.marked(lines), strict=True)
         ]
@@ -99,6 +99,13 @@ class Table:
         if any(y.kind == "log" and (line.regret <= 0).any() for line, _, y in drawn):
             notes.append("regrets of 0 are below the axis")
         return notes
+
+    def axes(self, lines: Sequence[Line]) -> tuple[Scale, Scale]:
+        """The axes of a panel; a logarithmic one of regrets has room for the numbers that stand at its lower end."""
+        x, y = axes_of(lines, self.log)
+        cut = any(beyond(line, points, y) for line, points in zip(lines, self.marked(lines), strict=True))
+        numbered = cut or any(line.free is not None for line in lines)
+        return x, replace(y, low=y.low / 2.5) if numbered and y.kind == "log" else y
 
     def marked(self, lines: Sequence[Line]) -> list[NDArray[np.int64]]:
         """The points of each line of a panel that have a marker and a bar."""

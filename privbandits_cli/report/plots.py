@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
 from privbandits_cli.figures.line import Line
-from privbandits_cli.figures.scales import Scale, axes_of, beyond, thousands
+from privbandits_cli.figures.scales import Scale, beyond, thousands
 from privbandits_cli.figures.styles import Style
 from privbandits_cli.figures.table import Table
 from privbandits_cli.numerics.types import Floats
@@ -75,7 +75,7 @@ def line_plot(title: str, lines: list[Line], table: Table, style_of: dict[str, S
 
     style_of: the style of a line by its label; partial: the watermark of an incomplete experiment.
     """
-    scales = axes_of(lines, table.log)
+    scales = table.axes(lines)
     x, y = (_axis(scale, label) for scale, label in zip(scales, table.labels(), strict=True))
     every = np.unique(np.concatenate([line.x for line in lines]))
     traces: list[Plot] = []

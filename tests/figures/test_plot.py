@@ -209,6 +209,29 @@ def test_a_bar_that_ends_far_below_nought_has_an_arrow_and_its_value():
     assert "arrow: the bar ends at this regret, below the axis" in made.axes_notes()
 
 
+@pytest.mark.parametrize("part", [1.0, 1 + 1e-14])
+def test_a_bar_that_ends_at_nought_has_an_arrow(part):
+    line = line_of([2, 100, 5000], [2 * part, 10, 100])
+    _, drawn = drawn_of(line)
+    bars, (arrow,) = bars_of(drawn.axes[0])
+    assert drawn.axes[0].get_yscale() == "log" and bars[1.0][0] == pytest.approx(drawn.axes[0].get_ylim()[0])
+    assert arrow.get_xdata().tolist() == [1.0] and [text.get_text() for text in drawn.axes[0].texts] == ["0"]
+
+
+def test_a_bar_that_the_room_for_numbers_shows_has_no_arrow():
+    line = line_of([100, 1000, 5000], [89, 992, 100])  # down to 11, and to 8, a little below the axis without the room
+    made, drawn = drawn_of(line)
+    bars, arrows = bars_of(drawn.axes[0])
+    assert sorted(bars.values())[0][0] == pytest.approx(8) and drawn.axes[0].get_ylim()[0] < 8
+    assert not any(arrow.get_xdata().size for arrow in arrows) and not drawn.axes[0].texts and not made.axes_notes()
+
+
+def test_numbers_of_many_arrows_stay_in_the_panel():
+    _, drawn = drawn_of(*(line_of([100, 10**6], [20, 2 * 10**6 + k], str(k)) for k in range(12)))
+    assert len(drawn.axes[0].texts) == 12 and drawn.axes[0].get_yscale() == "log"
+    assert all(text.get_position()[1] < 0.9 for text in drawn.axes[0].texts)
+
+
 def test_a_regret_of_nought_on_a_logarithmic_axis_is_mentioned():
     made, drawn = drawn_of(line_of([0, 10, 1000], [0, 1, 10]))
     assert drawn.axes[0].get_yscale() == "log" and made.axes_notes() == ["regrets of 0 are below the axis"]
