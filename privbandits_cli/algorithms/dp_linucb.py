@@ -14,7 +14,7 @@ determines its size:
   W(L~ I, k) where its Theorem 8 needs W(L~² I, k).
 - exact: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
   row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which was computed, not
-  proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.57.
+  proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.58.
 
 `rho: VALUE` is the shift that makes ρ_min equal to the value; `shift: rho_min=VALUE` means the same.
 
@@ -28,7 +28,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting import wishart as losses
@@ -79,10 +80,19 @@ class Parameters(contextual.Algorithm):
         if isinstance(shift, str) and shift.startswith("rho_min=") and "rho" not in given:
             with suppress(ValueError):
                 rho = float(shift.removeprefix("rho_min="))
-                if not rho > 0:  # so that the error names `shift`
-                    return given
-                return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
+                if 0 < rho < math.inf:  # for any other number the error is that of `shift`
+                    return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
         return given
+
+    @field_validator("shift", mode="before")
+    @classmethod
+    def _known_shift(cls, shift: Any) -> Any:
+        """Refuse any other text, with all forms in the message."""
+        if shift not in ("paper", "optimal"):
+            raise PydanticCustomError(
+                "shift", "should be paper, optimal, or rho_min=NUMBER with a positive number and no `rho` beside it"
+            )
+        return shift
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if math.isinf(setting.known().reward):

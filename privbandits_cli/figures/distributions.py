@@ -107,7 +107,7 @@ def samples(folder: Path, curves: Curves) -> dict[str, Sample]:
         trials, regrets = found.setdefault((row["curve"], row["label"]), (array("q"), array("d")))
         trials.append(int(row["trial"]))
         regrets.append(float(row["regret"]))
-    known = {(curve.key, curve.written): curve for curve in curves.every}
+    known = {(curve.key, curve.last["label"]): curve for curve in curves.every}
     if found.keys() != known.keys():
         raise ValueError(f"{path} and summary.csv are of different runs: run the experiment again")
     return {at[0]: Sample(known[at], *map(np.array, columns)) for at, columns in found.items()}
@@ -159,7 +159,7 @@ def pair_of(curves: Curves, text: str) -> tuple[str, str]:
 
 def _names(curves: Curves, curve: Curve) -> tuple[str, ...]:
     """The names by which a user can refer to a curve: its algorithm, its label with and without notes, its line."""
-    return curve.algorithm, curve.label.base, curve.label, curve.written, curves.line_name(curve)
+    return curve.algorithm, curve.label.base, curve.label, curve.last["label"], curves.line_name(curve)
 
 
 def _no_pair(curves: Curves, pair: tuple[str, str] | None) -> str:

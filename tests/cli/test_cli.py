@@ -182,9 +182,11 @@ def test_show(name):
 
 def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
-    assert "epsilon = 243.292, proved\n  Theorem 3.2" in text and "at most 3,505" in text
+    assert "ε = 243.3, proved\n  Theorem 3.2" in text and "at most 3,505" in text
     text = call("show", "exp3_tau").stdout
-    assert "= 19" in text and "epsilon = 1.50393" in text and "Lemma B: one draw's variance (Rényi)" in text
+    assert (
+        "= 19" in text and "ε = 1.504, δ = 1.5e-11, proved" in text and "Lemma B: one draw's variance (Rényi)" in text
+    )
 
 
 def test_what_is_no_config_or_has_no_set_is_reported():
@@ -286,7 +288,7 @@ def test_privacy(tmp_path):
     text = call("privacy", ROOT / "configs" / "fig1.yaml").stdout
     assert max(map(len, text.splitlines())) <= 80
     lines = {line.split()[0]: line.split()[-3:] for line in text.splitlines()[1:4]}
-    assert lines["DP-EXP3-Lap"] == ["243.3", "243.3", "1.46e-11"] and lines["EXP3-τ"] == ["1.504", "1.066", "1.46e-11"]
+    assert lines["DP-EXP3-Lap"] == ["243.3", "243.2", "1.46e-11"] and lines["EXP3-τ"] == ["1.504", "1.065", "1.46e-11"]
     assert "scale 0.00411" in text and "no protection" in text
     odd = call(
         "privacy", ROOT / "configs" / "fig1.yaml", "algorithms[1].epsilon=.inf", "--delta", "1e-320", "--json"

@@ -262,7 +262,8 @@ def test_what_theory_says_of_a_curve_has_its_marker(tmp_path, small):
         bounds = [line for line in lines if line.bound is not None]
         wanted = [looks[line.label].marker for line in bounds]
         assert wanted and [line.get_marker() for line in hollow][: len(wanted)] == wanted
-        assert [line.get_ydata().tolist() for line in hollow][: len(wanted)] == [line.bound.tolist() for line in bounds]
+        for shown, line in zip(hollow, bounds, strict=False):
+            np.testing.assert_array_equal(shown.get_ydata(), line.bound)
 
 
 @pytest.mark.parametrize(("trials", "shown"), [(2, False), (7, False), (8, True)])
@@ -271,8 +272,7 @@ def test_a_spread_of_few_trials_is_no_bar(tmp_path, small, trials, shown):
     read = table.read(folder)
     lengths = np.concatenate([line.below + line.above for lines in read.panels.values() for line in lines])
     assert lengths.any() == shown
-    few = f"bars: none, since {trials} trials are too few for them (at least 8)"
-    assert read.notes()[1] == ("bars: 95 % bootstrap interval of the mean" if shown else few)
+    assert read.notes()[1] == f"bars: {table.BARS['bootstrap'] if shown else 'none (fewer than 8 trials)'}"
 
 
 def test_lines_of_enough_trials_keep_their_bars_beside_others():
