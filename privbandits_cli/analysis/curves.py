@@ -11,7 +11,7 @@ import yaml
 
 from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY, read_manifest, rows_of
 from privbandits_cli.experiment.keys import Plot
-from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import flat
 
 Row = dict[str, str]
@@ -26,7 +26,7 @@ class Curve:
     adversary: str  # the names in a config
     algorithm: str
     adversary_title: Name
-    label: Name
+    label: Name  # as in a legend; the CSV has its own
     panel: str  # a panel of its own beside its adversary's; empty: the adversary's
     apart: Mapping[str, str]  # parameters in which it differs from curves of the same name
     game: Mapping[str, str]  # swept parameters of the adversary and of its setting, as in the CSV
@@ -187,11 +187,22 @@ def _curves(folder: Path, rows: Sequence[Row], columns: Sequence[str], further: 
         found.setdefault(row["curve"], []).append(row)
     if not found.keys() <= names.keys():
         raise ValueError(f"{folder / 'manifest.json'} and summary.csv are of different runs: run the experiment again")
+    labels = legends_of(names, list(found))
     for key, own in found.items():
-        yield _curve(own, names[key], columns, further)
+        yield _curve(labels[key], own, names[key], columns, further)
 
 
-def _curve(rows: Sequence[Row], record: Mapping[str, Any], columns: Sequence[str], further: Sequence[str]) -> Curve:
+def legends_of(names: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Name]:
+    """The legends of curves by their keys; names: `curves` of the manifest."""
+    records = [names[key] for key in keys]
+    labels = [Name(record["algorithm"]["family"], *record["algorithm"]["notes"]) for record in records]
+    promised = [None if record.get("epsilon") is None else (record["epsilon"], record["delta"]) for record in records]
+    return dict(zip(keys, legends(labels, promised), strict=True))
+
+
+def _curve(
+    label: Name, rows: Sequence[Row], record: Mapping[str, Any], columns: Sequence[str], further: Sequence[str]
+) -> Curve:
     row, parameters = rows[0], json.loads(rows[0]["parameters"])
     adversary, algorithm = record["adversary"], record["algorithm"]
     game = {name: row[name] for name in columns if name in adversary["swept"]}
@@ -206,7 +217,7 @@ def _curve(rows: Sequence[Row], record: Mapping[str, Any], columns: Sequence[str
         adversary=row["adversary"],
         algorithm=row["algorithm"],
         adversary_title=Name(adversary["title"], *adversary["notes"]),
-        label=Name(algorithm["family"], *algorithm["notes"]),
+        label=label,
         panel=record["panel"],
         apart={name: _text(value) for name, value in algorithm["apart"].items()},
         game=game,

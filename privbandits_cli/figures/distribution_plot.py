@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
 from privbandits_cli.figures.plot import COLUMN, STYLE, escaped, finish
 from privbandits_cli.figures.scales import Scale, thousands
@@ -37,7 +38,7 @@ def figure(drawn: Distributions) -> Figure:
             axes[i].set_title(escaped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title))
             if i + columns >= n:
                 axes[i].set_xlabel(drawn.x_label)
-        note = textwrap.fill(f"{drawn.fewest} trials; {drawn.note}", 84 * columns)
+        note = textwrap.fill(f"{counted(drawn.fewest, 'trial')}; {drawn.note}", 84 * columns)
         out.supxlabel(note, fontsize=5.5)
         finish(out, axes[n:], drawn.fewest, drawn.wanted)
         return out

@@ -99,7 +99,7 @@ def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
     x = np.concatenate([line.x for line in lines])
     regret = np.concatenate([line.regret for line in lines])
     theory = [rate.regret for line in lines for rate in line.rates]
-    theory += [line.bound for line in lines if line.bound is not None]
+    theory += [np.nan_to_num(line.bound) for line in lines if line.bound is not None]
     drawn = np.concatenate([regret, *(line.regret + line.above for line in lines), *theory])
     if log and wants_logarithm(lines):
         below = np.concatenate([line.regret - line.below for line in lines])

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from privbandits_cli.accounting.rounding import is_empty
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curve, Curves, Row
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.analysis.rates import Rate, rates
 from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Keys, Price
@@ -72,9 +74,12 @@ class Table:
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show."""
         every = [line for lines in self.panels.values() for line in lines]
-        notes = [f"{self.centre} of {self.fewest} trials", f"bars: {self.bars}"]
-        if any(line.bound is not None for line in every):
-            notes.append("dotted: the theorem's bound")
+        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.bars}"]
+        empty = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
+        if empty:
+            notes.append("dotted: the theorem's bound, where it is not empty (above what any algorithm can lose)")
+        if any(empty.values()):
+            notes.append(f"empty bounds: {', '.join(label for label, all_of_it in empty.items() if all_of_it)}")
         if any(line.free is not None for line in every):
             notes.append(f"dotted down: from there on within {self.free:.0%} of {self.floor}")
         if any(line.rates for line in every):
@@ -240,9 +245,13 @@ def _theory(curve: Curve, rounds: Floats, game: Game) -> tuple[Floats | None, tu
     swept |= {"set": curve.game["set"]} if "set" in curve.game else {}
     keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
     setting = opponent.revealed(settings(keys)[0])
+    memory = opponent.reaction()[0] if isinstance(opponent, bandit.Adversary) else 0
+    bound = algorithm.regret_bound(rounds, setting, memory)
+    if bound is not None:
+        most = rounds * setting.largest_regret()
+        bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
     if not isinstance(opponent, bandit.Adversary):
-        return algorithm.regret_bound(rounds, setting), ()
-    bound = algorithm.regret_bound(rounds, setting, memory=opponent.reaction()[0])
+        return bound, ()
     means, promised = opponent.mean_gains(setting), algorithm.guarantee(setting)
     if means is None or not algorithm.promises() or promised is None or promised.delta > 0:
         return bound, ()

@@ -20,6 +20,7 @@ from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, thousa
 from privbandits_cli.figures.styles import Style
 from privbandits_cli.figures.table import Table
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.report.data import Cell
 
 Plot = dict[str, Any]
 
@@ -37,6 +38,10 @@ BOX = (
     (2, -0.35), (2, 0.35), (None, 0), (3, 0), (4, 0), (None, 0),
 )  # fmt: skip
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif'
+# A row without grid.
+BLANK: Plot = {
+    "type": "rect", "layer": "between", "xref": "paper", "x0": 0, "x1": 1, "fillcolor": "white", "line": {"width": 0},
+}  # fmt: skip
 INK, GRID = "#222222", "#e4e6e8"
 
 
@@ -173,8 +178,8 @@ def _wrapped(text: str) -> str:
 
 
 def _with_bars(regret: float, below: float, above: float) -> str:
-    bars = f" −{amount(below)} +{amount(above)}" if max(below, above) > 0 else ""
-    return amount(regret) + bars
+    bars = Cell(regret, below, above).bars.items()
+    return " ".join([amount(regret), *(sign + length for sign, length in bars)])
 
 
 def _rates(lines: Sequence[Line], style_of: dict[str, Style]) -> Iterable[Plot]:
@@ -210,11 +215,14 @@ def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Sty
             "range": [heights[-1] + 0.8, -0.7], "tickvals": heights, "ticktext": [escape(row.at) for row in rows],
             "automargin": True, "showgrid": False, "zeroline": False, "tickfont": {"size": 9.5},
         },
-        "shapes": [  # the zero of differences, not drawn through the titles
-            {"type": "line", "layer": "between", "line": _stroke("#555555"), "x0": zero[0], "x1": zero[1]}
-            | {"y0": height - 0.5, "y1": height + 0.5}
-            for height in heights
-            if figure.paired
+        "shapes": [  # no line of the grid is drawn through a title, nor the zero of differences
+            *(BLANK | {"y0": place - 0.5, "y1": place + 0.5} for place in titles),
+            *(
+                {"type": "line", "layer": "between", "line": _stroke("#555555"), "x0": zero[0], "x1": zero[1]}
+                | {"y0": height - 0.5, "y1": height + 0.5}
+                for height in heights
+                if figure.paired
+            ),
         ],
     }  # fmt: skip
     return _plot(title, traces, layout, partial)

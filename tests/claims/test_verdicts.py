@@ -368,9 +368,9 @@ def test_shipped_configs_replace_a_missing_folder_of_configs(results, tmp_path, 
     assert alone.exit_code == 3 and alone.stdout.startswith("fig1: ")  # claims about ε are judged without trials
     both = call("check")
     assert "fig1: " in both.stdout and "heavy_central" not in both.stdout
-    assert both.stdout.endswith("without a config: small\n")
+    assert both.stdout.endswith("without a config in configs: small\n")
     report = call("report", "results")
-    assert report.stderr.splitlines()[0] == "no config, so no claims: results/small"
+    assert report.stderr.splitlines()[0] == "no claims: configs has no config of results/small; name one by --config"
 
 
 def test_every_shipped_claim_is_in_the_committed_table_and_explained():
