@@ -77,6 +77,10 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
         yield f"  (values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})"
+    if facts["instances"]:
+        yield f"\nNamed instances, with their means for K = {facts['arms']}"
+        for name, means in facts["instances"].items():
+            yield filled(f"{name:8} {', '.join(f'{mean:.4g}' for mean in means)}", "  ", " " * 11)
     if facts["kind"] == "algorithms" and "tuned" in facts:
         yield ""
         yield from _guarantees(facts)

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
-from privbandits_cli.analysis.format import counted, parameter, whole
+from privbandits_cli.analysis.format import amount, counted, parameter, whole
 from privbandits_cli.cli.app import filled
 
 if TYPE_CHECKING:
@@ -177,14 +177,16 @@ def print_part(plan: "Plan", done: int, of: int, folder: Path) -> None:
 
 
 def remark_lines(plan: "Plan") -> Iterator[str]:
-    """The algorithms' remarks about their settings; one for each label and panel."""
-    remarks: dict[str, str] = {}
+    """The algorithms' remarks about their settings, each once with the curves that it concerns."""
+    remarks: dict[str, dict[str, None]] = {}
     for curve in plan.curves:
         for remark in curve.algorithm.remarks(curve.setting):
             legend = plan.legends[curve.key]
-            remarks.setdefault(f"{legend}, {curve.panel}" if curve.panel else legend, remark)
-    for label, remark in remarks.items():
-        yield f"note: {label}: {remark}"
+            label = f"{legend}, {curve.panel}" if curve.panel else legend
+            remarks.setdefault(remark, {})[label] = None
+    for remark, (first, *others) in remarks.items():
+        more = f" and {len(others)} more" if others else ""
+        yield f"note: {first}{more}: {remark}"
 
 
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:
@@ -202,9 +204,16 @@ def print_forecast(facts: dict[str, Any]) -> None:
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
     console.print(table(["curve", "against", "done", "trials"], cells, text=2))
-    seconds = facts["seconds"]
-    estimate = f", about {seconds:.0f} s on {counted(facts['jobs'], 'job')} at the last run's pace" if seconds else ""
-    console.print(f"\nto run: {counted(facts['chunks'], 'chunk')}, {counted(facts['rounds'], 'round')}{estimate}")
+    console.print(f"\nto run: {counted(facts['chunks'], 'chunk')}, {counted(facts['rounds'], 'round')}")
+    if facts["measured"]:
+        basis = f"an estimate from {counted(facts['measured'], 'round')} played now"
+        console.print(f"time: about {duration(facts['seconds'])} on {counted(facts['jobs'], 'job')} ({basis})")
+
+
+def duration(seconds: float) -> str:
+    """`3 s`, `12 min`, `5.5 h`."""
+    unit, size = next(((unit, size) for unit, size in (("h", 3600), ("min", 60)) if seconds >= 2 * size), ("s", 1))
+    return f"{amount(max(1, seconds / size), 2)} {unit}"
 
 
 def print_ledger(blocks: list[dict[str, Any]]) -> None:

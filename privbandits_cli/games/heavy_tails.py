@@ -41,6 +41,12 @@ def preset(name: Preset, n_arms: int) -> Floats:
     return means[name]
 
 
+def instances(annotation: Any, n_arms: int) -> dict[str, list[float]]:
+    """The means of the instances that a parameter of this type may name; none for any other type."""
+    named = Preset in (annotation, *get_args(annotation))
+    return {name: preset(name, n_arms).tolist() for name in get_args(Preset) if named}
+
+
 class Stationary(Adversary):
     """The gains of different rounds are independent and have one law; the regret is pseudo-regret.
 

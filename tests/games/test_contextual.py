@@ -32,14 +32,14 @@ PRIVATE = {"epsilon": 50.0, "delta": 0.1}
 LEARNERS = {
     "linucb": lambda: make("linucb"),
     "linucb, rho": lambda: make("linucb", rho=0.3),
-    "gaussian": lambda: make("dp_linucb", **PRIVATE),
+    "gaussian": lambda: make("dp_linucb", calibration="code", **PRIVATE),
     "gaussian, exact": lambda: make("dp_linucb", calibration="exact", **PRIVATE),
     "gaussian, rho": lambda: make("dp_linucb", rho=100.0, calibration="printed", **PRIVATE),
-    "gaussian, optimal": lambda: make("dp_linucb", shift="optimal", **PRIVATE),
-    "wishart": lambda: make("dp_linucb", noise="wishart", **PRIVATE),
+    "gaussian, optimal": lambda: make("dp_linucb", calibration="code", shift="optimal", **PRIVATE),
+    "wishart": lambda: make("dp_linucb", calibration="code", noise="wishart", **PRIVATE),
     "wishart, printed": lambda: make("dp_linucb", noise="wishart", calibration="printed", **PRIVATE),
-    "wishart, unshifted": lambda: make("dp_linucb", noise="wishart_unshifted", **PRIVATE),
-    "local": lambda: make("ldp_linucb", **PRIVATE),
+    "wishart, unshifted": lambda: make("dp_linucb", calibration="code", noise="wishart_unshifted", **PRIVATE),
+    "local": lambda: make("ldp_linucb", calibration="printed", **PRIVATE),
     "plain": lambda: make("plain_dp_linucb", epsilon=1.0, base=make("linucb")),
 }
 

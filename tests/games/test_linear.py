@@ -251,7 +251,7 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
         (["dimension=[1, 2]"], "a single expert leaves nothing to choose"),
         (["set=sphere", "dimension=1", "adversary=drifting"], "drifting needs two coordinates"),
         (["dimension=0"], "dimension should be greater than or equal to 1"),
-        (["plot={against: gap, price: {floor: exp3}}"], "there is no algorithm 'exp3' here"),
+        (["plot={against: gap, price: {floor: exp3}}"], "this experiment has no algorithm 'exp3' (known: "),
         (["plot={price: {floor: ftrl}}"], "drawn against a swept parameter"),
     ],
 )
