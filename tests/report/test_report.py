@@ -289,19 +289,25 @@ def test_several_folders_are_reported(finished, tmp_path):
     assert half.exit_code == 2 and "no summary.csv here" in half.stderr
 
 
-def test_no_line_of_the_grid_strikes_a_title_through(finished):
-    """Every title of a distribution lies on a blank row, on which the zero line is not drawn, either."""
-    read = Read(page(report.gather(finished)))
+def test_no_line_of_the_grid_strikes_a_title_through(nasty):
+    """Every title of a distribution lies on blank rows, one for each of its lines, without points and zero lines."""
+    read = Read(page(report.gather(nasty)))
     panels = [plot for plot in read.plots if "shapes" in plot["layout"]]
     assert len(panels) == 4  # distributions and pairs, in two panels each
     for plot in panels:
         shapes = plot["layout"]["shapes"]
-        titles = [y for trace in plot["data"] if trace["mode"] == "text" for y in trace["y"]]
+        texts = [trace for trace in plot["data"] if trace["mode"] == "text"]
+        titles = [
+            (y, text.count("<br>") + 1) for trace in texts for y, text in zip(trace["y"], trace["text"], strict=True)
+        ]
+        rows = [y for trace in plot["data"] if trace["mode"] == "markers" for y in trace["y"]]
         blank = [(shape["y0"], shape["y1"]) for shape in shapes if shape["type"] == "rect"]
         lines = [(shape["y0"], shape["y1"]) for shape in shapes if shape["type"] == "line"]
-        assert sorted((y - 0.5, y + 0.5) for y in titles) == sorted(blank) and blank
-        assert all(high <= y - 0.5 or low >= y + 0.5 for low, high in lines for y in titles)
+        assert sorted((y - n / 2, y + n / 2) for y, n in titles) == sorted(blank) and blank
+        assert all(high <= start or low >= end for low, high in lines for start, end in blank)
+        assert not any(start < y < end for y in rows for start, end in blank)
         assert all(shape["layer"] == "between" for shape in shapes)
+    assert max(n for _, n in titles) == 2  # the last panel has the differences from the curve with the long label
 
 
 def test_one_is_singular(finished):
