@@ -40,7 +40,7 @@ class Guarantee:
 
     def __str__(self) -> str:
         """As in a legend: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
-        epsilon = "∞" if self.epsilon == float("inf") else f"{self.epsilon:.4g}"
+        epsilon = "∞" if self.epsilon == float("inf") else f"{self.epsilon:z.4g}"
         return f"ε = {epsilon}" + (f", δ = {self.delta:.2g}" if self.delta else "")
 
 

@@ -26,7 +26,7 @@ def list_(
         print(dumps(found))
     else:
         rows = [[entry["name"], entry["game"], entry["line"]] for entry in found]
-        terminal.stdout().print(terminal.table(["name", "game", ""], rows, text=3))
+        terminal.print_table(["name", "game", ""], rows, text=3)
 
 
 @app.command()
@@ -75,7 +75,7 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
-        yield f"  (values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})"
+        yield filled(f"(values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})", "  ")
     if facts["kind"] == "algorithms" and "tuned" in facts:
         yield ""
         yield from _guarantees(facts)
@@ -88,8 +88,8 @@ def _guarantees(facts: dict[str, Any]) -> Iterator[str]:
     if promised is None:
         yield "Privacy: no guarantee."
     else:
-        delta = f", delta = {promised['delta']:.4g}" if promised["delta"] else ""
-        yield f"Privacy: epsilon = {promised['epsilon']:.6g}{delta}, {promised['status']}"
+        delta = f", δ = {promised['delta']:.4g}" if promised["delta"] else ""
+        yield f"Privacy: ε = {promised['epsilon']:z.6g}{delta}, {promised['status']}"
         yield filled(_joined(promised["source"]), "  ")
         yield filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  ")
     for _, opponent in OPPONENTS[facts["game"]]:
