@@ -75,7 +75,8 @@ def run(
 
     if python and (engine != "threads" or jobs > 1):
         raise fail("--python plays on one core in this process: leave --engine and --jobs out")
-    read = f"{config}: the run was killed, or a file that the config includes ended it while it was read"
+    files = ", ".join(map(str, include or ())) or "a file that it includes"
+    read = f"{config}: the run was killed, or {files} ended it while it was read"
     with reported(EngineError), Stop() as stop, last_words(read) as say:
         chosen = Engine.parse(engine, scheduler)
         if chosen.address and jobs:
