@@ -15,6 +15,7 @@ from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import plain
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins import messages
 from privbandits_cli.plugins.loader import GAMES
 
 MEASURED = 2.0  # seconds of play from which the time of a run is estimated
@@ -54,7 +55,7 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
                 seen.add(kind)
                 with wait():
                     pass
-                with suppress(Exception):
+                with suppress(Exception, SystemExit):
                     once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
                     GAMES[once.game].play(once, trials=[0])
 
@@ -69,8 +70,8 @@ def play_chunk(chunk: Chunk) -> Played:
     try:
         regrets = _checked(chunk)
         found = {key: (chunk.trials, regrets[i]) for i, key in enumerate(chunk.keys)}
-    except Exception:  # whatever an algorithm or adversary raises is reported as a failure of its trial
-        if plain():
+    except BaseException as raised:  # whatever an algorithm or adversary raises is reported as a failure of its trial
+        if plain() or not messages.of_a_file(raised):
             raise
         found = {}
         for i, key in enumerate(chunk.keys):
@@ -79,7 +80,9 @@ def play_chunk(chunk: Chunk) -> Played:
             for trial in chunk.trials:
                 try:
                     rows[trial] = _checked(Chunk(alone, (key,), (trial,)))[0, 0]
-                except Exception as error:
+                except BaseException as error:
+                    if not messages.of_a_file(error):
+                        raise
                     message = rehearsal.message(error, alone, key, trial)
                     trace = f"{message}\n{traceback.format_exc()}"
                     failures.append(Failure(key, trial, message.splitlines()[0], trace))

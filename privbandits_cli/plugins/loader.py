@@ -64,7 +64,7 @@ def module(source: Source) -> ModuleType:
     except BaseException as error:
         text = messages.message(error)
         del sys.modules[source.module], sources[source.module]
-        if isinstance(error, IncludeError) or not isinstance(error, Exception):
+        if isinstance(error, IncludeError) or not messages.of_a_file(error):
             raise
         if isinstance(error, ModuleNotFoundError):
             text += "\nAn included file is run by itself: every module that it imports must be installed."
