@@ -12,6 +12,7 @@ from privbandits_cli.experiment.errors import misfit, suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.settings import example, swept, swept_notes
 from privbandits_cli.experiment.variants import Variant, flat
+from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 from privbandits_cli.plugins.registry import Registry
@@ -138,7 +139,10 @@ def tune(
         if errors and choice == "certified":
             raise ValueError(errors[0])
         if not errors:
-            rows.append({"choice": choice} | _evaluated(parameters.tuned(setting), setting, delta))
+            rows.append(
+                {"choice": choice, "reason": model.reasons.get(choice, "")}
+                | _evaluated(parameters.tuned(setting), setting, delta)
+            )
             if choice == "certified" and rows[-1]["epsilon"] is None:
                 raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
     return rows
@@ -146,6 +150,7 @@ def tune(
 
 def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str, Any]:
     """The parameters of a tuned algorithm, its guarantee and its regret bounds."""
+    check_promise(algorithm, setting)
     promised = algorithm.guarantee(setting, delta)
     horizon = np.array([float(setting.horizon)])
     found = [algorithm.regret_bound(horizon, setting, memory) for memory in (0, 1)]

@@ -64,7 +64,11 @@ def read(folder: Path) -> dict[Identity, Measured]:
         found[row["curve"]].statistics[int(row["round"])] = columns
     names = read_manifest(folder).get("curves")
     if isinstance(names, dict) and found.keys() <= names.keys():
-        for key, legend in legends_of(names, list(found)).items():
+        try:
+            legends = legends_of(names, list(found))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: {AGAIN}") from error
+        for key, legend in legends.items():
             found[key].legend = legend
     for row in rows_of(folder / "final.csv", FINAL):
         if row["curve"] not in found:

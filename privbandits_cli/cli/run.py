@@ -82,7 +82,7 @@ def run(
         store = Store(results / plan.folder)
         jobs = 1 if python else jobs or runner.cores()
         for line in terminal.remark_lines(plan):
-            print(line, file=sys.stderr)
+            print(fitted(line), file=sys.stderr)
         with errors_reported(plan, store, stop):
             if dry_run:
                 if not fresh:

@@ -14,6 +14,7 @@ from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.curves import Curve, Curves
 from privbandits_cli.analysis.folder import FINAL, rows_of
 from privbandits_cli.analysis.format import parameter
+from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats
@@ -169,7 +170,7 @@ def _no_pair(curves: Curves, pair: tuple[str, str] | None) -> str:
     shown = dict.fromkeys(name for curve in curves.every for name in _names(curves, curve)[:2])
     for name in pair:
         if name not in known:
-            return f"no algorithm or curve '{name}' (known: {', '.join(shown)})"
+            return f"no algorithm or curve '{name}'{suggestion(name, shown)}"
     return f"'{pair[0]}' and '{pair[1]}' have no game in common"
 
 

@@ -33,6 +33,7 @@ RATES = ("8px,2px", "8px,2px,1px,2px", "3px,3px", "8px,2px,1px,2px,1px,2px", "3p
 MANY = 200  # from this number on, points are drawn smaller
 HOVER = "%{fullData.name}<br>%{customdata}<extra></extra>"
 ROW = 17  # pixels of a row of a distribution
+WIDEST = 54  # letters in a line of its title
 # The strokes of a box with whiskers: (which of the five quantiles, height in rows); None lifts the pen.
 BOX = (
     (0, 0), (1, 0), (None, 0), (1, -0.35), (1, 0.35), (3, 0.35), (3, -0.35), (1, -0.35), (None, 0),
@@ -220,11 +221,11 @@ def _rates(lines: Sequence[Line], style_of: dict[str, Style], y: Scale) -> Itera
 def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Style], partial: str) -> Plot:
     """A panel of distributions, a row each: the trials, and over them the box, or the mean with its interval."""
     rows, scale = figure.panels[title], figure.scales[title]
-    titles, heights = places(rows)
+    titles, heights = _heights(rows)
     traces: list[Plot] = []
     for label in dict.fromkeys(row.line for row in rows):
         own = [(height, row) for height, row in zip(heights, rows, strict=True) if row.line == label]
-        headed = {height - 1: titles[height - 1] for height, _ in own if height - 1 in titles}
+        headed = {height: titles[height] for height, _ in own if height in titles}
         traces += _distribution_traces(own, headed, scale, style_of[label], figure.paired)
     zero = _at(scale, np.zeros(1)) * 2
     layout = {
@@ -235,7 +236,7 @@ def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Sty
             "automargin": True, "showgrid": False, "zeroline": False, "tickfont": {"size": 9.5},
         },
         "shapes": [  # no line of the grid is drawn through a title, nor the zero of differences
-            *(BLANK | {"y0": place - 0.5, "y1": place + 0.5} for place in titles),
+            *(BLANK | {"y0": height - len(lines) - 0.5, "y1": height - 0.5} for height, lines in titles.items()),
             *(
                 {"type": "line", "layer": "between", "line": _stroke("#555555"), "x0": zero[0], "x1": zero[1]}
                 | {"y0": height - 0.5, "y1": height + 0.5}
@@ -247,15 +248,30 @@ def distribution_plot(title: str, figure: Distributions, style_of: dict[str, Sty
     return _plot(title, traces, layout, partial)
 
 
+def _heights(rows: Sequence[Distribution]) -> tuple[dict[int, list[str]], list[int]]:
+    """The lines of each title by the height of the row below it, and the heights of all rows, from the top."""
+    titles, found = places(rows)
+    lines = {place + 1: wrap(text, WIDEST) or [""] for place, text in titles.items()}
+    more = [sum(len(each) - 1 for below, each in lines.items() if below <= place) for place in found]
+    heights = [place + extra for place, extra in zip(found, more, strict=True)]
+    return {height: lines[place] for place, height in zip(found, heights, strict=True) if place in lines}, heights
+
+
 def _distribution_traces(
-    own: Sequence[tuple[int, Distribution]], titles: dict[int, str], scale: Scale, style: Style, paired: bool
+    own: Sequence[tuple[int, Distribution]],
+    titles: dict[int, list[str]],
+    scale: Scale,
+    style: Style,
+    paired: bool,
 ) -> Iterable[Plot]:
-    """The distributions of one line, each with its height in the panel; titles: by height."""
+    """The distributions of one line, each with its height in the panel; titles: by the height below."""
     group = {"type": "scatter", "legendgroup": own[0][1].line, "showlegend": False, "hoverinfo": "skip"}
     left = scale.low + 1e-9 * (scale.high - scale.low)  # rounding could put the end itself outside of the axis
     yield group | {
-        "mode": "text", "x": _at(scale, np.full(len(titles), left)), "y": list(titles), "cliponaxis": False,
-        "text": list(map(escape, titles.values())), "textposition": "middle right", "textfont": {"size": 10},
+        "mode": "text", "cliponaxis": False, "textposition": "middle right", "textfont": {"size": 10},
+        "x": _at(scale, np.full(len(titles), left)),
+        "y": [height - (len(lines) + 1) / 2 for height, lines in titles.items()],
+        "text": ["<br>".join(map(escape, lines)) for lines in titles.values()],
     }  # fmt: skip
     for height, row in own:
         values, beside = row.points()

@@ -1,7 +1,8 @@
 """The report as Markdown, and its final regrets as LaTeX tables."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, pairwise, repeat
+from itertools import accumulate, count, groupby, pairwise, repeat
 
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.analysis.format import amount, counted, table
@@ -25,7 +26,7 @@ TEX = str.maketrans(
 # Lengths in points at LaTeX's default size of 10 points, with which a table is divided into blocks that fit a page.
 TEXT_WIDTH, LABEL_WIDTH, GAP = 345.0, 115.0, 12.0
 LETTER, SMALL_LETTER = 4.7, 3.7  # a letter or digit; in an error bar
-MOST_ROWS = 30
+MOST_LINES = 28  # of labels
 SIDES = (("+", "+", "^"), ("−", "-", "_"))  # of an error bar: its sign, the sign in LaTeX, its place
 FITTED = r"\newcommand{\fitted}[1]{\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{#1}}% never too wide"
 
@@ -50,8 +51,10 @@ def _blocks(final: Finals) -> Iterator[Finals]:
     ]
     room = TEXT_WIDTH - min(LABEL_WIDTH, LETTER * max(map(len, [final.corner, *labels]))) - GAP
     parts = next(parts for parts in map(_parts, repeat(len(widths)), count(1)) if _fit(widths, parts, room))
-    for first in range(0, len(labels), MOST_ROWS):
-        rows = {label: final.rows[label] for label in labels[first : first + MOST_ROWS]}
+    lines = accumulate((math.ceil(1.15 * LETTER * len(label) / LABEL_WIDTH) for label in labels), initial=0)
+    block = {label: line // MOST_LINES for label, line in zip(labels, lines, strict=False)}
+    for _, members in groupby(labels, block.__getitem__):
+        rows = {label: final.rows[label] for label in members}
         for start, end in pairwise(parts):
             cells = {label: found[start:end] for label, found in rows.items()}
             yield Finals(final.corner, final.heads[start:end], cells)
