@@ -141,7 +141,7 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
     if sloped:  # below rising lines there is room
         samples = [Line2D([], [], **styles[line.label]) for line in sloped]
         texts = [line.slope_text(interval=False) for line in sloped]
-        axis.legend(samples, texts, loc="lower right", fontsize=5, borderpad=0, labelspacing=0.2, handlelength=3)
+        axis.legend(samples, texts, loc="lower right", fontsize=5, borderpad=0, labelspacing=0.2, handlelength=2.2)
 
 
 def _bars(axis: Axes, line: Line, points: NDArray[np.int64], y: Scale, colour: str) -> None:
