@@ -11,6 +11,7 @@ import numpy as np
 from privbandits_cli.experiment.config import ConfigError, load, located, shipped
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
+from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
@@ -33,7 +34,7 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 
 
 def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
-    """Name, game, first line and parameters of every algorithm or adversary; name, game and title of every config.
+    """Name, game, first paragraph and parameters of every algorithm or adversary; name, game and title of every config.
 
     The configs are those of `configs/`, or, if that folder does not exist, the shipped ones.
     """
@@ -42,7 +43,7 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
         return here or [_experiment(located(Path(name)), name) for name in shipped()]
     known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
-        {"name": name, "game": model.game, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
+        {"name": name, "game": model.game, "line": _first(model), "parameters": _parameters(model)}
         for name, model in registry.every(known)
     ]
 
@@ -58,6 +59,11 @@ def _experiment(path: Path, name: str) -> dict[str, Any]:
 
 def _doc(model: type[Parameters]) -> str:
     return inspect.cleandoc(sys.modules[model.__module__].__doc__ or "(no description)")
+
+
+def _first(model: type[Parameters]) -> str:
+    """The first paragraph of its description, on one line."""
+    return " ".join(_doc(model).partition("\n\n")[0].split())
 
 
 def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
@@ -95,12 +101,14 @@ def facts(
     found = [instances(field.annotation, setting.n_arms) for field in model.model_fields.values()]
     out["instances"] = next(filter(None, found), {})
     if isinstance(ready, Algorithm):
+        check_promise(ready, setting)
         promised = ready.guarantee(setting)
         out["guarantee"] = None if promised is None else dict(vars(promised))
         end = np.array([float(horizon)])
         for memory, opponent in OPPONENTS[ready.game]:
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
+        out["largest regret"] = horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
     return out
 
@@ -127,4 +135,4 @@ def plain(value: Any) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{k} = {plain(v)}" for k, v in value.items() if k != "name" and v is not None)
         return str(value.get("name", "")) + (f" ({inner})" if inner else "")
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:z.6g}" if isinstance(value, float) else str(value)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from privbandits_cli.experiment import consistency, settings
 from privbandits_cli.experiment.claims import Claim, Known, claims
 from privbandits_cli.experiment.document import LONGEST, Document, Error, override, parse
-from privbandits_cli.experiment.errors import ENOUGH, translated
+from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
 from privbandits_cli.experiment.patience import OutOfTime, Patience
@@ -111,10 +111,10 @@ def load(
             text = file.read(LONGEST + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        known = f"; the shipped configs are: {', '.join(shipped())}" if path.parent == Path() else ""
-        if str(path) in Registry().names("algorithms"):
-            known = f"; {path} is an algorithm, not a config: try `privbandits show {path}`"
-        raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
+        hint = _missing(path) if isinstance(error, FileNotFoundError) else ""
+        if (path / "config.yaml").is_file():
+            hint = f"; the config of this results folder is {path.as_posix()}/config.yaml"
+        raise ConfigError([f"{path}: cannot be read: {reason}{hint}"]) from error
     document = parse(text, str(path))
     experiment = None
     if isinstance(document.data, dict):
@@ -148,6 +148,18 @@ def _refused(document: Document) -> ConfigError:
     texts = [document.render(error) for error in found[:SHOWN]]
     more = len(found) - SHOWN
     return ConfigError([*texts, f"{document.path}: and {more:,} more errors"] if more > 0 else texts)
+
+
+def _missing(path: Path) -> str:
+    """What the path of a config that does not exist may mean."""
+    if str(path) in [*Registry().names("algorithms"), *Registry().names("adversaries")]:
+        return f"; {path} is not a config: try `privbandits show {path}`"
+    if path.suffix == ".yaml" and path.stem in shipped():
+        return f"; it is shipped with the package as {path.stem}, as in `privbandits run {path.stem}`"
+    beside = sorted(path.parent.glob("*.yaml"))
+    if beside and path.parent != Path():
+        return suggestion(path.as_posix(), [file.as_posix() for file in beside])
+    return suggestion(path.stem, [*(file.stem for file in beside), *shipped()])
 
 
 def _included(document: Document, folder: Path, further: Sequence[Path]) -> Registry:

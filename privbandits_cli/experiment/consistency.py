@@ -5,6 +5,7 @@ from numbers import Real
 
 from privbandits_cli.convex.spaces import SPACES
 from privbandits_cli.experiment.document import Error
+from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.keys import Inequalities, Keys
 from privbandits_cli.experiment.settings import listed, n_arms, n_checkpoints, n_settings, spaces
 from privbandits_cli.experiment.variants import Variant
@@ -144,8 +145,10 @@ def plot_errors(
     if not {*SWEEPABLE} & {*invalid}:
         yield from _axis_errors(keys, [*adversaries, *algorithms])
     floor = keys.plot.price.floor if keys.plot.price else None
-    if floor and floor not in {variant.parameters.name for variant in algorithms}:
-        yield Error(("plot", "price", "floor"), f"there is no algorithm '{floor}' here: name one of this experiment's")
+    playing = dict.fromkeys(variant.parameters.name for variant in algorithms)
+    if floor and floor not in playing:
+        message = f"this experiment has no algorithm '{floor}'" + suggestion(floor, playing)
+        yield Error(("plot", "price", "floor"), message)
 
 
 def _axis_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
@@ -159,8 +162,8 @@ def _axis_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
         name = getattr(keys.plot, key)
         known = swept.get(name) or swept.get(name.removeprefix("adversary."))
         if name and known is None and name.removeprefix("adversary.") not in spread:
-            hint = f"choose one of: {', '.join(swept)}" if swept else "give it a list of values"
-            yield Error(("plot", key), f"no parameter '{name}' is swept; {hint}")
+            hint = suggestion(name, swept) if swept else "; give it a list of values"
+            yield Error(("plot", key), f"no parameter '{name}' is swept{hint}")
         elif known and not all(isinstance(value, Real) for value in known):
             words = ", ".join(dict.fromkeys(str(value) for value in known if not isinstance(value, Real)))
             yield Error(("plot", key), f"an axis takes numbers, and '{name}' is swept over others: {words}")

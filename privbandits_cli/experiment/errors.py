@@ -14,6 +14,7 @@ from privbandits_cli.plugins.registry import Kind, Registry
 
 LONG = 60  # characters of a config's text in a message
 COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's errors for a value that is no list or mapping
+FEW = 8  # names that a suggestion lists although one of them is similar
 ENOUGH = 1_000  # errors of a config, after which no more are looked for
 # Keys of an entry that concern the figure and are not parameters.
 DRAWN: dict[Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
@@ -74,6 +75,7 @@ def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
 def _wording(message: str) -> str:
     message = message.removeprefix("Input ").removeprefix("String ")
     message = re.sub(r"a valid dictionary or instance of \w+", "a mapping", message)
+    message = re.sub(r"0\.0{9,}\d+|\d{30,}", lambda digits: f"{float(digits[0]):g}", message)  # 1e-100 in full
     return message.replace("should be a valid integer", "should be an integer").replace("a valid ", "a ")
 
 
@@ -88,12 +90,12 @@ def _known(model: type[BaseModel], inside: Loc) -> list[str]:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """`, did you mean '...'? (known: ...)`."""
-    known = list(known)
+    """`, did you mean '...'?`; the known words, too, if they are few or if none is similar."""
+    known = list(dict.fromkeys(known))
     word = word if len(word) < LONG else ""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     hint = f", did you mean '{close[0]}'?" if close else ""
-    return f"{hint} (known: {', '.join(known)})"
+    return hint if close and len(known) > FEW else f"{hint} (known: {', '.join(known)})"
 
 
 def misfit(registry: Registry, model: type[Parameters], key: str, nested: Parameters) -> str | None:

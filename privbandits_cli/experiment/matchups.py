@@ -10,6 +10,7 @@ from privbandits_cli.experiment.patience import OutOfTime
 from privbandits_cli.experiment.settings import listed, settings
 from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games import bandit, linear
+from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.registry import Kind, Registry
 
@@ -96,6 +97,8 @@ def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -
         if ready.identity() in first:
             errors.append(Error(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
         first.setdefault(ready.identity(), variant.loc)
+        if isinstance(ready, Algorithm):
+            check_promise(ready, setting)
         yield replace(variant, parameters=ready)
 
 
