@@ -20,7 +20,7 @@ MOST_VALUES = 20_000  # values; those of an anchor count wherever an alias repea
 DEEPEST = 20  # lists and mappings inside each other
 DIGITS = 300  # of a number
 
-WINDOW = 60  # characters of a line that are shown before and after an error
+BEFORE, SHOWN = 60, 160  # characters of a line before an error that are shown at most, and in all
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ class Document:
             if error.loc[: len(loc)] == loc or (error.loc and loc[: len(error.loc)] == error.loc):
                 return f"override '{text}': {error.message}"
         line, column = self.place(error)
-        start = max(0, column - WINDOW)  # of a long line, the part around the error
-        shown = self.line(line)[start : column + WINDOW]
+        start = max(0, column - BEFORE)  # of a long line, the part around the error
+        shown = self.line(line)[start : start + SHOWN]
         return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {shown}\n    {' ' * (column - start)}^"
 
 
