@@ -85,7 +85,13 @@ def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
 
 
 def fitted(text: str) -> str:
-    """A message wrapped to the terminal's width, with indented lines truncated; unchanged if there is no terminal."""
+    """A message wrapped to the terminal's width, with indented lines truncated; not wrapped without a terminal.
+
+    Control characters are written out, as a terminal would obey them.
+    """
+    from privbandits_cli.experiment.received import shown
+
+    text = shown(text)
     if not (sys.stderr.isatty() or "COLUMNS" in os.environ):
         return text
     width = max(40, shutil.get_terminal_size().columns)

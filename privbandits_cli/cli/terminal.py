@@ -14,6 +14,7 @@ from rich.text import Text
 
 from privbandits_cli.analysis.format import amount, parameter, whole
 from privbandits_cli.cli.app import filled
+from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Curve, Plan
@@ -80,9 +81,9 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) 
     out = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for i, column in enumerate(columns):
         widest = max((len(word) for word in column.split()), default=0) if i else 0
-        out.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
+        out.add_column(shown(column), justify="left" if i < text else "right", min_width=widest, overflow="fold")
     for row in rows:
-        out.add_row(*[str(cell) for cell in row])
+        out.add_row(*[shown(str(cell)) for cell in row])
     return out
 
 

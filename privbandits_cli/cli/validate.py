@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import USAGE, app, dumps, fitted
+from privbandits_cli.cli.include import announced
 from privbandits_cli.cli.options import AsJson, Include
 
 
@@ -27,10 +28,11 @@ def validate(
     from privbandits_cli.experiment.plan import make_plan
 
     errors: dict[str, list[str]] = {}
+    admit = announced()
     for config in configs:
         try:
-            experiment = load(config, include=include or ())
-            load(config, smoke=True, include=include or ())
+            experiment = load(config, include=include or (), admit=admit)
+            load(config, smoke=True, include=include or (), admit=admit)
             errors[str(config)] = rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
         except ConfigError as error:
             errors[str(config)] = error.errors

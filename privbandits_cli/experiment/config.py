@@ -15,12 +15,12 @@ from privbandits_cli.experiment.document import Document, Error, Loc, override, 
 from privbandits_cli.experiment.errors import translated
 from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups
+from privbandits_cli.experiment.received import KEPT, Admit, Outside, everything, inside
 from privbandits_cli.experiment.variants import Variant, variants
-from privbandits_cli.games.players import Setting
+from privbandits_cli.games.players import Adversary, Setting
 from privbandits_cli.plugins.registry import Kind, Registry, including
 
 SHIPPED = Path(__file__).parent.parent / "configs"  # the configs that come with the package
-KEPT = "included"  # where a results folder keeps copies of the users' files that played
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,12 @@ class Experiment:
     def settings(self) -> list[Setting]:
         """One for each horizon and each dimension."""
         return settings.settings(self.keys)
+
+    @property
+    def needs_files(self) -> bool:
+        """Whether it needs files of users: algorithms, adversaries or data."""
+        players = [variant.parameters for variant in self.adversaries]
+        return bool(self.registry.files) or any(isinstance(one, Adversary) and one.reads() for one in players)
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data that runs as a config, with tuned parameters and defaults written out.
@@ -89,22 +95,19 @@ def located(path: Path) -> Path:
 
 
 def load(
-    path: Path, overrides: list[str] | None = None, smoke: bool = False, include: Sequence[Path] = ()
+    path: Path,
+    overrides: list[str] | None = None,
+    smoke: bool = False,
+    include: Sequence[Path] = (),
+    admit: Admit = everything,
 ) -> Experiment:
     """Read a config, apply the overrides and check all of it; raises ConfigError with every error.
 
-    path: a file, or the name of a shipped config. include: users' files besides those that the config names.
+    path: a file, or the name of a shipped config. include: users' files besides those that the config names. admit: is
+    called with the files that the config names, before they are executed or read; what it raises ends the loading.
     """
     path = located(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        known = f"; the shipped configs are: {', '.join(shipped())}" if path.parent == Path() else ""
-        if str(path) in Registry().names("algorithms"):
-            known = f"; {path} is an algorithm, not a config: try `privbandits show {path}`"
-        raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
-    document = parse(text, str(path))
+    document = _read(path)
     experiment = None
     if isinstance(document.data, dict):
         given = overrides or []
@@ -120,23 +123,59 @@ def load(
             document.data.pop("claims", None)  # they are about the unchanged experiment
         if smoke:  # a results folder of its own, so that no full-size result is overwritten
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
-        experiment = _check(document, _included(document, path.parent, include))
+        experiment = _check(document, _included(document, path.parent, include, admit), admit)
     if document.errors or experiment is None:
-        ordered = sorted(dict.fromkeys(document.errors), key=document.place)
-        raise ConfigError([document.render(error) for error in ordered])
+        raise _refused(document)
     return experiment
 
 
-def _included(document: Document, folder: Path, further: Sequence[Path]) -> Registry:
+def keys_of(path: Path) -> Keys:
+    """The keys of a config, whose algorithms and adversaries are not looked up; ConfigError with the errors of keys."""
+    document = _read(located(path))
+    if isinstance(document.data, dict):
+        keys, invalid = _valid_part(document.data, document.errors)
+        if not invalid and not document.errors:
+            return keys
+    raise _refused(document)
+
+
+def _read(path: Path) -> Document:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        known = f"; the shipped configs are: {', '.join(shipped())}" if path.parent == Path() else ""
+        if str(path) in Registry().names("algorithms"):
+            known = f"; {path} is an algorithm, not a config: try `privbandits show {path}`"
+        raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
+    return parse(text, str(path))
+
+
+def _refused(document: Document) -> ConfigError:
+    ordered = sorted(dict.fromkeys(document.errors), key=document.place)
+    return ConfigError([document.render(error) for error in ordered])
+
+
+def _included(document: Document, folder: Path, further: Sequence[Path], admit: Admit) -> Registry:
     """The registry with the users' files; beside the config of a results folder are copies of them."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    names = [*dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)])]
+    names = list(dict.fromkeys(map(str, named)))
     if further:
-        document.data["include"] = names
-    copies = [folder / KEPT / Path(name).name for name in names]
-    files = [copy.as_posix() if copy.exists() else name for name, copy in zip(names, copies, strict=True)]
-    registry, errors = including(map(Path, files))
+        document.data["include"] = list(dict.fromkeys([*names, *(path.as_posix() for path in further)]))
+    files = []
+    for name in names:
+        try:
+            copy = inside(folder, f"{KEPT}/{Path(name).name}")
+        except Outside as error:
+            raise ConfigError([str(error)]) from error
+        if copy.exists() and Path(name).name in (path.name for path in further):
+            continue  # the user's file takes the place of the copy
+        files.append(copy if copy.exists() else Path(name))
+    unnamed = [file for file in files if file not in further]
+    if unnamed and ("include",) not in document.overrides:
+        admit(document.path, unnamed, executed=True)
+    registry, errors = including([*files, *further])
     if errors:
         raise ConfigError(errors)
     return registry
@@ -157,7 +196,7 @@ def _shrink(document: Document) -> None:
 # --------------------------------------------------------------------------------------------- checking
 
 
-def _check(document: Document, registry: Registry) -> Experiment | None:
+def _check(document: Document, registry: Registry, admit: Admit) -> Experiment | None:
     """The experiment, or None after adding to the document's errors."""
     data, errors = document.data, document.errors
     keys, invalid = _valid_part(data, errors)
@@ -181,6 +220,10 @@ def _check(document: Document, registry: Registry) -> Experiment | None:
     if unplayable:
         errors.extend(unplayable)
         return None
+    adversaries = [one.parameters for one in found["adversary"] if isinstance(one.parameters, Adversary)]
+    data_files = [Path(name) for name in dict.fromkeys(name for one in adversaries for name in one.reads())]
+    if data_files:
+        admit(document.path, data_files, executed=False)
     met = matchups(registry, keys, found["adversary"], found["algorithms"], errors)
     about = () if invalid or errors else _claims(keys, found["adversary"], met, errors)
     if invalid or errors:

@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from privbandits_cli.experiment.received import CONTROL, shown
+
 Loc = tuple[str | int, ...]
 
 
@@ -53,8 +55,8 @@ class Document:
                 return f"override '{text}': {error.message}"
         line, column = self.place(error)
         lines = self.text.splitlines() or [""]
-        shown = lines[line] if line < len(lines) else ""
-        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {shown}\n    {' ' * column}^"
+        text = shown(lines[line]) if line < len(lines) else ""
+        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {text}\n    {' ' * column}^"
 
 
 class _Loader(yaml.SafeLoader):
@@ -117,6 +119,8 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
 def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
     kind = node.tag.rpartition(":")[2]
     text = str(node.value)
+    if found := CONTROL.search(text):
+        document.errors.append(Error(loc, f"the text holds the control character {shown(found[0])}: leave it out"))
     if kind in ("number", "int", "float"):
         try:
             return number(text)
