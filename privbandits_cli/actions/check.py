@@ -69,6 +69,7 @@ def _checked(file: Path, trust: Trust, path: Path, tree: bool = False) -> Checke
     """The claims of a config about a results folder, or about the one of its name in a tree of such folders."""
     keys = keys_of(file)
     folder = path / keys.experiment if tree else path
+    trust.check(folder)
     found = verdicts(folder, load(file, include=trust.include, admit=trust.admit)) if keys.claims else []
     return Checked(keys.experiment, keys.title, keys.source, found)
 

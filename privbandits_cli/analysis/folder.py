@@ -142,6 +142,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     if document.errors:
         raise ValueError(document.render(document.errors[0]))
     found: dict[str, Any] = document.data
+    if not found:
+        raise ValueError(f"{path} is no config: delete it, or run the experiment again")
     return found
 
 

@@ -106,6 +106,9 @@ def fitted(text: str) -> str:
 
 def filled(text: str, indent: str = "", further: str | None = None) -> str:
     """A paragraph of results, 80 columns wide; further: the indent of all lines but the first."""
+    from privbandits_cli.experiment.received import shown
+
+    text = shown(text)
     return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
 
 

@@ -168,10 +168,11 @@ def compare(
 def _print_differences(found: "Sequence[Difference]", tolerance: float, names: str) -> None:
     from privbandits_cli.analysis.compare import counts
     from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.received import shown
 
     counted = counts(found)
     if counted.keys() == {"identical"}:
-        print(f"{names} are identical: {len(found)} curves")
+        print(shown(f"{names} are identical: {len(found)} curves"))
         return
     rows = [
         [one.curve, one.verdict, whole(one.a), whole(one.b), _interval(one.low, one.high), one.basis] for one in found

@@ -45,7 +45,7 @@ def plot(
       privbandits plot results/fig1 --kind paired --pair exp3_tau,exp3
       privbandits plot results/frontier --kind against=epsilon --format png
     """
-    from privbandits_cli.experiment.received import Trust, Untrusted, shown
+    from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
     from privbandits_cli.figures import write
 
     trusted = Trust(tuple(include or ()), trust)
@@ -54,6 +54,7 @@ def plot(
     errors = []
     for folder in _folders(path):
         try:
+            inside(path, folder.relative_to(path).as_posix())
             for written in write.write(folder, wanted, [word.strip() for word in formats.split(",")], trusted):
                 print(shown(str(written)))
         except (Untrusted, *DAMAGED) as error:
@@ -101,13 +102,14 @@ def report(
     from privbandits_cli.actions.check import claims_on, unknown
     from privbandits_cli.actions.report import gather, write, write_index
     from privbandits_cli.experiment.config import ConfigError
-    from privbandits_cli.experiment.received import Trust, Untrusted, shown
+    from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
 
     folders, trusted = _folders(path), Trust(tuple(include or ()), trust)
     every = folders != [path]
     reports, errors = [], []
     for folder in folders:
         try:
+            inside(path, folder.relative_to(path).as_posix())
             claims = []
             try:
                 claims = claims_on(folder, config, trusted)

@@ -53,8 +53,8 @@ class Trust:
         """Raise Untrusted for files that a config names, unless all of them are trusted."""
         if not self.kept:
             names = ", ".join(map(str, files))
-            way = "give --include FILE.py for each, or --trust to execute" if executed else "give --trust to read"
-            raise Untrusted(f"{config} needs {names}: {way} what it names")
+            way = "--include FILE.py or --trust executes" if executed else "--trust reads"
+            raise Untrusted(f"{config} needs {names}: {way} {'it' if len(files) == 1 else 'them'}")
 
     def check(self, folder: Path) -> None:
         """Raise Untrusted if a file that the user names is not the one that played in a results folder."""
@@ -68,7 +68,7 @@ class Trust:
         self.admit(config, files, executed=executed)
         for file in files if executed else ():
             if file.parent != Path(config).parent / KEPT:
-                raise Untrusted(f"{config} needs {file.name}, of which the folder keeps no copy: give it by --include")
+                raise Untrusted(f"{config} needs {file.name}, of which the folder keeps no copy: name it by --include")
 
 
 NOBODY = Trust()
