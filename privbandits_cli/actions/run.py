@@ -16,7 +16,7 @@ from privbandits_cli.analysis import summary
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.analysis.manifest import manifest, rendered
 from privbandits_cli.engine import Engine, rehearsal, runner
-from privbandits_cli.engine.play import Failure, Played, warm
+from privbandits_cli.engine.play import Failure, Played, estimated, warm
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError
 from privbandits_cli.experiment.files import write_atomically
@@ -260,16 +260,20 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
 
 
 def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
-    """What a run would do, as plain data; `seconds` is extrapolated from earlier runs in the folder, if any."""
+    """What a run would do, as plain data; `seconds` is an estimate from `measured` rounds, which are played now.
+
+    Raises ConfigError with the errors of users' files.
+    """
     chunks = list(plan.chunks(store.done, jobs))
-    rounds = sum(chunk.rounds for chunk in chunks)
-    pace = store.pace()
+    if chunks and plan.own_files and (errors := rehearsal.errors(plan)):
+        raise ConfigError(errors)
+    seconds, measured = estimated(chunks) if chunks else (0.0, 0)
     return {
         "experiment": plan.name,
         "curves": [
             {
                 "adversary": curve.adversary_label or curve.adversary.name,
-                "label": curve.label,
+                "label": plan.legends[curve.key],
                 "key": curve.key,
                 "done": store.count([curve], plan.span),
                 "trials": len(plan.span),
@@ -277,7 +281,8 @@ def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
             for curve in plan.curves
         ],
         "chunks": len(chunks),
-        "rounds": rounds,
+        "rounds": sum(chunk.rounds for chunk in chunks),
         "jobs": jobs,
-        "seconds": rounds / (pace * jobs) if pace else None,
+        "seconds": seconds / min(jobs, len(chunks) or 1),
+        "measured": measured,
     }

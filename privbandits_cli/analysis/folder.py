@@ -5,6 +5,7 @@ a link out of the folder is not read.
 """
 
 import csv
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -53,6 +54,8 @@ class _Curve(_Part):
     adversary: _Adversary
     algorithm: _Algorithm
     panel: str
+    epsilon: float | None = None
+    delta: float | None = None
     theory: _Theory | str | None = None
 
 
@@ -182,3 +185,9 @@ def _shown(data: Any) -> Any:
     if isinstance(data, list):
         return [_shown(value) for value in data]
     return shown(data) if isinstance(data, str) else data
+
+
+def file_sha256(path: Path) -> str:
+    """The digest of a file, which may be larger than memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

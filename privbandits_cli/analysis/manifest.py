@@ -9,10 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
+from privbandits_cli.analysis.folder import file_sha256
 from privbandits_cli.analysis.rates import theory
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment import settings
@@ -51,7 +50,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         | {package: version(package) for package in PACKAGES},
         "machine": {"cpu": cpu(), "system": platform.platform()},
         "bit_generator": "SFC64",
-        "sha256": {path.name: _file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
+        "sha256": {path.name: file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
         "curves": {curve.key: _names(curve, promised[curve.key]) for curve in plan.curves},
         "privacy": [
             {
@@ -96,7 +95,7 @@ def _theory(curve: Curve) -> dict[str, Any] | str:
     rounds = curve.checkpoints.astype(float)
     try:
         bound, known = theory(curve.algorithm, curve.adversary, curve.setting, rounds)
-        drawn = None if bound is None else np.broadcast_to(np.asarray(bound, float), rounds.shape).tolist()
+        drawn = None if bound is None else bound.tolist()
     except Exception as error:  # whatever a user's file raises: what was played is still written
         return messages.message(error).splitlines()[0]
     return {"bound": drawn, "rates": {rate.name: rate.regret.tolist() for rate in known}}
@@ -161,8 +160,3 @@ def cpu() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-
-
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:  # final.csv may be larger than memory
-        return hashlib.file_digest(file, "sha256").hexdigest()

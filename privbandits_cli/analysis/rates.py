@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from privbandits_cli.accounting.rounding import is_empty
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.players import Adversary, Algorithm
@@ -25,7 +26,7 @@ class Rate(NamedTuple):
 class Theory(NamedTuple):
     """What theorems say of one curve."""
 
-    bound: Floats | None  # `[points]`, on the algorithm's regret against this adversary; None without a theorem
+    bound: Floats | None  # `[points]`, on its regret; NaN where it is empty; None without a theorem
     rates: tuple[Rate, ...]  # of every learner that is equally private
 
     def last(self, points: int) -> "Theory":
@@ -36,9 +37,13 @@ class Theory(NamedTuple):
 
 def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds: Floats) -> Theory:
     """What theorems say of the regret of a tuned algorithm against an adversary after `rounds` `[points]`."""
+    memory = adversary.reaction()[0] if isinstance(adversary, bandit.Adversary) else 0
+    bound = algorithm.regret_bound(rounds, setting, memory)
+    if bound is not None:
+        most = rounds * setting.largest_regret()
+        bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
     if not isinstance(adversary, bandit.Adversary):
-        return Theory(algorithm.regret_bound(rounds, setting), ())
-    bound = algorithm.regret_bound(rounds, setting, memory=adversary.reaction()[0])
+        return Theory(bound, ())
     means, promised = adversary.mean_gains(setting), algorithm.guarantee(setting)
     if means is None or not algorithm.promises() or promised is None or promised.delta > 0:
         return Theory(bound, ())

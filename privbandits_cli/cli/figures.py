@@ -73,7 +73,9 @@ def _folders(path: Path) -> list[Path]:
 
 @app.command()
 def report(
-    path: Where = Path("results"),
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Results folders, or folders of results folders; by default results.")
+    ] = None,
     config: Claims = Path("configs"),
     include: Looked = None,
     trust: Trusted = False,
@@ -98,32 +100,35 @@ def report(
     Examples:
       privbandits report                 all of results/, and its index
       privbandits report results/fig1    one experiment
+      privbandits report results/a other/b
     """
     from privbandits_cli.actions.check import claims_on, unknown
     from privbandits_cli.actions.report import gather, write, write_index
     from privbandits_cli.experiment.config import ConfigError
     from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
 
-    folders, trusted = _folders(path), Trust(tuple(include or ()), trust)
-    every = folders != [path]
-    reports, errors = [], []
-    for folder in folders:
-        try:
-            inside(path, folder.relative_to(path).as_posix())
-            claims = []
+    found, trusted = {path: _folders(path) for path in paths or [Path("results")]}, Trust(tuple(include or ()), trust)
+    errors = []
+    for path, folders in found.items():
+        every, reports = folders != [path], []
+        for folder in folders:
             try:
-                claims = claims_on(folder, config, trusted)
-            except Untrusted as error:
-                print(fitted(f"no claims about {folder}: {error}"), file=sys.stderr)
-            reports.append(gather(folder, claims, trusted))
-            print(shown(str(write(folder, reports[-1], every))))
-        except (ConfigError, Untrusted, *DAMAGED) as error:
-            errors.append(f"{folder}: {error}")
-    if every and reports:
-        print(shown(str(write_index(path, reports))))
-    bare = unknown(Path(), [str(folder) for folder in folders], config)
-    if bare:
-        print(fitted(f"no config, so no claims: {', '.join(bare)}"), file=sys.stderr)
+                inside(path, folder.relative_to(path).as_posix())
+                claims = []
+                try:
+                    claims = claims_on(folder, config, trusted)
+                except Untrusted as error:
+                    print(fitted(f"no claims about {folder}: {error}"), file=sys.stderr)
+                reports.append(gather(folder, claims, trusted))
+                print(shown(str(write(folder, reports[-1], every))))
+            except (ConfigError, Untrusted, *DAMAGED) as error:
+                errors.append(f"{folder}: {error}")
+        if every and reports:
+            print(shown(str(write_index(path, reports))))
+        bare = unknown(Path(), [str(folder) for folder in folders], config)
+        if bare:
+            text = f"no claims: {config} has no config of {', '.join(bare)}; name one by --config"
+            print(fitted(text), file=sys.stderr)
     if errors:
         raise fail(*errors)
 

@@ -29,7 +29,7 @@ def slurm(
     """
     from privbandits_cli.experiment.config import load
 
-    experiment = load(config, overrides, smoke, include or (), announced())
+    experiment = load(config, overrides, smoke, include or (), admit=announced())
     trust = " --trust" if experiment.needs_files else ""
     words = [config.as_posix(), *(overrides or []), *(["--smoke"] if smoke else [])]
     words += [word for file in include or () for word in ("--include", file.as_posix())]

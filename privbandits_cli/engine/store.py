@@ -13,7 +13,7 @@ import json
 import os
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -179,17 +179,6 @@ class Store:
         """Append an event to the journal."""
         with (self.folder / "journal.jsonl").open("a", encoding="utf-8") as journal:
             journal.write(json.dumps(event) + "\n")
-
-    def pace(self) -> float | None:
-        """Rounds per second and job over the chunks in the journal; None without any."""
-        rounds, seconds = 0, 0.0
-        path = self.folder / "journal.jsonl"
-        for line in path.read_bytes().splitlines() if path.exists() else []:
-            with suppress(ValueError, TypeError, LookupError, RecursionError):  # a crash may have cut a line short
-                event = json.loads(line)
-                if event["event"] == "chunk" and event["seconds"] > 0:
-                    rounds, seconds = rounds + int(event["rounds"]), seconds + float(event["seconds"])
-        return rounds / seconds if seconds else None
 
     def pieces(self, curve: Curve) -> Iterator[tuple[Trials, Floats, str]]:
         """The contents of a curve's chunk files: trials, regrets, code."""

@@ -77,7 +77,11 @@ NOBODY = Trust()
 def inside(folder: Path, name: str) -> Path:
     """The file of this name in a folder, which may be missing; Outside if it is a link that leads out of the folder."""
     path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        within = path.resolve().is_relative_to(folder.resolve())
+    except (RuntimeError, ValueError):  # a link to itself, or a name that no file can have
+        within = False
+    if not within:
         raise Outside(errno.ELOOP, "a link to a place outside of the folder: put the file itself there", str(path))
     return path
 

@@ -1,5 +1,6 @@
 """An exception that a user's file raised or caused, as a message at the file's line."""
 
+import inspect
 import linecache
 import re
 import textwrap
@@ -47,8 +48,10 @@ def summary(error: BaseException) -> str:
 def place(error: BaseException) -> Place | None:
     """The line of a user's file at which an exception happened; None if it touched no such file."""
     if isinstance(error, PluginError) and error.function is not None:
-        source, code = sources.get(error.function.__module__), error.function.__code__
-        path, line = code.co_filename, code.co_firstlineno
+        source = sources.get(error.function.__module__)
+        if source is not None:
+            source.fill_linecache()
+        path, line = inspect.getsourcefile(error.function) or "", inspect.getsourcelines(error.function)[1]
         return place_in(source, line) if source else Place(path, line, linecache.getline(path, line).strip())
     if isinstance(error, SyntaxError):
         loaded = [source for source in sources.values() if source.path == error.filename]

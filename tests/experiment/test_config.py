@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from privbandits_cli.experiment.config import ConfigError, load
+from privbandits_cli.experiment.config import ConfigError, load, shipped
 from privbandits_cli.experiment.plan import make_plan
 from tests.conftest import ROOT, SMALL
 
@@ -102,3 +102,16 @@ def test_overrides_of_smoke_say_what_to_shrink_to(tmp_path):
 
 def test_the_only_base_that_fits_need_not_be_named(tmp_path):
     assert plan_of(tmp_path, SMALL, "algorithms[1].base.gamma=0.5").curves[1].algorithm.base.gamma == 0.5
+
+
+def test_shipped_configs_say_how_their_noise_is_calibrated():
+    """They reproduce papers, whose noise is larger than what an entry without `calibration` gets."""
+
+    def entries(given):
+        for entry in given:
+            if isinstance(entry, dict):
+                yield from (inner for inner in (entry, entry.get("base")) if isinstance(inner, dict))
+
+    for name in shipped():
+        for entry in entries(load(Path(name)).given["algorithms"]):
+            assert entry.get("name") not in ("dp_linucb", "ldp_linucb") or "calibration" in entry, name

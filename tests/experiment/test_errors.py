@@ -2,6 +2,7 @@
 
 import pytest
 
+from privbandits_cli.experiment.errors import suggestion
 from tests.conftest import SMALL
 from tests.experiment.test_config import PLANTED, errors
 
@@ -84,3 +85,10 @@ def test_odd_values_are_errors_not_tracebacks(tmp_path, line, words):
         old for old in SMALL.splitlines() if not old.startswith((f"{key}:", "  -" if key == "algorithms" else "\0"))
     ]
     assert any(words in error for error in errors(tmp_path, "\n".join([*kept, line]) + "\n"))
+
+
+def test_a_similar_word_is_suggested_without_a_long_list_and_any_other_gets_the_list():
+    long = [f"curve_{letter}" for letter in "abcdefghijk"]
+    assert suggestion("curve_aa", long) == ", did you mean 'curve_a'?"
+    assert suggestion("epsilom", ["epsilon", "delta", "delta"]) == ", did you mean 'epsilon'? (known: epsilon, delta)"
+    assert suggestion("nothing", long) == f" (known: {', '.join(long)})"
