@@ -187,14 +187,14 @@ def test_a_chunk_travels_to_a_process_that_has_never_seen_the_file():
 def test_a_result_is_redrawn_and_repeated_from_the_copies():
     edited(
         "    def state",
-        "    def regret_bound(self, rounds, setting, memory=0):\n        return rounds\n\n    def state",
+        "    def regret_bound(self, rounds, setting, memory=0):\n        return rounds / 2\n\n    def state",
     )
     words = ("--include", "mine.py", "algorithms=mine", "adversary=stochastic")
     assert call("run", "small.yaml", "-q", *words).exit_code == 0
     before = csvs(Path("results/small"))
     Path("mine.py").unlink()
     lines = {line.label: line for line in table.read(Path("results/small"), bounds=True).panels["Stochastic"]}
-    assert lines["Mine"].bound.tolist() == lines["Mine"].x.tolist()
+    assert lines["Mine"].bound.tolist() == (lines["Mine"].x / 2).tolist()
     assert call("plot", "results/small", "--bounds").exit_code == 0
     assert call("run", "results/small/config.yaml", "-q", "--results", "again").exit_code == 0
     assert csvs(Path("again/small")) == before
