@@ -18,13 +18,13 @@ from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
 from privbandits_cli.experiment.patience import OutOfTime, Patience
+from privbandits_cli.experiment.received import KEPT, Admit, Outside, everything, inside
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, variants
-from privbandits_cli.games.players import Setting
+from privbandits_cli.games.players import Adversary, Setting
 from privbandits_cli.plugins.registry import Kind, Registry, including
 
 SHIPPED = Path(__file__).parent.parent / "configs"  # the configs that come with the package
-KEPT = "included"  # where a results folder keeps copies of the users' files that played
 SHOWN = 100  # errors; of more, the number is given
 
 
@@ -44,6 +44,11 @@ class Experiment:
     def settings(self) -> list[Setting]:
         """One for each horizon and each dimension."""
         return settings.settings(self.keys)
+
+    @property
+    def needs_files(self) -> bool:
+        """Whether it needs files of users: algorithms, adversaries or data."""
+        return bool(self.registry.files or _data_files(self.adversaries))
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data that runs as a config, with tuned parameters and defaults written out.
@@ -99,23 +104,16 @@ def load(
     smoke: bool = False,
     include: Sequence[Path] = (),
     patience: Patience | None = None,
+    admit: Admit = everything,
 ) -> Experiment:
     """Read a config, apply the overrides and check all of it; raises ConfigError with every error.
 
     path: a file, or the name of a shipped config. include: users' files besides those that the config names. patience:
-    a limit on the time for checking; what is not checked in time is an error.
+    a limit on the time for checking; what is not checked in time is an error. admit: is called with the files that the
+    config names, before they are executed or read; what it raises ends the loading.
     """
     path = located(path)
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(LONGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        hint = _missing(path) if isinstance(error, FileNotFoundError) else ""
-        if (path / "config.yaml").is_file():
-            hint = f"; the config of this results folder is {path.as_posix()}/config.yaml"
-        raise ConfigError([f"{path}: cannot be read: {reason}{hint}"]) from error
-    document = parse(text, str(path))
+    document = _read(path)
     experiment = None
     if isinstance(document.data, dict):
         given = overrides or []
@@ -131,16 +129,39 @@ def load(
             document.data.pop("claims", None)  # they are about the unchanged experiment
         if smoke:  # a results folder of its own, so that no full-size result is overwritten
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
-        registry = _included(document, path.parent, include)
+        registry = _included(document, path.parent, include, admit)
         try:
             with patience or nullcontext():
-                experiment = _check(document, registry)
+                experiment = _check(document, registry, admit)
         except OutOfTime as late:
             message = "it takes too long to compute whether this can be played; `run --dry-run` has the time"
             document.errors.append(Error(late.loc, message))
     if document.errors or experiment is None:
         raise _refused(document)
     return experiment
+
+
+def keys_of(path: Path) -> Keys:
+    """The keys of a config, whose algorithms and adversaries are not looked up; ConfigError with the errors of keys."""
+    document = _read(located(path))
+    if isinstance(document.data, dict):
+        keys, invalid = _valid_part(document.data, document.errors)
+        if not invalid and not document.errors:
+            return keys
+    raise _refused(document)
+
+
+def _read(path: Path) -> Document:
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(LONGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        hint = _missing(path) if isinstance(error, FileNotFoundError) else ""
+        if (path / "config.yaml").is_file():
+            hint = f"; the config of this results folder is {path.as_posix()}/config.yaml"
+        raise ConfigError([f"{path}: cannot be read: {reason}{hint}"]) from error
+    return parse(text, str(path))
 
 
 def _refused(document: Document) -> ConfigError:
@@ -162,16 +183,26 @@ def _missing(path: Path) -> str:
     return suggestion(path.stem, [*(file.stem for file in beside), *shipped()])
 
 
-def _included(document: Document, folder: Path, further: Sequence[Path]) -> Registry:
+def _included(document: Document, folder: Path, further: Sequence[Path], admit: Admit) -> Registry:
     """The registry with the users' files; beside the config of a results folder are copies of them."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    names = [*dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)])]
+    names = list(dict.fromkeys(map(str, named)))
     if further:
-        document.data["include"] = names
-    copies = [folder / KEPT / Path(name).name for name in names]
-    files = [copy.as_posix() if copy.exists() else name for name, copy in zip(names, copies, strict=True)]
-    registry, errors = including(map(Path, files))
+        document.data["include"] = list(dict.fromkeys([*names, *(path.as_posix() for path in further)]))
+    files = []
+    for name in names:
+        try:
+            copy = inside(folder, f"{KEPT}/{Path(name).name}")
+        except Outside as error:
+            raise ConfigError([str(error)]) from error
+        if copy.exists() and Path(name).name in (path.name for path in further):
+            continue  # the user's file takes the place of the copy
+        files.append(copy if copy.exists() else Path(name))
+    unnamed = [file for file in files if file not in further]
+    if unnamed and ("include",) not in document.overrides:
+        admit(document.path, unnamed, executed=True)
+    registry, errors = including([*files, *further])
     if errors:
         raise ConfigError(errors)
     return registry
@@ -192,7 +223,7 @@ def _shrink(document: Document) -> None:
 # --------------------------------------------------------------------------------------------- checking
 
 
-def _check(document: Document, registry: Registry) -> Experiment | None:
+def _check(document: Document, registry: Registry, admit: Admit) -> Experiment | None:
     """The experiment, or None after adding to the document's errors all that can be found out."""
     data, errors = document.data, document.errors
     keys, invalid = _valid_part(data, errors)
@@ -203,6 +234,8 @@ def _check(document: Document, registry: Registry) -> Experiment | None:
     errors.extend([*between, *excess])
     if not strange and not unknown:
         errors.extend(consistency.plot_errors(keys, adversaries, algorithms, invalid))
+    if played := _data_files(adversaries):
+        admit(document.path, played, executed=False)
     met: tuple[Matchup, ...] = ()
     if not excess and "game" not in invalid:
         theirs = of_the_game(registry, keys, adversaries, invalid, errors)
@@ -224,6 +257,12 @@ def _check(document: Document, registry: Registry) -> Experiment | None:
         return None
     given = {key: value for key, value in data.items() if key != "claims"}
     return Experiment(keys, tuple(adversaries), tuple(algorithms), met, given, registry, about)
+
+
+def _data_files(adversaries: Iterable[Variant]) -> list[Path]:
+    players = (variant.parameters for variant in adversaries)
+    names = (name for player in players if isinstance(player, Adversary) for name in player.reads())
+    return list(map(Path, dict.fromkeys(names)))
 
 
 def _players(

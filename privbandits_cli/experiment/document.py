@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from privbandits_cli.experiment.received import CONTROL, shown
+
 Loc = tuple[str | int, ...]
 
 # No experiment comes near these limits. Within them, any document is read in about a second.
@@ -72,8 +74,10 @@ class Document:
                 return f"override '{text}': {error.message}"
         line, column = self.place(error)
         start = max(0, column - BEFORE)  # of a long line, the part around the error
-        shown = self.line(line)[start : start + SHOWN]
-        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {shown}\n    {' ' * (column - start)}^"
+        text = shown(self.line(line)[start : start + SHOWN])
+        return f"{self.path}:{line + 1}:{column + 1}: {error.message}
+    {text}
+    {' ' * (column - start)}^"
 
 
 class _Refused(yaml.MarkedYAMLError):
@@ -184,6 +188,8 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
 
 def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
     text = str(node.value)
+    if found := CONTROL.search(text):
+        document.errors.append(Error(loc, f"the text holds the control character {shown(found[0])}: leave it out"))
     if node.tag == IMPLICIT["number"]:
         try:
             return number(text)
