@@ -1,8 +1,9 @@
 """text -> Experiment: all errors of a config at once, each with its place and a suggestion."""
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
 from privbandits_cli.experiment.patience import OutOfTime, Patience
-from privbandits_cli.experiment.received import KEPT, Admit, Outside, everything, inside
+from privbandits_cli.experiment.received import CONTROL, KEPT, Admit, Outside, everything, inside
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Adversary, Setting
@@ -187,25 +188,29 @@ def _included(document: Document, folder: Path, further: Sequence[Path], admit: 
     """The registry with the users' files; beside the config of a results folder are copies of them."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    names = list(dict.fromkeys(map(str, named)))
+    names = {name: ("include", i) for i, name in enumerate(named) if isinstance(name, str) and not CONTROL.search(name)}
     if further:
-        document.data["include"] = list(dict.fromkeys([*names, *(path.as_posix() for path in further)]))
+        document.data["include"] = list(dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)]))
     files = []
-    for name in names:
+    for name, loc in names.items():
         try:
             copy = inside(folder, f"{KEPT}/{Path(name).name}")
         except Outside as error:
-            raise ConfigError([str(error)]) from error
-        if copy.exists() and Path(name).name in (path.name for path in further):
+            document.errors.append(Error(loc, str(error)))
+            continue
+        kept = os.path.exists(copy)  # unlike `copy.exists()`, False for names that no file can have
+        if kept and Path(name).name in (path.name for path in further):
             continue  # the user's file takes the place of the copy
-        files.append(copy if copy.exists() else Path(name))
+        files.append(copy if kept else Path(name))
     unnamed = [file for file in files if file not in further]
     if unnamed and ("include",) not in document.overrides:
         admit(document.path, unnamed, executed=True)
     registry, errors = including([*files, *further])
-    if errors:
-        raise ConfigError(errors)
-    return registry
+    for text in errors:
+        places = [loc for name, loc in names.items() if text.startswith(f"{Path(name)}: ")]
+        document.errors.append(Error(places[0], text) if places else Error(("include",), text, placed=True))
+    unusable = {file.stem for file in [*files, *further]} - {source.name for source in registry.files}
+    return replace(registry, unusable=frozenset(unusable))
 
 
 def _shrink(document: Document) -> None:
@@ -277,7 +282,7 @@ def _players(
     for loc, entry in places if key in data else ():
         if len(found) <= consistency.MOST_CURVES and len(errors) <= ENOUGH:
             found += variants(registry, kind, entry, loc, errors)
-    return found, len(errors) > before or not found
+    return found, len(errors) > before or not found or bool(registry.unusable)
 
 
 def _recorded(keys: Keys) -> list[int]:

@@ -33,6 +33,7 @@ class Error:
     message: str
     at_key: bool = False  # the key itself is wrong, not its value
     offset: int | None = None  # columns after the start of the value
+    placed: bool = False  # the message names its place, which is in another file
 
 
 @dataclass
@@ -72,12 +73,12 @@ class Document:
         for loc, text in self.overrides.items():
             if error.loc[: len(loc)] == loc or (error.loc and loc[: len(error.loc)] == error.loc):
                 return f"override '{text}': {error.message}"
+        if error.placed:
+            return error.message
         line, column = self.place(error)
         start = max(0, column - BEFORE)  # of a long line, the part around the error
         text = shown(self.line(line)[start : start + SHOWN])
-        return f"{self.path}:{line + 1}:{column + 1}: {error.message}
-    {text}
-    {' ' * (column - start)}^"
+        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {text}\n    {' ' * (column - start)}^"
 
 
 class _Refused(yaml.MarkedYAMLError):

@@ -64,6 +64,8 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
     try:
         model = registry.find(kind, name)
     except KeyError:
+        if name in registry.unusable:
+            return []
         what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
         message = f"unknown {what} '{short(name)}'" + suggestion(name, registry.names(kind))
         errors.append(Error((*loc, "name"), message))
