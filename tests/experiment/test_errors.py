@@ -243,8 +243,8 @@ def test_files_that_cannot_be_used_are_reported_with_all_other_errors(tmp_path, 
     text = SMALL.replace("  - exp3\n", "  - exp4\n  - mine\n  - gone\n")
     found = errors(tmp_path, f'{text}include: [mine.py, simplex, gone.py, "a\\0b.py", {"x" * 300}.py]\n')
     assert [error.splitlines()[0][:60].rstrip("x") for error in found] == [
+        "x.yaml:9:5: unknown algorithm 'exp4', did you mean 'exp3'?",
         "mine.py:1: ModuleNotFoundError: No module named 'nothing_her",
-        "x.yaml:9:5: unknown algorithm 'exp4', did you mean 'exp3'? (",
         "x.yaml:15:20: simplex: the file name must be a Python name (",
         "x.yaml:15:29: gone.py: cannot be read: No such file or direc",
         "x.yaml:15:38: the text holds the control character \\x00: lea",
