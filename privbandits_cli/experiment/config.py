@@ -135,7 +135,7 @@ def load(
             with patience or nullcontext():
                 experiment = _check(document, registry, admit)
         except OutOfTime as late:
-            message = "it takes too long to compute whether this can be played; `run --dry-run` has the time"
+            message = "checking this takes too long for `validate`; `run --dry-run` has the time"
             document.errors.append(Error(late.loc, message))
     if document.errors or experiment is None:
         raise _refused(document)

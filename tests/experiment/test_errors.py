@@ -201,7 +201,7 @@ def test_a_tuning_that_takes_long_is_an_error_of_validate(tmp_path):
     with pytest.raises(ConfigError) as caught:
         load(path, patience=Patience(0.3))
     (found,) = caught.value.errors
-    assert found.startswith(f"{path}:10:5: it takes too long to compute whether this can be played")
+    assert found.startswith(f"{path}:10:5: checking this takes too long for `validate`")
     with pytest.raises(ConfigError):
         used_up = Patience(0.0)
         load(path, patience=used_up)
