@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.experiment.config import ConfigError, load, located, shipped
+from privbandits_cli.experiment.config import ConfigError, keys_of, located, shipped
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.guards import check_promise
@@ -36,7 +36,7 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
     """Name, game, first paragraph and parameters of every algorithm or adversary; name, game and title of every config.
 
-    The configs are those of `configs/`, or, if that folder does not exist, the shipped ones.
+    The configs are those of `configs/`, or, if that folder does not exist, the shipped ones. Only their keys are read.
     """
     if kind == "experiments":
         here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
@@ -50,7 +50,7 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
 
 def _experiment(path: Path, name: str) -> dict[str, Any]:
     try:
-        keys = load(path).keys
+        keys = keys_of(path)
     except ConfigError as error:
         return {"name": name, "game": "", "line": f"cannot be loaded: {error.errors[0].splitlines()[0]}"}
     more = {key: getattr(keys, key) for key in ("source", "horizon", "trials")}

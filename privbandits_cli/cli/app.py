@@ -94,7 +94,13 @@ def glued(text: str) -> str:
 
 
 def fitted(text: str) -> str:
-    """A message wrapped to the terminal's width, with indented lines truncated; unchanged if there is no terminal."""
+    """A message wrapped to the terminal's width, with indented lines truncated; not wrapped without a terminal.
+
+    Control characters are written out, as a terminal would obey them.
+    """
+    from privbandits_cli.experiment.received import shown
+
+    text = shown(text)
     if not (sys.stderr.isatty() or "COLUMNS" in os.environ):
         return text
     width = max(40, shutil.get_terminal_size().columns)
@@ -109,6 +115,9 @@ def fitted(text: str) -> str:
 
 def filled(text: str, indent: str = "", further: str | None = None) -> str:
     """A paragraph of results, 80 columns wide; further: the indent of all lines but the first."""
+    from privbandits_cli.experiment.received import shown
+
+    text = shown(text)
     further = indent if further is None else further
     made = textwrap.fill(glued(text), 80, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
     return made.replace(GLUE, " ")

@@ -16,6 +16,7 @@ from rich.text import Text
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
 from privbandits_cli.analysis.format import amount, counted, parameter, whole
 from privbandits_cli.cli.app import GLUE, filled, glued
+from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Curve, Plan
@@ -80,8 +81,8 @@ def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials"
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> None:
     """Print a plain table, whose equations stay on one line; the first `text` columns hold text, the others numbers."""
     console, made = stdout(), Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    cells = [[glued(str(cell)) for cell in row] for row in rows]
-    for i, column in enumerate(map(glued, columns)):
+    cells = [[glued(shown(str(cell))) for cell in row] for row in rows]
+    for i, column in enumerate(glued(shown(column)) for column in columns):
         widest = max((len(word) for word in column.split()), default=0) if i else 0
         made.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
     for row in cells:

@@ -10,21 +10,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
-from privbandits_cli.accounting.rounding import is_empty
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curve, Curves, Row
+from privbandits_cli.analysis.folder import UNNAMED
 from privbandits_cli.analysis.format import counted
-from privbandits_cli.analysis.rates import Rate, rates
+from privbandits_cli.analysis.rates import Rate, Theory, theory
 from privbandits_cli.analysis.statistics import LEAST
-from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Keys, Price
 from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
-from privbandits_cli.games import bandit
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry, including
@@ -39,7 +39,6 @@ WORDS = {"dimension": "dimension", "horizon": "horizon", "rho": "regulariser"}  
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
 # The keys of a config that determine the setting to which theorems apply.
 GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
-UNNAMED = {"experiment": "unnamed", "trials": 1, "adversary": None, "algorithms": None}
 
 
 class Game(NamedTuple):
@@ -47,6 +46,7 @@ class Game(NamedTuple):
 
     keys: dict[str, Any]
     registry: Registry
+    trust: Trust  # without it, the theory of users' players is the one that the run has recorded
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class Table:
             notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
         if any(line.rates for line in every):
             notes.append("thin: bounds for every learner that is equally private; orders are drawn with constant 1")
+        notes += dict.fromkeys(f"no bound of {line.label.base}: {line.untold}" for line in every if line.untold)
         return notes
 
     def axes_notes(self) -> list[str]:
@@ -138,21 +139,23 @@ class Table:
         return self.price.free if self.price else 0.0
 
 
-def read(folder: Path, bounds: bool = False, against: str = "") -> Table:
+def read(folder: Path, bounds: bool = False, against: str = "", trust: Trust = NOBODY) -> Table:
     """Read a results folder; bounds: with the theorems' regret bounds; against: a swept parameter for the x axis.
 
-    Raises FileNotFoundError or ValueError with what is wrong.
+    Raises FileNotFoundError or ValueError with what is wrong. For `trust` see `table`.
     """
-    return table(curves.read(folder, against), bounds)
+    return table(curves.read(folder, against), bounds, trust)
 
 
-def table(found: Curves, bounds: bool = False) -> Table:
-    """The lines of the curves."""
+def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
+    """The lines of the curves; trust: the users' files that may be executed, if theory is drawn."""
     config, plot = found.config, found.plot
     summary = config.get("summary", {})
     bars = summary.get("bars", "gini")
     x = plot.against
-    game = _game(found) if bounds or plot.bounds else None
+    keys = {key: config[key] for key in GAME if key in config}
+    registry = _registry(found.folder, trust) if trust else Registry()
+    game = Game(keys, registry, trust) if bounds or plot.bounds else None
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against
@@ -176,12 +179,15 @@ def table(found: Curves, bounds: bool = False) -> Table:
     )
 
 
-def _game(found: Curves) -> Game:
-    """What theory needs of a results folder; executes the copies of the users' files that played."""
-    registry, errors = including(sorted(found.folder.glob(f"{KEPT}/*.py")))
+def _registry(folder: Path, trust: Trust) -> Registry:
+    """The registry with the users' files that are trusted, which are executed here; those that are named come first."""
+    trust.check(folder)
+    named = {path.name for path in trust.include}
+    kept = [copy for copy in copies(folder) if copy.name not in named] if trust.kept else []
+    registry, errors = including([*trust.include, *kept])
     if errors:
         raise ValueError(errors[0])
-    return Game({key: found.config[key] for key in GAME if key in found.config}, registry)
+    return registry
 
 
 def _priced(lines: list[Line], price: Price) -> list[Line]:
@@ -195,8 +201,8 @@ def _line_over_rounds(curve: Curve, bars: str, game: Game | None) -> Line:
     line = replace(_line(curve.rows, rounds, curve, curve.label, bars), game=curve.game, own=curve.own)
     if game is None:
         return line
-    bound, stated = _theory(curve, rounds, game)
-    return replace(line, bound=bound, rates=stated)
+    known = _theory(curve, rounds, game)
+    return replace(line, untold=known) if isinstance(known, str) else replace(line, **known._asdict())
 
 
 def _swept_lines(found: Curves, members: Sequence[Curve], bars: str, game: Game | None) -> list[Line]:
@@ -235,8 +241,11 @@ def _with_slope(line: Line, rows: Sequence[Row]) -> Line:
 def _with_theory(line: Line, curves: Sequence[Curve], game: Game) -> Line:
     """The line with the bound and the rates that apply to all of its points."""
     points = [_theory(curve, np.array([float(curve.last["round"])]), game) for curve in curves]
-    bounds = [bound for bound, _ in points if bound is not None]
-    named = [{rate.name: rate.regret for rate in found} for _, found in points]
+    known = [point for point in points if isinstance(point, Theory)]
+    if len(known) < len(points):
+        return replace(line, untold=next(point for point in points if isinstance(point, str)))
+    bounds = [bound for bound, _ in known if bound is not None]
+    named = [{rate.name: rate.regret for rate in found} for _, found in known]
     common = [name for name in named[0] if all(name in other for other in named)]
     return replace(
         line,
@@ -273,25 +282,23 @@ def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) 
     )
 
 
-def _theory(curve: Curve, rounds: Floats, game: Game) -> tuple[Floats | None, tuple[Rate, ...]]:
-    """The bound on the algorithm's regret against this adversary, if a theorem gives one, and rates of its problem."""
+def _theory(curve: Curve, rounds: Floats, game: Game) -> Theory | str:
+    """What theorems say of a curve after `rounds`, which end at its last one; or why it is not known."""
+    if curve.theory is not None and not game.trust:
+        return curve.theory if isinstance(curve.theory, str) else curve.theory.last(len(rounds))
     drawn = {"label", "panel"}
-    adversary, learner = ({k: x for k, x in side.items() if k not in drawn} for side in curve.parameters.values())
-    opponent = game.registry.rebuilt("adversaries", {"name": curve.adversary} | adversary)
-    algorithm = game.registry.rebuilt("algorithms", {"name": curve.algorithm} | learner)
+    sides = {name: {k: x for k, x in side.items() if k not in drawn} for name, side in curve.parameters.items()}
+    try:
+        opponent = game.registry.rebuilt("adversaries", {"name": curve.adversary} | sides["adversary"])
+        algorithm = game.registry.rebuilt("algorithms", {"name": curve.algorithm} | sides["algorithm"])
+    except KeyError as error:
+        return f"{error.args[0]}.py is needed: --include FILE.py or --trust executes it"
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"the parameters of {curve.label} cannot be read: {where}: {first['msg']}") from error
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
     swept: dict[str, Any] = {"dimension": int(curve.game["dimension"])} if "dimension" in curve.game else {}
     swept |= {"set": curve.game["set"]} if "set" in curve.game else {}
     keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
-    setting = opponent.revealed(settings(keys)[0])
-    memory = opponent.reaction()[0] if isinstance(opponent, bandit.Adversary) else 0
-    bound = algorithm.regret_bound(rounds, setting, memory)
-    if bound is not None:
-        most = rounds * setting.largest_regret()
-        bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
-    if not isinstance(opponent, bandit.Adversary):
-        return bound, ()
-    means, promised = opponent.mean_gains(setting), algorithm.guarantee(setting)
-    if means is None or not algorithm.promises() or promised is None or promised.delta > 0:
-        return bound, ()
-    return bound, tuple(rates(rounds, setting, means, promised.epsilon, algorithm.local))
+    return theory(algorithm, opponent, opponent.revealed(settings(keys)[0]), rounds)

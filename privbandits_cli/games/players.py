@@ -86,6 +86,10 @@ class Adversary(Parameters):
         """The same adversary, with the paper's values for parameters that were left out."""
         return self
 
+    def reads(self) -> tuple[str, ...]:
+        """The paths of the data files that it plays."""
+        return ()
+
     def errors(self, setting: Setting) -> Iterator[str]:
         """The reasons why this adversary cannot play in this setting."""
         yield from ()

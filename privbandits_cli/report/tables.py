@@ -1,8 +1,10 @@
 """The report as Markdown, and its final regrets as LaTeX tables."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, count, groupby, pairwise, repeat
+from urllib.parse import quote
 
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.analysis.format import amount, counted, table
@@ -20,6 +22,7 @@ MATHS = {
 TEX = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", '"': r"\textquotedbl{}"}
     | {sign: "\\" + sign for sign in "&%$#_{}"}
+    | {sign: f"{{{sign}}}" for sign in "[*"}  # after the end of a row LaTeX would read them as its arguments
     | {sign: rf"\ensuremath{{{name}}}" for sign, name in MATHS.items()}
 )
 
@@ -120,7 +123,7 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
     if report.config.get("source"):
         yield _plain(str(report.config["source"]))
     if report.picture:
-        yield f"![{_plain(report.name)}]({report.picture})"
+        yield f"![{_plain(report.name)}]({quote(report.picture)})"
     yield f"{_plain('; '.join(report.table.notes()))}."
     yield f"## {_plain(report.final_title)}"
     for final in finals(report.table):
@@ -151,7 +154,7 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
         yield _markdown_table(names, [[claim[name] for name in names] for claim in report.claims], 0)
     if report.manifest.get("command"):
         yield "## Run it again"
-        yield f"    {report.command}"
+        yield f"    {_on_one_line(report.command)}"
 
 
 def _pairs(report: ReportData) -> Iterator[str]:
@@ -176,4 +179,4 @@ def _plain(text: str) -> str:
     """A text in one line, with the special characters of Markdown escaped."""
     for sign in ("\\", "|", "*", "_", "`", "<", "[", "$"):
         text = text.replace(sign, "\\" + sign)
-    return _on_one_line(text)
+    return _on_one_line(re.sub(r"&(?=#?\w+;)", r"\&", text))  # an entity

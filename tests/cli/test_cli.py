@@ -189,6 +189,15 @@ def test_show(name):
     assert facts["name"] == name and f"\nGame: {facts['game']}\n" in text
 
 
+def test_show_prints_the_named_instances_with_their_means():
+    text = call("show", "bernoulli", "--arms", "5").stdout
+    assert "Named instances, with their means for K = 5" in text
+    for line in ("C1       0.75, 0.7, 0.7, 0.7, 0.7", "C2       0.75, 0.625, 0.5, 0.375, 0.25"):
+        assert f"  {line}\n" in text
+    assert json.loads(call("show", "bernoulli", "--json").stdout)["instances"]["C1"] == [0.75, 0.7, 0.7, 0.7]
+    assert "Named instances" not in call("show", "exp3").stdout
+
+
 def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
     assert "ε = 243.3, proved\n  Theorem 3.2" in text and "at most 3,505" in text
