@@ -60,7 +60,7 @@ def run(
     store = Store(Path(results) / plan.folder)
     failures = run(plan, store, chosen, jobs or runner.cores(), ["privbandits_cli.run"], fresh=fresh).failures
     if failures:
-        kinds = {f"{plan.by_key[failure.key].label}: {failure.error}": None for failure in failures}
+        kinds = {f"{plan.legends[failure.key]}: {failure.error}": None for failure in failures}
         raise RunError(f"{len(failures)} trials failed: " + "\n".join(kinds))
     return store.folder
 

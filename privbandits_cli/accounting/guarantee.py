@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from privbandits_cli.accounting import rounding
+
 Status = Literal["paper", "proved", "exact", "numeric"]
 
 MEANINGLESS = 20.0  # an epsilon above it lets a single round change a likelihood 5e8-fold
@@ -39,9 +41,8 @@ class Guarantee:
             raise ValueError(f"status must be one of {', '.join(get_args(Status))}, got {self.status!r}")
 
     def __str__(self) -> str:
-        """As in a legend: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
-        epsilon = "∞" if self.epsilon == float("inf") else f"{self.epsilon:z.4g}"
-        return f"ε = {epsilon}" + (f", δ = {self.delta:.2g}" if self.delta else "")
+        """As in a legend, rounded up: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
+        return rounding.pair(self.epsilon, self.delta)
 
 
 def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> list[Guarantee]:

@@ -61,7 +61,7 @@ def _files(path: Path, played: Sequence[str], config: Path) -> list[Path]:
 
 
 def unknown(path: Path, names: Sequence[str], config: Path) -> list[str]:
-    """The results folders among these names whose experiment has no config."""
+    """The results folders among these names of whose experiment there is no config with claims."""
     return [name for name in names if not _file(path / name, config).exists()]
 
 

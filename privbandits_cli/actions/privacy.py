@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli.accounting.guarantee import MEANINGLESS, leading
+from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import misfit, suggestion
 from privbandits_cli.experiment.names import Name
@@ -80,7 +81,9 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     lower = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=None)
     notes = algorithm.caveats(setting)
     if best is not None and best.epsilon > MEANINGLESS:
-        no_protection = f"ε = {best.epsilon:.4g} promises no protection: it lets one gain change a likelihood e^ε-fold."
+        no_protection = (
+            f"ε = {at_most(best.epsilon)} promises no protection: it lets one gain change a likelihood e^ε-fold."
+        )
         notes = [no_protection, *notes]
     return {
         "delta": at,
@@ -157,4 +160,5 @@ def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str
         **{key: getattr(promised, key, None) for key in ("epsilon", "delta", "status")},
         "bound_oblivious": oblivious,
         "bound_switching_costs": switching if algorithm.game == "bandit" else None,
+        "largest_regret": setting.horizon * setting.largest_regret(),
     }

@@ -253,7 +253,7 @@ def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
         "curves": [
             {
                 "adversary": curve.adversary_label or curve.adversary.name,
-                "label": curve.label,
+                "label": plan.legends[curve.key],
                 "key": curve.key,
                 "done": store.count([curve], plan.span),
                 "trials": len(plan.span),

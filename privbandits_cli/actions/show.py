@@ -12,6 +12,7 @@ from privbandits_cli.experiment.config import ConfigError, load, located, shippe
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.guards import check_promise
+from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.registry import Kind, Registry
@@ -97,6 +98,8 @@ def facts(
     fit = not list(parameters.errors(setting))  # `replay` is shown without a file to play
     ready = parameters.tuned(setting) if fit else parameters
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
+    found = [instances(field.annotation, setting.n_arms) for field in model.model_fields.values()]
+    out["instances"] = next(filter(None, found), {})
     if isinstance(ready, Algorithm):
         check_promise(ready, setting)
         promised = ready.guarantee(setting)
@@ -105,6 +108,7 @@ def facts(
         for memory, opponent in OPPONENTS[ready.game]:
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
+        out["largest regret"] = horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
     return out
 

@@ -1,6 +1,7 @@
 """The files of a results folder as its readers find them: the columns and rows of the CSVs, and the manifest."""
 
 import csv
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,3 +30,9 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def file_sha256(path: Path) -> str:
+    """The digest of a file, which may be larger than memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -13,6 +13,11 @@ def whole(value: float | None) -> str:
     return "" if value is None else f"{value:z,.0f}"
 
 
+def counted(n: int, noun: str) -> str:
+    """`1 trial`, `2,000 trials`."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
 def parameter(value: float) -> str:
     """A value of a swept parameter."""
     return whole(value) if abs(value) >= 1000 else f"{value:zg}"

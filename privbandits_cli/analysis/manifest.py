@@ -11,6 +11,7 @@ from typing import Any
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
+from privbandits_cli.analysis.folder import file_sha256
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.plan import Curve, Plan
@@ -47,7 +48,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         | {package: version(package) for package in PACKAGES},
         "machine": {"cpu": cpu(), "system": platform.platform()},
         "bit_generator": "SFC64",
-        "sha256": {path.name: _file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
+        "sha256": {path.name: file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
         "curves": {curve.key: _names(curve, promised[curve.key]) for curve in plan.curves},
         "privacy": [
             {
@@ -142,8 +143,3 @@ def cpu() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-
-
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:  # final.csv may be larger than memory
-        return hashlib.file_digest(file, "sha256").hexdigest()

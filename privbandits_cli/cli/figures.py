@@ -65,7 +65,9 @@ def _folders(path: Path) -> list[Path]:
 
 @app.command()
 def report(
-    path: Where = Path("results"),
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Results folders, or folders of results folders; by default results.")
+    ] = None,
     config: Claims = Path("configs"),
 ) -> None:
     """Write a report on each results folder.
@@ -87,25 +89,27 @@ def report(
     Examples:
       privbandits report                 all of results/, and its index
       privbandits report results/fig1    one experiment
+      privbandits report results/a other/b
     """
     from privbandits_cli.actions.check import claims_on, unknown
     from privbandits_cli.actions.report import gather, write, write_index
     from privbandits_cli.experiment.config import ConfigError
 
-    folders = _folders(path)
-    every = folders != [path]
-    reports, errors = [], []
-    for folder in folders:
-        try:
-            reports.append(gather(folder, claims_on(folder, config)))
-            print(write(folder, reports[-1], every))
-        except (ConfigError, ValueError, KeyError, TypeError, OSError) as error:
-            errors.append(f"{folder}: {error}")
-    if every and reports:
-        print(write_index(path, reports))
-    bare = unknown(Path(), [str(folder) for folder in folders], config)
-    if bare:
-        print(f"no config, so no claims: {', '.join(bare)}", file=sys.stderr)
+    found = {path: _folders(path) for path in paths or [Path("results")]}
+    errors = []
+    for path, folders in found.items():
+        every, reports = folders != [path], []
+        for folder in folders:
+            try:
+                reports.append(gather(folder, claims_on(folder, config)))
+                print(write(folder, reports[-1], every))
+            except (ConfigError, ValueError, KeyError, TypeError, OSError) as error:
+                errors.append(f"{folder}: {error}")
+        if every and reports:
+            print(write_index(path, reports))
+        bare = unknown(Path(), [str(folder) for folder in folders], config)
+        if bare:
+            print(f"no claims: {config} has no config of {', '.join(bare)}; name one by --config", file=sys.stderr)
     if errors:
         raise fail(*errors)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, reported
 from privbandits_cli.cli.include import debugged
 from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
@@ -198,7 +199,7 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
 
 
 def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
-    print(f"\n{len(failed)} trials failed (traces in journal.jsonl):", file=sys.stderr)
+    print(f"\n{counted(len(failed), 'trial')} failed (traces in journal.jsonl):", file=sys.stderr)
     lines = list(_lines(plan, failed, source=True))
     more = [f"and {len(lines) - LISTED} more kinds"] if len(lines) > LISTED else []
     for line in lines[:LISTED] + more:
@@ -225,7 +226,7 @@ def _lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) ->
             which = f"{which[: which.rindex(',', 0, LONG)]}, ..., {len(same)} trials"
         written = first.trace.splitlines()[1:2] if source else []
         yield "\n".join(
-            [f"failed: {curve.label} against {curve.adversary.name}, {which}: {first.error}"]
+            [f"failed: {plan.legends[curve.key]} against {curve.adversary.name}, {which}: {first.error}"]
             + [line for line in written if line.startswith("    ")]
         )
 

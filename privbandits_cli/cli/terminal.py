@@ -13,7 +13,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Table
 from rich.text import Text
 
-from privbandits_cli.analysis.format import amount, parameter, whole
+from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
+from privbandits_cli.analysis.format import amount, counted, parameter, whole
 from privbandits_cli.cli.app import GLUE, filled, glued
 
 if TYPE_CHECKING:
@@ -95,18 +96,18 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     panels: dict[str, dict[str, str]] = {}
     if worst is None:
         for curve, value, _ in finals:
-            panels.setdefault(curve.title, {})[curve.label] = whole(value)
+            panels.setdefault(curve.title, {})[plan.legends[curve.key]] = whole(value)
     else:
         for panel, lines in worst.panels.items():
             panels[panel] = {line.label: whole(line.regret[-1]) for line in lines}
-    labels = dict.fromkeys(curve.label for curve in plan.curves)
+    labels = dict.fromkeys(plan.legends.values())
     rows = [[label.lines, *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
-    of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
+    of = counted(keys.trials, "trial") if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials} trials"
     after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
     which = f", at the worst {keys.plot.worst}" if worst else ""
-    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
+    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of})"
     stdout().print(title)
     _print_columns("", list(panels), rows)
     _print_files(plan.name, folder)
@@ -195,7 +196,8 @@ def remark_lines(plan: "Plan") -> Iterator[str]:
     remarks: dict[str, dict[str, None]] = {}
     for curve in plan.curves:
         for remark in curve.algorithm.remarks(curve.setting):
-            label = f"{curve.label}, {curve.panel}" if curve.panel else curve.label
+            legend = plan.legends[curve.key]
+            label = f"{legend}, {curve.panel}" if curve.panel else legend
             remarks.setdefault(remark, {})[label] = None
     for remark, (first, *others) in remarks.items():
         more = f" and {len(others)} more" if others else ""
@@ -205,7 +207,7 @@ def remark_lines(plan: "Plan") -> Iterator[str]:
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:
     """The missing trials, and how to play them."""
     for numbers, curves in lacking.items():
-        some = [f"{curve.label} against {curve.adversary.name}" for curve in curves]
+        some = [f"{plan.legends[curve.key]} against {curve.adversary.name}" for curve in curves]
         for name in ["every curve"] if len(some) == len(plan.curves) else some:
             yield f"missing: {name}, {trials(numbers)}"
     if lacking:
@@ -217,11 +219,10 @@ def print_forecast(facts: dict[str, Any]) -> None:
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
     print_table(["curve", "against", "done", "trials"], cells, text=2)
-    console.print(f"\nto run: {facts['chunks']} chunks, {facts['rounds']:,} rounds")
+    console.print(f"\nto run: {counted(facts['chunks'], 'chunk')}, {counted(facts['rounds'], 'round')}")
     if facts["measured"]:
-        jobs = f"{facts['jobs']} job{'s' if facts['jobs'] > 1 else ''}"
-        basis = f"an estimate from {facts['measured']:,} rounds played now"
-        console.print(f"time: about {duration(facts['seconds'])} on {jobs} ({basis})")
+        basis = f"an estimate from {counted(facts['measured'], 'round')} played now"
+        console.print(f"time: about {duration(facts['seconds'])} on {counted(facts['jobs'], 'job')} ({basis})")
 
 
 def duration(seconds: float) -> str:
@@ -233,7 +234,8 @@ def duration(seconds: float) -> str:
 def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """Upper and lower bounds on the true ε, a line per algorithm; then each bound, and notes."""
     rows = [
-        [b["algorithm"], b["mechanism"], amount(b["upper"]), amount(b["lower"]), f"{b['delta']:.3g}"] for b in blocks
+        [b["algorithm"], b["mechanism"], at_most(b["upper"]), at_least(b["lower"]), at_most(b["delta"], 3)]
+        for b in blocks
     ]
     print_table(["", "", "ε at most", "at least", "at δ"], rows, text=2)
     for block in blocks:
@@ -242,8 +244,9 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
             first = block["bounds"][0]
             print(filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
         for bound in block["bounds"]:
-            sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
-            line = f"ε {sign} {amount(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
+            sign, shown = ("≥", at_least) if bound["lower"] else ("≤", at_most)
+            at = f"δ = {shown(bound['delta'], 3)}"
+            line = f"ε {sign} {shown(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
             print(filled(line, "  ", " " * 36))
         missing = [] if block["bounds"] else ["It has no privacy guarantee."]
         for note in missing + block["notes"]:
@@ -253,15 +256,22 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
 def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     """The parameters that `tune` found, and the paper's choice."""
     opponents = [key for key in ("oblivious", "switching_costs") if any(row[f"bound_{key}"] for row in rows)]
+
+    def bounds(row: dict[str, Any]) -> list[float | None]:
+        return [row[f"bound_{key}"] for key in opponents]
+
     cells = [
-        [row["choice"], amount(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
-        + [amount(row[f"bound_{key}"]) for key in opponents]
+        [row["choice"], at_most(row["epsilon"]), row["status"], at_most(row["delta"] or 0, 3)]
+        + ["–" if bound is None else regret(bound, row["largest_regret"]) for bound in bounds(row)]
         for row in rows
     ]
     heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
     print_table(["", "ε", "status", "δ", *heads], cells)
     least = "; certified has the smallest bound against switching costs" if "switching_costs" in opponents else ""
     print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
+    most = rows[0]["largest_regret"]
+    if any(bound is not None and is_empty(bound, most) for row in rows for bound in bounds(row)):
+        print(filled(EMPTY.format(at_most(most)), further="  "))
     for row in rows:
         entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", f":{GLUE}")
         print("\n" + filled(entry, "", "  "))  # no line break between a key and its value
@@ -278,7 +288,7 @@ def _flow(parameters: dict[str, Any]) -> str:
 def print_audits(rows: list[dict[str, Any]]) -> None:
     """Verdicts, and the evidence for each."""
     cells = [
-        [row["algorithm"], row["verdict"], amount(row["epsilon_seen"]), amount(row["refutable"]), f"{row['cost']:,}"]
+        [row["algorithm"], row["verdict"], at_least(row["epsilon_seen"]), at_most(row["refutable"]), f"{row['cost']:,}"]
         for row in rows
     ]
     print_table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.config import Experiment, checkpoints
 from privbandits_cli.experiment.matchups import Matchup
-from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.match import Match
@@ -36,7 +38,8 @@ class Curve:
     setting: Setting  # what the algorithm knows of the game
     checkpoints: NDArray[np.int64]  # rounds at which regret is recorded; the horizon is the last
     adversary_title: Name  # of a panel, with the swept values of the adversary and of its setting
-    label: Name  # of a legend, with the epsilon of a private algorithm
+    label: Name  # of the CSVs, with the epsilon of a private algorithm; `Plan.legends` has what people read
+    promised: Guarantee | None  # of a private algorithm
     panel: str  # a panel of its own beside its adversary's; empty: the adversary's
     apart: Mapping[str, Any]  # given parameters that distinguish it from curves of the same name
     game: Mapping[str, Any]  # swept parameters of the adversary and of its setting, by column of the CSVs
@@ -135,6 +138,14 @@ class Plan:
         """The curves by their keys."""
         return {curve.key: curve for curve in self.curves}
 
+    @cached_property
+    def legends(self) -> dict[str, Name]:
+        """The labels of the curves for figures and tables, by their keys."""
+        each = [curve.promised for curve in self.curves]
+        promised = [None if one is None else (one.epsilon, one.delta) for one in each]
+        shown = legends([curve.label for curve in self.curves], promised)
+        return {curve.key: legend for curve, legend in zip(self.curves, shown, strict=True)}
+
     @property
     def own_files(self) -> list[Source]:
         """The users' files whose algorithms and adversaries play."""
@@ -190,14 +201,21 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
         over = settings.swept(experiment.keys, matchup.setting)
         over.pop("horizon", None)  # the horizons share a panel
         title = titles[i // stages].noted(settings.swept_notes(matchup.setting, over))
-        legends = [legend(variant, matchup.setting) for variant in matchup.algorithms]
-        lineup = zip(matchup.algorithms, distinct(legends, matchup.algorithms), apart, strict=True)
+        promised = [_promised(variant, matchup.setting) for variant in matchup.algorithms]
+        labels = [_label(variant, made) for variant, made in zip(matchup.algorithms, promised, strict=True)]
+        lineup = zip(matchup.algorithms, distinct(labels, matchup.algorithms), promised, apart, strict=True)
         curves.extend(_curve(experiment, matchup, title, *entry) for entry in lineup)
     return Plan(experiment, tuple(curves), shard)
 
 
 def _curve(
-    experiment: Experiment, matchup: Matchup, title: Name, variant: Variant, label: Name, apart: Mapping[str, Any]
+    experiment: Experiment,
+    matchup: Matchup,
+    title: Name,
+    variant: Variant,
+    label: Name,
+    promised: Guarantee | None,
+    apart: Mapping[str, Any],
 ) -> Curve:
     adversary, algorithm = matchup.adversary.parameters, variant.parameters
     assert isinstance(adversary, Adversary) and isinstance(algorithm, Algorithm)
@@ -229,6 +247,7 @@ def _curve(
         checkpoints=rounds,
         adversary_title=title,
         label=label,
+        promised=promised,
         panel=variant.panel,
         apart=apart,
         game=settings.swept(keys, setting) | {f"adversary.{k}" if k in own else k: x for k, x in foes.items()},
@@ -274,9 +293,21 @@ def _differing(variant: Variant, rivals: Sequence[Variant]) -> dict[str, Any]:
     return {name: value for name, value in own.items() if any(other.get(name) != value for other in others)}
 
 
-def legend(variant: Variant, setting: Setting) -> Name:
-    """A curve's name in figures: label, swept parameters, and the guarantee of a private algorithm."""
+def _promised(variant: Variant, setting: Setting) -> Guarantee | None:
+    """What a private algorithm promises."""
     algorithm = variant.parameters
     assert isinstance(algorithm, Algorithm)
-    promised = {"guarantee": str(algorithm.guarantee(setting) or "no guarantee")} if algorithm.promises() else {}
-    return variant.named().noted(promised)
+    return algorithm.guarantee(setting) if algorithm.promises() else None
+
+
+def _label(variant: Variant, promised: Guarantee | None) -> Name:
+    """A curve's name in the CSVs: label, swept parameters, and the guarantee of a private algorithm to four digits."""
+    algorithm = variant.parameters
+    assert isinstance(algorithm, Algorithm)
+    if not algorithm.promises():
+        return variant.named()
+    if promised is None:
+        return variant.named().noted({"guarantee": "no guarantee"})
+    epsilon = "∞" if math.isinf(promised.epsilon) else f"{promised.epsilon:.4g}"
+    delta = f", δ = {promised.delta:.2g}" if promised.delta else ""
+    return variant.named().noted({"guarantee": f"ε = {epsilon}{delta}"})

@@ -20,7 +20,7 @@ class Line:
     below: Floats  # lengths of the error bars
     above: Floats
     trials: int
-    bound: Floats | None
+    bound: Floats | None  # on the regret, by a theorem; NaN where no algorithm can exceed it
     rates: tuple[Rate, ...] = ()  # lower and upper bounds on the regret of every learner that is as private as this one
     slope: tuple[float, float] | None = None  # of log mean regret over log x, and its standard error
     adversary: str = ""

@@ -51,6 +51,16 @@ class Setting(NamedTuple):
         """The bounds of a contextual game; a plain bandit is one whose arms are the standard basis."""
         return self.contexts or Contexts(self.n_arms)
 
+    def largest_regret(self) -> float:
+        """The most that a round can add to the regret, whatever is played: a bound must be below it to say anything."""
+        if self.space is not None:
+            return self.space.width(self.signed)
+        if self.contexts is not None:
+            return 2 * min(self.contexts.norm * self.contexts.theta_norm, self.contexts.reward)
+        if self.v is None or self.u is None:
+            return 1.0
+        return 2 * float(self.u ** (1 / (1 + self.v)))  # means are at most u^(1/(1+v)) in absolute value
+
     def decisions(self) -> Space:
         """The decision set of a linear game."""
         if self.space is None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from privbandits_cli.analysis.format import parameter
+from privbandits_cli.analysis.format import amount, parameter
 from privbandits_cli.experiment.config import shipped
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.table import Table
@@ -72,9 +72,10 @@ class Cell:
     above: float
 
     @property
-    def spread(self) -> bool:
-        """Whether the error bar is longer than rounding errors."""
-        return max(self.below, self.above) > 1e-9 * max(1.0, abs(self.regret))
+    def bars(self) -> dict[str, str]:
+        """The lengths of the error bar below (−) and above (+) as text, if they are longer than rounding errors."""
+        least = 1e-9 * max(1.0, abs(self.regret))
+        return {sign: amount(x) for sign, x in (("−", self.below), ("+", self.above)) if x > least}
 
 
 @dataclass(frozen=True)

@@ -191,9 +191,11 @@ def test_show(name):
 
 def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
-    assert "ε = 243.292, proved\n  Theorem 3.2" in text and "at most 3,505" in text
+    assert "ε = 243.3, proved\n  Theorem 3.2" in text and "at most 3,505" in text
     text = call("show", "exp3_tau").stdout
-    assert "= 19" in text and "ε = 1.50393" in text and "Lemma B: one draw's variance (Rényi)" in text
+    assert (
+        "= 19" in text and "ε = 1.504, δ = 1.5e-11, proved" in text and "Lemma B: one draw's variance (Rényi)" in text
+    )
 
 
 def test_what_is_no_config_or_has_no_set_is_reported():
@@ -295,7 +297,7 @@ def test_privacy(tmp_path):
     text = call("privacy", ROOT / "configs" / "fig1.yaml").stdout
     assert max(map(len, text.splitlines())) <= 80
     lines = {line.split()[0]: line.split()[-3:] for line in text.splitlines()[1:4]}
-    assert lines["DP-EXP3-Lap"] == ["243.3", "243.3", "1.46e-11"] and lines["EXP3-τ"] == ["1.504", "1.066", "1.46e-11"]
+    assert lines["DP-EXP3-Lap"] == ["243.3", "243.2", "1.46e-11"] and lines["EXP3-τ"] == ["1.504", "1.065", "1.46e-11"]
     assert "scale 0.00411" in text and "no protection" in text
     odd = call(
         "privacy", ROOT / "configs" / "fig1.yaml", "algorithms[1].epsilon=.inf", "--delta", "1e-320", "--json"
@@ -407,6 +409,18 @@ def test_audit(small, monkeypatch):
     assert call("audit", "--mutants").exit_code == 0
 
 
+def test_regret_bounds_that_nothing_can_exceed_are_marked():
+    """EXP3-τ's bound with switching costs is 139.4 after 100 rounds; that of its theorem for others is 89.31."""
+    text = " ".join(call("show", "exp3_tau", "--horizon", "100").stdout.split())
+    assert "oblivious adversaries: expected regret at most 89.31 Against" in text
+    assert "at most 139.4 (empty) (empty): the bound is vacuous, as no algorithm can lose more than 100 " in text
+    assert "(empty)" not in call("show", "exp3_tau").stdout
+    few = call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000").stdout
+    assert "(empty)" in few.splitlines()[1] and "lose more than 1,000" in few
+    assert "(empty)" not in call("tune", "exp3_tau", "--epsilon", "1").stdout
+    assert max(map(len, few.splitlines())) <= 88
+
+
 CONTEXTUAL = """\
 experiment: wasted
 game: contextual
@@ -476,12 +490,9 @@ def test_what_show_says_of_its_values_is_one_sentence_within_the_width(tmp_path)
 
 def test_tune_says_why_its_epsilon_is_below_the_target():
     text = " ".join(call("tune", "exp3_tau", "--epsilon", "1").stdout.split())
-    assert (
-        "tau: 30" in text and "these have the smallest bound against switching costs; longer blocks also have" in text
-    )
-    assert (
-        "tau: 20" in text and "A block is a whole number of rounds, so its ε can be below the target: one round" in text
-    )
+    assert "these have the smallest bound against switching costs; longer blocks also have a smaller ε." in text
+    assert "A block is a whole number of rounds, so its ε can be below the target: one round less exceeds it." in text
+    assert "tau: 30" in text and "tau: 20" in text
     one_less = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)[1]
     assert one_less["choice"] == "shortest" and one_less["epsilon"] < 1 and one_less["reason"]
     setting = Setting(2**18, 4)
