@@ -118,7 +118,7 @@ def _pace(chunk: Chunk, least: float) -> tuple[int, float]:
     seconds(1)  # compiles
     n, start = 1, seconds(1)  # the states and tables of a game take longer than its first round
     took = start
-    while n < horizon and took - start < least and took < 4 * least:
+    while n < horizon and took - start < least and (n == 1 or took < 4 * least):
         n = min(horizon, max(256, 2 * n))
         took = seconds(n)
     rounds = n * len(trials) * len(chunk.keys)
