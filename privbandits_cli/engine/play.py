@@ -88,17 +88,21 @@ def play_chunk(chunk: Chunk) -> Played:
     return Played(chunk, found, tuple(failures), time.perf_counter() - start)
 
 
-def estimated(chunks: Sequence[Chunk]) -> tuple[float, int]:
+def estimated(
+    chunks: Sequence[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> tuple[float, int]:
     """Seconds that one core takes for the chunks, from rounds that are played now, and how many; takes some seconds.
 
     A few games are played, whose loops are compiled before, each for an equal share of the time; the others are taken
-    to be as fast as these on average. Raises what an algorithm or adversary raises.
+    to be as fast as these on average. Raises what an algorithm or adversary raises; `wait` is entered before each game.
     """
     games = list({chunk.keys: chunk for chunk in chunks}.values())
     games = games[:: math.ceil(len(games) / SAMPLED)]
     paces: dict[tuple[str, ...], float] = {}  # by the keys of a game's curves: seconds for each round
     start, rounds = time.perf_counter(), 0
     for chunk in games:
+        with wait():
+            pass
         if not paces or time.perf_counter() - start < MEASURED:
             played, paces[chunk.keys] = _pace(chunk, MEASURED / len(games))
             rounds += played

@@ -850,3 +850,9 @@ def test_the_files_that_a_wrapper_needs():
     (name,) = loader.modules(wrapped)
     assert loader.source_of(name).path == "mine.py"
     assert loader.modules(make("exp3")) == ()
+
+
+def test_a_dry_run_reports_the_errors_of_own_files():
+    edited(ARGMAX, "return 4")
+    result = call("run", "small.yaml", "--include", "mine.py", "algorithms=mine", "--dry-run")
+    assert result.exit_code == 2 and "mine.py:" in result.stderr and "choose returned arm 4 in round" in result.stderr
