@@ -269,7 +269,7 @@ def test_every_number_is_shown_however_many_panels(small, tmp_path):
     result = call("run", small, "--results", tmp_path, f"adversary=[{panels}]", "--json")
     finals = {f"{row['regret']:,.0f}" for row in json.loads(result.stdout)["final"]}
     text = call("run", small, "--results", tmp_path, f"adversary=[{panels}]").stdout
-    assert all(number in text for number in finals) and "Stochastic (best" in text
+    assert all(number in text for number in finals) and "(best = 0.51)" in text
     assert max(map(len, text.splitlines()[:-2])) <= 80
 
 
