@@ -91,7 +91,7 @@ def run(
             if dry_run:
                 if not fresh:
                     store.open(plan, clean=False)
-                facts = run.forecast(plan, store, jobs)
+                facts = run.forecast(plan, store, jobs, stop.wait)
                 print(dumps(facts)) if as_json else terminal.print_forecast(facts)
                 return
             screen = _Screen(plan, store, chosen, fail_fast, quiet, python)
