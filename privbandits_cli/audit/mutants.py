@@ -147,7 +147,7 @@ CORRECT = {
         "dp_linucb", CONTEXTS, "Wishart noise", epsilon=0.5, delta=1e-3, noise="wishart", calibration="exact"
     ),
     "dp_linucb, unshifted": subject(
-        "dp_linucb", CONTEXTS, "no shift", epsilon=1.0, delta=0.1, noise="wishart_unshifted"
+        "dp_linucb", CONTEXTS, "no shift", epsilon=1.0, delta=0.1, noise="wishart_unshifted", calibration="code"
     ),
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "plain_dp_linucb": Subject(
