@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.audit import grams
+from privbandits_cli.audit import grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
 from privbandits_cli.audit.coupling import after_coupling
