@@ -79,7 +79,7 @@ def test_bounds_are_the_theorems(tmp_path, small):
 
 def test_bounds_that_nothing_can_exceed_are_not_drawn(tmp_path, small):
     """DP-EXP3-Lap's bound at ε = 1 is above all 1,000 rounds; EXP3's is so in the first rounds only."""
-    folder = ran(tmp_path, small)
+    folder = ran(tmp_path, small, "checkpoints=[1, 10, 1000]")
     read = table.read(folder, bounds=True)
     exp3, lap, _ = read.panels["Stochastic"]
     early = np.isnan(exp3.bound)
