@@ -34,7 +34,7 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 
 
 def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
-    """Name, game, first line and parameters of every algorithm or adversary; name, game and title of every config.
+    """Name, game, first paragraph and parameters of every algorithm or adversary; name, game and title of every config.
 
     The configs are those of `configs/`, or, if that folder does not exist, the shipped ones.
     """
@@ -43,7 +43,7 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
         return here or [_experiment(located(Path(name)), name) for name in shipped()]
     known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
-        {"name": name, "game": model.game, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
+        {"name": name, "game": model.game, "line": _first(model), "parameters": _parameters(model)}
         for name, model in registry.every(known)
     ]
 
@@ -59,6 +59,11 @@ def _experiment(path: Path, name: str) -> dict[str, Any]:
 
 def _doc(model: type[Parameters]) -> str:
     return inspect.cleandoc(sys.modules[model.__module__].__doc__ or "(no description)")
+
+
+def _first(model: type[Parameters]) -> str:
+    """The first paragraph of its description, on one line."""
+    return " ".join(_doc(model).partition("\n\n")[0].split())
 
 
 def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
@@ -130,4 +135,4 @@ def plain(value: Any) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{k} = {plain(v)}" for k, v in value.items() if k != "name" and v is not None)
         return str(value.get("name", "")) + (f" ({inner})" if inner else "")
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:z.6g}" if isinstance(value, float) else str(value)

@@ -37,6 +37,7 @@ from privbandits_cli.accounting.guarantee import Guarantee, Status, wasted_noise
 from privbandits_cli.games import contextual, regularisers, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
+from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms.matrix_tree import n_levels, nodes, release
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -57,18 +58,18 @@ class Parameters(contextual.Algorithm):
     calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
-    delta: float = Field(gt=0, lt=1, description="δ")
+    delta: Chance = Field(description="δ")
     noise: Literal["gaussian", "wishart", "wishart_unshifted"] = Field("gaussian", description="law of a node's noise")
     shift: Literal["paper", "optimal"] = Field(
         "paper",
         description="paper: ρ_min is Υ, or 4 L~² √(mk) D for Wishart noise; optimal: minimises Theorem 5's bound",
     )
-    rho: float | None = Field(None, gt=0, description="ρ_min, instead of the value that `shift` implies")
+    rho: Size | None = Field(None, description="ρ_min, instead of the value that `shift` implies")
     calibration: Literal["code", "printed", "exact"] = Field(
         "exact",
         description="how ε and δ determine the noise: the least that suffices, or the authors' far larger noise",
     )
-    alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
+    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
 
     @property
     def wishart(self) -> bool:
@@ -184,9 +185,9 @@ class Tuned(Parameters):
             moved = math.sqrt(m) * setting.known().row_norm() ** 2 / self.sigma(setting)
             source = f"Gaussian noise on {m} nodes, exactly"
             return [*out, jointly(gdp.epsilon_of(moved, delta), delta, source, "proved")]
-        if delta < losses.LEAST_DELTA:
+        k = min(self.rows(setting), int(losses.MOST_FREEDOM))  # more rows only add noise
+        if delta < losses.LEAST_DELTA or k - d <= 2:
             return out
-        k = self.rows(setting)
         proved = losses.epsilon_by_halves(delta, k / 2 - d, m) if k / 2 - d > 2 else math.inf
         if proved < math.inf:
             out.append(jointly(proved, delta, f"Wishart noise on {m} nodes, by halves", "proved"))

@@ -25,6 +25,7 @@ from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
+from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
 SENSITIVITY = math.sqrt(4.5)
@@ -39,11 +40,11 @@ class Parameters(contextual.Algorithm):
     calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
-    delta: float = Field(gt=0, lt=1, description="δ")
+    delta: Chance = Field(description="δ")
     calibration: Literal["printed", "exact"] = Field(
         "exact", description="how ε and δ determine the noise: the least that suffices, or the paper's larger noise"
     )
-    alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
+    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
 
     def sigma(self) -> float:
         """σ of the noise on a report."""

@@ -11,7 +11,7 @@ import yaml
 
 from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY, read_manifest, rows_of
 from privbandits_cli.experiment.keys import Plot
-from privbandits_cli.experiment.names import Name, legends
+from privbandits_cli.experiment.names import Name, legends, symbol
 from privbandits_cli.experiment.variants import flat
 
 Row = dict[str, str]
@@ -20,7 +20,7 @@ Line = tuple[object, ...]  # what the curves of one line have in common
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of summary.csv, with its names and swept parameters from the manifest."""
+    """One curve of summary.csv, with its names, in the field's symbols, and swept parameters from the manifest."""
 
     key: str
     adversary: str  # the names in a config
@@ -57,7 +57,7 @@ class Curve:
     def line_name(self, folded: Set[str]) -> Name:
         """The legend of its line: without the guarantee, which varies along a line."""
         own = _kept(self.own, folded) | {name: x for name, x in _kept(self.apart, folded).items() if x}
-        notes = {name: f"{'ε' if name == 'epsilon' else name} = {value}" for name, value in own.items()}
+        notes = {name: f"{symbol(name)} = {value}" for name, value in own.items()}
         if "horizon" in _kept(self.game, folded):
             notes["horizon"] = f"T = {_power(int(self.game['horizon']))}"
         return Name(self.label.base, notes)
@@ -90,6 +90,11 @@ class Curves:
     def folded(self) -> set[str]:
         """The swept parameters that name no panel and no line: their values lie along a line, or the worst is drawn."""
         return {self.plot.against, self.plot.worst} - {""}
+
+    def symbol(self, parameter: str) -> str:
+        """A parameter as the field writes it; the dimension is d in a contextual game and N in a linear one."""
+        letter = "d" if self.config.get("game") == "contextual" else "N"
+        return letter if parameter == "dimension" else symbol(parameter)
 
     def panels(self) -> dict[Name, list[Curve]]:
         """The drawn curves by the title of their panel; a panel needs a curve with the parameter on the x axis."""
@@ -216,8 +221,8 @@ def _curve(
         key=row["curve"],
         adversary=row["adversary"],
         algorithm=row["algorithm"],
-        adversary_title=Name(adversary["title"], *adversary["notes"]),
-        label=label,
+        adversary_title=Name(adversary["title"], *adversary["notes"]).in_symbols(),
+        label=label.in_symbols(),
         panel=record["panel"],
         apart={name: _text(value) for name, value in algorithm["apart"].items()},
         game=game,

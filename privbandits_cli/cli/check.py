@@ -186,7 +186,7 @@ def _print_differences(
     rows = [
         [one.curve, one.verdict, whole(one.a), whole(one.b), _interval(one.low, one.high), one.basis] for one in found
     ]
-    terminal.stdout().print(terminal.table(["curve", "", "A", "B", "A - B", ""], rows, text=2))
+    terminal.print_table(["curve", "", "A", "B", "A - B", ""], rows, text=2)
     words = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
     print(f"\n{counted(len(found), 'curve')}, tolerance {100 * tolerance:g} % of B: {words}")
     for one in found:
@@ -198,5 +198,5 @@ def _interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
     if 1e-3 < max(abs(low), abs(high)) < 10:  # whole numbers would hide it; smaller ones are rounding errors
-        return f"{low:.2g} to {high:.2g}"
+        return f"{low:z.2g} to {high:z.2g}"
     return f"{whole(low)} to {whole(high)}"

@@ -70,6 +70,7 @@ def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
 def _wording(message: str) -> str:
     message = message.removeprefix("Input ").removeprefix("String ")
     message = re.sub(r"a valid dictionary or instance of \w+", "a mapping", message)
+    message = re.sub(r"0\.0{9,}\d+|\d{30,}", lambda digits: f"{float(digits[0]):g}", message)  # 1e-100 in full
     return message.replace("should be a valid integer", "should be an integer").replace("a valid ", "a ")
 
 

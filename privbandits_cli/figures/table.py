@@ -9,18 +9,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import is_empty
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curve, Curves, Row
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.analysis.rates import Rate, rates
+from privbandits_cli.analysis.statistics import LEAST
 from privbandits_cli.experiment.config import KEPT
 from privbandits_cli.experiment.keys import Keys, Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
 from privbandits_cli.games import bandit
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.types import Floats
@@ -32,7 +35,7 @@ BARS = {
     "quantiles": "5 % and 95 % quantiles",
     "bootstrap": "95 % bootstrap interval of the mean",
 }
-X_LABELS = {"blur": "η × deviation of the noise"}
+WORDS = {"dimension": "dimension", "horizon": "horizon", "rho": "regulariser"}  # before the symbol at an axis
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
 # The keys of a config that determine the setting to which theorems apply.
 GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
@@ -52,7 +55,7 @@ class Table:
 
     title: str
     panels: dict[Name, list[Line]]
-    x_label: str
+    x_label: str  # `round`, or the swept parameter in words and symbols
     centre: str
     bars: str
     bar_rounds: int
@@ -69,22 +72,56 @@ class Table:
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
         regret = "regret" if self.x_label == "round" else "final regret"
-        return X_LABELS.get(self.x_label, self.x_label), f"{regret} / {self.floor}'s" if self.ratio else regret
+        return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
 
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show."""
         every = [line for lines in self.panels.values() for line in lines]
-        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.bars}"]
+        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.spread}"]
         empty = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
         if empty:
             notes.append("dotted: the theorem's bound, where it is not empty (above what any algorithm can lose)")
         if any(empty.values()):
             notes.append(f"empty bounds: {', '.join(label for label, all_of_it in empty.items() if all_of_it)}")
         if any(line.free is not None for line in every):
-            notes.append(f"dotted down: from there on within {self.free:.0%} of {self.floor}")
+            notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
         if any(line.rates for line in every):
             notes.append("thin: bounds for every learner that is equally private; orders are drawn with constant 1")
         return notes
+
+    def axes_notes(self) -> list[str]:
+        """What axes of regrets that are not linear show near 0, and what they leave out."""
+        drawn = [
+            (line, points, self.axes(lines)[1])
+            for lines in self.panels.values()
+            for line, points in zip(lines, self.marked(lines), strict=True)
+        ]
+        notes = []
+        if any(y.kind == "asinh" for _, _, y in drawn):
+            notes.append("axis with negative regrets: linear near 0, logarithmic far from it")
+        if any(beyond(*each) for each in drawn):
+            notes.append("arrow: the bar ends at this regret, below the axis")
+        if any(y.kind == "log" and (line.regret <= 0).any() for line, _, y in drawn):
+            notes.append("regrets of 0 are below the axis")
+        return notes
+
+    def axes(self, lines: Sequence[Line]) -> tuple[Scale, Scale]:
+        """The axes of a panel; a logarithmic one of regrets has room for the numbers that stand at its lower end."""
+        x, y = axes_of(lines, self.log)
+        cut = any(beyond(line, points, y) for line, points in zip(lines, self.marked(lines), strict=True))
+        numbered = cut or any(line.free is not None for line in lines)
+        return x, replace(y, low=y.low / 2.5) if numbered and y.kind == "log" else y
+
+    def marked(self, lines: Sequence[Line]) -> list[NDArray[np.int64]]:
+        """The points of each line of a panel that have a marker and a bar."""
+        return [bar_positions(line.x, self.bar_rounds, k, len(lines), self.log) for k, line in enumerate(lines)]
+
+    @property
+    def spread(self) -> str:
+        """What the bars show, or why there are none."""
+        if all(line.trials < LEAST for lines in self.panels.values() for line in lines):
+            return f"none (fewer than {LEAST} trials)"
+        return self.bars + (f", drawn for at least {LEAST} trials" if self.fewest < LEAST else "")
 
     def named(self) -> list[tuple[str, str]]:
         """(algorithm, label) of each line."""
@@ -114,6 +151,7 @@ def table(found: Curves, bounds: bool = False) -> Table:
     config, plot = found.config, found.plot
     summary = config.get("summary", {})
     bars = summary.get("bars", "gini")
+    x = plot.against
     game = _game(found) if bounds or plot.bounds else None
     panels = {
         title: _swept_lines(found, members, bars, game)
@@ -127,7 +165,7 @@ def table(found: Curves, bounds: bool = False) -> Table:
     return Table(
         title=config.get("title", ""),
         panels=panels,
-        x_label=plot.against or "round",
+        x_label=f"{WORDS.get(x, '')} {found.symbol(x)}".strip() if x else "round",
         centre=CENTRES[summary.get("centre", "median_of_means")],
         bars=BARS[bars],
         bar_rounds=plot.bars,
@@ -220,14 +258,15 @@ def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) 
         "quantiles": lambda: (regret - column("q05"), column("q95") - regret),
         "bootstrap": lambda: (regret - column("boot_low"), column("boot_high") - regret),
     }[bars]()
+    enough = column("trials") >= LEAST
     return Line(
         algorithm=curve.algorithm,
         adversary=curve.adversary,
         label=label,
         x=x,
         regret=regret,
-        below=np.maximum(below, 0),
-        above=np.maximum(above, 0),
+        below=np.where(enough, np.fmax(below, 0), 0),
+        above=np.where(enough, np.fmax(above, 0), 0),
         trials=min(int(row["trials"]) for row in rows),
         bound=None,
         parameters=curve.parameters["algorithm"],

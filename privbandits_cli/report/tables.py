@@ -162,7 +162,7 @@ def _pairs(report: ReportData) -> Iterator[str]:
     yield f"Mean difference of final regrets over {trials}, with its 95 % bootstrap interval."
     for title, members in report.pairs.panels.items():
         rows = [
-            [", ".join(filter(None, (row.title, row.at))), *map(amount, (row.mean, *(row.interval or ())))]
+            [", ".join(filter(None, (row.title, row.at))), *map(amount, (row.mean, *(row.interval or (None, None))))]
             for row in members
         ]
         yield _markdown_table([title, "mean", "from", "to"], rows)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from privbandits_cli.experiment.names import Name, legends
+from privbandits_cli.experiment.names import Name, legends, symbol
 
 PARETO = Name("Pareto (heavy)", {"v": "v = 0.5", "gap": "gap = 0.1"}, {}, {"set": "cube"}, suffix="central")
 
@@ -20,6 +20,17 @@ def test_notes_go_by_their_parameter():
     assert PARETO.noted({"dimension": "N = 2"}) == "Pareto (heavy) (v = 0.5, gap = 0.1) (cube, N = 2), central"
     assert Name("Pareto (heavy)").noted({"dimension": "N = 2"}) == "Pareto (heavy) (N = 2)"
     assert Name("A", {"x": "x = 1"}).bracketed({"y": "y = 2"}).suffixed("") == "A (x = 1) (y = 2)"
+
+
+def test_parameters_in_the_fields_symbols():
+    assert [symbol(name) for name in ("epsilon", "base.gamma", "penalty_observed")] == [
+        "ε",
+        "base γ",
+        "penalty observed",
+    ]
+    name = Name("A", {"gamma": "gamma = 0.1", "guarantee": "ε = 1"}, {"base.eta": "base.eta = 2"}, suffix="gamma = 3")
+    assert name.in_symbols() == "A (γ = 0.1, ε = 1) (base η = 2), gamma = 3"  # what a user wrote stays
+    assert PARETO.in_symbols() == PARETO
 
 
 def test_a_note_can_be_revised_and_taken_away():

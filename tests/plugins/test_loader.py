@@ -627,7 +627,7 @@ def test_guarantee_alone_gives_one_answer_everywhere():
     edited("    def state", "    def view(self, setting):\n        return views.Mean('means')\n\n    def state")
     edited("import bandit", "import bandit, views")
     words = ["small.yaml", "--include", "mine.py", "algorithms=mine"]
-    assert "Privacy: epsilon = 1, proved" in call("show", "mine", "--include", "mine.py").stdout
+    assert "Privacy: ε = 1, proved" in call("show", "mine", "--include", "mine.py").stdout
     (block,) = json.loads(call("privacy", *words, "--json").stdout)
     assert (block["upper"], [bound["source"] for bound in block["bounds"]]) == (1.0, ["here"])
     (row,) = json.loads(call("audit", *words, "--budget", "1024", "--json").stdout)
