@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting.rounding import pair
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, contest
 from privbandits_cli.games.contextual import Floats, choose
@@ -25,7 +26,7 @@ def observe_answers(states: Records, coins: Floats, best: Floats, played: NDArra
 def audit_answers(target: Target[Answer]) -> Audit:
     """Whether the arm played reveals more about its own round's arms than ε allows."""
     known, epsilon, rounds = target.setting.known(), target.view.epsilon, max(64, target.budget // 4)
-    claim = f"ε = {epsilon:.4g} of the arm of a round"
+    claim = f"{pair(epsilon, 0.0)} of the arm of a round"
     best = np.zeros((2, known.dimension, target.setting.n_arms))
     best[0, 0, 0] = best[1, 0, 1] = known.norm
     coins, played = target.coins(rounds), np.empty(rounds, np.int64)
