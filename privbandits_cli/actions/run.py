@@ -259,7 +259,9 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
     }
 
 
-def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
+def forecast(
+    plan: Plan, store: Store, jobs: int, wait: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> dict[str, Any]:
     """What a run would do, as plain data; `seconds` is an estimate from `measured` rounds, which are played now.
 
     Raises ConfigError with the errors of users' files.
@@ -267,7 +269,7 @@ def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
     chunks = list(plan.chunks(store.done, jobs))
     if chunks and plan.own_files and (errors := rehearsal.errors(plan)):
         raise ConfigError(errors)
-    seconds, measured = estimated(chunks) if chunks else (0.0, 0)
+    seconds, measured = estimated(chunks, wait) if chunks else (0.0, 0)
     return {
         "experiment": plan.name,
         "curves": [

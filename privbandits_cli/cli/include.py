@@ -47,8 +47,8 @@ def debugged() -> Iterator[None]:
     try:
         with uncompiled():
             yield
-    except (typer.Exit, KeyboardInterrupt):
-        raise
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, typer.Exit) or not messages.of_a_file(error):
+            raise
         print("".join(messages.inner_trace(error)), file=sys.stderr, end="")
         raise fail(messages.message(error)) from error

@@ -15,6 +15,7 @@ from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import plain
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins import messages
 from privbandits_cli.plugins.loader import GAMES
 
 MEASURED = 2.0  # seconds of play from which the time of a run is estimated
@@ -54,7 +55,7 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
                 seen.add(kind)
                 with wait():
                     pass
-                with suppress(Exception):
+                with suppress(Exception, SystemExit):
                     once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
                     GAMES[once.game].play(once, trials=[0])
 
@@ -69,8 +70,8 @@ def play_chunk(chunk: Chunk) -> Played:
     try:
         regrets = _checked(chunk)
         found = {key: (chunk.trials, regrets[i]) for i, key in enumerate(chunk.keys)}
-    except Exception:  # whatever an algorithm or adversary raises is reported as a failure of its trial
-        if plain():
+    except BaseException as raised:  # whatever an algorithm or adversary raises is reported as a failure of its trial
+        if plain() or not messages.of_a_file(raised):
             raise
         found = {}
         for i, key in enumerate(chunk.keys):
@@ -79,7 +80,9 @@ def play_chunk(chunk: Chunk) -> Played:
             for trial in chunk.trials:
                 try:
                     rows[trial] = _checked(Chunk(alone, (key,), (trial,)))[0, 0]
-                except Exception as error:
+                except BaseException as error:
+                    if not messages.of_a_file(error):
+                        raise
                     message = rehearsal.message(error, alone, key, trial)
                     trace = f"{message}\n{traceback.format_exc()}"
                     failures.append(Failure(key, trial, message.splitlines()[0], trace))
@@ -88,17 +91,21 @@ def play_chunk(chunk: Chunk) -> Played:
     return Played(chunk, found, tuple(failures), time.perf_counter() - start)
 
 
-def estimated(chunks: Sequence[Chunk]) -> tuple[float, int]:
+def estimated(
+    chunks: Sequence[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> tuple[float, int]:
     """Seconds that one core takes for the chunks, from rounds that are played now, and how many; takes some seconds.
 
     A few games are played, whose loops are compiled before, each for an equal share of the time; the others are taken
-    to be as fast as these on average. Raises what an algorithm or adversary raises.
+    to be as fast as these on average. Raises what an algorithm or adversary raises; `wait` is entered before each game.
     """
     games = list({chunk.keys: chunk for chunk in chunks}.values())
     games = games[:: math.ceil(len(games) / SAMPLED)]
     paces: dict[tuple[str, ...], float] = {}  # by the keys of a game's curves: seconds for each round
     start, rounds = time.perf_counter(), 0
     for chunk in games:
+        with wait():
+            pass
         if not paces or time.perf_counter() - start < MEASURED:
             played, paces[chunk.keys] = _pace(chunk, MEASURED / len(games))
             rounds += played
@@ -118,7 +125,7 @@ def _pace(chunk: Chunk, least: float) -> tuple[int, float]:
     seconds(1)  # compiles
     n, start = 1, seconds(1)  # the states and tables of a game take longer than its first round
     took = start
-    while n < horizon and took - start < least and took < 4 * least:
+    while n < horizon and took - start < least and (n == 1 or took < 4 * least):
         n = min(horizon, max(256, 2 * n))
         took = seconds(n)
     rounds = n * len(trials) * len(chunk.keys)

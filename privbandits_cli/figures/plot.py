@@ -19,6 +19,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocat
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis.format import amount
+from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import Scale, beyond, number_places, thousands
@@ -141,7 +142,7 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
     if sloped:  # below rising lines there is room
         samples = [Line2D([], [], **styles[line.label]) for line in sloped]
         texts = [line.slope_text(interval=False) for line in sloped]
-        axis.legend(samples, texts, loc="lower right", fontsize=5, borderpad=0, labelspacing=0.2, handlelength=3)
+        axis.legend(samples, texts, loc="lower right", fontsize=5, borderpad=0, labelspacing=0.2, handlelength=2.2)
 
 
 def _bars(axis: Axes, line: Line, points: NDArray[np.int64], y: Scale, colour: str) -> None:
@@ -206,7 +207,7 @@ def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str]) -> list
     """Write the figure, byte for byte the same each time; raises ValueError on an unknown format."""
     unknown = [kind for kind in formats if kind not in FORMATS]
     if unknown:
-        raise ValueError(f"unknown format {unknown[0]!r} (known: {', '.join(FORMATS)})")
+        raise ValueError(f"unknown format '{unknown[0]}'{suggestion(unknown[0], FORMATS)}")
     paths = []
     undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
     with matplotlib.rc_context(fname=STYLE):

@@ -3,7 +3,9 @@
 import inspect
 import linecache
 import re
+import signal
 import textwrap
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,6 +45,18 @@ def summary(error: BaseException) -> str:
     kind = type(error).__name__
     text = str(error) if isinstance(error, PluginError) else f"{kind}: {error}" if str(error) else kind
     return text.splitlines()[0]
+
+
+def of_a_file(error: BaseException) -> bool:
+    """Whether a user's file may have raised this. Ctrl-C did not: it raises a KeyboardInterrupt in the main thread.
+
+    While a run handles Ctrl-C itself, it raises a subclass of KeyboardInterrupt.
+    """
+    if not isinstance(error, KeyboardInterrupt):
+        return isinstance(error, Exception | SystemExit)
+    here = threading.current_thread() is threading.main_thread()
+    by_hand = here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return type(error) is KeyboardInterrupt and not by_hand
 
 
 def place(error: BaseException) -> Place | None:

@@ -81,12 +81,12 @@ def test_bounds_are_the_theorems(tmp_path, small):
 
 
 def test_bounds_that_nothing_can_exceed_are_not_drawn(tmp_path, small):
-    """DP-EXP3-Lap's bound at ε = 1 is above all 1,000 rounds; EXP3's is so in the first rounds only."""
+    """DP-EXP3-Lap's bound at ε = 1 is above all 1,000 rounds; EXP3-τ's is so in the first rounds only."""
     folder = ran(tmp_path, small)
     read = table.read(folder, bounds=True)
-    exp3, lap, _ = read.panels["Stochastic"]
-    early = np.isnan(exp3.bound)
-    assert early[0] and not early[-1] and (exp3.bound[~early] < exp3.x[~early]).all()
+    _, lap, tau = read.panels["Stochastic"]
+    early = np.isnan(tau.bound)
+    assert early[0] and not early[-1] and (tau.bound[~early] < tau.x[~early]).all()
     assert np.isnan(lap.bound).all() and "empty bounds: DP-EXP3-Lap (ε = 1)" in read.notes()
     assert any(note.startswith("dotted: the theorem's bound, where it is not empty") for note in read.notes())
     for log in (False, True):

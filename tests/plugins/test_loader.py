@@ -674,6 +674,12 @@ def test_a_method_that_takes_too_little_or_is_of_another_game_is_refused(method,
     assert f"mine.py:{line_of('def ' + method)}: {message}" in errors()
 
 
+@pytest.mark.parametrize("drawn", ['("uniform", "uniform")', '{"uniform": 4}', '"uniform"', '("normal",)'])
+def test_what_is_drawn_is_a_tuple_of_kinds(drawn):
+    edited("    display", f"    drawn = {drawn}\n    display")
+    assert f"mine.py:{line_of('class Parameters')}: drawn is " in errors() and "a round has one" in errors()
+
+
 def test_random_numbers_of_another_game_are_refused():
     assert call("new", "algorithm", "theirs.py", "--game", "contextual").exit_code == 0
     edited("    def state", "    def periods(self):\n        return {'uniform': 1}\n\n    def state", "theirs.py")
@@ -850,3 +856,9 @@ def test_the_files_that_a_wrapper_needs():
     (name,) = loader.modules(wrapped)
     assert loader.source_of(name).path == "mine.py"
     assert loader.modules(make("exp3")) == ()
+
+
+def test_a_dry_run_reports_the_errors_of_own_files():
+    edited(ARGMAX, "return 4")
+    result = call("run", "small.yaml", "--include", "mine.py", "algorithms=mine", "--dry-run")
+    assert result.exit_code == 2 and "mine.py:" in result.stderr and "choose returned arm 4 in round" in result.stderr
