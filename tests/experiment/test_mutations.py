@@ -41,7 +41,7 @@ def test_mutated_configs_are_valid_or_have_errors_with_places(tmp_path):
     found = judged(0, 200, tmp_path, seconds=600)
     assert [row for row in found if not row[2]] == []
     codes = [row[1] for row in found]
-    assert codes.count(0) > 5 and codes.count(2) > 100
+    assert codes.count(0) > 3 and codes.count(2) > 100
 
 
 @pytest.mark.slow
