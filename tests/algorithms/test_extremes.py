@@ -150,7 +150,7 @@ FEW, MANY = (1, 2, 3, 17, 64), (3,)  # rounds, in games with few arms or coordin
 PLAYED = {
     "bandit": [(2, {}), (1000, {})],
     "linear": [(s.dimension, {"space": s}) for s in SPACES],
-    "contextual": [(k, {"contexts": Contexts(d)}) for d, k in ((1, 2), (3, 2), (20, 1000))],
+    "contextual": [(k, {"contexts": Contexts(d)}) for d, k in ((1, 2), (3, 2), (9, 101))],
 }
 
 
@@ -208,7 +208,7 @@ def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_games_at_the_ends_have_finite_regrets_or_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    play_all(name, 7, monkeypatch)
+    play_all(name, 31, monkeypatch)
 
 
 @pytest.mark.slow
