@@ -38,6 +38,6 @@ def _rounded(value: float | None, digits: int, rounding: str) -> str:
         return "–"
     if math.isinf(value):
         return "∞"
-    computed = Decimal(f"{value:.{COMPUTED}g}")
+    computed = Decimal(f"{value:z.{COMPUTED}g}")
     kept = Context(prec=max(digits, computed.adjusted() + 1), rounding=rounding).create_decimal(computed)
-    return f"{kept:,.0f}" if kept >= 10 ** (digits - 1) else f"{float(kept):.{digits}g}"
+    return f"{kept:,.0f}" if kept >= 10 ** (digits - 1) else f"{float(kept):z.{digits}g}"

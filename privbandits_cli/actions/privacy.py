@@ -139,7 +139,10 @@ def tune(
         if errors and choice == "certified":
             raise ValueError(errors[0])
         if not errors:
-            rows.append({"choice": choice} | _evaluated(parameters.tuned(setting), setting, delta))
+            rows.append(
+                {"choice": choice, "reason": model.reasons.get(choice, "")}
+                | _evaluated(parameters.tuned(setting), setting, delta)
+            )
             if choice == "certified" and rows[-1]["epsilon"] is None:
                 raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
     return rows

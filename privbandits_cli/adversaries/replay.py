@@ -64,6 +64,9 @@ class Parameters(bandit.Adversary):
     def tuned(self, setting: Setting) -> Self:
         return self.model_copy(update={"sha256": _digest(self.path, _stamp(self.path))})
 
+    def reads(self) -> tuple[str, ...]:
+        return (self.path,)
+
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
         file = self._found()
         if _digest(file, _stamp(file)) != self.sha256:

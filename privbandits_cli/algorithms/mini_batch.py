@@ -34,6 +34,12 @@ class Parameters(bandit.Algorithm):
         "shortest": {"tau": "shortest"},
         "paper": {"tau": "corollary_3.3_printed"},
     }
+    reasons: ClassVar = {
+        "certified": "Of the blocks that reach the target ε, these have the smallest bound against switching costs; "
+        "longer blocks also have a smaller ε.",
+        "shortest": "A block is a whole number of rounds, so its ε can be below the target: one round less exceeds it.",
+        "paper": "Corollary 3.3 as printed, whose blocks are longer than the proved ε requires.",
+    }
 
     tau: Annotated[int, Field(ge=1)] | RuleName = Field(
         "corollary_3.2",

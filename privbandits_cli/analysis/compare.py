@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
-
-import yaml
+from typing import Literal
 
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate, Two, two
-from privbandits_cli.analysis.folder import rows_of
+from privbandits_cli.analysis.folder import read_config, rows_of
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.analysis.measured import Identity, Measured, differing, read
 
@@ -44,16 +42,8 @@ def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
     (Welch). FileNotFoundError or ValueError if a folder's CSVs are missing or are no tables of regrets.
     """
     one, other = (read(folder) for folder in (a, b))
-    seeds = [_config(folder).get("seed", math.nan) for folder in (a, b)]
+    seeds = [read_config(folder).get("seed", math.nan) for folder in (a, b)]
     return [_difference(key, one.get(key), other.get(key), seeds[0] == seeds[1], tolerance) for key in {**one, **other}]
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _difference(

@@ -12,11 +12,13 @@ from typing import Any
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.folder import file_sha256
+from privbandits_cli.analysis.rates import theory
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.players import Setting
 from privbandits_cli.numerics.jit import source_hash
+from privbandits_cli.plugins import loader, messages
 from privbandits_cli.version import __version__
 
 SCHEMA = 1
@@ -76,12 +78,27 @@ def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
     """The names of a curve in their parts, its swept parameters and its guarantee: figures need no plan to draw it."""
     title, label, apart = curve.adversary_title, curve.label, dict(curve.apart)
     algorithm = {"family": label.base, "notes": list(label.brackets), "swept": dict(curve.own), "apart": apart}
+    own = loader.sources_of((curve.adversary, curve.algorithm))
     return {
         "adversary": {"title": title.base, "notes": list(title.brackets), "swept": dict(curve.game)},
         "algorithm": algorithm,
         "panel": curve.panel,
         **{name: getattr(promised, name, None) for name in ("epsilon", "delta", "status")},
+        **(
+            {"theory": _theory(curve)} if own else {}
+        ),  # who draws it later may not have, or not trust, the users' files
     }
+
+
+def _theory(curve: Curve) -> dict[str, Any] | str:
+    """The theory of a curve at its checkpoints, or the error of the user's file that should give it."""
+    rounds = curve.checkpoints.astype(float)
+    try:
+        bound, known = theory(curve.algorithm, curve.adversary, curve.setting, rounds)
+        drawn = None if bound is None else bound.tolist()
+    except Exception as error:  # whatever a user's file raises: what was played is still written
+        return messages.message(error).splitlines()[0]
+    return {"bound": drawn, "rates": {rate.name: rate.regret.tolist() for rate in known}}
 
 
 def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:

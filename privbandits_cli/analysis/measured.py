@@ -7,10 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from privbandits_cli.analysis.curves import legends_of
-from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, STATISTICS, SUMMARY, read_manifest, rows_of
+from privbandits_cli.analysis.folder import (
+    BOOTSTRAP,
+    FINAL,
+    STATISTICS,
+    SUMMARY,
+    players_of,
+    read_config,
+    read_manifest,
+    rows_of,
+)
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.consistency import foreign_keys
 from privbandits_cli.experiment.plan import Curve
@@ -56,14 +63,14 @@ def read(folder: Path) -> dict[Identity, Measured]:
     for row in rows_of(folder / "summary.csv", SUMMARY):
         if row["curve"] not in found:
             swept = {name: row[name] for name in row if name not in (*SUMMARY, *BOOTSTRAP) and row[name]}
-            found[row["curve"]] = Measured(row["adversary"], row["label"], json.loads(row["parameters"]), swept)
+            found[row["curve"]] = Measured(row["adversary"], row["label"], players_of(row), swept)
         if int(row["round"]) in found[row["curve"]].rounds:
             raise ValueError(f"{folder / 'summary.csv'} has round {row['round']} of {row['label']} twice: {AGAIN}")
         columns = {name: float(row[name] or "nan") for name in ("trials", *STATISTICS, *BOOTSTRAP) if name in row}
         found[row["curve"]].rounds[int(row["round"])] = (columns["mean"], columns["sd"], int(columns["trials"]))
         found[row["curve"]].statistics[int(row["round"])] = columns
     names = read_manifest(folder).get("curves")
-    if isinstance(names, dict) and found.keys() <= names.keys():
+    if names is not None and found.keys() <= names.keys():
         for key, legend in legends_of(names, list(found)).items():
             found[key].legend = legend
     for row in rows_of(folder / "final.csv", FINAL):
@@ -104,13 +111,11 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 def foreign(folder: Path, experiment: Experiment) -> str:
     """Why a folder's numbers do not belong to this experiment; empty if they do."""
     try:
-        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return "it has no config.yaml that says what was played"
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        config = read_config(folder)
+    except (OSError, ValueError) as error:
         return f"its config.yaml cannot be read: {error}"
-    if not isinstance(config, dict):
-        return "its config.yaml is no config"
+    if not config:
+        return "it has no config.yaml that says what was played"
     mine = experiment.keys.model_dump(exclude_none=True)
     keys = [key for key in SAME if key not in foreign_keys(experiment.keys)]
     other = [key for key in keys if not alike(config.get(key), mine.get(key))]

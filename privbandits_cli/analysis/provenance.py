@@ -50,16 +50,21 @@ def differences(a: Path, b: Path) -> Iterator[str]:
     keys = [key for key in {**configs[0], **configs[1]} if configs[0].get(key) != configs[1].get(key)]
     if keys:
         yield f"The configs differ in {', '.join(keys)}."
-    files = [{each["name"]: each["sha256"] for each in made.get("included", [])} for made in (one, other)]
-    own = [name for name in {**files[0], **files[1]} if files[0].get(name) != files[1].get(name)]
-    if own:
-        yield f"The users' own files differ: {', '.join(own)}."
+    if one.get("included") != other.get("included"):
+        yield f"The users' own files differ: {_files(one)} in A, {_files(other)} in B."
     packages = dict.fromkeys([*_part(one, "versions"), *_part(other, "versions")])
     places = [*FACTS, *((name, ("versions", name)) for name in packages)]
     found = [(word, *(_text(_at(made, path)) for made in (one, other))) for word, path in places]
     told = [f"{word}: {x} in A, {y} in B" for word, x, y in found if x != y]
     if told:
         yield f"The runs differ in {'; '.join(told)}."
+
+
+def _files(made: Manifest) -> str:
+    """The users' files, each with the beginning of its digest."""
+    listed = made.get("included")
+    found = [each for each in (listed if isinstance(listed, list) else []) if isinstance(each, dict)]
+    return ", ".join(f"{each.get('name')} {str(each.get('sha256'))[:12]}" for each in found) or "none"
 
 
 def _part(made: Manifest, name: str) -> Manifest:

@@ -6,6 +6,7 @@ never validity. The events are half-lines of a score. None depends on the last b
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from privbandits_cli.numerics.types import Floats
 
 Test = Literal["bets", "counts"]
 
+FIRST = 5  # the first window ends before round 2^(FIRST + 1)
 LARGEST = 50.0  # no count can reach this ε: a run would need e^50 rounds
 
 
@@ -125,25 +127,116 @@ def epsilon_from_guesses(right: int, guesses: int, alpha: float) -> float:
     return max(0.0, math.log(low / (1 - low))) if 0 < low < 1 else (math.inf if low >= 1 else 0.0)
 
 
-def conformance(noise: Floats, scale: float) -> float:
-    """The p-value of noise as independent Laplace noise of this scale: the least of three, times three (Bonferroni).
+@dataclass(frozen=True)
+class Conformance:
+    """How noise compares with its law.
 
-    Size: Σ|noise| has the law Gamma(n, scale), two-sided. Shape: the Kolmogorov-Smirnov test. Freshness: the number of
-    pairs of rounds with noise that is equal up to rounding, which is close to none for independent noise.
+    p: the p-value of noise that is too small, or not of this law, over all tests (Bonferroni); where: the group of
+    numbers that has it; more: the p-value of noise that is only too large, which wastes accuracy, not privacy.
+    share: noise of this share of its scale, in the group `weakest`, would have been detected with probability 0.95.
+    """
+
+    p: float
+    where: str = ""
+    more: float = 1.0
+    share: float | None = None
+    weakest: str = ""
+
+
+def windows(rounds: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
+    """Which of `rounds[n]`, from 1 on, lie in each window between two powers of two; the first window is longer."""
+    power = np.maximum(np.frexp(rounds)[1] - 1, FIRST)
+    return {
+        f"rounds {2**k if k > FIRST else 1:,} to {2 ** (k + 1) - 1:,}": power == k for k in np.unique(power).tolist()
+    }
+
+
+def by_groups(
+    noise: Floats,
+    groups: Mapping[str, NDArray[np.bool_]],
+    level: float,
+    coins: Floats | None = None,
+    width: float = 1e-12,
+) -> Conformance:
+    """Test numbers as independent standard Laplace noise, altogether and in groups.
+
+    noise: `[n]`, in the order of the rounds; groups: which numbers belong to each; level: of the test that follows,
+    for `share`; coins: `[n]`, 0 or 1, which of two data each number hides; width: a smaller difference of two
+    numbers is rounding.
+
+    Size, in every group: Σ|noise| has the law Gamma(n). Shape: the Kolmogorov-Smirnov test. Freshness: the number of
+    pairs with noise that is equal up to rounding. Independence: the correlation of the ranks of neighbours. Data: the
+    share of Σ|noise| that one side of the coin has is Beta(n₁, n₀).
     """
     from scipy import stats
 
+    everywhere = np.ones(len(noise), bool)
+    parts = {"": everywhere} | {name: members for name, members in groups.items() if members.any()}
+    sizes = {name: (int(own.sum()), float(np.abs(noise[own]).sum())) for name, own in parts.items()}
+    less = {name: float(stats.gamma.cdf(total, n)) for name, (n, total) in sizes.items()}
+    more = {name: float(stats.gamma.sf(total, n)) for name, (n, total) in sizes.items()}
+    tests = len(parts) + 4  # and four of all numbers together
+    larger = min(1.0, tests * min(more.values()))
+    scale = max(1.0, sizes[""][1] / len(noise)) if larger < level else 1.0  # the shape of larger noise is its own
+    whole = [_shape(noise / scale), _freshness(noise / scale, width), _independence(noise), _data(noise, coins)]
+    where = min(less, key=lambda name: less[name])
+    p = min(less[where], *whole)
+    if p < less[where]:
+        where = ""
+    shares = {name: _share(n, level / tests) for name, (n, _) in sizes.items()}
+    weakest = min(shares, key=lambda name: shares[name])
+    return Conformance(min(1.0, tests * p), where, larger, shares[weakest], weakest)
+
+
+def _share(n: int, level: float) -> float:
+    """The share of its scale at which the size of n Laplace numbers is found too small with probability 0.95."""
+    from scipy import stats
+
+    return float(stats.gamma.ppf(level, n) / stats.gamma.ppf(0.95, n))
+
+
+def _shape(noise: Floats) -> float:
+    from scipy import stats
+
+    return float(stats.kstest(noise, stats.laplace.cdf).pvalue)
+
+
+def _freshness(noise: Floats, width: float) -> float:
+    from scipy import stats
+
+    equal = int(np.sum(np.diff(np.sort(noise)) < width))
+    expected = len(noise) ** 2 * width / 4  # ∫ density² = 1/4
+    return float(stats.poisson.sf(equal - 1, expected)) if equal else 1.0
+
+
+def _independence(noise: Floats) -> float:
+    """The p-value of the correlation of neighbours' ranks, on [-1/2, 1/2], by the normal limit."""
+    from scipy import stats
+
+    if len(noise) < 1024:  # too few for the normal limit
+        return 1.0
+    ranks = stats.laplace.cdf(noise) - 0.5
+    products = 12 * ranks[1:] * ranks[:-1]  # mean 0, variance 1, uncorrelated
+    return float(2 * stats.norm.sf(abs(products.sum()) / math.sqrt(len(products))))
+
+
+def _data(noise: Floats, coins: Floats | None) -> float:
+    from scipy import stats
+
+    if coins is None or not 0 < coins.sum() < len(coins):
+        return 1.0
+    ones, size = int(coins.sum()), np.abs(noise)
+    law = stats.beta(ones, len(coins) - ones)
+    share = float(size[coins > 0].sum() / size.sum()) if size.any() else 0.0
+    return 2 * min(float(law.cdf(share)), float(law.sf(share)))
+
+
+def conformance(noise: Floats, scale: float) -> float:
+    """The p-value of noise as independent Laplace noise of this scale."""
     if scale == 0:
         return float(np.all(noise == 0))
-    law = stats.gamma(len(noise), scale=scale)
-    total = float(np.abs(noise).sum())
-    size = 2 * min(float(law.cdf(total)), float(law.sf(total)))
-    shape = float(stats.kstest(noise, stats.laplace(scale=scale).cdf).pvalue)
-    width = max(1e-12 * scale, 4e-16)
-    equal = int(np.sum(np.diff(np.sort(noise)) < width))
-    expected = len(noise) ** 2 * width / (4 * scale)  # ∫ density² = 1/(4 scale)
-    fresh = float(stats.poisson.sf(equal - 1, expected)) if equal else 1.0
-    return min(1.0, 3 * min(size, shape, fresh))
+    found = by_groups(noise / scale, {}, 0.001)
+    return min(found.p, found.more)
 
 
 def binomial_conformance(hits: int, n: int, p: float) -> float:

@@ -15,6 +15,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.audit import laws
+from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.audit.verdict import Audit, weighed
 from privbandits_cli.games.contextual import Contexts, Floats, choose, update
@@ -120,5 +121,5 @@ def audit_reports(target: Target[GramReport]) -> Audit:
         shared: Floats = (truth + share * (noisy - truth)) @ (ends[1] - ends[0])
         return shared
 
-    conforms = laws.conformance(noisy - truth, 1, True)
+    conforms = Conformance(laws.conformance(noisy - truth, 1, True))
     return weighed(target, words, scores, coins, conforms, rounds, 1, "Gaussian")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.audit import evidence, laws
+from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.gram_reports import Counts, bound, canaries, indefinite, lower, moments, strays
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, weighed
@@ -177,4 +178,4 @@ def audit_grams(target: Target[Gram]) -> Audit:
             ratio = np.nan_to_num(ends[1] - ends[0], nan=0.0, posinf=IMPOSSIBLE, neginf=-IMPOSSIBLE)
         return np.asarray(np.round(ratio.sum(axis=1), 9), np.float64)
 
-    return weighed(target, words, scores, coins, conformance(nodes, law), cost, rounds, name)
+    return weighed(target, words, scores, coins, Conformance(conformance(nodes, law)), cost, rounds, name)

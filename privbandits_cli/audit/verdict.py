@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.audit import evidence
-from privbandits_cli.audit.evidence import Test
+from privbandits_cli.audit.evidence import Conformance, Test
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.views import View
 from privbandits_cli.numerics.types import Floats
@@ -36,6 +36,8 @@ class Audit:
     cost: int  # observations used, or all of the budget
     epsilon_seen: float | None = None  # a lower limit on ε, where the view has one
     refutable: float | None = None  # the least true ε for which this budget would have refuted the claim
+    played: str = ""  # the games that were played
+    assumed: str = ""  # what was not tested
 
 
 @dataclass(frozen=True)
@@ -78,17 +80,31 @@ def contest(target: Target[View], score: Floats, coins: Floats, epsilon: float, 
     return Contest(epsilon, delta, level, target.test, event, learn, hits, stopped)
 
 
-def decided(claim: str, found: Contest, limit: float, conforms: float, cost: int, rounds: int = 1) -> Audit:
-    """A violation if the contest refutes the claim, or if the p-value `conforms` of the noise's law is below the level.
+def decided(claim: str, found: Contest, limit: float, conforms: Conformance, cost: int, rounds: int = 1) -> Audit:
+    """A violation if the contest refutes the claim, or if the noise does not have its law.
 
     limit: the lower limit on ε to report; cost: all rounds observed; rounds: the rounds of each observation.
     """
     if found.stopped is not None:
         pairs = f"{found.stopped} pairs" + (" of games" if rounds > 1 else "")
         return Audit("VIOLATION", claim, f"refuted after {pairs}", 2 * rounds * found.stopped, limit)
-    if conforms < found.level:
-        return Audit("VIOLATION", claim, f"the noise does not have this law (p = {conforms:.2g})", cost, limit)
-    return Audit("CONSISTENT", claim, f"noise conforms (p = {conforms:.2g}); not refuted by {found.test}", cost, limit)
+    words = law_words(conforms, found.level)
+    if conforms.p < found.level:
+        return Audit("VIOLATION", claim, words, cost, limit)
+    return Audit("CONSISTENT", claim, f"{words}; not refuted by {found.test}", cost, limit)
+
+
+def law_words(conforms: Conformance, level: float) -> str:
+    """What the test of the noise found, with its power."""
+    if conforms.p < level:
+        where = f" in {conforms.where}" if conforms.where else ""
+        return f"the noise{where} does not have this law (p = {conforms.p:.2g})"
+    words = f"noise conforms (p = {conforms.p:.2g})"
+    if conforms.more < level:
+        words = f"noise is larger than the claim needs (p = {conforms.more:.2g})"
+    if conforms.share is None:
+        return words
+    return f"{words}; noise x {conforms.share:.2g} in {conforms.weakest or 'all rounds'} would be found"
 
 
 def refuted_share(met: Callable[[float], Contest]) -> float | None:
@@ -103,7 +119,14 @@ def refuted_share(met: Callable[[float], Contest]) -> float | None:
 
 
 def weighed(
-    target: Target[View], words: str, scores: Scores, coins: Floats, conforms: float, cost: int, rounds: int, noise: str
+    target: Target[View],
+    words: str,
+    scores: Scores,
+    coins: Floats,
+    conforms: Conformance,
+    cost: int,
+    rounds: int,
+    noise: str,
 ) -> Audit:
     """The verdict on the claim (ε, δ) by `scores(share)`, log-likelihood ratios under this share of the noise.
 
@@ -130,11 +153,11 @@ def weighed(
 
 
 def judge(
-    target: Target[View], observed: Floats, coins: Floats, what: str, law: str = LAW, conforms: float | None = None
+    target: Target[View], observed: Floats, coins: Floats, what: str, conforms: Conformance, law: str = ""
 ) -> Audit:
     """The verdict on the noisy numbers `observed`, which would equal their coins if they had no noise.
 
-    conforms: the p-value of the noise, given if its scale or the canary's range varies from round to round. The least
+    law: of the noise, where its scale or the canary's range varies from round to round; by default it is LAW. The least
     ε that the budget refutes is then found from contests with a smaller share of the same noise.
     """
     epsilon = target.claim.epsilon
@@ -143,12 +166,10 @@ def judge(
         less = observed if share == 1 else coins + share * (observed - coins)
         return contest(target, less, coins, epsilon)
 
-    found, varies = met(1.0), conforms is not None
+    found = met(1.0)
     limit = guesses_lower_limit(observed, coins, found.event, found.learn)
-    if conforms is None:
-        conforms = evidence.conformance(observed - coins, 1 / epsilon)
-    result = decided(f"ε = {epsilon:.4g} of each noisy {what}, {law}", found, limit, conforms, len(observed))
-    if not varies:  # half of the noise is beyond the canary's range
+    result = decided(f"ε = {epsilon:.4g} of each noisy {what}, {law or LAW}", found, limit, conforms, len(observed))
+    if not law:  # half of the noise is beyond the canary's range
         return replace(result, refutable=found.refutable(0.5))
     share = refuted_share(met) if result.verdict == "CONSISTENT" else None
     return replace(result, refutable=epsilon / share) if share else result

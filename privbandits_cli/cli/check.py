@@ -8,7 +8,7 @@ import typer
 
 from privbandits_cli.analysis.format import counted, whole
 from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail, filled, reported
-from privbandits_cli.cli.options import AsJson, Claims
+from privbandits_cli.cli.options import AsJson, Claims, Looked, Trusted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +44,8 @@ def check(
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare with PATH/CLAIMS.md; exit 3 only if it differs.")
     ] = False,
+    include: Looked = None,
+    trust: Trusted = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the papers' claims against the results.
@@ -51,7 +53,7 @@ def check(
     An experiment's config lists claims under `claims`; they refer to the experiment at full scale. The numbers
     come from summary.csv and final.csv. A claim HOLDS or FAILS if a 95 % interval decides it. Otherwise it is NOT
     DECIDED, or NOT PLAYED if results are missing. Exit 3 if a claim fails; 1 if none fails, but one has no
-    results or only partial ones.
+    results or only partial ones. The files that a config includes are executed only with --include or --trust.
 
     \b
     Examples:
@@ -60,9 +62,11 @@ def check(
       privbandits check results/mine --config mine.yaml
     """
     from privbandits_cli.actions import check
+    from privbandits_cli.experiment.files import write_atomically
+    from privbandits_cli.experiment.received import Trust
 
     with reported(ValueError, OSError):
-        checked, silent = check.check(path, config)
+        checked, silent = check.check(path, config, Trust(tuple(include or ()), trust))
     if as_json:
         print(dumps(check.as_data(checked, silent)))
     else:
@@ -70,7 +74,7 @@ def check(
         _print(checked, silent, [] if one else check.unknown(path, silent, config), config)
     table = path / check.TABLE
     if write:
-        table.write_text(check.markdown(checked) + "\n", encoding="utf-8")
+        write_atomically(table, f"{check.markdown(checked)}\n".encode())
     if recorded:
         raise typer.Exit(_compare_with(table, checked, as_json))
     found = check.counts(checked)
@@ -174,11 +178,12 @@ def _print_differences(
 ) -> None:
     from privbandits_cli.analysis.compare import counts
     from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.received import shown
 
     verdicts = counts(found)
     if verdicts.keys() == {"identical"}:
         same = "have the same numbers" if any(columns.values()) else "are identical"
-        print(f"{names} {same}: {counted(len(found), 'curve')}")
+        print(shown(f"{names} {same}: {counted(len(found), 'curve')}"))
         for name, differing in columns.items():
             if differing:
                 print(filled(f"{name} differs in {', '.join(differing)}.", further="  "))
@@ -186,7 +191,7 @@ def _print_differences(
     rows = [
         [one.curve, one.verdict, whole(one.a), whole(one.b), _interval(one.low, one.high), one.basis] for one in found
     ]
-    terminal.stdout().print(terminal.table(["curve", "", "A", "B", "A - B", ""], rows, text=2))
+    terminal.print_table(["curve", "", "A", "B", "A - B", ""], rows, text=2)
     words = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
     print(f"\n{counted(len(found), 'curve')}, tolerance {100 * tolerance:g} % of B: {words}")
     for one in found:
@@ -198,5 +203,5 @@ def _interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
     if 1e-3 < max(abs(low), abs(high)) < 10:  # whole numbers would hide it; smaller ones are rounding errors
-        return f"{low:.2g} to {high:.2g}"
+        return f"{low:z.2g} to {high:z.2g}"
     return f"{whole(low)} to {whole(high)}"

@@ -13,7 +13,7 @@ import typer
 
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, reported
-from privbandits_cli.cli.include import debugged
+from privbandits_cli.cli.include import announced, debugged
 from privbandits_cli.cli.last_words import last_words
 from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
 from privbandits_cli.cli.signals import Stop, Stopped
@@ -81,7 +81,7 @@ def run(
         chosen = Engine.parse(engine, scheduler)
         if chosen.address and jobs:
             raise fail("--jobs counts cores of this machine, but --scheduler uses all of its workers: leave --jobs out")
-        plan = make_plan(load(config, overrides, smoke, include or ()), _part(shard))
+        plan = make_plan(load(config, overrides, smoke, include or (), admit=announced(quiet)), _part(shard))
         store = Store(results / plan.folder)
         say(_if_it_dies(plan))
         jobs = 1 if python else jobs or runner.cores()
@@ -91,7 +91,7 @@ def run(
             if dry_run:
                 if not fresh:
                     store.open(plan, clean=False)
-                facts = run.forecast(plan, store, jobs)
+                facts = run.forecast(plan, store, jobs, stop.wait)
                 print(dumps(facts)) if as_json else terminal.print_forecast(facts)
                 return
             screen = _Screen(plan, store, chosen, fail_fast, quiet, python)

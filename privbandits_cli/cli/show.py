@@ -27,7 +27,7 @@ def list_(
         print(dumps(found))
     else:
         rows = [[entry["name"], entry["game"], entry["line"]] for entry in found]
-        terminal.stdout().print(terminal.table(["name", "game", ""], rows, text=3))
+        terminal.print_table(["name", "game", ""], rows, text=3)
 
 
 @app.command()
@@ -76,7 +76,7 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
-        yield f"  (values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})"
+        yield filled(f"(values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})", "  ")
     if facts["instances"]:
         yield f"\nNamed instances, with their means for K = {facts['arms']}"
         for name, means in facts["instances"].items():

@@ -1,5 +1,6 @@
 """Progress on stderr, and tables on stdout."""
 
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +15,8 @@ from rich.text import Text
 
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
 from privbandits_cli.analysis.format import amount, counted, parameter, whole
-from privbandits_cli.cli.app import filled
+from privbandits_cli.cli.app import GLUE, filled, glued
+from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Curve, Plan
@@ -76,15 +78,18 @@ def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials"
         yield advance
 
 
-def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> Table:
-    """A plain table; the first `text` columns hold text, the others numbers."""
-    out = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for i, column in enumerate(columns):
+def print_table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> None:
+    """Print a plain table, whose equations stay on one line; the first `text` columns hold text, the others numbers."""
+    console, made = stdout(), Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    cells = [[glued(shown(str(cell))) for cell in row] for row in rows]
+    for i, column in enumerate(glued(shown(column)) for column in columns):
         widest = max((len(word) for word in column.split()), default=0) if i else 0
-        out.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
-    for row in rows:
-        out.add_row(*[str(cell) for cell in row])
-    return out
+        made.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
+    for row in cells:
+        made.add_row(*row)
+    with console.capture() as printed:
+        console.print(made)
+    print(printed.get().replace(GLUE, " "), end="")
 
 
 def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path, worst: "Swept | None") -> None:
@@ -132,15 +137,26 @@ def print_swept(swept: "Swept", name: str, folder: Path) -> None:
 
 def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:
     """Print rows of a label and a cell for each head, as tables of as many columns as fit into the terminal."""
-    console = stdout()
-    first, used = 0, 20
+    width = stdout().width
+    labels = [_wrapped(row[0], width // 2) for row in rows]
+    longest = max(len(line) for text in labels for line in text.split("\n"))
+    title = _wrapped(title, max(20, longest))
+    label = 1 + max(longest, *map(len, title.split("\n")))
+    heads = [_wrapped(head, max(9, (width - label) // len(heads) - 1)) for head in heads]
+    first, used = 0, label
     for last, head in enumerate([*heads, ""]):
-        needed = 1 + max([9, *map(len, head.split())])
-        if last == len(heads) or (used + needed > console.width and last > first):
-            cells = [[row[0], *row[first + 1 : last + 1]] for row in rows]
-            console.print(table([title, *heads[first:last]], cells))
-            first, used = last, 20
+        needed = 1 + max([9, *map(len, head.split("\n"))])
+        if last == len(heads) or (used + needed > width and last > first):
+            cells = [[text, *row[first + 1 : last + 1]] for text, row in zip(labels, rows, strict=True)]
+            print_table([title, *heads[first:last]], cells)
+            first, used = last, label
         used += needed
+
+
+def _wrapped(text: str, width: int) -> str:
+    """A text in lines of this width, or of its longest word."""
+    lines = (textwrap.fill(glued(line), width, break_long_words=False) for line in text.split("\n"))
+    return "\n".join(lines).replace(GLUE, " ")
 
 
 def _amount(regret: float | None, ratio: bool) -> str:
@@ -203,7 +219,7 @@ def print_forecast(facts: dict[str, Any]) -> None:
     """Print the trials that are still to be run."""
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
-    console.print(table(["curve", "against", "done", "trials"], cells, text=2))
+    print_table(["curve", "against", "done", "trials"], cells, text=2)
     console.print(f"\nto run: {counted(facts['chunks'], 'chunk')}, {counted(facts['rounds'], 'round')}")
     if facts["measured"]:
         basis = f"an estimate from {counted(facts['measured'], 'round')} played now"
@@ -218,12 +234,11 @@ def duration(seconds: float) -> str:
 
 def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """Upper and lower bounds on the true ε, a line per algorithm; then each bound, and notes."""
-    console = stdout()
     rows = [
         [b["algorithm"], b["mechanism"], at_most(b["upper"]), at_least(b["lower"]), at_most(b["delta"], 3)]
         for b in blocks
     ]
-    console.print(table(["", "", "ε at most", "at least", "at δ"], rows, text=2))
+    print_table(["", "", "ε at most", "at least", "at δ"], rows, text=2)
     for block in blocks:
         print(f"\n{block['algorithm']}")
         if block["bounds"]:
@@ -252,15 +267,17 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
         for row in rows
     ]
     heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
-    stdout().print(table(["", "ε", "status", "δ", *heads], cells))
+    print_table(["", "ε", "status", "δ", *heads], cells)
     least = "; certified has the smallest bound against switching costs" if "switching_costs" in opponents else ""
     print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
     most = rows[0]["largest_regret"]
     if any(bound is not None and is_empty(bound, most) for row in rows for bound in bounds(row)):
         print(filled(EMPTY.format(at_most(most)), further="  "))
     for row in rows:
-        entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")
-        print("\n" + filled(entry, "", "  ").replace("\xa0", " "))  # no line break between a key and its value
+        entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", f":{GLUE}")
+        print("\n" + filled(entry, "", "  "))  # no line break between a key and its value
+        if row["reason"]:
+            print(filled(row["reason"], "  "))
 
 
 def _flow(parameters: dict[str, Any]) -> str:
@@ -275,12 +292,14 @@ def print_audits(rows: list[dict[str, Any]]) -> None:
         [row["algorithm"], row["verdict"], at_least(row["epsilon_seen"]), at_most(row["refutable"]), f"{row['cost']:,}"]
         for row in rows
     ]
-    stdout().print(table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2))
+    print_table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2)
     for row in rows:
         print()
         print(filled(f"{row['algorithm']}: {row['verdict']}"))
         print(filled(f"claim: {row['claim']}", "  ", "    "))
-        print(filled(f"evidence: {row['found']}", "  ", "    "))
+        for word, key in (("played", "played"), ("evidence", "found"), ("assumed", "assumed")):
+            if row[key]:
+                print(filled(f"{word}: {row[key]}", "  ", "    "))
     print()
     notes = (
         "ε lower bound: at confidence 95 % and the claim's δ. detectable ε: the smallest true ε, at that δ and on that "

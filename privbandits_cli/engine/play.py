@@ -91,17 +91,21 @@ def play_chunk(chunk: Chunk) -> Played:
     return Played(chunk, found, tuple(failures), time.perf_counter() - start)
 
 
-def estimated(chunks: Sequence[Chunk]) -> tuple[float, int]:
+def estimated(
+    chunks: Sequence[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> tuple[float, int]:
     """Seconds that one core takes for the chunks, from rounds that are played now, and how many; takes some seconds.
 
     A few games are played, whose loops are compiled before, each for an equal share of the time; the others are taken
-    to be as fast as these on average. Raises what an algorithm or adversary raises.
+    to be as fast as these on average. Raises what an algorithm or adversary raises; `wait` is entered before each game.
     """
     games = list({chunk.keys: chunk for chunk in chunks}.values())
     games = games[:: math.ceil(len(games) / SAMPLED)]
     paces: dict[tuple[str, ...], float] = {}  # by the keys of a game's curves: seconds for each round
     start, rounds = time.perf_counter(), 0
     for chunk in games:
+        with wait():
+            pass
         if not paces or time.perf_counter() - start < MEASURED:
             played, paces[chunk.keys] = _pace(chunk, MEASURED / len(games))
             rounds += played
@@ -121,7 +125,7 @@ def _pace(chunk: Chunk, least: float) -> tuple[int, float]:
     seconds(1)  # compiles
     n, start = 1, seconds(1)  # the states and tables of a game take longer than its first round
     took = start
-    while n < horizon and took - start < least and took < 4 * least:
+    while n < horizon and took - start < least and (n == 1 or took < 4 * least):
         n = min(horizon, max(256, 2 * n))
         took = seconds(n)
     rounds = n * len(trials) * len(chunk.keys)

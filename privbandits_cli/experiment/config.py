@@ -1,8 +1,9 @@
 """text -> Experiment: all errors of a config at once, each with its place and a suggestion."""
 
+import os
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,13 @@ from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
 from privbandits_cli.experiment.patience import OutOfTime, Patience
+from privbandits_cli.experiment.received import CONTROL, KEPT, Admit, Outside, everything, inside
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, variants
-from privbandits_cli.games.players import Setting
+from privbandits_cli.games.players import Adversary, Setting
 from privbandits_cli.plugins.registry import Kind, Registry, including
 
 SHIPPED = Path(__file__).parent.parent / "configs"  # the configs that come with the package
-KEPT = "included"  # where a results folder keeps copies of the users' files that played
 SHOWN = 100  # errors; of more, the number is given
 
 
@@ -44,6 +45,11 @@ class Experiment:
     def settings(self) -> list[Setting]:
         """One for each horizon and each dimension."""
         return settings.settings(self.keys)
+
+    @property
+    def needs_files(self) -> bool:
+        """Whether it needs files of users: algorithms, adversaries or data."""
+        return bool(self.registry.files or _data_files(self.adversaries))
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data that runs as a config, with tuned parameters and defaults written out.
@@ -99,23 +105,16 @@ def load(
     smoke: bool = False,
     include: Sequence[Path] = (),
     patience: Patience | None = None,
+    admit: Admit = everything,
 ) -> Experiment:
     """Read a config, apply the overrides and check all of it; raises ConfigError with every error.
 
     path: a file, or the name of a shipped config. include: users' files besides those that the config names. patience:
-    a limit on the time for checking; what is not checked in time is an error.
+    a limit on the time for checking; what is not checked in time is an error. admit: is called with the files that the
+    config names, before they are executed or read; what it raises ends the loading.
     """
     path = located(path)
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(LONGEST + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        hint = _missing(path) if isinstance(error, FileNotFoundError) else ""
-        if (path / "config.yaml").is_file():
-            hint = f"; the config of this results folder is {path.as_posix()}/config.yaml"
-        raise ConfigError([f"{path}: cannot be read: {reason}{hint}"]) from error
-    document = parse(text, str(path))
+    document = _read(path)
     experiment = None
     if isinstance(document.data, dict):
         given = overrides or []
@@ -131,16 +130,39 @@ def load(
             document.data.pop("claims", None)  # they are about the unchanged experiment
         if smoke:  # a results folder of its own, so that no full-size result is overwritten
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
-        registry = _included(document, path.parent, include)
+        registry = _included(document, path.parent, include, admit)
         try:
             with patience or nullcontext():
-                experiment = _check(document, registry)
+                experiment = _check(document, registry, admit)
         except OutOfTime as late:
-            message = "it takes too long to compute whether this can be played; `run --dry-run` has the time"
+            message = "checking this takes too long for `validate`; `run --dry-run` has the time"
             document.errors.append(Error(late.loc, message))
     if document.errors or experiment is None:
         raise _refused(document)
     return experiment
+
+
+def keys_of(path: Path) -> Keys:
+    """The keys of a config, whose algorithms and adversaries are not looked up; ConfigError with the errors of keys."""
+    document = _read(located(path))
+    if isinstance(document.data, dict):
+        keys, invalid = _valid_part(document.data, document.errors)
+        if not invalid and not document.errors:
+            return keys
+    raise _refused(document)
+
+
+def _read(path: Path) -> Document:
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(LONGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        hint = _missing(path) if isinstance(error, FileNotFoundError) else ""
+        if (path / "config.yaml").is_file():
+            hint = f"; the config of this results folder is {path.as_posix()}/config.yaml"
+        raise ConfigError([f"{path}: cannot be read: {reason}{hint}"]) from error
+    return parse(text, str(path))
 
 
 def _refused(document: Document) -> ConfigError:
@@ -162,19 +184,33 @@ def _missing(path: Path) -> str:
     return suggestion(path.stem, [*(file.stem for file in beside), *shipped()])
 
 
-def _included(document: Document, folder: Path, further: Sequence[Path]) -> Registry:
+def _included(document: Document, folder: Path, further: Sequence[Path], admit: Admit) -> Registry:
     """The registry with the users' files; beside the config of a results folder are copies of them."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    names = [*dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)])]
+    names = {name: ("include", i) for i, name in enumerate(named) if isinstance(name, str) and not CONTROL.search(name)}
     if further:
-        document.data["include"] = names
-    copies = [folder / KEPT / Path(name).name for name in names]
-    files = [copy.as_posix() if copy.exists() else name for name, copy in zip(names, copies, strict=True)]
-    registry, errors = including(map(Path, files))
-    if errors:
-        raise ConfigError(errors)
-    return registry
+        document.data["include"] = list(dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)]))
+    files = []
+    for name, loc in names.items():
+        try:
+            copy = inside(folder, f"{KEPT}/{Path(name).name}")
+        except Outside as error:
+            document.errors.append(Error(loc, str(error)))
+            continue
+        kept = os.path.exists(copy)  # unlike `copy.exists()`, False for names that no file can have
+        if kept and Path(name).name in (path.name for path in further):
+            continue  # the user's file takes the place of the copy
+        files.append(copy if kept else Path(name))
+    unnamed = [file for file in files if file not in further]
+    if unnamed and ("include",) not in document.overrides:
+        admit(document.path, unnamed, executed=True)
+    registry, errors = including([*files, *further])
+    for text in errors:
+        places = [loc for name, loc in names.items() if text.startswith(f"{Path(name)}: ")]
+        document.errors.append(Error(places[0], text) if places else Error(("include",), text, placed=True))
+    unusable = {file.stem for file in [*files, *further]} - {source.name for source in registry.files}
+    return replace(registry, unusable=frozenset(unusable))
 
 
 def _shrink(document: Document) -> None:
@@ -192,7 +228,7 @@ def _shrink(document: Document) -> None:
 # --------------------------------------------------------------------------------------------- checking
 
 
-def _check(document: Document, registry: Registry) -> Experiment | None:
+def _check(document: Document, registry: Registry, admit: Admit) -> Experiment | None:
     """The experiment, or None after adding to the document's errors all that can be found out."""
     data, errors = document.data, document.errors
     keys, invalid = _valid_part(data, errors)
@@ -203,6 +239,8 @@ def _check(document: Document, registry: Registry) -> Experiment | None:
     errors.extend([*between, *excess])
     if not strange and not unknown:
         errors.extend(consistency.plot_errors(keys, adversaries, algorithms, invalid))
+    if played := _data_files(adversaries):
+        admit(document.path, played, executed=False)
     met: tuple[Matchup, ...] = ()
     if not excess and "game" not in invalid:
         theirs = of_the_game(registry, keys, adversaries, invalid, errors)
@@ -226,6 +264,12 @@ def _check(document: Document, registry: Registry) -> Experiment | None:
     return Experiment(keys, tuple(adversaries), tuple(algorithms), met, given, registry, about)
 
 
+def _data_files(adversaries: Iterable[Variant]) -> list[Path]:
+    players = (variant.parameters for variant in adversaries)
+    names = (name for player in players if isinstance(player, Adversary) for name in player.reads())
+    return list(map(Path, dict.fromkeys(names)))
+
+
 def _players(
     registry: Registry, key: str, kind: Kind, data: dict[str, Any], errors: list[Error]
 ) -> tuple[list[Variant], bool]:
@@ -238,7 +282,7 @@ def _players(
     for loc, entry in places if key in data else ():
         if len(found) <= consistency.MOST_CURVES and len(errors) <= ENOUGH:
             found += variants(registry, kind, entry, loc, errors)
-    return found, len(errors) > before or not found
+    return found, len(errors) > before or not found or bool(registry.unusable)
 
 
 def _recorded(keys: Keys) -> list[int]:

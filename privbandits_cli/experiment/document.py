@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from privbandits_cli.experiment.received import CONTROL, shown
+
 Loc = tuple[str | int, ...]
 
 # No experiment comes near these limits. Within them, any document is read in about a second.
@@ -20,7 +22,7 @@ MOST_VALUES = 20_000  # values; those of an anchor count wherever an alias repea
 DEEPEST = 20  # lists and mappings inside each other
 DIGITS = 300  # of a number
 
-WINDOW = 60  # characters of a line that are shown before and after an error
+BEFORE, SHOWN = 60, 160  # characters of a line before an error that are shown at most, and in all
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Error:
     message: str
     at_key: bool = False  # the key itself is wrong, not its value
     offset: int | None = None  # columns after the start of the value
+    placed: bool = False  # the message names its place, which is in another file
 
 
 @dataclass
@@ -70,10 +73,12 @@ class Document:
         for loc, text in self.overrides.items():
             if error.loc[: len(loc)] == loc or (error.loc and loc[: len(error.loc)] == error.loc):
                 return f"override '{text}': {error.message}"
+        if error.placed:
+            return error.message
         line, column = self.place(error)
-        start = max(0, column - WINDOW)  # of a long line, the part around the error
-        shown = self.line(line)[start : column + WINDOW]
-        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {shown}\n    {' ' * (column - start)}^"
+        start = max(0, column - BEFORE)  # of a long line, the part around the error
+        text = shown(self.line(line)[start : start + SHOWN])
+        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {text}\n    {' ' * (column - start)}^"
 
 
 class _Refused(yaml.MarkedYAMLError):
@@ -184,6 +189,8 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
 
 def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
     text = str(node.value)
+    if found := CONTROL.search(text):
+        document.errors.append(Error(loc, f"the text holds the control character {shown(found[0])}: leave it out"))
     if node.tag == IMPLICIT["number"]:
         try:
             return number(text)

@@ -49,11 +49,16 @@ def _error(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, ins
         message = f"unknown key '{short(unknown)}'" + suggestion(unknown, _known(model, inside[:-1]))
         return Error((*loc, *inside), message, at_key=True)
     if kind == "missing":
-        return Error(place[:-1], f"missing key '{inside[-1]}'")
+        return missing(place[:-1], str(inside[-1]))
     nearer = [detail for detail in details if not isinstance(detail["input"], str) or detail["type"] not in COMPOUND]
     wordings = dict.fromkeys(_wording(detail["msg"]) for detail in nearer or details)  # a word is meant as a name
     got = short(repr(details[0]["input"]))
     return Error(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got}".lstrip())
+
+
+def missing(loc: Loc, key: str) -> Error:
+    """The error that an entry at `loc` lacks a key."""
+    return Error(loc, f"missing key '{key}'")
 
 
 def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:

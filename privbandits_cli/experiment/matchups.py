@@ -14,6 +14,8 @@ from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.registry import Kind, Registry
 
+COMPUTING = (ArithmeticError, ValueError, RuntimeError, TypeError)  # what a formula raises outside of its range
+
 
 @dataclass(frozen=True)
 class Matchup:
@@ -84,9 +86,8 @@ def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -
         try:
             unfit = list(parameters.errors(setting))
             ready = parameters.tuned(setting) if not unfit else parameters
-        except (ArithmeticError, ValueError, RuntimeError, TypeError) as error:
-            size = "K" if setting.space is None else "N"
-            unfit = [f"cannot be tuned for T = {setting.horizon}, {size} = {setting.n_arms}: {_reason(error)}"]
+        except COMPUTING as error:
+            unfit = [f"cannot be tuned for {failure(setting, error)}"]
         except OutOfTime as late:
             late.loc = variant.loc
             raise
@@ -112,7 +113,9 @@ def _out_of_bounds(registry: Registry, adversary: Adversary, algorithms: Sequenc
             yield Error(variant.loc, f"{message}; these do not: {fit}")
 
 
-def _reason(error: Exception) -> str:
-    """What went wrong in a tuning, without the words of a root finder."""
+def failure(setting: Setting, error: Exception) -> str:
+    """The setting in which a computation failed, and why, without the words of a root finder."""
+    size = "K" if setting.space is None else "N"
     text = str(error) or type(error).__name__
-    return "no value within reach solves its equation" if "must have different signs" in text else text
+    reason = "no value within reach solves its equation" if "must have different signs" in text else text
+    return f"T = {setting.horizon}, {size} = {setting.n_arms}: {reason}"

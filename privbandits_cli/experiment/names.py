@@ -5,6 +5,18 @@ from typing import Self
 
 from privbandits_cli.accounting.rounding import COMPUTED, pair
 
+# The field's symbol or word for a parameter; any other is written in the words of its name.
+SYMBOLS = {
+    "alpha": "α", "arms": "K", "beta": "β", "blur": "η × deviation of the noise", "constant": "c", "constants": "c",
+    "delta": "δ", "df": "degrees of freedom", "epsilon": "ε", "eta": "η", "gamma": "γ", "horizon": "T", "memory": "m",
+    "mu": "μ", "norm": "L", "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ", "theta_norm": "S",
+}  # fmt: skip
+
+
+def symbol(parameter: str) -> str:
+    """A parameter as the field writes it: `ε`, `base γ`, `penalty observed`."""
+    return " ".join(SYMBOLS.get(part, part.replace("_", " ")) for part in parameter.split("."))
+
 
 class Name(str):
     """The text `base (note, note), suffix` of a legend or a title, with its parts as attributes.
@@ -38,6 +50,11 @@ class Name(str):
         *first, last = self.brackets or ({},)
         return Name(self.base, *first, {**last, **notes}, suffix=self.suffix)
 
+    def in_symbols(self) -> "Name":
+        """The name with the field's symbols: the note `gamma = 0.1` on gamma becomes `γ = 0.1`."""
+        kept = [{key: _in_symbols(key, note) for key, note in notes.items()} for notes in self.brackets]
+        return Name(self.base, *kept, suffix=self.suffix)
+
     def revised(self, notes: Mapping[str, str]) -> "Name":
         """The name with other texts for the notes on these parameters; an empty text takes a note away."""
         kept = [{key: notes.get(key, note) for key, note in each.items()} for each in self.brackets]
@@ -51,6 +68,11 @@ class Name(str):
     def bracketed(self, notes: Mapping[str, str]) -> "Name":
         """The name with further notes in brackets of their own."""
         return Name(self.base, *self.brackets, notes, suffix=self.suffix)
+
+
+def _in_symbols(parameter: str, note: str) -> str:
+    value = note.removeprefix(f"{parameter} = ")
+    return note if value == note else f"{symbol(parameter)} = {value}"
 
 
 def _joined(space: str, base: str, brackets: tuple[dict[str, str], ...], suffix: str) -> str:

@@ -3,19 +3,20 @@
 import hashlib
 import json
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.experiment import settings
-from privbandits_cli.experiment.config import Experiment, checkpoints
-from privbandits_cli.experiment.matchups import Matchup
+from privbandits_cli.experiment.config import ConfigError, Experiment, checkpoints
+from privbandits_cli.experiment.errors import dotted
+from privbandits_cli.experiment.matchups import COMPUTING, Matchup, failure
 from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.bandit import LANES
@@ -27,6 +28,8 @@ from privbandits_cli.plugins.source import Source
 # Rounds of each algorithm in a chunk: some tenths of a second of work.
 ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19, "contextual": 2**18}
 CHUNKS = 1024  # about the largest number of chunks: with more trials, each chunk holds more
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -258,11 +261,12 @@ def _curve(
 
 def distinct(names: Sequence[Name], variants: Sequence[Variant]) -> list[Name]:
     """The names, those that are equal in one panel followed by the parameters in which they differ."""
+    keys = [(name, variant.panel) for name, variant in zip(names, variants, strict=True)]
+    differing = _differing(keys, variants)
     out = []
-    for name, variant in zip(names, variants, strict=True):
-        rivals = [v for v, other in zip(variants, names, strict=True) if (other, v.panel) == (name, variant.panel)]
-        differing = _differing(variant, rivals)
-        texts = {k: f"{k} = {x:.4g}" if isinstance(x, float) else f"{k} = {x}" for k, x in differing.items()}
+    for key, name, variant in zip(keys, names, variants, strict=True):
+        own = {k: x for k, x in flat(variant.parameters.described()).items() if k in differing[key]}
+        texts = {k: f"{k} = {x:.4g}" if isinstance(x, float) else f"{k} = {x}" for k, x in own.items()}
         out.append(name.bracketed(texts))
     return out
 
@@ -272,32 +276,38 @@ def _apart(variants: Sequence[Variant]) -> list[dict[str, Any]]:
 
     In a legend only the guarantee distinguishes them; in figures without guarantees these parameters do.
     """
-
-    def family(one: Variant) -> tuple[str, ...]:
-        return one.panel, one.parameters.name, one.named().base, *one.swept
-
-    found: dict[tuple[str, ...], set[str]] = {}
-    for one in variants:
-        rivals = [other for other in variants if family(other) == family(one) and other.swept == one.swept]
-        found.setdefault(family(one), set()).update(_differing(one, rivals))
+    families = [(one.panel, one.parameters.name, one.named().base, *one.swept) for one in variants]
+    alike = _differing([(family, str(one.swept)) for family, one in zip(families, variants, strict=True)], variants)
+    found: dict[Hashable, set[str]] = {}
+    for (family, _), differing in alike.items():
+        found.setdefault(family, set()).update(differing)
     return [
-        {name: x for name, x in flat(one.parameters.described()).items() if name in found[family(one)]}
-        for one in variants
+        {name: x for name, x in flat(one.parameters.described()).items() if name in found[family]}
+        for family, one in zip(families, variants, strict=True)
     ]
 
 
-def _differing(variant: Variant, rivals: Sequence[Variant]) -> dict[str, Any]:
-    """The parameters of a variant, by dotted names, that some rival has with another value or not at all."""
-    others = [flat(rival.parameters.described()) for rival in rivals]
-    own = flat(variant.parameters.described())
-    return {name: value for name, value in own.items() if any(other.get(name) != value for other in others)}
+def _differing(keys: Sequence[Key], variants: Sequence[Variant]) -> dict[Key, set[str]]:
+    """For each key the parameters, by dotted names, that its variants do not all have, or not with one value."""
+    first: dict[Key, dict[str, Any]] = {}
+    differing: dict[Key, set[str]] = {}
+    for key, variant in zip(keys, variants, strict=True):
+        own = flat(variant.parameters.described())
+        other = first.setdefault(key, own)
+        changed = {name for name in own.keys() | other.keys() if own.get(name) != other.get(name)}
+        differing.setdefault(key, set()).update(changed)
+    return differing
 
 
 def _promised(variant: Variant, setting: Setting) -> Guarantee | None:
     """What a private algorithm promises."""
     algorithm = variant.parameters
     assert isinstance(algorithm, Algorithm)
-    return algorithm.guarantee(setting) if algorithm.promises() else None
+    try:
+        return algorithm.guarantee(setting) if algorithm.promises() else None
+    except COMPUTING as error:
+        where = f"{dotted(variant.loc)}: {algorithm.name}"
+        raise ConfigError([f"{where}: its guarantee cannot be computed for {failure(setting, error)}"]) from error
 
 
 def _label(variant: Variant, promised: Guarantee | None) -> Name:

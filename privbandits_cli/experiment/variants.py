@@ -11,7 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import ValidationError
 
 from privbandits_cli.experiment.document import Error, Loc
-from privbandits_cli.experiment.errors import DRAWN, ENOUGH, misfit, short, suggestion, translated
+from privbandits_cli.experiment.errors import DRAWN, ENOUGH, misfit, missing, short, suggestion, translated
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
@@ -64,6 +64,8 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
     try:
         model = registry.find(kind, name)
     except KeyError:
+        if name in registry.unusable:
+            return []
         what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
         message = f"unknown {what} '{short(name)}'" + suggestion(name, registry.names(kind))
         errors.append(Error((*loc, "name"), message))
@@ -74,6 +76,9 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
             errors.append(Error((*loc, key), f"a {key} should be text, got {short(repr(text))}"))
     values = {key: value for key, value in entry.items() if key not in ("name", *drawn)}
     choices = [_choices(registry, model, key, value, (*loc, key), errors) for key, value in values.items()]
+    unread = {missing(loc, key) for key, choice in zip(values, choices, strict=True) if not choice}
+    values = {key: value for (key, value), choice in zip(values.items(), choices, strict=True) if choice}
+    choices = [choice for choice in choices if choice]  # the others have no valid value, and their errors are known
     if math.prod(map(len, choices)) > MOST_VARIANTS:
         errors.append(Error(loc, f"its lists have more than {MOST_VARIANTS:,} combinations: sweep fewer values"))
         return []
@@ -82,10 +87,12 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
         chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
         swept = {name: value for choice in combination for name, value in choice.swept.items()}
         try:
-            out.append(Variant(model.model_validate(chosen), loc=loc, swept=swept, **drawn))
+            made = Variant(model.model_validate(chosen), loc=loc, swept=swept, **drawn)
+            out += [] if unread else [made]
         except ValidationError as error:
             places = {key: choice.loc for key, choice in zip(values, combination, strict=True)}
-            errors.extend(islice(translated(error, model, chosen, loc, places), ENOUGH))
+            found = translated(error, model, chosen, loc, places)
+            errors.extend(islice((each for each in found if each not in unread), ENOUGH))
             if len(errors) > ENOUGH:
                 break
     return out

@@ -29,6 +29,7 @@ class Line:
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the algorithm, at the first point
     free: float | None = None  # the x from which on the regret is within a given part of the floor's
     level: bool = False  # the algorithm lacks the parameter on the axis: one value from end to end
+    untold: str = ""  # why bound and rates are not known although they are wanted
     worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point
 
     def slope_text(self, interval: bool = True) -> str:

@@ -55,11 +55,8 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
 
 def check_promise(algorithm: Any, setting: Setting) -> None:
     """Raise PluginError if a user's file states the privacy of an algorithm by anything but `Guarantee`s."""
-    one, bounds, guarantee = (
-        "Guarantee(epsilon, delta, source, status)",
-        type(algorithm).bounds,
-        type(algorithm).guarantee,
-    )
+    one = "Guarantee(epsilon, delta, source, status)"
+    bounds, guarantee = type(algorithm).bounds, type(algorithm).guarantee
     if is_users(bounds.__module__):
         found = algorithm.bounds(setting, papers_delta(setting))
         if not isinstance(found, list) or not all(isinstance(bound, Guarantee) for bound in found):

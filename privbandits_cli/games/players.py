@@ -86,6 +86,10 @@ class Adversary(Parameters):
         """The same adversary, with the paper's values for parameters that were left out."""
         return self
 
+    def reads(self) -> tuple[str, ...]:
+        """The paths of the data files that it plays."""
+        return ()
+
     def errors(self, setting: Setting) -> Iterator[str]:
         """The reasons why this adversary cannot play in this setting."""
         yield from ()
@@ -106,6 +110,7 @@ class Algorithm(Parameters):
     observed: ClassVar[View | None] = None  # what `view` returns, likewise
     general_caveats: ClassVar[tuple[str, ...]] = ()  # what `caveats` returns, likewise
     calibrations: ClassVar[Mapping[str, Mapping[str, Any]]] = {"certified": {}}  # for `for_epsilon`, beside ε and δ
+    reasons: ClassVar[Mapping[str, str]] = {}  # why the ε of a calibration may differ from the one that is asked for
 
     def tuned(self, setting: Setting) -> Self:
         """The same parameters, with the paper's values for those that were left out."""

@@ -112,14 +112,17 @@ class Arms(View):
 class Prefix(View):
     """The noisy sums of the losses so far, through which alone losses act on the next point.
 
-    levels: the levels of the tree whose nodes carry the noise; None: every loss has noise of its own.
-    shared: the top-up noise is drawn once for each level of the tree, not anew for every prefix.
-    gaussian: the noise is Gaussian, not Laplace.
+    levels: the levels of the tree whose nodes carry the noise (mechanisms/tree.py); None: every loss has noise of its
+    own. Each coordinate of that noise is a number of `rng.laplace`, or of `rng.normal` if `gaussian`, times a scale,
+    drawn in the round that closes the node or in the next one.
+    top_up: a prefix also has the noise of a node for each level at which it has none; shared: this noise is drawn once
+    for each level of the tree, not anew for every prefix.
     """
 
     game = "linear"
     losses: Place
     levels: int | None = None
+    top_up: bool = True
     shared: bool = False
     gaussian: bool = False
 

@@ -108,6 +108,9 @@ def _check(source: Source, made: ModuleType) -> None:
         if inspect.isfunction(method) and inspect.isfunction(given) and given.__module__.startswith("privbandits_cli."):
             asked = inspect.signature(given).parameters.values()
             takes(method, [str(word.replace(annotation=word.empty)) for word in asked])
+    drawn, kinds = vars(model).get("drawn", ()), bandit.Draws._fields
+    if game == "bandit" and (not isinstance(drawn, tuple) or {*drawn} - {*kinds} or len({*drawn}) < len(drawn)):
+        raise refuse(model, f"drawn is {drawn!r}: make it a tuple with some of {kinds}, each once, as a round has one")
     for line, name in lint.unseeded(source.text, made):
         raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`")
     if issubclass(base, players.Adversary):

@@ -48,7 +48,7 @@ class ReportData:
         words = self.manifest.get("command", [])
         config = next((word for word in words[2:] if word.endswith(".yaml") or word in shipped()), None)
         if words[1:2] != ["run"] or config is None:
-            return f"privbandits run {self.name}/config.yaml"
+            return shlex.join(["privbandits", "run", f"{self.name}/config.yaml"])
         kept = [word for word in words[2:] if "=" in word and not word.startswith("-")]
         kept += ["--smoke"] if "--smoke" in words else []
         kept += [part for name, file in pairwise(words) if name == "--include" for part in (name, file)]

@@ -13,7 +13,7 @@ from privbandits_cli.report.data import ReportData
 if TYPE_CHECKING:
     from jinja2 import Template
 
-GLYPHS = dict(zip("os^DvPX*", "●■▲◆▼✚✖★", strict=True))
+GLYPHS = dict(zip("os^DvPX*<>ph", "●■▲◆▼✚✖★◀▶⬟⬢", strict=True))
 Figure = dict[str, Any]
 
 
@@ -61,7 +61,11 @@ def _figure(report: ReportData, style_of: dict[str, Style]) -> Figure:
     panels: dict[str, plots.Plot] = {
         title: plots.line_plot(title, lines, table, style_of, report.partial) for title, lines in table.panels.items()
     }
-    return {"panels": panels, "labels": [label for _, label in table.named()], "notes": table.notes()}
+    return {
+        "panels": panels,
+        "labels": [label for _, label in table.named()],
+        "notes": table.notes() + table.axes_notes(),
+    }
 
 
 def _distribution(figure: Distributions | None, style_of: dict[str, Style], report: ReportData) -> Figure:

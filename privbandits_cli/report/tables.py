@@ -1,7 +1,10 @@
 """The report as Markdown, and its final regrets as LaTeX tables."""
 
+import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import count, pairwise, repeat
+from itertools import accumulate, count, groupby, pairwise, repeat
+from urllib.parse import quote
 
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.analysis.format import amount, counted, table
@@ -19,13 +22,14 @@ MATHS = {
 TEX = str.maketrans(
     {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", '"': r"\textquotedbl{}"}
     | {sign: "\\" + sign for sign in "&%$#_{}"}
+    | {sign: f"{{{sign}}}" for sign in "[*"}  # after the end of a row LaTeX would read them as its arguments
     | {sign: rf"\ensuremath{{{name}}}" for sign, name in MATHS.items()}
 )
 
 # Lengths in points at LaTeX's default size of 10 points, with which a table is divided into blocks that fit a page.
 TEXT_WIDTH, LABEL_WIDTH, GAP = 345.0, 115.0, 12.0
 LETTER, SMALL_LETTER = 4.7, 3.7  # a letter or digit; in an error bar
-MOST_ROWS = 30
+MOST_LINES = 28  # of labels
 SIDES = (("+", "+", "^"), ("−", "-", "_"))  # of an error bar: its sign, the sign in LaTeX, its place
 FITTED = r"\newcommand{\fitted}[1]{\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{#1}}% never too wide"
 
@@ -50,8 +54,10 @@ def _blocks(final: Finals) -> Iterator[Finals]:
     ]
     room = TEXT_WIDTH - min(LABEL_WIDTH, LETTER * max(map(len, [final.corner, *labels]))) - GAP
     parts = next(parts for parts in map(_parts, repeat(len(widths)), count(1)) if _fit(widths, parts, room))
-    for first in range(0, len(labels), MOST_ROWS):
-        rows = {label: final.rows[label] for label in labels[first : first + MOST_ROWS]}
+    lines = accumulate((math.ceil(1.15 * LETTER * len(label) / LABEL_WIDTH) for label in labels), initial=0)
+    block = {label: line // MOST_LINES for label, line in zip(labels, lines, strict=False)}
+    for _, members in groupby(labels, block.__getitem__):
+        rows = {label: final.rows[label] for label in members}
         for start, end in pairwise(parts):
             cells = {label: found[start:end] for label, found in rows.items()}
             yield Finals(final.corner, final.heads[start:end], cells)
@@ -117,7 +123,7 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
     if report.config.get("source"):
         yield _plain(str(report.config["source"]))
     if report.picture:
-        yield f"![{_plain(report.name)}]({report.picture})"
+        yield f"![{_plain(report.name)}]({quote(report.picture)})"
     yield f"{_plain('; '.join(report.table.notes()))}."
     yield f"## {_plain(report.final_title)}"
     for final in finals(report.table):
@@ -148,7 +154,7 @@ def _paragraphs(report: ReportData) -> Iterator[str]:
         yield _markdown_table(names, [[claim[name] for name in names] for claim in report.claims], 0)
     if report.manifest.get("command"):
         yield "## Run it again"
-        yield f"    {report.command}"
+        yield f"    {_on_one_line(report.command)}"
 
 
 def _pairs(report: ReportData) -> Iterator[str]:
@@ -159,7 +165,7 @@ def _pairs(report: ReportData) -> Iterator[str]:
     yield f"Mean difference of final regrets over {trials}, with its 95 % bootstrap interval."
     for title, members in report.pairs.panels.items():
         rows = [
-            [", ".join(filter(None, (row.title, row.at))), *map(amount, (row.mean, *(row.interval or ())))]
+            [", ".join(filter(None, (row.title, row.at))), *map(amount, (row.mean, *(row.interval or (None, None))))]
             for row in members
         ]
         yield _markdown_table([title, "mean", "from", "to"], rows)
@@ -173,4 +179,4 @@ def _plain(text: str) -> str:
     """A text in one line, with the special characters of Markdown escaped."""
     for sign in ("\\", "|", "*", "_", "`", "<", "[", "$"):
         text = text.replace(sign, "\\" + sign)
-    return _on_one_line(text)
+    return _on_one_line(re.sub(r"&(?=#?\w+;)", r"\&", text))  # an entity

@@ -180,6 +180,12 @@ def test_a_copy_of_a_run_is_identical(finished_twice):
     assert result.exit_code == 0 and len(result.stdout.splitlines()) == 1 and "are identical" in result.stdout
 
 
+def test_a_manifest_that_does_not_describe_the_curves_is_an_error(finished_twice):
+    changed(finished_twice[1] / "manifest.json", '"family"', '"familie"')
+    result = call("compare", *finished_twice)
+    assert result.exit_code == 2 and "manifest.json does not describe the curves" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "find", "replace", "code", "said"),
     [
@@ -188,7 +194,13 @@ def test_a_copy_of_a_run_is_identical(finished_twice):
         ("manifest.json", '"complete": true', '"complete": false', 1, "B is incomplete: 96 of 96 trials."),
         ("manifest.json", '"numpy": "', '"numpy": "0.', 0, "The runs differ in numpy: "),
         ("manifest.json", '"horizon": 1000', '"horizon": 1001', 0, "The configs differ in horizon."),
-        ("manifest.json", '"included": []', '"included": [{"name": "my", "sha256": "1"}]', 0, "own files differ: my."),
+        (
+            "manifest.json",
+            '"included": []',
+            '"included": [{"name": "my", "sha256": "1"}]',
+            0,
+            "own files differ: none in A, my 1 in B.",
+        ),
         ("manifest.json", "{", "", 0, "No manifest.json says how the CSVs of B were made."),
     ],
 )

@@ -8,10 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
-from privbandits_cli.audit.auditor import AUDITS, reduced
+from privbandits_cli.audit.auditor import AUDITS, _error, reduced
 from privbandits_cli.audit.mutants import CORRECT
 from privbandits_cli.cli import app
 from privbandits_cli.games import views
+from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import record
 from tests.conftest import SMALL
 
@@ -81,10 +82,10 @@ def test_every_audited_algorithm_declares_a_view_of_what_its_state_has(name):
     tuned = subject.make().tuned(subject.setting)
     setting = reduced(tuned, subject.setting)
     tuned = tuned.tuned(setting)
-    view, state = tuned.view(setting), tuned.state(setting)[0]
-    assert type(view) in AUDITS
+    view, states = tuned.view(setting), tuned.state(setting)
+    assert type(view) in AUDITS and _error(view, tuned.game, setting.n_arms, steps(composition(tuned)), states) is None
     places = [place for place in vars(view).values() if isinstance(place, str)]
-    assert all(np.size(views.read(state, place)) for place in places)
+    assert all(np.size(views.read(states[0], place)) for place in places)
 
 
 def audited(tmp_path, text, *words):

@@ -387,3 +387,12 @@ def test_a_config_is_tuned_for_its_planned_horizon(tmp_path):
     assert [curve.adversary_label for curve in curves] == ["Arms on the sphere (d = 3)", "Arms on the sphere (d = 5)"]
     path.write_text(text)
     assert {curve.key for curve in make_plan(load(path)).curves}.isdisjoint(curve.key for curve in curves)
+
+
+def test_no_round_costs_more_than_the_largest_regret():
+    """Means are <θ, x>, at most L S, and means of rewards, at most the largest reward."""
+    setting = Setting(8, 4, contexts=Contexts(2, norm=0.5, theta_norm=3.0, reward=math.inf))
+    assert setting.largest_regret() == 3.0
+    assert setting._replace(contexts=setting.contexts._replace(reward=1.0)).largest_regret() == 2.0
+    assert Setting(8, 4).largest_regret() == 1.0
+    assert Setting(8, 4, v=1.0, u=4.0).largest_regret() == 4.0  # means in [-2, 2], as E X² <= 4

@@ -1,0 +1,43 @@
+"""Twins: two plays whose private data differ while all that they release is equal; they must play alike.
+
+If they do not, some field of the state carried the secret past the release. `carrier` finds it by exchange: a field of
+one twin is put into a copy of the other, which then plays.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numpy.typing import NDArray
+
+from privbandits_cli.numerics.jit import Records
+
+
+def carrier(first: Records, second: Records, differs: Callable[[Records], bool]) -> str:
+    """The fields that make the twins play differently, by their dotted names; "" if no field does so alone.
+
+    differs: whether a copy of the first twin's state, in which one field is the second twin's, plays differently.
+    """
+
+    def hybrid(name: str) -> Records:
+        mixed = first.copy()
+        dict(_fields(mixed))[name][...] = dict(_fields(second))[name]
+        return mixed
+
+    unequal = [
+        name for (name, own), (_, other) in zip(_fields(first), _fields(second), strict=True) if _apart(own, other)
+    ]
+    return ", ".join(name for name in unequal if differs(hybrid(name)))
+
+
+def _fields(state: Records, outer: str = "") -> Iterator[tuple[str, NDArray[Any]]]:
+    """Each field that is not itself a record, with its dotted name."""
+    for name in state.dtype.names or ():
+        part = state[name]
+        if part.dtype.names is None:
+            yield outer + name, part
+        else:
+            yield from _fields(part, f"{outer}{name}.")
+
+
+def _apart(own: NDArray[Any], other: NDArray[Any]) -> bool:
+    return own.tobytes() != other.tobytes()
