@@ -14,8 +14,6 @@ import pytest
 
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
-from privbandits_cli.experiment.plan import legend
-from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games import bandit, contextual, guards, linear
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts, Setting
@@ -70,7 +68,7 @@ def check(given: Any, setting: Setting) -> None:
     promised = tuned.guarantee(setting)
     for bound in [*(bound for delta in DELTAS for bound in tuned.bounds(setting, delta)), *filter(None, [promised])]:
         assert math.isfinite(bound.epsilon) or unlimited(given), bound
-    assert legend(Variant(tuned, "", {}, ()), setting)
+    assert "nan" not in str(promised)
     rounds = np.array([1.0, setting.horizon])
     for memory in (0, 1):
         bound = tuned.regret_bound(rounds, setting, memory)
@@ -152,7 +150,7 @@ FEW, MANY = (1, 2, 3, 17, 64), (3,)  # rounds, in games with few arms or coordin
 PLAYED = {
     "bandit": [(2, {}), (1000, {})],
     "linear": [(s.dimension, {"space": s}) for s in SPACES],
-    "contextual": [(k, {"contexts": Contexts(d)}) for d, k in ((1, 2), (3, 2), (20, 1000))],
+    "contextual": [(k, {"contexts": Contexts(d)}) for d, k in ((1, 2), (3, 2), (9, 101))],
 }
 
 
@@ -210,7 +208,7 @@ def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_games_at_the_ends_have_finite_regrets_or_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    play_all(name, 7, monkeypatch)
+    play_all(name, 31, monkeypatch)
 
 
 @pytest.mark.slow
