@@ -20,6 +20,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit
@@ -313,7 +314,9 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
     result = Coupling(rounds, None, True, loss if linear else None, at, len(canaries))
     if loss <= allowed:
         return result
-    words = f"the gain of round {at:,} costs at least ε = {loss:.4g}: the release of round {most:,} needs more noise"
+    words = (
+        f"the gain of round {at:,} costs at least ε = {at_least(loss)}: the release of round {most:,} needs more noise"
+    )
     return replace(result, violation=words)
 
 
@@ -420,7 +423,7 @@ def after_coupling(law: Callable[[Target[Any]], Audit]) -> Callable[[Target[Any]
         if found.loss is None:
             later.append("the noise has the claimed scale wherever the release is not linear in it")
         else:
-            words.append(f"a gain costs at most ε = {found.loss:.4g}, exactly")
+            words.append(f"a gain costs at most ε = {at_most(found.loss)}, exactly")
             seen = max(found.loss, result.epsilon_seen or 0.0)
             result = replace(result, epsilon_seen=seen, refutable=target.claim.epsilon)
         words.append(result.found)

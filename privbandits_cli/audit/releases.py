@@ -93,7 +93,7 @@ def _judged(
     moved = ~np.isnan(observed)  # an elimination algorithm with one arm left stores no gains
     if moved.sum() < FEWEST:
         few = f"only {moved.sum()} gains change a {what}"
-        return Audit("NOT AUDITABLE", f"ε = {target.claim.epsilon:.4g}", few, rounds)
+        return Audit("NOT AUDITABLE", str(target.claim), few, rounds)
     noise, sides = target.claim.epsilon * (observed - coins)[moved], coins[moved]
     groups = windows((np.arange(rounds) % length + 1)[moved]) if length > 1 else {}
     rounding = max(1e-12, 4e-16 * target.claim.epsilon)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting.rounding import pair
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.evidence import Conformance, Test
 from privbandits_cli.audit.target import Target
@@ -168,7 +169,7 @@ def judge(
 
     found = met(1.0)
     limit = guesses_lower_limit(observed, coins, found.event, found.learn)
-    result = decided(f"ε = {epsilon:.4g} of each noisy {what}, {law or LAW}", found, limit, conforms, len(observed))
+    result = decided(f"{pair(epsilon, 0.0)} of each noisy {what}, {law or LAW}", found, limit, conforms, len(observed))
     if not law:  # half of the noise is beyond the canary's range
         return replace(result, refutable=found.refutable(0.5))
     share = refuted_share(met) if result.verdict == "CONSISTENT" else None
