@@ -130,7 +130,8 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     found = finding(target, twins)
     if found:
         return replace(result, found=found)
-    noise = (noisy - loss) / scale
+    excess = max(1.0, float(np.min(hidden(twins.seen) / needed(target, twins.seen))))  # larger noise has its own scale
+    noise = (noisy - loss) / (excess * scale)
     tail = laws.log_tail_of_point(noise, points) if vector else laws.log_tail(noise, 1, False)
     known = ~np.isnan(tail)
     if known.sum() < min(FEWEST, len(loss) / 2):
@@ -139,7 +140,8 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     windows = evidence.windows(np.arange(1, len(loss) + 1)[known])
     groups = {name: own for name, own in windows.items() if own.sum() >= ENOUGH}
     conforms = evidence.by_groups(laws.as_laplace(noise, tail)[known], groups, target.alpha)
-    words = law_words(replace(conforms, share=None), target.alpha)
+    more = 0.0 if excess > 1 + EXACT else conforms.more
+    words = law_words(replace(conforms, share=None, more=more), target.alpha)
     spent, untested = float(np.max(2 * twins.seen.most / hidden(twins.seen))), assumed(target, twins.marks)
     result = replace(result, found=words, epsilon_seen=spent, assumed=untested)
     if conforms.p < target.alpha:
@@ -197,13 +199,19 @@ def hidden(seen: Seen) -> Floats:
     return scale
 
 
+def needed(target: Target[NoisyLoss], seen: Seen) -> Floats:
+    """The least scale of that number which the claim allows, `[round]`."""
+    along = np.abs(seen.points[:, 0]).max(axis=1) if target.view.vector else np.ones(len(seen.losses))
+    scale: Floats = expected(target) * along
+    return scale
+
+
 def finding(target: Target[NoisyLoss], twins: Twins) -> str:
     """What refutes the claim in the first round in which anything does; "" if nothing does."""
     rounds = len(twins.seen.losses) - (not twins.alike)  # the releases at different points are not compared
     seen = Seen(*(part[:rounds] for part in twins.seen))
     slack = ROUNDING * float(np.abs(seen.noisy).max(initial=1.0))
-    own, blur = hidden(seen), slack / _step(target)
-    needed = expected(target) * (np.abs(seen.points[:, 0]).max(axis=1) if target.view.vector else np.ones(rounds))
+    own, least, blur = hidden(seen), needed(target, seen), slack / _step(target)
     places = np.minimum(twins.marks[1][:rounds, None] + np.arange(seen.response.shape[2]), twins.marks[1][-1] - 1)
     noise = (seen.response * twins.numbers.laplace[places][:, None]).sum(axis=2)
     rest = np.abs(seen.noisy[:, :2] - noise - seen.losses).max(axis=1) + np.abs(seen.noisy[:, 2] - seen.noisy[:, 0])
@@ -217,12 +225,12 @@ def finding(target: Target[NoisyLoss], twins: Twins) -> str:
     if first:
         words = min(first, key=lambda words: first[words])
         return words.format(first[words] + 1)
-    spent, allowed = 2 * seen.most / own, 2 * seen.most / needed
-    dear = own < (1 - EXACT) * needed - blur
+    spent, allowed = 2 * seen.most / own, 2 * seen.most / least
+    dear = own < (1 - EXACT) * least - blur
     if dear.any():
         t = int(np.argmax(np.where(dear, spent, 0.0)))
-        cost = f"the loss of round {t + 1:,} costs ε = {spent[t]:.4g} where {allowed[t]:.4g} is allowed"
-        return f"{cost}: its noise has {own[t] / needed[t]:.3g} of its scale"
+        cost = f"the loss of round {t + 1:,} costs ε = {spent[t]:.6g} where {allowed[t]:.6g} is allowed"
+        return f"{cost}: its noise has {own[t] / least[t]:.6g} of its scale"
     return "" if twins.alike else _past_the_view(target, twins)
 
 

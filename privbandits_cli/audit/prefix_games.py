@@ -136,7 +136,7 @@ def bench(target: Target[Prefix], kind: str) -> Bench:
 
 
 def twin_losses(target: Target[Prefix], rounds: int) -> tuple[Floats, Floats]:
-    """Two tables of losses, `[round, N]`, which differ in every round and lean towards different coordinates.
+    """Two tables of losses, `[round, N]`, which differ in most rounds and lean towards different coordinates.
 
     Some losses are 0, or an end of the loss set, for noise that depends on the losses.
     """

@@ -240,8 +240,8 @@ def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
         t = int(np.argmax(least < (1 - EXACT) * law.scale)) or worst + 1
         share, level = least[t] / law.scale, (t & -t).bit_length() - 1
         node = f"the node that round {t:,} closes" + (f" at level {level}" if law.tree else "")
-        most = f"ε = {epsilon(total[worst]):.4g} where {epsilon(allowed[worst]):.4g} is allowed"
-        raise Refuted(f"the loss of round {worst + 1:,} costs {most}; {node} has {share:.3g} of its noise")
+        most = f"ε = {epsilon(total[worst]):.6g} where {epsilon(allowed[worst]):.6g} is allowed"
+        raise Refuted(f"the loss of round {worst + 1:,} costs {most}; {node} has {share:.6g} of its noise")
     return epsilon(float(total.max()))
 
 
@@ -279,7 +279,12 @@ def _carrier(table: Bench, t: int, numbers: Draws) -> str:
 
 
 def tested(table: Bench, law: Law, nodes: Nodes) -> Conformance:
-    """Test the noise of the nodes, by level and by rounds, and the top-up noise, by the levels that it stands for."""
+    """Test the noise of the nodes, by level and by rounds, and the top-up noise, by the levels that it stands for.
+
+    Noise that is larger than the claim needs, which wastes accuracy, not privacy, is tested at its own scale.
+    """
+    excess = max(1.0, float(np.abs(nodes.scale[1:]).min()) / law.scale)
+    law = law._replace(scale=excess * law.scale)
     own = (table.own(table.numbers)[nodes.where] * nodes.scale)[1:].T.ravel() / law.scale
     t = np.tile(np.arange(1, table.rounds), table.given.shape[1])
     groups = evidence.windows(t)
@@ -291,7 +296,8 @@ def tested(table: Bench, law: Law, nodes: Nodes) -> Conformance:
     groups = {name: np.pad(held, (0, len(part) - len(own))) for name, held in groups.items() if held.sum() >= ENOUGH}
     groups |= {name: part == i for i, name in enumerate(topped, 1)}
     width = max(1e-12, table.slack(table.first) / law.scale)
-    return evidence.by_groups(np.concatenate(parts), groups, table.target.alpha, width=width)
+    found = evidence.by_groups(np.concatenate(parts), groups, table.target.alpha, width=width)
+    return replace(found, more=0.0) if excess > 1 + EXACT else found
 
 
 def top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
