@@ -75,8 +75,6 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
         return setting._replace(horizon=trees.ITEMS, n_arms=1)
     if isinstance(view, views.Prefix):
         return setting._replace(horizon=max(2, min(prefixes.ROUNDS, setting.horizon)))
-    if isinstance(view, views.Gram):
-        return grams.shortened(algorithm, setting)
     return setting
 
 

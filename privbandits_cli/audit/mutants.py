@@ -12,7 +12,6 @@ import numpy as np
 from privbandits_cli.audit import broken_bandit_steps as bandit
 from privbandits_cli.audit import broken_contextual_steps as contextual
 from privbandits_cli.audit import broken_linear_steps as linear
-from privbandits_cli.audit import grams
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.prefixes import ROUNDS
@@ -220,7 +219,7 @@ MUTANTS = (
     Mutant("L for L squared", "dp_linucb", share=1 / CONTEXTS.known().row_norm()),
     Mutant("noise scale x 0.5", "dp_linucb", share=0.5),
     Mutant("noise scale x 0.9", "dp_linucb", share=0.9),
-    Mutant("ln for levels", "dp_linucb", share=math.sqrt(math.log(grams.ROUNDS) / n_levels(grams.ROUNDS))),
+    Mutant("ln for levels", "dp_linucb", share=math.sqrt(math.log(CONTEXTS.horizon) / n_levels(CONTEXTS.horizon))),
     Mutant("not symmetrised", "dp_linucb", "choose", contextual.unsymmetrised),
     Mutant("leaves without noise", "dp_linucb", "choose", contextual.silent_leaves),
     Mutant("m - 1 levels", "dp_linucb", "choose", contextual.silent_root),
