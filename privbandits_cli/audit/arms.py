@@ -4,7 +4,12 @@ The prefix, in which arm 1 becomes rare, is played once. There the canary's gain
 no arm earns anything are forked from each of the two states, and the draws of arm 1 are counted. The proved ε is too
 large for any count to refute. The claim tested is EXP3's exact law on this game: (1, δ), or (0.02, δ) with blocks, with
 the δ between the two exact laws of the count. An EXP3 that loses more than that is not EXP3.
+
+Before that, the configured game is played with random gains. In each round the probabilities of the arms must be those
+of EXP3, which follow from the gains and arms so far, and in each window of rounds the arms must be drawn with them.
 """
+
+import math
 
 import numpy as np
 from numpy.random import Generator
@@ -12,7 +17,8 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.exponential_weights import hockey_stick, raised
 from privbandits_cli.audit import evidence
-from privbandits_cli.audit.target import Target, choose, update
+from privbandits_cli.audit.coupling import DEEP, LONGEST
+from privbandits_cli.audit.target import Target, choose, probabilities, update
 from privbandits_cli.audit.verdict import Audit, contest
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
@@ -20,6 +26,43 @@ from privbandits_cli.numerics.jit import Records
 
 CANARY = 2.0  # arm 1 is at (1 + this) times the floor when the canary is sent
 ROUNDS_A_FORK = 128  # a fork takes thousands of rounds, so the budget buys fewer of them
+COPIES = 8  # draws of a round's arm on copies
+NUMBERS = 25.0  # the least variance of a count for the normal limit
+ROUNDING = 1e-9  # of a probability
+
+
+def observe_play(
+    states: Records, gains: Floats, uniform: Floats, gamma: float, rest: int, hits: Floats, laws: Floats
+) -> int:
+    """Play the game with `gains[round]`; the number of rounds until a probability is not EXP3's, or -1.
+
+    The arms after the first one earn the gains upside down, and become rare. uniform: `[rounds, 1 + COPIES]`; rest:
+    rounds of a block after its first. Filled in for each window of rounds and arm: `hits[window, arm]`, the draws on
+    copies; `laws[window, arm, 2]`, their mean and variance under EXP3.
+    """
+    n_arms = hits.shape[1]
+    sums, p, out = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
+    for t in range(0, len(gains) - rest, rest + 1):
+        window = int(math.log2(t + 1))
+        weights = np.exp(sums - sums.max())
+        p[:] = (1 - gamma) * weights / weights.sum() + gamma / n_arms
+        probabilities(states[0], out)
+        if np.abs(out - p).max() > ROUNDING:
+            return t
+        for j in range(1, uniform.shape[1]):
+            states[1] = states[0]
+            hits[window, choose(states[1], Draws(uniform[t, j], 0.0))] += 1.0
+        laws[window, :, 0] += (uniform.shape[1] - 1) * p
+        laws[window, :, 1] += (uniform.shape[1] - 1) * p * (1 - p)
+        total, arm = 0.0, 0
+        for r in range(t, t + rest + 1):
+            rng = Draws(uniform[r, 0], 0.0)
+            arm = choose(states[0], rng)
+            gain = gains[r] if arm == 0 else 1.0 - gains[r]
+            update(states[0], arm, gain, rng)
+            total += gain
+        sums[arm] += gamma / n_arms * total / (rest + 1) / p[arm]
+    return -1
 
 
 def observe_arms(states: Records, uniform: Floats, rest: int, counts: NDArray[np.int64]) -> None:
@@ -42,6 +85,9 @@ def audit_arms(target: Target[Arms]) -> Audit:
     model, rounds, forks = target.view.model, target.view.rounds, max(64, target.budget // ROUNDS_A_FORK)
     if model.gamma == 1:
         return Audit("NOT AUDITABLE", "EXP3's law", "no canary is known for uniform play", 0)
+    strange, length = _unlike_exp3(target)
+    if strange is not None:
+        return Audit("VIOLATION", "EXP3's law", strange, length)
     silent = min(model.k, int(7 / model.floor))
     prefix, p = _rare(target)
     if p < model.floor * (1 - 1e-9):
@@ -61,11 +107,35 @@ def audit_arms(target: Target[Arms]) -> Audit:
         return Audit("VIOLATION", claim, f"refuted after {stopped} pairs of forks", stopped, limit, most)
     counts = ((x, lifted), (y, p))
     conforms = min(evidence.binomial_conformance(int(z.sum()), forks * silent, share) for z, share in counts)
-    if conforms < target.alpha / 4:
+    if conforms < target.alpha / 8:
         law = f"arm 1 is not drawn as EXP3 draws it (p = {conforms:.2g})"
         return Audit("VIOLATION", claim, law, forks, limit, most)
-    found = f"draws conform (p = {conforms:.2g}); not refuted by {target.test}"
-    return Audit("CONSISTENT", claim, found, forks, limit, most)
+    found = f"all probabilities are EXP3's; draws conform (p = {conforms:.2g}); not refuted by {target.test}"
+    played = f"a game of {length:,} rounds; {2 * forks:,} forks of {silent * rounds:,} rounds"
+    later = f"rounds after {length:,} are like these" if target.setting.horizon > length else ""
+    return Audit("CONSISTENT", claim, found, forks, limit, most, played, later)
+
+
+def _unlike_exp3(target: Target[Arms]) -> tuple[str | None, int]:
+    """How the arms of the configured game are not EXP3's, or None; and the rounds that were played."""
+    from scipy import stats
+
+    rounds, rest, n_arms = int(min(target.setting.horizon, LONGEST)), target.view.rounds - 1, target.setting.n_arms
+    rng, windows = target.stream("play"), rounds.bit_length()
+    hits, laws, gains = np.zeros((windows, n_arms)), np.zeros((windows, n_arms, 2)), 1.0 * (rng.random(rounds) < DEEP)
+    play = target.loop(observe_play)
+    numbers = rng.random((rounds, 1 + COPIES))
+    stopped = play(np.repeat(target.state, 2), gains, numbers, target.view.model.gamma, rest, hits, laws)
+    if stopped >= 0:
+        return f"in round {stopped + 1:,} the probabilities of the arms are not those of EXP3", stopped + 1
+    tested = laws[..., 1] >= NUMBERS
+    unit = np.abs(hits - laws[..., 0])[tested] / np.sqrt(laws[..., 1][tested])
+    p = 2 * stats.norm.sf(unit) * max(1, len(unit))
+    if len(p) and p.min() < target.alpha / 8:
+        window, arm = np.argwhere(tested)[int(np.argmin(p))]
+        where = f"rounds {2**window:,} to {2 ** (window + 1) - 1:,}"
+        return f"arm {arm + 1} is not drawn with EXP3's probability in {where} (p = {p.min():.2g})", rounds
+    return None, rounds
 
 
 def _rare(target: Target[Arms]) -> tuple[Records, float]:

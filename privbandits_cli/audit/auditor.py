@@ -10,14 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from privbandits_cli.audit import grams, prefixes, trees
+from privbandits_cli.audit import grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
+from privbandits_cli.audit.coupling import after_coupling
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.gram_reports import audit_reports
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
+from privbandits_cli.audit.trees import audit_tree
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games import views
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
@@ -71,8 +73,6 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
     if isinstance(setting.space, Simplex | Sphere | Cube):
         n = min(COORDINATES, setting.n_arms)
         setting = setting._replace(n_arms=n, space=type(setting.space)(n))
-    if isinstance(view, views.Tree):
-        return setting._replace(horizon=trees.ITEMS, n_arms=1)
     if isinstance(view, views.Prefix):
         return setting._replace(horizon=max(2, min(prefixes.ROUNDS, setting.horizon)))
     return setting
@@ -106,10 +106,10 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
 
 
 AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
-    views.Release: audit_release,
-    views.Report: audit_report,
-    views.Mean: audit_mean,
-    views.Tree: trees.audit_tree,
+    views.Release: after_coupling(audit_release),
+    views.Report: after_coupling(audit_report),
+    views.Mean: after_coupling(audit_mean),
+    views.Tree: after_coupling(audit_tree),
     views.Arms: audit_arms,
     views.Prefix: prefixes.audit_prefixes,
     views.NoisyLoss: audit_losses,

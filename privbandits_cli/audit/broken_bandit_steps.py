@@ -8,8 +8,9 @@ from privbandits_cli.algorithms.robust_se import begin, cut, pulled
 from privbandits_cli.games.bandit import Draws
 from privbandits_cli.numerics.jit import Record, unbound
 
-base_update = right_update = right_released = unbound  # bound when a mutant is compiled
+base_update = right_choose = right_update = right_released = unbound  # bound when a mutant is compiled
 FACTOR = 1.0  # bound when a mutant is compiled
+LATE = 1000  # rounds after which some errors begin
 
 
 def twice_the_gain(state: Record, gain: float, rng: Draws) -> float:
@@ -113,3 +114,88 @@ def redrawn(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """Fresh noise for every released sum, in place of that of its nodes."""
     state.noise[:] = 0.0
     right_update(state, arm, gain, rng)
+
+
+def late_silence(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """No noise after round LATE, which `kept` counts."""
+    state.kept += 1.0
+    right_update(state, arm, gain, Draws(rng.uniform, 0.0 if state.kept > LATE else rng.laplace))
+
+
+def noise_by_gain(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Half of the noise on gains in the upper half of [0, 1]."""
+    right_update(state, arm, gain, Draws(rng.uniform, (0.5 if gain > 0.5 else 1.0) * rng.laplace))
+
+
+def released_by_gain(state: Record, gain: float, rng: Draws) -> float:
+    """Half of the noise on gains in the upper half of [0, 1]."""
+    return float(gain + (0.5 if gain > 0.5 else 1.0) * state.scale * rng.laplace)
+
+
+def true_gain_late(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The base is fed the gain itself after round LATE, which `kept` counts."""
+    state.kept += 1.0
+    if state.kept > LATE:
+        base_update(state.wrapped, arm, (gain + state.b) / (2.0 * state.b + 1.0), rng)
+    else:
+        right_update(state, arm, gain, rng)
+
+
+def rate_for_scale(state: Record, gain: float, rng: Draws) -> float:
+    """The scale of the noise is read from the learning rate of the base."""
+    return float(gain + state.wrapped.rate * rng.laplace)
+
+
+def plays_for_scale(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The scale of the noise is divided by the number of plays, as if a sum were a mean."""
+    right_update(state, arm, gain, Draws(rng.uniform, rng.laplace / (1.0 + state.plays[arm])))
+
+
+def counted_gains(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """After round LATE large gains count as rounds, and so widen the bonus of the arms."""
+    right_update(state, arm, gain, rng)
+    if state.t > LATE and gain > 0.5:
+        state.t += 1
+
+
+def quiet_levels(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """A quarter of the noise from level 4 of the tree up."""
+    deep = (state.plays[arm] + 1) % 16 == 0
+    right_update(state, arm, gain, Draws(rng.uniform, (0.25 if deep else 1.0) * rng.laplace))
+
+
+def restarted(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Every 1,000 plays the noise of an arm's tree is forgotten, while its sum is kept."""
+    if state.plays[arm] % 1000 == 999:
+        state.noise[arm, :] = 0.0
+    right_update(state, arm, gain, rng)
+
+
+def true_leader_late(state: Record, rng: Draws) -> int:
+    """After round LATE the arm with the largest sum without noise is played."""
+    if state.t > LATE:
+        return int(np.argmax(state.sums))
+    return int(right_choose(state, rng))
+
+
+def no_floor_late(state: Record, rng: Draws) -> int:
+    """EXP3 without exploration once its weights have grown."""
+    if state.gains.sum() > 1.0:
+        return no_floor(state, rng)
+    return int(right_choose(state, rng))
+
+
+def doubled_rate_late(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """EXP3 with twice the learning rate after round LATE, which `kept` counts."""
+    state.kept += 1.0
+    if state.kept > LATE:
+        doubled_rate(state, arm, gain, rng)
+    else:
+        right_update(state, arm, gain, rng)
+
+
+def greedy_now_and_then(state: Record, rng: Draws) -> int:
+    """In one round of a thousand the arm with the largest weight."""
+    if rng.uniform > 0.999:
+        return int(np.argmax(state.gains))
+    return int(right_choose(state, rng))

@@ -16,7 +16,6 @@ from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.prefixes import ROUNDS
 from privbandits_cli.audit.target import Steps
-from privbandits_cli.audit.trees import ITEMS
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.linear import Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Contexts, Setting
@@ -26,7 +25,8 @@ from privbandits_cli.mechanisms.tree import depth, height
 from privbandits_cli.numerics.jit import Records, compile_step, record
 from privbandits_cli.plugins.registry import Registry
 
-ARMS = Setting(2**18, 4)
+ARMS = Setting(2**14, 4)
+LONG = Setting(2**18, 4)  # for an arm to become rare
 EXPERTS = Setting(2**16, 2, space=Simplex(2))
 BALL = Setting(2**16, 3, space=Sphere(3))
 CONTEXTS = Setting(2**16, 25, contexts=Contexts(3))
@@ -100,10 +100,10 @@ def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
 
 
 def with_field(state: Records, name: str, value: Any) -> Records:
-    """The state with one more field."""
+    """The state with one more field, the first: numba takes a record that begins with all fields of another for it."""
     names = state.dtype.names or ()
     fields = {old: state[old].reshape(()) if state[old].dtype.names else state[old][0] for old in names}
-    return record(**fields, **{name: value})
+    return record(**{name: value}, **fields)
 
 
 def make(name: str, **parameters: Any) -> Algorithm:
@@ -120,8 +120,8 @@ def subject(name: str, setting: Setting = ARMS, variant: str = "", **parameters:
 
 CORRECT = {
     "dp_exp3_lap": subject("dp_exp3_lap", epsilon=1.0),
-    "exp3": subject("exp3"),
-    "exp3_tau": subject("exp3_tau"),
+    "exp3": subject("exp3", LONG),
+    "exp3_tau": subject("exp3_tau", LONG),
     "adap_ucb": subject("adap_ucb", epsilon=1.0),
     "batched_htinf": subject("batched_htinf", epsilon=0.25),
     "dp_exp2": subject("dp_exp2", epsilon=1.0),
@@ -164,6 +164,10 @@ MUTANTS = (
     Mutant("noise reused", "dp_exp3_lap", "released", bandit.one_noise, kept=True),
     Mutant("noise kept for two rounds", "dp_exp3_lap", "released", bandit.noise_for_two, kept=True),
     Mutant("base fed the true gain", "dp_exp3_lap", "update", bandit.true_gain),
+    Mutant("base fed the true gain late", "dp_exp3_lap", "update", bandit.true_gain_late, kept=True),
+    Mutant("no noise late", "dp_exp3_lap", "update", bandit.late_silence, kept=True),
+    Mutant("noise depends on the gain", "dp_exp3_lap", "released", bandit.released_by_gain),
+    Mutant("learning rate for scale", "dp_exp3_lap", "released", bandit.rate_for_scale),
     Mutant("noise scale x 0.5", "dp_exp2", share=0.5),
     Mutant("noise scale x 0.9", "dp_exp2", share=0.9),
     Mutant("no noise", "dp_exp2", share=0.0),
@@ -178,6 +182,9 @@ MUTANTS = (
     Mutant("learning rate doubled", "exp3", "update", bandit.doubled_rate),
     Mutant("floor missing", "exp3", "choose", bandit.no_floor),
     Mutant("losses for gains", "exp3", "update", bandit.losses),
+    Mutant("learning rate doubled late", "exp3", "update", bandit.doubled_rate_late, kept=True),
+    Mutant("floor missing late", "exp3", "choose", bandit.no_floor_late),
+    Mutant("greedy now and then", "exp3", "choose", bandit.greedy_now_and_then),
     Mutant("sum for mean", "exp3_tau", "update", bandit.sum_of_block),
     Mutant("B for 2B on a mean", "dp_robust_se", "update", bandit.scaled, 0.5),
     Mutant("no noise on a mean", "dp_robust_se", "update", bandit.scaled, 0.0),
@@ -185,12 +192,33 @@ MUTANTS = (
     Mutant("gains not truncated", "dp_robust_se", "update", bandit.uncut),
     Mutant("noise scale x 0.5", "dp_se", "update", bandit.scaled, 0.5),
     Mutant("noise scale x 0.5", "adap_ucb", "update", bandit.scaled, 0.5),
+    Mutant("no noise late", "adap_ucb", "update", bandit.late_silence, kept=True),
+    Mutant("noise depends on the gain", "adap_ucb", "update", bandit.noise_by_gain),
+    Mutant("gains count as rounds late", "adap_ucb", "update", bandit.counted_gains),
+    Mutant("divided by the plays", "adap_ucb", "update", bandit.plays_for_scale),
     Mutant("B for 2B on a report", "ldp_robust_se", "update", bandit.scaled, 0.5),
     Mutant("report not used", "ldp_robust_se", "update", bandit.scaled, 0.0),
     Mutant("B for 2B on a report", "ldp_robust_ucb", "update", bandit.scaled, 0.5),
     Mutant("B for 2B in a tree", "dp_robust_ucb", "update", bandit.scaled, 0.5),
-    Mutant("log for levels in a tree", "dp_robust_ucb", "update", bandit.scaled, math.log(ITEMS) / depth(ITEMS)),
+    Mutant(
+        "log for levels in a tree",
+        "dp_robust_ucb",
+        "update",
+        bandit.scaled,
+        math.log(ARMS.horizon) / depth(ARMS.horizon),
+    ),
     Mutant("noise redrawn for every sum", "dp_robust_ucb", "update", bandit.redrawn),
+    Mutant("no noise late", "ldp_ucb", "update", bandit.late_silence, kept=True),
+    Mutant("noise depends on the gain", "ldp_ucb", "update", bandit.noise_by_gain),
+    Mutant("gains count as rounds late", "ldp_ucb", "update", bandit.counted_gains),
+    Mutant("divided by the plays", "ldp_ucb", "update", bandit.plays_for_scale),
+    Mutant("arms by the true sums late", "dp_ucb", "choose", bandit.true_leader_late),
+    Mutant("a quarter of the noise on deep levels", "dp_ucb", "update", bandit.quiet_levels),
+    Mutant("no noise late", "dp_ucb", "update", bandit.late_silence, kept=True),
+    Mutant("noise depends on the gain", "dp_ucb", "update", bandit.noise_by_gain),
+    Mutant("noise forgotten", "dp_ucb", "update", bandit.restarted),
+    Mutant("divided by the plays", "dp_ucb", "update", bandit.plays_for_scale),
+    Mutant("gains count as rounds late", "dp_ucb", "update", bandit.counted_gains),
     Mutant("noise scale x 0.5", "dp_ftrl", share=0.5),
     Mutant("noise scale x 0.75", "dp_ftrl", share=0.75),
     Mutant("log2 for levels", "dp_ftrl", share=math.log2(ROUNDS) / height(ROUNDS)),

@@ -13,13 +13,14 @@ from privbandits_cli.audit.evidence import Test
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import Place, View, reader
-from privbandits_cli.numerics.jit import Records, compile_step, unbound
+from privbandits_cli.numerics.jit import Records, compile_once, compile_step, unbound
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
 choose: Any = unbound  # these are bound when a loop over bandits is compiled
 update: Any = unbound
 released: Any = unbound
+probabilities: Any = unbound
 canary: Any = unbound
 values: Any = unbound
 
@@ -65,15 +66,24 @@ class Target(Generic[V]):
 
     def loop(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
         """The template compiled with the steps that it calls, readers of the view's places, and what else is bound."""
+        return _compiled(compile_step, template, self._names(template, bound))
+
+    def call(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
+        """`loop` for a function that other loops call in many places, into which its code is not copied."""
+        return _compiled(compile_once, template, self._names(template, bound))
+
+    def _names(self, template: Callable[..., Any], bound: Steps) -> tuple[tuple[str, Callable[..., Any]], ...]:
         called = template.__code__.co_names
         places = {name: self.at(place) for name, place in vars(self.view).items() if name in called}
-        found = {name: step for name, step in (self.steps | bound).items() if name in called}
-        return _loop(template, tuple((places | found).items()))
+        return tuple((name, step) for name, step in (self.steps | places | bound).items() if name in called)
 
 
 @cache
-def _loop(template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]) -> Callable[..., Any]:
-    return compile_step(template, **dict(names))
+def _compiled(
+    how: Callable[..., Any], template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]
+) -> Callable[..., Any]:
+    made: Callable[..., Any] = how(template, **dict(names))
+    return made
 
 
 @cache

@@ -1,62 +1,69 @@
-"""Audit of the noisy sums of a tree: games of three rounds with one arm, the first gain the canary.
+"""The law of the noise of a tree's nodes: games of the configured length, in which all levels of a tree are reached.
 
-A tree of three items has only two levels. The canary is in the nodes that items 1 and 2 close, and the exact
-likelihood ratio of these two is the score. The noise of each node follows from the sums, so its law is tested, too:
-noise that is drawn anew for every sum fails this test.
+A sum that is released is the sum without the node that the last gain closes, plus this node. The noise of each node
+follows from two sums, and has a level, and the round in which it was drawn.
 """
 
-from dataclasses import replace
-
 import numpy as np
+from numpy.typing import NDArray
 
-from privbandits_cli.audit import evidence
-from privbandits_cli.audit.releases import moved_from_outside
+from privbandits_cli.audit.coupling import DEEP, LONGEST
+from privbandits_cli.audit.evidence import by_groups, windows
 from privbandits_cli.audit.target import Target, canary, choose, update, values
-from privbandits_cli.audit.verdict import Audit, contest, decided
+from privbandits_cli.audit.verdict import Audit, Verdict, law_words
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Tree
-from privbandits_cli.mechanisms.tree import depth
+from privbandits_cli.mechanisms.tree import depth, trailing_zeros
 from privbandits_cli.numerics.jit import Records
 
-ITEMS = 3
+GAMES = 32  # so that a quarter of the scale would be found on a level with one node in a game
+TESTED = 2**22  # nodes, at most
+ROUNDING = 1e-9  # of a node's noise, in units of its scale
 
 
-def observe_trees(states: Records, coins: Floats, laplace: Floats, nodes: Floats, ranges: Floats) -> None:
-    """Fill `nodes[game, item]` with the value of the node that the item closes, `ranges[item]` with its sensitivity."""
-    for game in range(len(coins)):
-        states[1] = states[0]
-        sums = np.zeros(laplace.shape[1] + 1)
-        for n in range(1, len(sums)):
-            rng = Draws(0.0, laplace[game, n - 1])
-            low, high = canary(states[1])
-            ranges[n - 1] = high - low
-            gain = 0.0
-            if n == 1:
-                gain = high if coins[game] > 0 else low
-            arm = choose(states[1], rng)
-            update(states[1], arm, gain, rng)
-            sums[n] = values(states[1])[arm] * n
-            nodes[game, n - 1] = sums[n] - sums[n & (n - 1)]
+def observe_nodes(
+    states: Records, coins: Floats, uniform: Floats, laplace: Floats, noise: Floats, levels: NDArray[np.int64]
+) -> None:
+    """Play a game; `noise[round]` is that of the node that the round closes, in ranges of its gain.
+
+    coins: whether the round's gain is at the upper end of its range, `[rounds]`; the arms after the first one earn it
+    upside down. levels: filled with the levels of the nodes, `[rounds]`.
+    """
+    states[1] = states[0]
+    kept = values(states[1])
+    plays = np.zeros(len(kept), np.int64)
+    totals = np.zeros((len(kept), 64))  # for each arm and level, the noise of the nodes of this level and above
+    sums = np.zeros(len(kept))
+    for t in range(len(coins)):
+        rng = Draws(uniform[t], laplace[t])
+        low, high = canary(states[1])
+        arm = choose(states[1], rng)
+        gain = high if (coins[t] > 0) == (arm == 0) else low
+        update(states[1], arm, gain, rng)
+        plays[arm] += 1
+        sums[arm] += gain
+        level = trailing_zeros(plays[arm])
+        total = values(states[1])[arm] * plays[arm] - sums[arm]
+        noise[t] = (total - totals[arm, level + 1]) / (high - low)
+        levels[t] = level
+        totals[arm, : level + 1] = total
 
 
 def audit_tree(target: Target[Tree]) -> Audit:
-    """Whether the nodes with the canary reveal more about it than ε allows, and whether all noise has the right law."""
-    further = moved_from_outside(target, target.state)
-    if further is not None:
-        return further
-    epsilon, games, levels = target.claim.epsilon, target.budget // ITEMS, depth(ITEMS)
-    coins, laplace = target.coins(games), target.numbers("laplace", games * ITEMS)
-    nodes, ranges = np.empty((games, ITEMS)), np.empty(ITEMS)
-    target.loop(observe_trees)(np.repeat(target.state, 2), coins, laplace.reshape(games, ITEMS), nodes, ranges)
-    claim = f"ε = {epsilon:.4g} of all noisy sums, Laplace noise of scale {levels}/ε times a gain's range on each node"
-    low, _ = target.at(target.view.canary)(target.state[0])
-    scales = ranges * levels / epsilon
-    ends = low, low + ranges[0]
-    held = [0, 1]  # items 1 and 2 close the nodes with the canary
-    score = sum((np.abs(nodes[:, i] - ends[0]) - np.abs(nodes[:, i] - ends[1])) / scales[i] for i in held)
-    score = np.round(score, 9)  # it has atoms at both ends; unrounded, the last bits would depend on the coin
-    noise = nodes.copy()
-    noise[:, held] -= np.where(coins > 0, ends[1], ends[0])[:, None]
-    conforms = evidence.by_groups((noise / scales).ravel(), {}, target.alpha / 2)
-    found = contest(target, score, coins, epsilon)
-    return replace(decided(claim, found, found.limit(), conforms, target.budget, ITEMS), refutable=found.refutable())
+    """Whether the noise of all nodes, on every level and in every round, is that of a tree with the claimed ε."""
+    rounds, scale = int(min(target.setting.horizon, LONGEST)), depth(target.setting.horizon)
+    games, level = max(1, min(GAMES, TESTED // rounds)), target.alpha / 2
+    coins = (target.stream("coins").random((games, rounds)) < DEEP).astype(float)
+    uniform, laplace = (target.numbers(kind, games * rounds).reshape(games, rounds) for kind in ("uniform", "laplace"))
+    noise, levels, states = np.empty((games, rounds)), np.empty((games, rounds), np.int64), np.repeat(target.state, 2)
+    observe = target.loop(observe_nodes)
+    for game in range(games):
+        observe(states, coins[game], uniform[game], laplace[game], noise[game], levels[game])
+    groups = {f"level {level}": levels.ravel() == level for level in np.unique(levels).tolist()}
+    groups |= windows(np.tile(np.arange(1, rounds + 1), games))
+    unit = noise.ravel() * target.claim.epsilon / scale
+    found = by_groups(unit, groups, level, coins.ravel(), ROUNDING)
+    claim = f"{target.claim} of all noisy sums, Laplace noise of scale {scale}/ε times a gain's range on each node"
+    verdict: Verdict = "VIOLATION" if found.p < level else "CONSISTENT"
+    played = f"{games} games of {rounds:,} rounds with {levels.max() + 1} levels"
+    return Audit(verdict, claim, law_words(found, level), games * rounds, played=played)

@@ -260,7 +260,9 @@ def print_audits(rows: list[dict[str, Any]]) -> None:
         print()
         print(filled(f"{row['algorithm']}: {row['verdict']}"))
         print(filled(f"claim: {row['claim']}", "  ", "    "))
-        print(filled(f"evidence: {row['found']}", "  ", "    "))
+        for word, key in (("played", "played"), ("evidence", "found"), ("assumed", "assumed")):
+            if row[key]:
+                print(filled(f"{word}: {row[key]}", "  ", "    "))
     print()
     notes = (
         "ε lower bound: at confidence 95 % and the claim's δ. detectable ε: the smallest true ε, at that δ and on that "

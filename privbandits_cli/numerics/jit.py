@@ -148,6 +148,18 @@ def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., An
     return _rebound(function, names) if plain() else _inlined(function, names)
 
 
+def compile_once(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+    """`compile_step` for a function that a loop calls in many places: its code is not copied into each of them."""
+    if plain():
+        return _rebound(function, names)
+    import numba
+
+    made: Callable[..., Any] = numba.njit(nogil=True, boundscheck=is_users(function.__module__))(
+        _rebound(function, names)
+    )
+    return made
+
+
 def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any) -> Callable[..., Any]:
     import numba
 

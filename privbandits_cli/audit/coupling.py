@@ -1,0 +1,428 @@
+"""Couplings: two bandit games with different gains whose releases are forced to be equal.
+
+Game B has other gains than game A, and the same random numbers but for one: in each round its Laplace number is moved
+until what the view releases equals the release of A. Two facts follow, without a statistical test:
+
+- Both games must play the same arms. Otherwise a gain acts past the view.
+- If a release is a true value plus a multiple of the round's Laplace number, and only one gain differs, then the
+  density of the releases of A is at most exp Σ|moves| times that of B, and it comes as close to this as one likes. The
+  sum is therefore the exact privacy loss ε of this gain.
+
+The game is the configured one, with all its rounds, or its first LONGEST rounds.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from privbandits_cli.audit.target import Target, canary, choose, released, update, values
+from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.verdict import Audit
+from privbandits_cli.games.bandit import Draws, Floats
+from privbandits_cli.games.views import Kept, Release, Tree, View
+from privbandits_cli.numerics.jit import Records, unbound
+
+observe: Any = unbound  # these are bound when a loop is compiled
+settled: Any = unbound
+ranges: Any = unbound
+choice: Any = unbound
+trial: Any = unbound
+
+LONGEST = 2**18  # rounds of a game
+CANARIES = 96  # gains whose privacy loss is computed, at most
+ROUNDS = 2**24  # of all canaries' games together
+DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
+OTHERS = 2  # further uniform numbers for which both games choose, in every round
+ROUNDING = 1e-9  # of a released value, in scales of its noise
+SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
+
+AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM = range(6)
+FOUND = {
+    BARE: "what is released depends on the gains, and no noise hides it",
+    SCALE: "the scale of the noise depends on the gains",
+    RANGE: "the range of a gain depends on the gains before it",
+    OTHER_ARM: "a gain changes the value of an arm that was not played",
+}
+
+
+def observe_release(states: Records, arm: int, gain: float, rng: Draws) -> float:
+    """The release of a gain; `states[2]` plays on, and `states[5]` is scratch space."""
+    states[5] = states[2]
+    noisy: float = released(states[5], gain, rng)
+    update(states[2], arm, gain, rng)
+    return noisy
+
+
+def observe_value(states: Records, arm: int, gain: float, rng: Draws) -> float:
+    """The value of the arm after its gain; `states[2]` plays on."""
+    update(states[2], arm, gain, rng)
+    value: float = values(states[2])[arm]
+    return value
+
+
+def releases_settled(states: Records) -> bool:
+    """The view of releases has nothing but the release itself."""
+    return True
+
+
+def values_settled(states: Records) -> bool:
+    """Whether all arms have the same values in both games, up to rounding."""
+    ours, theirs = values(states[0]), values(states[1])
+    for i in range(len(ours)):
+        if not (ours[i] == theirs[i] or abs(ours[i] - theirs[i]) <= 1e-7 * max(1.0, abs(ours[i]))):
+            return False
+    return True
+
+
+def range_of_canary(states: Records, game: int) -> tuple[float, float]:
+    """The range of the next gain of `states[game]`."""
+    low, high = canary(states[game])
+    return low, high
+
+
+def round_off(words: Floats, fields: NDArray[np.int64]) -> None:
+    """Give B the numbers of A where they differ by rounding, which a long game could amplify.
+
+    words: the states as floats, `[6, words]`; fields: where each field of floats begins and ends, `[fields, 2]`.
+    """
+    for k in range(len(fields)):
+        ours, theirs = words[0, fields[k, 0] : fields[k, 1]], words[1, fields[k, 0] : fields[k, 1]]
+        largest = 0.0
+        for i in range(len(ours)):
+            if abs(ours[i]) < np.inf:
+                largest = max(largest, abs(ours[i]))
+        for i in range(len(ours)):
+            if ours[i] != theirs[i] and abs(ours[i] - theirs[i]) <= ROUNDING * largest:
+                theirs[i] = ours[i]
+
+
+def choose_on_copy(states: Records, game: int, uniform: float, laplace: float) -> int:
+    """The arm that `states[game]` chooses; `states[2]` is the state after that choice."""
+    states[2] = states[game]
+    arm: int = choose(states[2], Draws(uniform, laplace))
+    return arm
+
+
+def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
+    """What is released if `states[game]` sees this gain; `states[2]` is the state after that round."""
+    states[2] = states[game]
+    value: float = observe(states, arm, gain, Draws(uniform, laplace))
+    return value
+
+
+def forced(
+    states: Records, arm: int, gain: float, u: float, z: float, wanted: float, gap: float, move: float, slack: float
+) -> tuple[float, int]:
+    """The move of the Laplace number z at which game B releases what is wanted, and the number of attempts; 0 if none.
+
+    gap: what B releases without a move, minus what is wanted; move: the first attempt, exact if the release is linear.
+    If it is not, the move is searched by doubling, to both sides, and then by halving, as for a monotone release.
+    """
+    near, far = 0.0, 0.0
+    for attempt in range(1, 200):
+        found = trial(states, 1, arm, gain, u, z + move) - wanted
+        if abs(found) <= slack:
+            return move, attempt
+        if found * gap < 0.0:
+            far = move
+        elif far != 0.0:
+            near = move
+        if far != 0.0:
+            move = (near + far) / 2.0
+        elif attempt <= 60:
+            move = 2.0 ** (attempt // 2 - 6) * (1.0 if attempt % 2 == 0 else -1.0)
+        else:
+            return 0.0, 0
+    return 0.0, 0
+
+
+def couple(
+    states: Records,
+    words: Floats,
+    fields: NDArray[np.int64],
+    first: Floats,
+    second: Floats,
+    uniform: Floats,
+    laplace: Floats,
+    start: int,
+    rest: int,
+    least: float,
+    moves: Floats,
+    costs: Floats,
+    arms: NDArray[np.int64],
+) -> tuple[int, int, float, bool]:
+    """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
+
+    words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
+    canary's range; the arms after the first one earn them upside down. uniform: `[rounds, ...]`, the round's number and
+    others for which the choices are compared, too. start: rounds played before; rest: rounds of a block before its
+    last one; least: a smaller move is rounding.
+
+    Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
+    own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
+    uniform number of that choice, and whether every release was linear in its Laplace number.
+    """
+    linear = True
+    for t in range(len(laplace)):
+        low, high = ranges(states, 0)
+        lower, upper = ranges(states, 1)
+        if abs(low - lower) + abs(high - upper) > ROUNDING * (high - low):
+            return RANGE, t, 0.0, linear
+        states[3], states[4] = states[0], states[1]
+        z = laplace[t]
+        for j in range(uniform.shape[1] - 1, -1, -1):
+            u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
+            states[0] = states[2]
+            if choice(states, 4, u, z) != arm:
+                return ARM, t, u, linear
+            states[1] = states[2]
+        gain = low + (high - low) * (first[t] if arm == 0 else 1.0 - first[t])
+        other = low + (high - low) * (second[t] if arm == 0 else 1.0 - second[t])
+        arms[t], moves[t], costs[t] = arm, 0.0, 0.0
+        own = trial(states, 0, arm, gain, u, z + 1.0)
+        wanted = trial(states, 0, arm, gain, u, z)
+        own -= wanted
+        states[0] = states[2]
+        slope = trial(states, 1, arm, other, u, z + 1.0)
+        moved = trial(states, 1, arm, high, u, z) - trial(states, 1, arm, low, u, z)
+        before = trial(states, 1, arm, other, u, z)
+        slope -= before
+        if (start + t + 1) % (rest + 1) == 0:
+            if slope != 0.0:
+                costs[t] = abs(moved / slope)
+            move = (wanted - before) / slope if slope != 0.0 else 0.0
+            slack = ROUNDING * max(abs(own), abs(slope)) + 4e-12 * abs(wanted)
+            move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, move, slack)
+            if attempts == 0:
+                return BARE, t, 0.0, linear
+            blur = 4e-16 * (abs(wanted) + abs(before))  # of the differences of released values
+            if attempts > 1 or min(abs(own), abs(slope)) < 1e7 * blur or 0.0 < abs(moved) < 1e7 * blur:
+                linear = linear and moved == 0.0
+            elif abs(slope - own) > 1e-6 * abs(slope):
+                return SCALE, t, 0.0, linear
+            moves[t] = move if abs(move) > least else 0.0
+        states[1] = states[2]
+        round_off(words, fields)
+        if not settled(states):
+            return OTHER_ARM, t, 0.0, linear
+    return AGREED, len(laplace), 0.0, linear
+
+
+def advance(states: Records, first: Floats, uniform: Floats, laplace: Floats) -> None:
+    """Play the game `states[0]` on with these gains, as `couple` plays A."""
+    for t in range(len(laplace)):
+        low, high = ranges(states, 0)
+        arm = choice(states, 0, uniform[t, 0], laplace[t])
+        states[0] = states[2]
+        gain = first[t] if arm == 0 else 1.0 - first[t]
+        trial(states, 0, arm, low + gain * (high - low), uniform[t, 0], laplace[t])
+        states[0] = states[2]
+
+
+def _float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Where each field of floats begins and ends in a record of this dtype, in numbers of eight bytes."""
+    for part, offset in ((own[0], own[1]) for own in layout.fields.values()):
+        if part.names is not None:
+            yield from _float_fields(part, start + offset)
+        elif part.base == np.float64:
+            yield (start + offset) // 8, (start + offset + part.itemsize) // 8
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """What coupled games found.
+
+    rounds: of each game; violation: in words, or None; forced: whether every release could be made equal.
+    loss: the largest privacy loss of one gain, in nats, exact; None if a release is not linear in its Laplace number.
+    at: the round of that gain; canaries: for how many gains the loss was computed.
+    """
+
+    rounds: int
+    violation: str | None = None
+    forced: bool = True
+    loss: float | None = None
+    at: int = 0
+    canaries: int = 0
+
+    def games(self) -> str:
+        """What was played, in words."""
+        return f"pairs of games of {self.rounds:,} rounds with equal releases, {self.canaries:,} with one other gain"
+
+
+class Loops(NamedTuple):
+    """The compiled loops of a target, and the two calls of its steps on copies."""
+
+    couple: Callable[..., tuple[int, int, float, bool]]
+    advance: Callable[..., None]
+    choice: Callable[..., int]
+    trial: Callable[..., float]
+
+
+def _loops(target: Target[View]) -> Loops:
+    kept = isinstance(target.view, Kept)
+    watch = target.loop(observe_value if kept else observe_release)
+    calls = {
+        "ranges": target.call(range_of_canary),
+        "choice": target.call(choose_on_copy),
+        "trial": target.call(observe_on_copy, observe=watch),
+    }
+    calls["forced"] = target.call(forced, **calls)
+    calls["settled"] = target.call(values_settled if kept else releases_settled)
+    return Loops(target.loop(couple, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])
+
+
+def coupled(target: Target[Kept | Release]) -> Coupling:
+    """Play pairs of games with equal releases: all gains different, and then one gain different at a time."""
+    rounds, rng, loops = int(min(target.setting.horizon, LONGEST)), target.stream("couple"), _loops(target)
+    uniform: Floats = np.stack([target.numbers("uniform", rounds), *rng.random((OTHERS, rounds))], axis=1)
+    laplace, inside = target.numbers("laplace", rounds), rng.random((2, rounds))
+    coins: Floats = rng.integers(0, 2, rounds).astype(float)
+    pairs = (coins, 1.0 - coins), (np.ones(rounds), np.zeros(rounds)), (inside[0], inside[1])
+    game, loss, at, most, linear = _Game(target, loops, uniform, laplace), 0.0, 0, 0, True
+    for first, second in pairs:
+        found = game.play(np.repeat(target.state, 6), first, second, 0)
+        if found.outcome != AGREED:
+            return game.stopped(found, rounds)
+        linear = linear and found.linear
+        losses = found.losses(isinstance(target.view, Tree))
+        if losses.max() > loss:
+            loss, at, most = float(losses.max()), int(np.argmax(losses)) + 1, int(np.argmax(found.costs)) + 1
+    allowed = target.claim.epsilon * (1 + SLACK) if target.claim.delta == 0 else math.inf
+    canaries = _canaries(rounds, rng) if loss <= allowed else np.empty(0, np.int64)
+    gains = (rng.random(rounds) < DEEP).astype(float)
+    state, before = np.repeat(target.state, 6), 0
+    for t in canaries.tolist():
+        loops.advance(state, gains[before:t], uniform[before:t], laplace[before:t])
+        before = t
+        other = gains.copy()
+        other[t] = 1.0 - other[t]
+        found = game.play(np.repeat(state[:1], 6), gains, other, t)
+        if found.outcome != AGREED:
+            return game.stopped(found, rounds)
+        linear, own = linear and found.linear, float(np.abs(found.moves).sum())
+        if own > loss:
+            loss, at, most = own, t + 1, t + 1 + int(np.argmax(np.abs(found.moves)))
+    if not linear:
+        return Coupling(rounds, canaries=len(canaries))
+    result = Coupling(rounds, None, True, loss, at, len(canaries))
+    if loss <= allowed:
+        return result
+    words = f"the gain of round {at:,} costs ε = {loss:.4g}, exactly: the release of round {most:,} needs more noise"
+    return replace(result, violation=words)
+
+
+def _canaries(rounds: int, rng: Generator) -> NDArray[np.int64]:
+    """The rounds, from 0, whose gain is a canary: the first ones, those around powers of two, and random ones."""
+    powers = 2 ** np.arange(int(math.log2(rounds)) + 1)
+    some = rng.integers(0, rounds, max(16, min(CANARIES, ROUNDS // rounds)))
+    found = np.unique(np.concatenate([np.arange(8), powers - 2, powers - 1, powers, some]))
+    return np.asarray(found[(found >= 0) & (found < rounds)], np.int64)
+
+
+class Played(NamedTuple):
+    """A pair of games: what ended it after how many rounds, in which states, and by which uniform number."""
+
+    outcome: int
+    rounds: int
+    uniform: float
+    linear: bool
+    states: Records
+    moves: Floats
+    costs: Floats
+    arms: NDArray[np.int64]
+
+    def losses(self, tree: bool) -> Floats:
+        """The privacy loss of each round's gain, `[rounds]`, in its own release or, in a tree, in all of its nodes."""
+        if not tree:
+            return self.costs
+        losses = np.zeros(len(self.costs))
+        for arm in np.unique(self.arms).tolist():
+            own = np.flatnonzero(self.arms == arm)
+            n = np.arange(1, len(own) + 1)
+            added = np.zeros(len(own) + 1)
+            np.add.at(added, n & (n - 1), self.costs[own])  # the node that item n closes begins after this item
+            np.add.at(added, n, -self.costs[own])
+            losses[own] = np.cumsum(added)[:-1]
+        return losses
+
+
+class _Game(NamedTuple):
+    """The pairs of games of one target."""
+
+    target: Target[Kept | Release]
+    loops: Loops
+    uniform: Floats
+    laplace: Floats
+
+    def play(self, states: Records, first: Floats, second: Floats, start: int) -> Played:
+        """Play the rounds from `start` on."""
+        n = len(self.laplace) - start
+        moves, costs, arms = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
+        rest = self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
+        least = SLACK * min(1.0, self.target.claim.epsilon)
+        numbers = self.uniform[start:, : 1 if start else None], self.laplace[start:]
+        fields = np.array([*_float_fields(states.dtype)], np.int64).reshape(-1, 2)
+        words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
+        gains = first[start:], second[start:]
+        outcome = self.loops.couple(states, words, fields, *gains, *numbers, start, rest, least, moves, costs, arms)
+        return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms)
+
+    def stopped(self, found: Played, rounds: int) -> Coupling:
+        """The violation that ended a pair of games, or that it could not be played on."""
+        t, states = found.rounds, found.states
+        if found.outcome != ARM:
+            if found.outcome == BARE and self._noise_of_uniform_numbers(found):
+                return Coupling(rounds, forced=False)
+            return Coupling(rounds, f"in round {t + 1:,} {FOUND[found.outcome]}")
+        words = f"in round {t + 1:,} two games with the same releases play different arms"
+        right = self._choice(states[3:4], found.uniform, t)
+        fields = carrier(states[3:4], states[4:5], lambda state: self._choice(state, found.uniform, t) != right)
+        return Coupling(rounds, f"{words}: gains act through {fields or 'several fields'} of the state")
+
+    def _choice(self, state: Records, uniform: float, t: int) -> int:
+        return self.loops.choice(np.repeat(state, 6), 0, uniform, self.laplace[t])
+
+    def _noise_of_uniform_numbers(self, found: Played) -> bool:
+        """Whether the release that was not forced moves with the uniform number, and never with the Laplace one."""
+        t, arm = found.rounds, int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
+        z = self.laplace[t]
+
+        def release(uniform: float, laplace: float) -> float:
+            return self.loops.trial(found.states.copy(), 1, arm, 0.0, uniform, laplace)
+
+        some = np.linspace(0.01, 0.99, 50).tolist()
+        still = all(release(u, z) == release(u, z + 1.0) for u in some)
+        return still and len({release(u, z) for u in some}) > 1
+
+
+def after_coupling(law: Callable[[Target[Any]], Audit]) -> Callable[[Target[Any]], Audit]:
+    """The audit that plays coupled games, and then the games of the test `law` of the noise."""
+
+    def audited(target: Target[Any]) -> Audit:
+        found, claim = coupled(target), f"{target.claim} of {target.claim.view or 'all arms played'}"
+        if found.violation:
+            return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
+        result = law(target)
+        if result.verdict == "NOT AUDITABLE" and not found.loss:
+            return result
+        later = [] if target.setting.horizon <= found.rounds else [f"rounds after {found.rounds:,} are like these"]
+        played = "; ".join(filter(None, [found.games(), result.played]))
+        if not found.forced:
+            alone = "choose reads the view alone (no Laplace number of `rng` moves the release, so none can be forced)"
+            return replace(result, played=result.played, assumed="; ".join([alone, *later]))
+        words = ["equal releases lead to equal arms"]
+        if found.loss is None:
+            later.append("the noise has the claimed scale wherever the release is not linear in it")
+        else:
+            words.append(f"a gain costs at most ε = {found.loss:.4g}, exactly")
+            seen = max(found.loss, result.epsilon_seen or 0.0)
+            result = replace(result, epsilon_seen=seen, refutable=target.claim.epsilon)
+        words.append(result.found)
+        return replace(result, found="; ".join(words), played=played, assumed="; ".join(later))
+
+    return audited
