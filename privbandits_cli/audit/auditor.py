@@ -10,12 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from privbandits_cli.audit import grams, prefixes
+from privbandits_cli.audit import gram_reports, grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
 from privbandits_cli.audit.coupling import after_coupling
+from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
-from privbandits_cli.audit.gram_reports import audit_reports
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
@@ -96,13 +96,30 @@ def _error(view: Any, bound: Steps, state: Records) -> str | None:
 
 
 def _answer_and_base(target: Target[views.Answer]) -> Audit:
-    """The audits of the arm of a round and of the base, each at half the level, as one with the worse verdict."""
-    half = replace(target, alpha=target.alpha / 2)
-    own = audit_answers(half)
-    base = audit(target.view.base, target.setting, half.alpha, target.budget, target.seed, test=target.test)
-    worse = base if own.verdict == "CONSISTENT" else own
-    claim, words = f"{own.claim}; {base.claim}", f"{own.found}; {base.found}"
-    return replace(worse, claim=claim, found=words, cost=own.cost + base.cost, refutable=own.refutable)
+    """The audits of the arm of a round and of the base in its wrapper, each at half the level; the worse verdict."""
+    base, setting, half = target.view.base, target.setting, replace(target, alpha=target.alpha / 2)
+    claim, view = base.guarantee(setting), base.view(setting)
+    if claim is None or view is None or math.isinf(claim.epsilon):
+        return audit(base, setting, half.alpha, target.budget, target.seed, test=target.test)  # not auditable
+    inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
+    error = _error(inner.view, target.steps, target.state)
+    if error is not None:
+        raise PluginError(error, type(base).view)
+    later = AUDITS[type(view)](inner)
+    own = audit_answers(half, _trio(inner))
+    worse = own if later.verdict == "CONSISTENT" else later
+    words, found = f"{own.claim}; {later.claim}", f"{own.found}; {later.found}" if worse is own else later.found
+    played = f"{own.played}; {later.played}"
+    cost, assumed = own.cost + later.cost, own.assumed or later.assumed
+    return replace(worse, claim=words, found=found, cost=cost, refutable=own.refutable, played=played, assumed=assumed)
+
+
+def _trio(target: Target[Any]) -> Trio:
+    """The games of a contextual target, or of the base whose arms it hides."""
+    view = target.view
+    if isinstance(view, views.Answer):
+        return _trio(replace(target, view=views.within(view.base.view(target.setting), view.wrapped)))
+    return grams.trio(target) if isinstance(view, views.Gram) else gram_reports.trio(target)
 
 
 AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
@@ -114,6 +131,6 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Prefix: prefixes.audit_prefixes,
     views.NoisyLoss: audit_losses,
     views.Gram: grams.audit_grams,
-    views.GramReport: audit_reports,
+    views.GramReport: gram_reports.audit_reports,
     views.Answer: _answer_and_base,
 }

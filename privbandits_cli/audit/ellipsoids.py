@@ -14,7 +14,7 @@ forced, the arm of A is computed from V and u~ by the rule of `games.ellipsoid`.
 import math
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from privbandits_cli.games.contextual import Floats, choose, update
 from privbandits_cli.games.ellipsoid import invert, optimistic
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.views import Ellipsoid
-from privbandits_cli.numerics.jit import PluginError, Record, Records, bind, borrow, borrower, unbound
+from privbandits_cli.numerics.jit import PluginError, Record, Records, bind, borrow, borrower, quickly, unbound
 
 shift: Any = unbound  # these are bound when a loop is compiled
 inverse: Any = unbound
@@ -45,7 +45,6 @@ Ints = NDArray[np.int64]
 
 LONGEST = 2**16  # rounds of a game
 EARLY = 64  # rounds of as many short games
-LEVELS = 64  # of a tree, at most, with its row of zeros
 SETS = 1021  # of arms, from which each round shows one
 ROUNDING = 1e-7  # of V^-1 V
 DIGITS = 1e-11  # of sums, to which the same noise is found again
@@ -58,6 +57,9 @@ FAULTS = {
     KEPT: "V is positive definite, but the V before it was used",
     RULE: "the arm played is not the one that V and u~ determine",
 }
+NO_RULE = (
+    "the arm is not that of games.ellipsoid, and V does not follow the noise that the view names: compute V in choose"
+)
 
 
 def symmetric(state: Record, sums: Floats, out: Floats) -> None:
@@ -158,7 +160,7 @@ def play(
                 for c in range(d + 1):
                     moved[r, c] = sums[0, r, c] - sums[1, r, c]
             states[2] = states[1]
-            force(states[2], states[0], moved)
+            force(states[2], states[0], moved, len(before[0]))
             hold(states[0], before[0])
             hold(states[2], before[1])
             stale, stale_forced = indefinite(states[0]), indefinite(states[2])
@@ -283,10 +285,16 @@ class Deal(NamedTuple):
 
 @dataclass(frozen=True)
 class Trio:
-    """The three games of a target; knowing: the functions that know how its noise is held, drawn and released."""
+    """The three games of a target.
+
+    knowing: the functions that know how its noise is held, drawn and released; depth: the number of matrices that hold
+    it; drawn: how many are drawn in a game of so many rounds.
+    """
 
     target: Target[Ellipsoid]
     knowing: tuple[Callable[..., Any], ...]
+    depth: int
+    drawn: Callable[[int], int]
 
     @cached_property
     def loop(self) -> Callable[..., None]:
@@ -299,7 +307,7 @@ class Trio:
     @property
     def by_rule(self) -> bool:
         """Whether the learner may play by the rule of `games.ellipsoid`: its state has what the rule reads."""
-        return READ <= set(self.target.state.dtype.names or ())
+        return set(self.target.state.dtype.names or ()) >= READ
 
     @cached_property
     def arms(self) -> Floats:
@@ -310,14 +318,14 @@ class Trio:
         arms *= known.norm * rng.random((SETS, 1, k)) / np.sqrt((arms**2).sum(axis=1, keepdims=True))
         return arms
 
-    def play(self, name: str, rounds: int, drawn: int, games: int = 1, bank: Floats | None = None) -> Games:
-        """Play so many games, each of which draws so much noise; bank: of arms, by default random ones."""
+    def play(self, name: str, rounds: int, games: int = 1, bank: Floats | None = None) -> Games:
+        """Play so many games; bank: of arms, by default random ones."""
         deal = self._dealt(name, rounds, games, self.arms if bank is None else bank)
-        noise, arms, (kind, game, t, unforced) = self._run(deal, drawn)
+        noise, arms, (kind, game, t, unforced) = self._run(deal)
         fault = None
         if kind:
             again = self._dealt(name, rounds, games, deal.bank)
-            fault = Fault(kind, game, t, self._carrier(again, t, drawn) if kind == ARM and game == 0 else "")
+            fault = Fault(kind, game, t, self._carrier(again, t) if kind == ARM and game == 0 else "")
         return Games(noise, arms, deal.shown[:, 0], fault, unforced)
 
     def series(self, words: str, noisy: str, *games: tuple[Any, ...]) -> tuple[list[Games], Audit]:
@@ -328,16 +336,23 @@ class Trio:
             fault = found[-1].fault
             if fault is not None:
                 cost = sum(one.arms.size for one in found[:-1]) + fault.game * some[1] + fault.round + 1
-                return found, Audit("VIOLATION", words, fault.words(noisy), cost, played=self._words(games))
+                words_found, verdict = fault.words(noisy), "VIOLATION"
+                if fault.kind == RULE and fault.round == 0:  # no data yet
+                    verdict, words_found = "NOT AUDITABLE", NO_RULE
+                return found, Audit(verdict, words, words_found, cost, played=self._words(games))
         unforced, rounds = sum(one.unforced for one in found), sum(one.arms.size for one in found)
-        assumed = f"in {unforced:,} of {rounds:,} rounds choose reads V and u~ alone" if unforced else ""
+        assumed = f"choose reads V and u~ alone, in {unforced:,} of {rounds:,} rounds" if unforced else ""
         return found, Audit("CONSISTENT", words, "", rounds, played=self._words(games), assumed=assumed)
 
     def _words(self, games: tuple[tuple[Any, ...], ...]) -> str:
         """What is played, in a line."""
         setting = self.target.setting
-        parts = [f"{some[3] if len(some) > 3 else 1} of {some[1]:,} rounds" for some in games]
-        return f"games: {', '.join(parts)}; T = {setting.horizon:,.6g}, d = {setting.known().dimension}, {setting.n_arms} arms"
+        counts: dict[int, int] = {}
+        for some in games:
+            counts[some[1]] = counts.get(some[1], 0) + (some[2] if len(some) > 2 else 1)
+        parts = [f"{count:,} of {rounds:,} round{'s' if rounds > 1 else ''}" for rounds, count in counts.items()]
+        shape = f"d = {setting.known().dimension}, {setting.n_arms} arms"
+        return f"games: {', '.join(parts)}; T = {setting.horizon:,.6g}, {shape}"
 
     def _dealt(self, name: str, rounds: int, games: int, bank: Floats) -> Deal:
         known, rng = self.target.setting.known(), self.target.stream(name)
@@ -350,22 +365,23 @@ class Trio:
         sums = np.zeros((2, known.dimension, known.dimension + 1))
         return Deal(np.repeat(self.target.state, 4), (one, two, three), bank, shown, numbers, truth, sums)
 
-    def _run(self, deal: Deal, drawn: int) -> tuple[Floats, Ints, list[int]]:
+    def _run(self, deal: Deal) -> tuple[Floats, Ints, list[int]]:
         games, _, rounds = deal.shown.shape
-        noise, arms = np.empty((games, drawn, *deal.sums.shape[1:])), np.empty((games, rounds), np.int64)
+        noise, arms = np.empty((games, self.drawn(rounds), *deal.sums.shape[1:])), np.empty((games, rounds), np.int64)
         found, d = np.zeros(7, np.int64), deal.sums.shape[1]
-        before, noises, work = (np.zeros((*count, d, d + 1)) for count in ((2, LEVELS), (LEVELS,), (5,)))
+        before, noises, work = (np.zeros((*count, d, d + 1)) for count in ((2, self.depth), (self.depth,), (5,)))
         try:
-            self.loop(*deal, self.by_rule, noise, arms, found, before, noises, work, np.zeros((2, d + 1)))
+            with quickly():
+                self.loop(*deal, self.by_rule, noise, arms, found, before, noises, work, np.zeros((2, d + 1)))
         except WrongArm as error:
             arm, k, t = error.args
             message = f"choose returned arm {arm} in round {t + 1}; the arms are 0 to {k - 1}"
             raise PluginError(message, getattr(self.target.steps["choose"], "py_func", None)) from None
         return noise, arms, found.tolist()[:4]
 
-    def _carrier(self, deal: Deal, t: int, drawn: int) -> str:
+    def _carrier(self, deal: Deal, t: int) -> str:
         """The field of B's state that made C play another arm in round t, from 0; "" if it is not one field alone."""
-        self._run(deal.part(slice(0, t)), drawn)
+        self._run(deal.part(slice(0, t)))
 
         def agrees(state: Records) -> bool:
             """Whether C agrees with A if B's state is this one."""
@@ -373,7 +389,7 @@ class Trio:
                 states, sums = deal.states.copy(), deal.sums.copy()
                 states[1], sums[1] = state[0], deal.sums[theirs]
                 again = deal._replace(states=states, sums=sums, rngs=deepcopy(deal.rngs))
-                if self._run(again.part(slice(t, t + 1)), drawn)[2][::3] == [LOST, 0]:
+                if self._run(again.part(slice(t, t + 1)))[2][::3] == [LOST, 0]:
                     return True
             return False
 

@@ -26,7 +26,7 @@ COSINE = 0.25  # between the arms of the two canaries: a report moves by √4.5
 DIGITS = 1e-14  # of the sums: they have no more of a report's noise
 
 
-def force(state: Record, wanted: Record, moved: Floats) -> None:
+def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:
     """Give the state the reports of another."""
     for i in range(len(moved)):
         for j in range(moved.shape[1]):
@@ -82,23 +82,26 @@ def lower(d: int) -> NDArray[np.bool_]:
     return free
 
 
+def trio(target: Target[GramReport]) -> Trio:
+    """The games of a target."""
+    return Trio(target, (force, hold, released, drawn_by_choose, drawn_by_update), 1, lambda rounds: rounds)
+
+
 def audit_reports(target: Target[GramReport]) -> Audit:
     """Whether a report reveals more about its round than (ε, δ) allows, and whether its noise has the claimed law."""
     setting, sigma = target.setting, target.view.noise.sigma
     d, rounds = setting.known().dimension, int(min(setting.horizon, LONGEST, target.budget))
     words = f"{target.claim} of each report, Gaussian noise of σ = {sigma:.4g} on it"
-    trio, early = Trio(target, (force, hold, released, drawn_by_choose, drawn_by_update)), min(EARLY, rounds)
-    games, so_far = trio.series(
-        words, "reports", ("a long game", rounds, rounds), ("early rounds", early, early, early)
-    )
-    if so_far.verdict == "VIOLATION":
+    early = min(EARLY, rounds)
+    games, so_far = trio(target).series(words, "reports", ("a long game", rounds), ("early rounds", early, early))
+    if so_far.verdict != "CONSISTENT":
         return so_far
     free = lower(d)
     noise = np.concatenate([one.noise[:, :, free].reshape(-1, free.sum()) / sigma for one in games])
     laplace = laws.as_laplace(noise, laws.log_tail(noise, 1, True)).ravel()
     of = np.repeat(np.concatenate([np.arange(rounds), np.tile(np.arange(early), early)]) + 1, free.sum())
     width = DIGITS * (rounds * setting.known().row_norm() ** 2 / sigma + 10 * math.sqrt(rounds))
-    conforms = evidence.by_groups(laplace, evidence.windows(of), target.alpha / 2, width=width)
+    conforms = evidence.by_groups(laplace, evidence.windows(np.minimum(of, LONGEST - 1)), target.alpha / 2, width=width)
     ends, coins = moments(canaries(Contexts(d), COSINE))[:, free] / sigma, target.coins(rounds)
     truth = ends[coins.astype(int)]
 

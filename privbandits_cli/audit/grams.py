@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Ints, Trio
@@ -38,10 +37,10 @@ ROUNDS_A_RELEASE = 2**5  # of the budget, for each first release
 IMPOSSIBLE = 1e3  # replaces an infinite log-likelihood ratio
 
 
-def force(state: Record, wanted: Record, moved: Floats) -> None:
+def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:
     """Give the nodes the noise of another state's, moved by the difference of the true sums."""
     ours, theirs = nodes(state), nodes(wanted)
-    for j in range(len(ours) - 1):
+    for j in range(depth - 1):
         for r in range(moved.shape[0]):
             for c in range(moved.shape[1]):
                 ours[j, r, c] = theirs[j, r, c] + moved[r, c]
@@ -50,7 +49,7 @@ def force(state: Record, wanted: Record, moved: Floats) -> None:
 def hold(state: Record, out: Floats) -> None:
     """Copy what a round changes."""
     noise = nodes(state)
-    for j in range(len(noise)):
+    for j in range(len(out)):
         for r in range(out.shape[1]):
             for c in range(out.shape[2]):
                 out[j, r, c] = noise[j, r, c]
@@ -67,7 +66,7 @@ def released(state: Record, sums: Floats, out: Floats) -> None:
 def drawn_by_choose(state: Record, before: Floats, t: int, out: Floats) -> int:
     """Put the noise of the nodes that round t, from 0, completes into out; -1 if another node was drawn."""
     noise = nodes(state)
-    levels = len(noise) - 1
+    levels = len(before) - 1
     fresh = levels if t == 0 else min(levels, trailing_zeros(t) + 1)
     wrong = 0
     for j in range(fresh):
@@ -148,7 +147,7 @@ def conformance(noise: Floats, levels: Ints, rounds: Ints, law: Normal | Wishart
     if made is None:
         worst = int(np.argmin(np.linalg.eigvalsh(symmetric(noise))[:, 0]))
         return Conformance(0.0, f"level {levels[worst]}, round {rounds[worst] + 1:,}, not positive definite,")
-    groups = evidence.windows(rounds + 1)
+    groups = evidence.windows(np.minimum(rounds + 1, LONGEST - 1))
     for j in range(int(levels.max()) + 1):
         groups[f"level {j}, round 1"] = (levels == j) & (rounds == 0)
         groups[f"level {j}, later rounds"] = (levels == j) & (rounds > 0)
@@ -174,6 +173,13 @@ def log_density(observed: Floats, law: Normal | Wishart) -> Floats:
     return np.where(positive, density, -math.inf)
 
 
+def trio(target: Target[Gram]) -> Trio:
+    """The games of a target."""
+    levels = len(read(target.state[0], target.view.nodes)) - 1
+    knowing = force, hold, released, drawn_by_choose, drawn_by_update
+    return Trio(target, knowing, levels + 1, lambda rounds: len(drawing(rounds, levels)[0]) if rounds else levels)
+
+
 def audit_grams(target: Target[Gram]) -> Audit:
     """Whether the nodes reveal more about a datum than (ε, δ) allows, and whether the releases are correct."""
     setting, claim, law = target.setting, target.claim, target.view.noise
@@ -181,19 +187,18 @@ def audit_grams(target: Target[Gram]) -> Audit:
     name = "Gaussian" if isinstance(law, Normal) else "Wishart"
     size = f"σ = {law.sigma:.4g}" if isinstance(law, Normal) else f"k = {law.rows}"
     words = f"{claim} of all releases in {setting.horizon:,.6g} rounds with d = {d}, {name} noise of {size} a node"
-    trio = Trio(target, (force, hold, released, drawn_by_choose, drawn_by_update))
-    games = -(-FEW // int(lower(d).sum()))
+    games, threes = -(-FEW // int(lower(d).sum())), trio(target)
     rounds = int(max(2, min(setting.horizon, LONGEST, target.budget // games)))
-    short, levels = min(EARLY, rounds), len(read(target.state[0], target.view.nodes)) - 1
+    short, levels = min(EARLY, rounds), threes.depth - 1
     (level, t), (early_level, early_t) = drawing(rounds, levels), drawing(short, levels)
-    played, so_far = trio.series(
+    played, so_far = threes.series(
         words,
         "nodes",
-        *((f"game {game}", rounds, len(level)) for game in range(games)),
-        ("early rounds", short, len(early_level), EARLY),
-        ("first releases", 1, levels, max(64, target.budget // ROUNDS_A_RELEASE)),
+        *((f"game {game}", rounds) for game in range(games)),
+        ("early rounds", short, EARLY),
+        ("first releases", 1, max(64, target.budget // ROUNDS_A_RELEASE)),
     )
-    if so_far.verdict == "VIOLATION":
+    if so_far.verdict != "CONSISTENT":
         return so_far
     *long, early, first = (one.noise for one in played)
     rare = level >= BUSY
