@@ -97,7 +97,8 @@ def _error(view: Any, bound: Steps, state: Records) -> str | None:
 
 def _answer_and_base(target: Target[views.Answer]) -> Audit:
     """The audits of the arm of a round and of the base in its wrapper, each at half the level; the worse verdict."""
-    base, setting, half = target.view.base, target.setting, replace(target, alpha=target.alpha / 2)
+    base, setting = target.view.base, target.setting
+    half: Target[Any] = replace(target, alpha=target.alpha / 2)
     claim, view = base.guarantee(setting), base.view(setting)
     if claim is None or view is None or math.isinf(claim.epsilon):
         return audit(base, setting, half.alpha, target.budget, target.seed, test=target.test)  # not auditable

@@ -82,7 +82,8 @@ def true_sums(state: Record, arms: Floats, rng: Generator) -> int:
 def late_truth(state: Record, arms: Floats, rng: Generator) -> int:
     """Late rounds are played by the true sums; V and u~ remain those that are released."""
     if state.t < LATE:
-        return right_choose(state, arms, rng)
+        arm: int = right_choose(state, arms, rng)
+        return arm
     return true_sums(state, arms, rng)
 
 
@@ -311,7 +312,8 @@ def weak_base(state: Record, arms: Floats, rng: Generator) -> int:
     """FACTOR times the noise of the base."""
     if state.wrapped.t == 0:
         state.wrapped.scale *= FACTOR
-    return right_choose(state, arms, rng)
+    arm: int = right_choose(state, arms, rng)
+    return arm
 
 
 def restarting_base(state: Record, x: Floats, reward: float, rng: Generator) -> None:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import Audit
+from privbandits_cli.audit.verdict import Audit, Verdict
 from privbandits_cli.games.contextual import Floats, choose, update
 from privbandits_cli.games.ellipsoid import invert, optimistic
 from privbandits_cli.games.guards import WrongArm
@@ -136,8 +136,8 @@ def play(
     """Play games from the round `start` on, up to the first fault.
 
     states: A, B, C and the first state of all; rngs: of A, B and C. shown: the arms of A and B in each round,
-    `[games, 2, rounds]`, as places in the bank, `[sets, d, k]`. The reward is ±truth[d] of the game's truth `[2, d + 1]`,
-    by `numbers`, `[games, 2, rounds]`. sums: of A and B before the first round, `[2, d, d + 1]`. by_rule: whether the
+    `[games, 2, rounds]`, as places in the bank, `[sets, d, k]`. The reward is ±truth[d] of its `truth[2, d + 1]`, by
+    `numbers`, `[games, 2, rounds]`. sums: of A and B before the first round, `[2, d, d + 1]`. by_rule: whether the
     learner claims to play by the rule of `games.ellipsoid`. Filled in: `observed[games, drawn, d, d + 1]`, the noise in
     the order of drawing; `played[games, rounds]`, the arms of A; `found`: the fault, its game and round, the number of
     rounds in which the release of C could not be forced, and the arms. The other arrays are scratch space.
@@ -300,7 +300,8 @@ class Trio:
     def loop(self) -> Callable[..., None]:
         """The compiled `play`."""
         v = self.target.loop(symmetric)
-        bound = {step.__name__: self.target.loop(step, symmetric=v) for step in (strays, definite, keep, *self.knowing)}
+        called: tuple[Callable[..., Any], ...] = (strays, definite, keep, *self.knowing)
+        bound = {step.__name__: self.target.loop(step, symmetric=v) for step in called}
         rule = _rule(str(self.target.state.dtype.descr)) if self.by_rule else no_rule
         return self.target.loop(play, optimistic=rule, borrow=borrower(), **bound)
 
@@ -336,7 +337,8 @@ class Trio:
             fault = found[-1].fault
             if fault is not None:
                 cost = sum(one.arms.size for one in found[:-1]) + fault.game * some[1] + fault.round + 1
-                words_found, verdict = fault.words(noisy), "VIOLATION"
+                words_found = fault.words(noisy)
+                verdict: Verdict = "VIOLATION"
                 if fault.kind == RULE and fault.round == 0:  # no data yet
                     verdict, words_found = "NOT AUDITABLE", NO_RULE
                 return found, Audit(verdict, words, words_found, cost, played=self._words(games))

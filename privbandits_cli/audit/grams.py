@@ -1,7 +1,7 @@
 """Audit of the noisy Gram matrices that a contextual learner plays by.
 
-Its games are those of `ellipsoids`: the arms are chosen by V and u~ alone, which are the true sums with the noise of the
-tree's nodes; a node's noise does not change until its round is over, and it does not depend on the data. Besides:
+Its games are those of `ellipsoids`: the arms are chosen by V and u~ alone, which are the true sums with the noise of
+the tree's nodes; a node's noise does not change until its round is over, and it does not depend on the data. Besides:
 
 - what is drawn has a node's law, on every level and in every window of rounds: symmetric Gaussian noise, or Wishart
   noise, whose factor by Bartlett has independent normal and χ² numbers;
@@ -204,8 +204,8 @@ def audit_grams(target: Target[Gram]) -> Audit:
     rare = level >= BUSY
     drawn = [(long[0][0], level, t), *((one[0, rare], level[rare], t[rare]) for one in long[1:])]
     drawn += [(one, early_level, early_t) for one in early]
-    tested = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
-    conforms = conformance(*tested, law, target.alpha / 2)
+    noise, level_of, round_of = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    conforms = conformance(noise, level_of, round_of, law, target.alpha / 2)
     truth, hiding = moments(data), first[:, : n_levels(setting.horizon) - 1]
     coins = target.coins(len(hiding))
 

@@ -155,6 +155,12 @@ CORRECT = {
     ),
 }
 
+
+def followed(epsilon: float) -> float:
+    """The probability that randomised response plays the base's arm."""
+    return 1 / (1 + (CONTEXTS.n_arms - 1) * math.exp(-epsilon))
+
+
 MUTANTS = (
     Mutant("noise scale x 0.5", "dp_exp3_lap", share=0.5),
     Mutant("noise scale x 0.75", "dp_exp3_lap", share=0.75),

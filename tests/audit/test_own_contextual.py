@@ -1,4 +1,4 @@
-"""The audit of contextual learners in a user's own file: greedy, in a tree of its own; and what may be wrong with it."""
+"""The audit of a contextual learner in a user's own file: greedy, with a tree of its own; and faults planted in it."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,8 @@ class Parameters(contextual.Algorithm):
         )
 
     def bounds(self, setting, delta, sensitivity=1.0):
-        return [Guarantee(self.epsilon, self.delta, "a tree of Gaussian noise", "proved")] if delta >= self.delta else []
+        proved = Guarantee(self.epsilon, self.delta, "a tree of Gaussian noise", "proved")
+        return [proved] if delta >= self.delta else []
 
     def view(self, setting):
         return views.Gram(noise=views.Normal(self.sigma(setting)), shift="ridge")
