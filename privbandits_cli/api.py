@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from privbandits_cli.experiment import config
 from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.experiment.received import Trust
 
 if TYPE_CHECKING:
     from privbandits_cli.figures.plot import Figure
@@ -27,10 +28,14 @@ def load(
 ) -> Experiment:
     """Read an experiment: a YAML file, or the name of a shipped config, with `KEY=VALUE` overrides.
 
-    include: files with your own algorithms and adversaries. Raises ConfigError with all errors at once.
+    include: files with your own algorithms and adversaries; they are executed, as are those that the config includes.
+    Raises ConfigError with all errors at once.
     """
-    files = [include] if isinstance(include, str | Path) else include
-    return config.load(Path(path), list(overrides), smoke, [Path(file) for file in files])
+    return config.load(Path(path), list(overrides), smoke, _paths(include))
+
+
+def _paths(include: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    return tuple(map(Path, [include] if isinstance(include, str | Path) else include))
 
 
 def _loaded(experiment: Experiment | str | Path) -> Experiment:
@@ -60,7 +65,7 @@ def run(
     store = Store(Path(results) / plan.folder)
     failures = run(plan, store, chosen, jobs or runner.cores(), ["privbandits_cli.run"], fresh=fresh).failures
     if failures:
-        kinds = {f"{plan.by_key[failure.key].label}: {failure.error}": None for failure in failures}
+        kinds = {f"{plan.legends[failure.key]}: {failure.error}": None for failure in failures}
         raise RunError(f"{len(failures)} trials failed: " + "\n".join(kinds))
     return store.folder
 
@@ -87,15 +92,23 @@ def _value(name: str, cell: str) -> str | int | float | None:
     return int(cell) if cell.lstrip("-").isdigit() else number
 
 
-def plot(folder: str | Path, log: bool = False, bounds: bool = False) -> "Figure":
+def plot(
+    folder: str | Path,
+    log: bool = False,
+    bounds: bool = False,
+    include: str | Path | Sequence[str | Path] = (),
+    trust: bool = False,
+) -> "Figure":
     """Draw the figure of a results folder from its CSVs; a notebook shows it, `savefig` writes it to a file.
 
-    log: logarithmic axes. bounds: also draw the regret bounds of the theorems.
+    log: logarithmic axes. bounds: also draw the regret bounds of the theorems. include, trust: execute these files, or
+    those that the folder keeps; by default none is executed, and bounds of your own algorithms are those recorded.
     """
     from privbandits_cli.figures import plot as plotting
     from privbandits_cli.figures import table
 
-    return plotting.figure(table.read(Path(folder), bounds), log)
+    trusted = Trust(_paths(include), trust)
+    return plotting.figure(table.read(Path(folder), bounds, trust=trusted), log)
 
 
 def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -> list[dict[str, Any]]:

@@ -261,7 +261,7 @@ def main():
             slower.append(f"{name}: not in {KEPT.name}; make bench-keep")
         elif group != "reference" and ratio > WORSE * kept[name] + SLACK:
             slower.append(f"{name}: {ratio:.1f} times the floor, {kept[name]:.1f} expected")
-    terminal.stdout().print(terminal.table(["", "", "ns", "x floor"], rows, text=2))
+    terminal.print_table(["", "", "ns", "x floor"], rows, text=2)
     if "--keep" in sys.argv:
         with KEPT.open("w", newline="") as file:
             out = csv.writer(file, lineterminator="\n")

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from privbandits_cli.analysis import curves
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
-from privbandits_cli.figures import table
+from privbandits_cli.figures import distributions, table
 from privbandits_cli.games.bandit import play
 from privbandits_cli.plugins.registry import including
 from tests.conftest import ROOT, match
@@ -190,6 +191,22 @@ def test_the_advice_follows_from_the_state_of_the_art():
     assert states("that of DP-Tsallis-INF is below 51 in half of the trials, but up to {} in others", max(tsallis))
     (found,) = rows("state_of_the_art", adversary="deterministic", algorithm="dp_reduction", epsilon="0.1")
     assert states("on (a) its mean regret is {}, as much as that of uniform play.", float(found["mean"]))
+
+
+def test_privacy_at_epsilon_10_is_no_better_than_none():
+    folder = ROOT / "results" / "state_of_the_art"
+    found = curves.read(folder)
+    samples = distributions.samples(folder, found)
+    pairs = distributions.paired(found, samples, ("DP-Tsallis-INF", "Tsallis-INF, not private"))
+    rows_ = [row for members in pairs.panels.values() for row in members if row.at == "ε = 10"]
+    means = [f"{row.mean:z,.0f}".replace("-", "−") for row in rows_]
+    assert states("by {} on (a), {} on (b), {} on (c), {} on (d) and {} on (e);", *means)
+    ends = [f"{low:z,.0f} to {high:z,.0f}".replace("-", "−") for low, high in (row.interval for row in rows_)]
+    assert states("the 95 % intervals are {}, {}, {}, {} and {}.", *ends)
+    assert states("costs {} on (c), and nothing that 144 trials can detect on the others", ends[2])
+    assert [row.interval[0] > 0 for row in rows_] == [False, False, True, False, False]
+    trials = rows("state_of_the_art", "final", adversary="oblivious", algorithm="dp_reduction", epsilon="10")
+    assert states("where {} of its 144 trials have a negative regret", sum(float(row["regret"]) < 0 for row in trials))
 
 
 def test_the_price_of_privacy_over_experts():

@@ -11,6 +11,8 @@ import numpy as np
 
 from privbandits_cli.numerics.types import Floats
 
+COUNTED = 2**20  # releases: `optimal` of more takes minutes, and then gigabytes
+
 
 def check(epsilon0: float, k: int, delta: float | None = None) -> None:
     """Raise ValueError for arguments outside the domain of the theorems."""

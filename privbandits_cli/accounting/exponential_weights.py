@@ -34,6 +34,8 @@ import numpy as np
 from privbandits_cli.accounting.composition import check, solve
 from privbandits_cli.numerics.types import Floats
 
+MOST = 2**31  # silent rounds of a canary: with more, the logarithm of a binomial coefficient has lost its digits
+
 
 @dataclass(frozen=True)
 class ExponentialWeights:
@@ -87,7 +89,8 @@ def raised(game: ExponentialWeights, p: float, gain: float) -> float:
 
 
 def attack(game: ExponentialWeights, delta: float, base: float = 0.0) -> float:
-    """A lower bound on every valid ε at δ: the exact ε of the canary at the best a; 0 if none is detectable at this δ.
+    """A lower bound on every valid ε at δ: the exact ε of the canary at the best a; 0 if none is detectable at this δ,
+    or beyond `MOST` rounds.
 
     Arm 1 is played with probability p. Its count over the silent rounds is then binomial with one or the other
     probability, and δ(ε) is p times the hockey-stick divergence of the two.
@@ -113,7 +116,7 @@ def _canary_epsilon(game: ExponentialWeights, a: float, delta: float, base: floa
     if game.floor * a >= 1 - game.gamma:
         return 0.0
     c = canary(game, a, base)
-    if c.start < 0 or c.silent < 1:
+    if c.start < 0 or not 1 <= c.silent <= MOST:
         return 0.0
     spread = 40 * math.sqrt(c.silent * c.high)  # counts beyond have less mass than any delta
     counts = np.arange(max(0, int(c.silent * c.low - spread)), min(c.silent, int(c.silent * c.high + spread) + 50) + 1)

@@ -33,10 +33,14 @@ def epsilon_of(mu: float, delta: float) -> float:
     """The least ε with δ(ε) <= delta, exact."""
     from scipy.optimize import brentq
 
+    if mu == math.inf:
+        return mu
     check(mu, 0.0, delta)
     if delta_of(mu, 0.0) <= delta:
         return 0.0
     most = mu * (mu / 2 + math.sqrt(-2 * math.log(delta))) + 1.0  # δ is smaller there (Mironov 2017)
+    if delta_of(mu, most) >= delta:  # by rounding, where μ is so large that ε is μ²/2 in all digits but the last
+        return most
     return float(brentq(lambda epsilon: delta_of(mu, epsilon) - delta, 0.0, most, xtol=1e-14 * most, rtol=1e-14))
 
 

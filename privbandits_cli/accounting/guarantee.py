@@ -3,7 +3,9 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
+
+from privbandits_cli.accounting import rounding
 
 Status = Literal["paper", "proved", "exact", "numeric"]
 
@@ -35,11 +37,12 @@ class Guarantee:
             raise ValueError(f"epsilon must not be negative, got {self.epsilon}")
         if not 0 <= self.delta < 1:
             raise ValueError(f"delta must lie in [0, 1), got {self.delta}")
+        if self.status not in get_args(Status):
+            raise ValueError(f"status must be one of {', '.join(get_args(Status))}, got {self.status!r}")
 
     def __str__(self) -> str:
-        """As in a legend: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
-        epsilon = "∞" if self.epsilon == float("inf") else f"{self.epsilon:.4g}"
-        return f"ε = {epsilon}" + (f", δ = {self.delta:.2g}" if self.delta else "")
+        """As in a legend, rounded up: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
+        return rounding.pair(self.epsilon, self.delta)
 
 
 def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> list[Guarantee]:
@@ -52,6 +55,13 @@ def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> l
         Guarantee(epsilon, 0.0, source, "proved", view=view),
         Guarantee(attack, delta, f"attack: the sign of one {what}", "exact", lower=True, view=view),
     ]
+
+
+def wasted_noise(wanted: float, promised: Guarantee | None) -> list[str]:
+    """A warning if the noise is proved to give less than half of the ε that a config wants."""
+    if promised is None or promised.epsilon >= wanted / 2:
+        return []
+    return [f"the noise is far larger than the ε of the config requires, it gives {promised}: set `calibration: exact`"]
 
 
 def leading(bounds: Iterable[Guarantee]) -> Guarantee | None:

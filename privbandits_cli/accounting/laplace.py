@@ -13,6 +13,7 @@ tilted by e^(θL), which brings the mass around ε to the middle.
 Units: s and ε in nats. Domain: k >= 1, 0 <= s <= 500, 0 < δ < 1; else ValueError.
 """
 
+import math
 from functools import partial
 
 import numpy as np
@@ -45,7 +46,8 @@ def vectors(m: int, scale: float, changes: tuple[float, float], box: bool, delta
     Otherwise the vectors are composed like any releases of the same pure ε. view: what the observer sees of them.
     """
     (l1, l2), bound = changes, partial(Guarantee, neighbours=REPLACED, view=view)
-    pure, what = m * l1 / scale, "all nodes of one loss" if m > 1 else "one noisy loss"
+    pure = m * l1 / scale if scale > 0 else math.inf
+    what = "all nodes of one loss" if m > 1 else "one noisy loss"
     bounds = [
         bound(pure, 0.0, f"Lemma 3.3 with {m} nodes, a loss replaced" if m > 1 else "Laplace noise", "proved"),
         bound(pure, 0.0, f"attack, at δ = 0: {what}, far out", "exact", lower=True),
@@ -90,9 +92,10 @@ def _epsilon(law: Floats, k: int, s: float, delta: float) -> float:
     epsilon = theta = 0.0
     for step in (*range(1, steps + 1), steps):
         loss, mass = _upper_tail(law, k, s, theta)
-        if _delta(loss, mass, 0.0) <= delta:
+        spent, target = _delta(loss, mass, 0.0), delta ** (step / steps)
+        if spent <= delta:
             return 0.0
-        epsilon = solve(lambda x: _delta(loss, mass, x), delta ** (step / steps), k * s)  # noqa: B023
+        epsilon = solve(lambda x: _delta(loss, mass, x), target, k * s) if spent > target else 0.0  # noqa: B023
         theta = _saddle(k, s, epsilon)
     return epsilon
 

@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from privbandits_cli.analysis.folder import read_config
 from privbandits_cli.analysis.format import table
 from privbandits_cli.claims.verdicts import Judgement, Verdict, verdicts
-from privbandits_cli.experiment.config import SHIPPED, ConfigError, Experiment, load, shipped
+from privbandits_cli.experiment.config import SHIPPED, ConfigError, keys_of, load, shipped
+from privbandits_cli.experiment.received import NOBODY, Trust, inside, shown
 
 TABLE = "CLAIMS.md"
 CONFIGS = Path("configs")  # the default; configs that it lacks are taken from those shipped with the package
@@ -27,11 +28,12 @@ class Checked:
     verdicts: list[Verdict]
 
 
-def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
+def check(path: Path, config: Path, trust: Trust = NOBODY) -> tuple[list[Checked], list[str]]:
     """The verdicts of all experiments, and the names of the results folders about which no config makes a claim.
 
-    path: a results folder, or a folder of results folders; config: a config, or a folder of configs. ConfigError: a
-    config is missing or has errors; ValueError: CSVs cannot be read.
+    path: a results folder, or a folder of results folders; config: a config, or a folder of configs; trust: the users'
+    files that may be executed. ConfigError: a config is missing or has errors; Untrusted: one with claims needs files
+    that are not trusted; ValueError: CSVs cannot be read.
     """
     if not config.exists() and config != CONFIGS:
         raise ConfigError([f"{config} does not exist: give --config a config with claims, or a folder of configs"])
@@ -39,16 +41,14 @@ def check(path: Path, config: Path) -> tuple[list[Checked], list[str]]:
         file = _file(path, config)
         if not file.exists():
             raise ConfigError([f"{path}: its config {file} does not exist; name the config with claims by --config"])
-        experiment = load(file)
-        return [_checked(path, experiment)], [] if experiment.claims else [path.name]
+        one = _checked(file, trust, path)
+        return [one], [] if one.verdicts else [path.name]
     played = sorted(summary.parent.name for summary in path.glob("*/summary.csv"))
     if not played:
         raise ValueError(f"{path}: no summary.csv here or in a subfolder; run an experiment first")
-    experiments = [load(file) for file in _files(path, played, config)]
-    claiming = [experiment for experiment in experiments if experiment.claims]
-    named = {experiment.keys.experiment for experiment in claiming}
-    checked = [_checked(path / experiment.keys.experiment, experiment) for experiment in claiming]
-    return checked, [name for name in played if name not in named]
+    every = (_checked(file, trust, path, tree=True) for file in _files(path, played, config))
+    checked = [one for one in every if one.verdicts]
+    return checked, [name for name in played if name not in {one.name for one in checked}]
 
 
 def _files(path: Path, played: Sequence[str], config: Path) -> list[Path]:
@@ -61,13 +61,17 @@ def _files(path: Path, played: Sequence[str], config: Path) -> list[Path]:
 
 
 def unknown(path: Path, names: Sequence[str], config: Path) -> list[str]:
-    """The results folders among these names whose experiment has no config."""
+    """The results folders among these names of whose experiment there is no config with claims."""
     return [name for name in names if not _file(path / name, config).exists()]
 
 
-def _checked(folder: Path, experiment: Experiment) -> Checked:
-    keys = experiment.keys
-    return Checked(keys.experiment, keys.title, keys.source, verdicts(folder, experiment))
+def _checked(file: Path, trust: Trust, path: Path, tree: bool = False) -> Checked:
+    """The claims of a config about a results folder, or about the one of its name in a tree of such folders."""
+    keys = keys_of(file)
+    folder = path / keys.experiment if tree else path
+    trust.check(folder)
+    found = verdicts(folder, load(file, include=trust.include, admit=trust.admit)) if keys.claims else []
+    return Checked(keys.experiment, keys.title, keys.source, found)
 
 
 def _file(folder: Path, config: Path) -> Path:
@@ -77,19 +81,17 @@ def _file(folder: Path, config: Path) -> Path:
     """
     if not config.is_dir() and config != CONFIGS:
         return config
-    try:
-        played = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-        name = str(played["experiment"])
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError):
-        name = folder.resolve().name
+    name = folder.resolve().name
+    with suppress(OSError, ValueError):
+        name = read_config(folder).get("experiment", name)
     here = config / f"{name}.yaml"
     return SHIPPED / here.name if config == CONFIGS and not here.exists() and name in shipped() else here
 
 
-def claims_on(folder: Path, config: Path) -> list[dict[str, Any]]:
-    """The verdicts on one results folder as plain data; none without a config. ConfigError: the config has errors."""
+def claims_on(folder: Path, config: Path, trust: Trust = NOBODY) -> list[dict[str, Any]]:
+    """The verdicts on one results folder as plain data; none without a config. Raises what `check` raises."""
     file = _file(folder, config)
-    return [asdict(verdict) for verdict in verdicts(folder, load(file))] if file.is_file() else []
+    return [asdict(verdict) for verdict in _checked(file, trust, folder).verdicts] if file.is_file() else []
 
 
 def counts(checked: Sequence[Checked]) -> dict[Judgement, int]:
@@ -145,6 +147,7 @@ def _section(one: Checked) -> Iterator[str]:
 
 def changed(checked: Sequence[Checked], path: Path) -> list[str]:
     """The lines in which the recorded table differs, `-` as recorded, `+` as found; OSError if there is no table."""
-    recorded, found = path.read_text(encoding="utf-8").splitlines(), (markdown(checked) + "\n").splitlines()
+    text = inside(path.parent, path.name).read_text(encoding="utf-8")
+    recorded, found = shown(text).splitlines(), (markdown(checked) + "\n").splitlines()
     gone = [f"- {line}" for line in recorded if line not in found]
     return gone + [f"+ {line}" for line in found if line not in recorded]

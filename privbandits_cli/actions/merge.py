@@ -5,21 +5,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from privbandits_cli.actions.run import GIVEN, Outcome, complete
+from privbandits_cli.analysis.folder import read_yaml
 from privbandits_cli.engine.play import Failure
 from privbandits_cli.engine.store import Store
-from privbandits_cli.experiment.config import KEPT, load
+from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import Curve, Plan, make_plan
+from privbandits_cli.experiment.received import NOBODY, Trust, copies, inside
 
 
 class MergeError(Exception):
     """Folders that do not belong together; the message says what to do."""
 
 
-def plan_of(folders: Sequence[Path]) -> Plan:
-    """The one experiment of which all these folders are shards."""
+def plan_of(folders: Sequence[Path], trust: Trust = NOBODY) -> Plan:
+    """The one experiment of which all these folders are shards; Untrusted if it needs files that are not trusted."""
     first, *others = [_given(folder) for folder in folders]
     for folder, other in zip(folders[1:], others, strict=True):
         differing = sorted(key for key in first.keys() | other.keys() if first.get(key) != other.get(key))
@@ -27,20 +28,20 @@ def plan_of(folders: Sequence[Path]) -> Plan:
             raise MergeError(
                 f"{folder} and {folders[0]} belong to different experiments: they differ in {', '.join(differing)}"
             )
-    return make_plan(load(folders[0] / GIVEN))
+    trust.check(folders[0])
+    return make_plan(load(folders[0] / GIVEN, include=trust.include, admit=trust.admit_copies))
 
 
 def _given(folder: Path) -> dict[str, object]:
     try:
-        found = yaml.safe_load((folder / GIVEN).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise MergeError(f"{folder} is not a shard's folder: it has no {GIVEN}") from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        found = read_yaml(folder / GIVEN)
+        texts = {file.name: file.read_bytes() for file in copies(folder)}
+        inside(folder, "chunks")
+    except (OSError, ValueError) as error:
         raise MergeError(f"{folder / GIVEN} cannot be read: {error}") from error
-    if not isinstance(found, dict):
-        raise MergeError(f"{folder / GIVEN} is not an experiment")
-    copies = {file.name: file.read_text(encoding="utf-8") for file in sorted((folder / KEPT).glob("*.py"))}
-    return found | ({"the included files": copies} if copies else {})
+    if not found:
+        raise MergeError(f"{folder} is not a shard's folder: it has no {GIVEN}")
+    return found | ({"the included files": texts} if texts else {})
 
 
 def merge(plan: Plan, store: Store, folders: Sequence[Path], command: list[str]) -> Outcome:

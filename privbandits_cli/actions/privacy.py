@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli.accounting.guarantee import MEANINGLESS, leading
+from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import misfit, suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.settings import example, swept, swept_notes
 from privbandits_cli.experiment.variants import Variant, flat
+from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm, Setting, papers_delta
 from privbandits_cli.plugins.registry import Registry
@@ -79,7 +81,9 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
     lower = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=None)
     notes = algorithm.caveats(setting)
     if best is not None and best.epsilon > MEANINGLESS:
-        no_protection = f"ε = {best.epsilon:.4g} promises no protection: it lets one gain change a likelihood e^ε-fold."
+        no_protection = (
+            f"ε = {at_most(best.epsilon)} promises no protection: it lets one gain change a likelihood e^ε-fold."
+        )
         notes = [no_protection, *notes]
     return {
         "delta": at,
@@ -135,7 +139,10 @@ def tune(
         if errors and choice == "certified":
             raise ValueError(errors[0])
         if not errors:
-            rows.append({"choice": choice} | _evaluated(parameters.tuned(setting), setting, delta))
+            rows.append(
+                {"choice": choice, "reason": model.reasons.get(choice, "")}
+                | _evaluated(parameters.tuned(setting), setting, delta)
+            )
             if choice == "certified" and rows[-1]["epsilon"] is None:
                 raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
     return rows
@@ -143,6 +150,7 @@ def tune(
 
 def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str, Any]:
     """The parameters of a tuned algorithm, its guarantee and its regret bounds."""
+    check_promise(algorithm, setting)
     promised = algorithm.guarantee(setting, delta)
     horizon = np.array([float(setting.horizon)])
     found = [algorithm.regret_bound(horizon, setting, memory) for memory in (0, 1)]
@@ -152,4 +160,5 @@ def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str
         **{key: getattr(promised, key, None) for key in ("epsilon", "delta", "status")},
         "bound_oblivious": oblivious,
         "bound_switching_costs": switching if algorithm.game == "bandit" else None,
+        "largest_regret": setting.horizon * setting.largest_regret(),
     }

@@ -1,6 +1,5 @@
 """Reports of results folders: a page, tables for a paper, and an index of the pages."""
 
-import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -8,8 +7,10 @@ from typing import Any
 
 from privbandits_cli.actions.privacy import ledger
 from privbandits_cli.analysis import curves
+from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.files import write_atomically
+from privbandits_cli.experiment.received import NOBODY, Trust, Untrusted, inside, shown
 from privbandits_cli.figures import distributions
 from privbandits_cli.figures.table import table
 from privbandits_cli.report.data import ReportData
@@ -20,10 +21,11 @@ from privbandits_cli.report.tables import latex, markdown
 SCRIPT = "plotly.min.js"
 
 
-def gather(folder: Path, claims: Sequence[dict[str, Any]] = ()) -> ReportData:
+def gather(folder: Path, claims: Sequence[dict[str, Any]] = (), trust: Trust = NOBODY) -> ReportData:
     """The data of the report on a results folder.
 
-    claims: for each its claim, source, verdict, figures, note and epsilon, as text.
+    claims: for each its claim, source, verdict, figures, note and epsilon, as text. trust: the users' files that may be
+    executed; without it what they are needed for is what the run has recorded.
     Raises FileNotFoundError or ValueError if a file is missing or damaged.
     """
     found = curves.read(folder)
@@ -33,43 +35,38 @@ def gather(folder: Path, claims: Sequence[dict[str, Any]] = ()) -> ReportData:
         distribution = distributions.distribution(found, samples)
         with suppress(distributions.Unpaired):
             pairs = distributions.paired(found, samples)
-    path = folder / "config.yaml"
-    privacy, unknown = _privacy(path)
+    path, manifest = inside(folder, "config.yaml"), read_manifest(folder)
+    privacy, unknown = _privacy(folder, manifest, trust)
     name = folder.resolve().name
     return ReportData(
         name=name,
-        table=table(found),
+        table=table(found, trust=trust),
         distribution=distribution,
         pairs=pairs,
         privacy=privacy,
         unknown=unknown,
         claims=list(claims),
         config=found.config,
-        config_text=path.read_text(encoding="utf-8") if path.exists() else "",
-        manifest=_manifest(folder / "manifest.json"),
+        config_text=shown(path.read_text(encoding="utf-8")) if path.exists() else "",
+        manifest=manifest,
         picture=f"{name}.png" if (folder / f"{name}.png").exists() else "",
     )
 
 
-def _privacy(path: Path) -> tuple[list[dict[str, Any]], str]:
+def _privacy(folder: Path, manifest: dict[str, Any], trust: Trust) -> tuple[list[dict[str, Any]], str]:
     """The ledger of an experiment, or why there is none."""
+    path, recorded = folder / "config.yaml", manifest.get("ledger")
     if not path.exists():
         return [], "Unknown: there is no config.yaml beside the results."
+    if recorded is not None and not trust:
+        return ([], f"Unknown: {recorded}") if isinstance(recorded, str) else (recorded, "")
+    trust.check(folder)
     try:
-        return ledger(load(path)), ""
+        return ledger(load(path, include=trust.include, admit=trust.admit_copies)), ""
+    except Untrusted as error:
+        return [], f"Unknown: {error}."
     except ConfigError as error:
         return [], f"Unknown: this version of privbandits cannot read the config: {error.errors[0]}"
-
-
-def _manifest(path: Path) -> dict[str, Any]:
-    """The manifest; empty if there is none."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except ValueError as error:
-        raise ValueError(f"{path} is not JSON: run the experiment again ({error})") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{path} is not a manifest: run the experiment again")
-    return found
 
 
 def write(folder: Path, report: ReportData, listed: bool = False) -> Path:

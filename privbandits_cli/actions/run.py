@@ -1,7 +1,7 @@
 """A run, from its plan to its CSVs, figure and manifest, and its result as plain data."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from importlib import import_module
@@ -11,16 +11,19 @@ from typing import Any
 
 import yaml
 
+from privbandits_cli.actions.privacy import ledger
 from privbandits_cli.analysis import summary
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.analysis.manifest import manifest, rendered
 from privbandits_cli.engine import Engine, rehearsal, runner
-from privbandits_cli.engine.play import Failure, Played, warm
+from privbandits_cli.engine.play import Failure, Played, estimated, warm
 from privbandits_cli.engine.store import Store
-from privbandits_cli.experiment.config import KEPT, ConfigError
+from privbandits_cli.experiment.config import ConfigError
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
+from privbandits_cli.experiment.received import KEPT
 from privbandits_cli.figures.sources import figure_sources
+from privbandits_cli.plugins import messages
 
 FIGURES = ("pdf", "png", "svg")
 RUN = ("command", "engine", "jobs", "merged", "started", "ended")  # the manifest's keys that record how trials were run
@@ -184,7 +187,7 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
     write_atomically(store.folder / "summary.csv", summary.summary_csv(plan, store).encode())
     write_atomically(store.folder / "final.csv", (part.encode() for part in summary.final_csv(plan, store)))
     pictures = [store.folder / f"{plan.name}.{kind}" for kind in FIGURES]
-    made = _manifest(plan, store, failures, run, figure_of=read_manifest(store.folder).get("figure_of"))
+    made = _manifest(plan, store, failures, run, figure_of=_before(store).get("figure_of"))
     _write_manifest(store, made)  # the figure takes the names of its curves from there
     sources = figure_sources(store.folder)
     if sources != made["figure_of"] or not all(picture.exists() for picture in pictures):
@@ -203,8 +206,25 @@ def _manifest(
         curve = plan.by_key[failure.key]
         names = {"adversary": curve.adversary.name, "label": curve.label}
         failed.append(names | {"trial": failure.trial, "error": failure.error})
-    before = {key: value for key, value in read_manifest(store.folder).items() if key in RUN}
+    before = {key: value for key, value in _before(store).items() if key in RUN}
+    if plan.own_files or plan.experiment.needs_files:  # who reports it later may not have, or not trust, these files
+        further["ledger"] = _ledger(plan)
     return manifest(plan, store, failed, **(before if run is None else run | {"ended": _now()}), **further)
+
+
+def _before(store: Store) -> dict[str, Any]:
+    """The manifest of the last run; empty if there is none, or a damaged one, which is then written anew."""
+    with suppress(OSError, ValueError):
+        return read_manifest(store.folder)
+    return {}
+
+
+def _ledger(plan: Plan) -> list[dict[str, Any]] | str:
+    """The privacy ledger, or the error of the user's file that should give it."""
+    try:
+        return ledger(plan.experiment)
+    except Exception as error:  # whatever a user's file raises: what was played is still written
+        return messages.message(error).splitlines()[0]
 
 
 def _write_manifest(store: Store, made: dict[str, Any]) -> None:
@@ -239,17 +259,23 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
     }
 
 
-def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
-    """What a run would do, as plain data; `seconds` is extrapolated from earlier runs in the folder, if any."""
+def forecast(
+    plan: Plan, store: Store, jobs: int, wait: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> dict[str, Any]:
+    """What a run would do, as plain data; `seconds` is an estimate from `measured` rounds, which are played now.
+
+    Raises ConfigError with the errors of users' files.
+    """
     chunks = list(plan.chunks(store.done, jobs))
-    rounds = sum(chunk.rounds for chunk in chunks)
-    pace = store.pace()
+    if chunks and plan.own_files and (errors := rehearsal.errors(plan)):
+        raise ConfigError(errors)
+    seconds, measured = estimated(chunks, wait) if chunks else (0.0, 0)
     return {
         "experiment": plan.name,
         "curves": [
             {
                 "adversary": curve.adversary_label or curve.adversary.name,
-                "label": curve.label,
+                "label": plan.legends[curve.key],
                 "key": curve.key,
                 "done": store.count([curve], plan.span),
                 "trials": len(plan.span),
@@ -257,7 +283,8 @@ def forecast(plan: Plan, store: Store, jobs: int) -> dict[str, Any]:
             for curve in plan.curves
         ],
         "chunks": len(chunks),
-        "rounds": rounds,
+        "rounds": sum(chunk.rounds for chunk in chunks),
         "jobs": jobs,
-        "seconds": rounds / (pace * jobs) if pace else None,
+        "seconds": seconds / min(jobs, len(chunks) or 1),
+        "measured": measured,
     }

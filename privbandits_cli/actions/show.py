@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.experiment.config import ConfigError, load, located, shipped
+from privbandits_cli.experiment.config import ConfigError, keys_of, located, shipped
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
+from privbandits_cli.games.guards import check_promise
+from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.registry import Kind, Registry
@@ -32,23 +34,23 @@ EXAMPLE: dict[str, Callable[[], Any]] = {
 
 
 def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
-    """Name, game, first line and parameters of every algorithm or adversary; name, game and title of every config.
+    """Name, game, first paragraph and parameters of every algorithm or adversary; name, game and title of every config.
 
-    The configs are those of `configs/`, or, if that folder does not exist, the shipped ones.
+    The configs are those of `configs/`, or, if that folder does not exist, the shipped ones. Only their keys are read.
     """
     if kind == "experiments":
         here = [_experiment(path, str(path)) for path in sorted(Path("configs").glob("*.yaml"))]
         return here or [_experiment(located(Path(name)), name) for name in shipped()]
     known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
-        {"name": name, "game": model.game, "line": _doc(model).splitlines()[0], "parameters": _parameters(model)}
+        {"name": name, "game": model.game, "line": _first(model), "parameters": _parameters(model)}
         for name, model in registry.every(known)
     ]
 
 
 def _experiment(path: Path, name: str) -> dict[str, Any]:
     try:
-        keys = load(path).keys
+        keys = keys_of(path)
     except ConfigError as error:
         return {"name": name, "game": "", "line": f"cannot be loaded: {error.errors[0].splitlines()[0]}"}
     more = {key: getattr(keys, key) for key in ("source", "horizon", "trials")}
@@ -57,6 +59,11 @@ def _experiment(path: Path, name: str) -> dict[str, Any]:
 
 def _doc(model: type[Parameters]) -> str:
     return inspect.cleandoc(sys.modules[model.__module__].__doc__ or "(no description)")
+
+
+def _first(model: type[Parameters]) -> str:
+    """The first paragraph of its description, on one line."""
+    return " ".join(_doc(model).partition("\n\n")[0].split())
 
 
 def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
@@ -91,13 +98,17 @@ def facts(
     fit = not list(parameters.errors(setting))  # `replay` is shown without a file to play
     ready = parameters.tuned(setting) if fit else parameters
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
+    found = [instances(field.annotation, setting.n_arms) for field in model.model_fields.values()]
+    out["instances"] = next(filter(None, found), {})
     if isinstance(ready, Algorithm):
+        check_promise(ready, setting)
         promised = ready.guarantee(setting)
         out["guarantee"] = None if promised is None else dict(vars(promised))
         end = np.array([float(horizon)])
         for memory, opponent in OPPONENTS[ready.game]:
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
+        out["largest regret"] = horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
     return out
 
@@ -124,4 +135,4 @@ def plain(value: Any) -> str:
     if isinstance(value, dict):
         inner = ", ".join(f"{k} = {plain(v)}" for k, v in value.items() if k != "name" and v is not None)
         return str(value.get("name", "")) + (f" ({inner})" if inner else "")
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"{value:z.6g}" if isinstance(value, float) else str(value)

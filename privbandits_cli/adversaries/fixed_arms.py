@@ -15,6 +15,7 @@ from pydantic import Field
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import REWARDS, Floats, Law, Setting
+from privbandits_cli.games.parameters import Size
 
 
 class Parameters(contextual.Adversary):
@@ -26,8 +27,8 @@ class Parameters(contextual.Adversary):
         None, min_length=2, description="the arms, a list of d numbers each; by default drawn in each trial"
     )
     theta: list[float] | None = Field(None, description="θ, d numbers; given with the arms")
-    norm: float | None = Field(None, gt=0, description="L, the declared bound on the arms' norms; default the largest")
-    theta_norm: float | None = Field(None, gt=0, description="S, the declared bound on θ's norm; default the norm of θ")
+    norm: Size | None = Field(None, description="L, the declared bound on the arms' norms; default the largest")
+    theta_norm: Size | None = Field(None, description="S, the declared bound on θ's norm; default the norm of θ")
     rewards: Law = Field("bernoulli", description="the law of the rewards around their means")
 
     def law(self) -> Law:

@@ -7,6 +7,9 @@ new order in each trial. A `.npy` file is read during the game (shuffling takes 
 is kept in memory. The file's sha256 represents its content in a curve's key. If a config gives a sha256, a file with
 different content is refused. The same gains as .csv and as .npy have different sha256 values, hence different random
 streams and numbers.
+
+Every round needs the gain of every arm. A log of the arms that were played, with their rewards, does not have the
+gains of the other arms and is refused, as is a column that numbers the rows.
 """
 
 import hashlib
@@ -26,6 +29,14 @@ from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 
 ROWS = 65536  # rows that are checked together
+INDEX = ("", "index", "unnamed: 0")  # names of pandas's index column
+# Names of columns, in lower case, of a log of the arms that were played.
+LOGGED = {
+    *("action", "action_id", "arm", "arm_id", "chosen_action", "chosen_arm", "item_id", "position"),
+    *("click", "clicked", "gain", "loss", "payoff", "reward", "rewards"),
+    *("action_prob", "prob", "probability", "propensity", "propensity_score", "pscore", "policy"),
+    *("context", "round", "step", "time", "timestamp", "user", "user_id"),
+}
 
 
 class Parameters(bandit.Adversary):
@@ -52,6 +63,9 @@ class Parameters(bandit.Adversary):
 
     def tuned(self, setting: Setting) -> Self:
         return self.model_copy(update={"sha256": _digest(self.path, _stamp(self.path))})
+
+    def reads(self) -> tuple[str, ...]:
+        return (self.path,)
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
         file = self._found()
@@ -95,11 +109,14 @@ class Parameters(bandit.Adversary):
             yield str(error)
             return
         n, n_arms = rows.shape
-        if self.sha256 not in (None, sha256):
+        index = _numbering(rows)
+        if index is not None:
+            yield _index(self.path, index)
+        elif self.sha256 not in (None, sha256):
             yield f"{self.path} is not the file that was played: its sha256 is {sha256[:12]}..., not {self.sha256}"
         elif n_arms != setting.n_arms:
             size = "arms" if setting.space is None else "dimension"
-            yield f"{self.path} has {n_arms} columns: set `{size}: {n_arms}`"
+            yield f"{self.path} has {n_arms} columns: if each has the gains of one arm, set `{size}: {n_arms}`"
         elif n < setting.horizon and not self.repeat:
             yield f"{self.path} has {n} rows for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
         else:
@@ -116,7 +133,8 @@ class Parameters(bandit.Adversary):
         if np.isnan(value):
             yield f"{what}: every round needs a gain for every arm"
         elif np.isfinite([least, most]).all():
-            yield f"{what}, outside [{low:g}, {high:g}]: `scale: [{least:g}, {most:g}]` covers the whole file"
+            hint = f"if all numbers are gains, `scale: [{least:g}, {most:g}]` covers them"
+            yield f"{what}, outside [{low:g}, {high:g}]: {hint}"
         else:
             yield f"{what}: gains must be finite"
 
@@ -170,6 +188,8 @@ def _table(path: str, stamp: tuple[int, int]) -> NDArray[np.float64]:
     if not path.endswith(".csv"):
         raise ValueError(f"{path}: gains are read from .csv or .npy files")
     lines, named = _lines(path)
+    if no_arms := _no_arms(path, _names(lines[0])) if named else None:
+        raise ValueError(no_arms)
     try:
         rows = np.loadtxt(lines[named:], delimiter=",", ndmin=2, comments=None) if lines[named:] else np.empty((0, 0))
     except ValueError as error:
@@ -179,12 +199,42 @@ def _table(path: str, stamp: tuple[int, int]) -> NDArray[np.float64]:
     return rows
 
 
+def _no_arms(path: str, names: list[str]) -> str | None:
+    """Why columns of these names, as in a header line, are not the gains of arms."""
+    logged = [name for name in names if name in LOGGED]
+    if logged:
+        return (
+            f"{path} is a log of the arms that were played, by its columns {', '.join(logged)}, but every "
+            "round needs the gain of every arm: estimate the mean reward of each arm and play `{name: bernoulli, "
+            "means: [...]}`, or write one column of gains for each arm, named after it"
+        )
+    return _index(path, 1) if names and names[0] in INDEX else None
+
+
+def _index(path: str, column: int) -> str:
+    return f"{path}: column {column} is an index of the rows: leave it out, with pandas by `to_csv(..., index=False)`"
+
+
+def _numbering(rows: NDArray[np.float64]) -> int | None:
+    """The first column (from 1) that numbers the rows, from 0 or 1 on; three rows or more, as gains may be 0, 1."""
+    top = rows[:ROWS] - np.arange(min(len(rows), ROWS))[:, None]
+    found = np.flatnonzero((top == 0).all(axis=0) | (top == 1).all(axis=0))
+    return int(found[0]) + 1 if len(found) and len(top) > 2 else None
+
+
 def _lines(path: str) -> tuple[list[str], bool]:
     """The lines of a CSV, and whether the first one has the arms' names."""
     lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     while lines and not lines[-1].strip():
         lines.pop()
-    return lines, bool(lines) and not any(_is_number(cell) for cell in lines[0].split(","))
+    names = _names(lines[0]) if lines else []
+    by_pandas = names == ["", *map(str, range(len(names) - 1))]  # an index without a name, columns without names
+    return lines, bool(names) and (by_pandas or not any(map(_is_number, names)))
+
+
+def _names(line: str) -> list[str]:
+    """The names in a header line, in lower case and without quotes."""
+    return [cell.strip(" \"'").lower() for cell in line.split(",")]
 
 
 def _place(path: str, row: int) -> str:

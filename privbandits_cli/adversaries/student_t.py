@@ -19,7 +19,7 @@ class Parameters(HeavyTailed):
 
     display = "Student's t"
 
-    scale: float = Field(1.0, gt=0, le=1e6, description="the factor of t")
+    scale: float = Field(1.0, ge=1e-3, le=1e6, description="the factor of t")
     df: float | None = Field(None, gt=1, le=1e6, description="degrees of freedom, the tail's index; default 2 + v")
 
     def errors(self, setting: Setting) -> Iterator[str]:

@@ -29,7 +29,7 @@ class Parameters(bandit.Algorithm):
     general_caveats = ("An audit observes only the mean of each arm's first episode, which has a single gain.",)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-    beta: float = Field(3.1, gt=3, description="β; 3.1 in the paper's experiments")
+    beta: float = Field(3.1, gt=3, le=1e9, description="β; 3.1 in the paper's experiments")
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms

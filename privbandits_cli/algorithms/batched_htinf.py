@@ -20,6 +20,7 @@ from privbandits_cli.algorithms import dp_reduction, htinf, mini_batch
 from privbandits_cli.algorithms.mini_batch import choose, probabilities, released, update
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Floats, Setting
+from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Records
 
 __all__ = ["Parameters", "choose", "probabilities", "released", "update"]
@@ -33,7 +34,7 @@ class Parameters(bandit.Algorithm):
     general_caveats = ("HTINF is written from memory, without its paper; the regret bound is our own derivation.",)
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; a block has τ = ⌈1/ε⌉ rounds")
-    sigma: float = Field(math.sqrt(6), gt=0, description="σ of HTINF, E l² <= σ² for the noisy means; √3 would suffice")
+    sigma: Size = Field(math.sqrt(6), description="σ of HTINF, E l² <= σ² for the noisy means; √3 would suffice")
 
     @property
     def tau(self) -> int:

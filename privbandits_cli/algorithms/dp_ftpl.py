@@ -21,6 +21,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.algorithms import ftpl
 from privbandits_cli.algorithms.dp_ftrl import Aggregating, Tree, log2, release, update
 from privbandits_cli.algorithms.ftpl import follow
@@ -70,8 +71,9 @@ class Tuned(Parameters, Tree):
 
     def caveats(self, setting: Setting) -> list[str]:
         notes = [
-            f"FTPL's own perturbation has deviation {self.base.sigma:.4g}, which gives ε = "
-            f"{self.own_epsilon(setting):.4g} at δ = {self.delta:.2g}: from that ε upwards privacy costs nothing. "
+            f"FTPL's own perturbation has deviation {self.base.sigma:.4g}, which gives "
+            f"ε = {at_most(self.own_epsilon(setting))} at δ = {at_most(self.delta, 2)}: "
+            "from that ε upwards privacy costs nothing. "
             f"Here the noise of a prefix has deviation {self.deviation(setting):.4g}.",
         ]
         if self.sigma == "printed":

@@ -18,6 +18,7 @@ from privbandits_cli.algorithms import ftrl
 from privbandits_cli.convex.losses import UnitCube
 from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, loss_set
+from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.mechanisms import tree
 from privbandits_cli.mechanisms.tree import close_vector, ones
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
@@ -32,7 +33,7 @@ class Aggregating(linear.Algorithm):
 
     private = True
 
-    delta: float | None = Field(None, gt=0, lt=1, description="δ of Gaussian nodes; default T^-2")
+    delta: Chance | None = Field(None, description="δ of Gaussian nodes; default T^-2")
     spare: Literal["fresh", "once"] = Field(
         "fresh", description="top-up noise: fresh for every prefix, or one node per level shared by all; the same law"
     )
@@ -94,7 +95,7 @@ class Tree(Aggregating):
         if not self.gaussian():
             found = laplace.vectors(levels, scale, losses.changes(), isinstance(losses, UnitCube), delta, view)
             return [bound for bound in found if once or not bound.lower or bound.delta == 0]
-        mu = math.sqrt(levels) * losses.changes()[1] / scale
+        mu = math.sqrt(levels) * losses.changes()[1] / scale if scale > 0 else math.inf
         epsilon = gaussian.epsilon_of(mu, delta)
         known = partial(Guarantee, epsilon, delta, neighbours=laplace.REPLACED, view=view)
         upper = known(source=f"{levels} Gaussian nodes, {mu:.4g}-GDP", status="exact" if once else "proved")
@@ -122,7 +123,7 @@ class Parameters(Aggregating):
     nodes: Literal["laplace", "gaussian"] = Field(
         "laplace", description="the law of a node's noise; `gaussian` is (ε, δ)-private"
     )
-    blur: float | None = Field(None, gt=0, description="instead of ε: η times the deviation of a prefix's noise")
+    blur: Size | None = Field(None, description="instead of ε: η times the deviation of a prefix's noise")
     calibration: Literal["honest", "printed"] = Field(
         "honest", description="λ = m |l - l'|_1 / ε; `printed`: |l|_1 log2 T / ε"
     )

@@ -35,7 +35,7 @@ class Parameters(NoisyGains):
     epsilon: Annotated[float, Field(ge=1e-9)] | Literal["corollary_3.2"] = Field(
         description="ε; `corollary_3.2` is the paper's 28 K ln K + √(112 K ln K ln T)"
     )
-    b: Annotated[float, Field(ge=0)] | Literal["least_bound"] | None = Field(
+    b: Annotated[float, Field(ge=0, le=1e9)] | Literal["least_bound"] | None = Field(
         None,
         description="accept g' in [-b, b + 1]; default ln T / ε (Corollary 3.1); `least_bound`: Theorem 3.1's best",
     )
@@ -52,9 +52,10 @@ class Parameters(NoisyGains):
             b = math.log(setting.horizon) / epsilon
         elif b == "least_bound":
             # (2b + 1) R + 2TK exp(-εb), Theorem 3.1, is least where exp(-εb) = R/(TKε)
-            bound = base.regret_bound(np.array([setting.horizon]), setting)
+            bound = base.regret_bound(np.array([float(setting.horizon)]), setting)
             least = setting.horizon if bound is None else float(bound[0])
-            b = max(0.0, math.log(setting.horizon * setting.n_arms * epsilon / least) / epsilon)
+            gained = setting.horizon * setting.n_arms * min(epsilon, 1e200)  # b is 0 for a larger ε
+            b = max(0.0, math.log(gained / least) / epsilon)
         return self.tuned_class()(**dict(self) | {"epsilon": epsilon, "b": float(b), "base": base})
 
 

@@ -14,7 +14,7 @@ determines its size:
   W(L~ I, k) where its Theorem 8 needs W(L~² I, k).
 - exact: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
   row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which was computed, not
-  proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.57.
+  proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.58.
 
 `rho: VALUE` is the shift that makes ρ_min equal to the value; `shift: rho_min=VALUE` means the same.
 
@@ -28,14 +28,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting import wishart as losses
-from privbandits_cli.accounting.guarantee import Guarantee, Status
+from privbandits_cli.accounting.guarantee import Guarantee, Status, wasted_noise
 from privbandits_cli.games import contextual, regularisers, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
+from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms.matrix_tree import n_levels, nodes, release
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -56,15 +58,18 @@ class Parameters(contextual.Algorithm):
     calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
-    delta: float = Field(gt=0, lt=1, description="δ")
+    delta: Chance = Field(description="δ")
     noise: Literal["gaussian", "wishart", "wishart_unshifted"] = Field("gaussian", description="law of a node's noise")
     shift: Literal["paper", "optimal"] = Field(
         "paper",
         description="paper: ρ_min is Υ, or 4 L~² √(mk) D for Wishart noise; optimal: minimises Theorem 5's bound",
     )
-    rho: float | None = Field(None, gt=0, description="ρ_min, instead of the value that `shift` implies")
-    calibration: Literal["code", "printed", "exact"] = Field("code", description="how ε and δ determine the noise")
-    alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
+    rho: Size | None = Field(None, description="ρ_min, instead of the value that `shift` implies")
+    calibration: Literal["code", "printed", "exact"] = Field(
+        "exact",
+        description="how ε and δ determine the noise: the least that suffices, or the authors' far larger noise",
+    )
+    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
 
     @property
     def wishart(self) -> bool:
@@ -79,10 +84,19 @@ class Parameters(contextual.Algorithm):
         if isinstance(shift, str) and shift.startswith("rho_min=") and "rho" not in given:
             with suppress(ValueError):
                 rho = float(shift.removeprefix("rho_min="))
-                if not rho > 0:  # so that the error names `shift`
-                    return given
-                return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
+                if 0 < rho < math.inf:  # for any other number the error is that of `shift`
+                    return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
         return given
+
+    @field_validator("shift", mode="before")
+    @classmethod
+    def _known_shift(cls, shift: Any) -> Any:
+        """Refuse any other text, with all forms in the message."""
+        if shift not in ("paper", "optimal"):
+            raise PydanticCustomError(
+                "shift", "should be paper, optimal, or rho_min=NUMBER with a positive number and no `rho` beside it"
+            )
+        return shift
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if math.isinf(setting.known().reward):
@@ -171,9 +185,9 @@ class Tuned(Parameters):
             moved = math.sqrt(m) * setting.known().row_norm() ** 2 / self.sigma(setting)
             source = f"Gaussian noise on {m} nodes, exactly"
             return [*out, jointly(gdp.epsilon_of(moved, delta), delta, source, "proved")]
-        if delta < losses.LEAST_DELTA:
+        k = min(self.rows(setting), int(losses.MOST_FREEDOM))  # more rows only add noise
+        if delta < losses.LEAST_DELTA or k - d <= 2:
             return out
-        k = self.rows(setting)
         proved = losses.epsilon_by_halves(delta, k / 2 - d, m) if k / 2 - d > 2 else math.inf
         if proved < math.inf:
             out.append(jointly(proved, delta, f"Wishart noise on {m} nodes, by halves", "proved"))
@@ -194,13 +208,17 @@ class Tuned(Parameters):
         noise = views.Wishart(square, self.rows(setting)) if self.wishart else views.Normal(self.sigma(setting))
         return views.Gram(noise=noise, shift="shift")
 
+    def remarks(self, setting: Setting) -> list[str]:
+        promised = self.guarantee(setting)
+        if self.calibration == "exact" and promised is not None and promised.epsilon > 1.001 * self.epsilon:
+            return [f"ε = {self.epsilon:g} of this Wishart noise is a computation; proved is {promised}"]
+        return wasted_noise(self.epsilon, promised)
+
     def caveats(self, setting: Setting) -> list[str]:
         notes = ["Joint privacy: the arm played in a round may reveal that round's own arms, but no other round's."]
         if self.wishart:
             notes.append("The worst case, two orthogonal rows of full norm, was found by computation, not by proof.")
-        if self.calibration != "exact":
-            notes.append("The noise is far larger than ε requires: see `calibration: exact`.")
-        return notes
+        return notes + self.remarks(setting)
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

@@ -16,7 +16,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.heavy_tails import Robust
+from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.mechanisms.tree import close_node, depth
 from privbandits_cli.numerics.jit import Record, Records
 
@@ -36,7 +36,7 @@ class Parameters(Robust):
     levels: Literal["exact", "printed"] = Field(
         "exact", description="the divisor of ε: floor(log2 T) + 1, the levels of a tree, or the printed ln T"
     )
-    constants: float = Field(1.0, gt=0, description="c, which multiplies the 18 of the width")
+    constants: Factor = Field(1.0, description="c, which multiplies the 18 of the width")
 
     def divisor(self, setting: Setting) -> float:
         """The divisor of ε for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
@@ -82,8 +82,9 @@ class Tuned(Parameters):
 
     def caveats(self, setting: Setting) -> list[str]:
         state, rounds = self.state(setting)[0], math.log(2) + 4 * math.log(setting.horizon)
-        plays = float(rounds * state.width ** (1 / state.q))
-        found = [f"The bonus of an arm falls to 1 after {plays:.3g} plays."]
+        with np.errstate(over="ignore"):
+            plays = float(min(rounds * state.width ** (1 / state.q), 1e300))
+        found = [f"The bonus of an arm falls to 1 after {plays:.3g} plays{' or more' * (plays == 1e300)}."]
         if self.levels == "printed":
             found.append("Algorithm 2 divides ε by log T for floor(log2 T) + 1 levels, which exceeds the stated ε.")
         if setting.v is None:
@@ -102,7 +103,8 @@ class Tuned(Parameters):
         v, u = self.v, self.u
         state = self.state(setting)[0]
         largest = 2 * u ** (1 / (1 + v))
-        a = setting.n_arms * (2 * state.width) ** (1 / state.q) * (math.log(2) + 4 * np.log(rounds))
+        with np.errstate(over="ignore"):  # then the second term of the minimum is the smaller one
+            a = setting.n_arms * (2 * state.width) ** (1 / state.q) * (math.log(2) + 4 * np.log(rounds))
         gap = (a / (v * rounds)) ** (v / (1 + v))
         late = setting.n_arms * (1 + math.pi**2 / 3) * largest
         bound: Floats = np.minimum((1 + v) * rounds * gap + late, rounds * largest)

@@ -87,7 +87,8 @@ class Parameters(linear.Algorithm):
         2/λ for the vector.
         """
         n = setting.n_arms
-        epsilon = sensitivity * self._change(setting) / self.scale(setting)
+        scale = self.scale(setting) or math.ulp(0.0)  # ε = ∞ draws no noise, and promises nothing
+        epsilon = sensitivity * self._change(setting) / scale
         known = partial(Guarantee, neighbours="the loss of one round replaced", view="all noisy losses, so all plays")
         found = [known(epsilon, 0.0, "Lemma 4.2, a loss replaced", "proved")]
         if self.calibration == "printed":
@@ -95,7 +96,7 @@ class Parameters(linear.Algorithm):
         if setting.horizon > n:  # large noise in N rounds may move the leader to any point
             tail = "attack, at δ = 0: a loss along a play at the border, its noise far out"
             found.append(known(epsilon, 0.0, tail, "exact", lower=True))
-            first = sensitivity * (2 if self.noise == "vector" else math.sqrt(2)) / self.scale(setting)
+            first = sensitivity * (2 if self.noise == "vector" else math.sqrt(2)) / scale
             if not isinstance(setting.space, Polytope) and n * delta < 1:
                 lower = max(0.0, first + 2 * math.log1p(-n * delta))
                 found.append(known(lower, delta, "attack: the sign of the first noisy loss", "exact", lower=True))

@@ -13,6 +13,7 @@ from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, pulled
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
 __all__ = ["Parameters", "choose", "probabilities", "update"]
@@ -28,7 +29,7 @@ class Parameters(bandit.Algorithm):
     observed = views.Mean("means", played="cycle", length="cycles")
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-    beta: float | None = Field(None, gt=0, lt=1, description="β, failure probability of the confidence; default 1/T")
+    beta: Chance | None = Field(None, description="β, failure probability of the confidence; default 1/T")
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(epsilon=self.epsilon, beta=self.beta or min(0.5, 1 / setting.horizon))

@@ -20,6 +20,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.parameters import Chance
 from privbandits_cli.mechanisms.tree import close_node, depth
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -37,9 +38,7 @@ class Parameters(bandit.Algorithm):
     bonus: Literal["with_nu", "without_nu", "mishra_thakurta", "azize"] = Field(
         "with_nu", description="the bonus added to the noisy mean, and the mechanism of that mean"
     )
-    gamma: float | None = Field(
-        None, gt=0, lt=1, description="γ of mishra_thakurta, default T^-4, and of azize, default T^-2"
-    )
+    gamma: Chance | None = Field(None, description="γ of mishra_thakurta, default T^-4, and of azize, default T^-2")
 
     @property
     def hybrid(self) -> bool:

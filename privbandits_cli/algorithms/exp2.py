@@ -6,7 +6,6 @@ normalised. Over arms, the paper's estimate P⁺ e_i e_iᵀ l is the loss divide
 
 import math
 from collections.abc import Iterator
-from typing import Annotated
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -15,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from privbandits_cli.algorithms.exp3 import LARGE, NOTHING, SMALL, SPAN, add_up, descend, exp_near_0, restart
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.parameters import Share, Size
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -23,9 +23,9 @@ class Parameters(bandit.Algorithm):
 
     display = "EXP2"
 
-    eta: float | None = Field(None, gt=0, description="η; default √(ln K / (3KT)), which minimises Lemma 4.4")
+    eta: Size | None = Field(None, description="η; default √(ln K / (3KT)), which minimises Lemma 4.4")
     gamma: float | None = Field(None, ge=0, le=1, description="γ; default η / min μ, Lemma 4.4's condition; at most 1")
-    mu: list[Annotated[float, Field(gt=0)]] | None = Field(
+    mu: list[Share] | None = Field(
         None, description="μ, a positive probability for each arm, because each must be explored; default 1/K"
     )
 

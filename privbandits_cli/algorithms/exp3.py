@@ -9,12 +9,13 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting import bounded_range
-from privbandits_cli.accounting.composition import advanced, basic, optimal
+from privbandits_cli.accounting.composition import COUNTED, advanced, basic, optimal
 from privbandits_cli.accounting.draw import composed, draw
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights, attack, pure_attack
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.parameters import Share
 from privbandits_cli.numerics.jit import Record, Records, record
 
 CANARY = "attack: canary on a rare arm, ideal prefix"
@@ -26,7 +27,7 @@ class Parameters(bandit.Algorithm):
 
     display = "EXP3"
 
-    gamma: float | None = Field(None, gt=0, le=1, description="γ; default min(1, √(K ln K / ((e-1) T)))")
+    gamma: Share | None = Field(None, description="γ; default min(1, √(K ln K / ((e-1) T)))")
 
     def tuned(self, setting: Setting) -> "Tuned":
         horizon, n_arms = setting.horizon, setting.n_arms
@@ -59,12 +60,15 @@ class Tuned(Parameters):
         """From a loss of 2Δ (Theorem 3.3) or Δ (Lemma A) per draw, Δ the sensitivity; lower bound: a canary attack."""
         game = self.privacy_model(setting, sensitivity)
         k, one = game.k, sensitivity
+        costs = {"2Δ a draw": 2 * one, "Lemma A": one} if k <= COUNTED else {}
         return [
             *(self._printed(setting, delta) if sensitivity == 1 else []),
             Guarantee(basic(2 * one, k), 0.0, "2Δ a draw, basic composition", "proved"),
             Guarantee(advanced(2 * one, k, delta), delta, "2Δ a draw, advanced composition", "proved"),
-            Guarantee(optimal(2 * one, k, delta), delta, "2Δ a draw, optimal composition", "proved"),
-            Guarantee(optimal(one, k, delta), delta, "Lemma A, optimal composition", "proved"),
+            *(
+                Guarantee(optimal(cost, k, delta), delta, f"{by}, optimal composition", "proved")
+                for by, cost in costs.items()
+            ),
             *lemmas(game, delta),
             Guarantee(attack(game, delta, 1 - one), delta, CANARY, "exact", lower=True),
             Guarantee(pure_attack(game, 1 - one), 0.0, REPLAYED, "exact", lower=True),

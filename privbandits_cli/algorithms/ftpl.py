@@ -27,6 +27,7 @@ from pydantic import Field
 
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Simplex, Sphere, loss_set
+from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Record, Records, record
 
 SIMPLEX, SPHERE, CUBE = 0, 1, 2
@@ -37,7 +38,7 @@ class Parameters(linear.Algorithm):
 
     display = "FTPL"
 
-    sigma: float | None = Field(None, gt=0, description="σ; default √T on the simplex, √(T/2N), √(T/√N) on the cube")
+    sigma: Size | None = Field(None, description="σ; default √T on the simplex, √(T/2N), √(T/√N) on the cube")
 
     def _default(self, setting: Setting) -> float:
         n, horizon = setting.n_arms, setting.horizon
@@ -113,7 +114,7 @@ def follow(kind: int, losses: Floats, x: Floats) -> None:
         squares = 0.0
         for i in range(len(x)):
             squares += losses[i] * losses[i]
-        inverse = -1.0 / np.sqrt(squares)
+        inverse = -1.0 / np.sqrt(squares) if squares > 0.0 else 0.0  # every point is a leader of zeros
         for i in range(len(x)):
             x[i] = inverse * losses[i]
     else:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Floats, Setting, Simplex, Sphere
+from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -27,7 +28,7 @@ class Parameters(linear.Algorithm):
 
     display = "FTRL"
 
-    eta: float | None = Field(None, gt=0, description="η; default √(D_R / (G T)), Corollary 3.2")
+    eta: Size | None = Field(None, description="η; default √(D_R / (G T)), Corollary 3.2")
     regulariser: Regulariser | None = Field(None, description="default entropic on the simplex, else euclidean")
 
     def tuned_for(self, setting: Setting, variance: float) -> "Tuned":

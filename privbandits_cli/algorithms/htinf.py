@@ -14,6 +14,7 @@ from pydantic import Field
 from privbandits_cli.algorithms.tsallis_inf import drawn, solve
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Record, Records, record
 
 THETA = 1 - 2 ** (-1 / 3)
@@ -25,7 +26,7 @@ class Parameters(bandit.Algorithm):
     display = "HTINF"
     general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 
-    sigma: float = Field(1.0, gt=0, description="σ, E l² <= σ² for the losses; 1 for gains in [0, 1]")
+    sigma: Size = Field(1.0, description="σ, E l² <= σ² for the losses; 1 for gains in [0, 1]")
 
     def state(self, setting: Setting) -> Records:
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)

@@ -20,11 +20,12 @@ from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.accounting import gaussian as gdp
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, wasted_noise
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
+from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
 SENSITIVITY = math.sqrt(4.5)
@@ -36,12 +37,14 @@ class Parameters(contextual.Algorithm):
     display = "LDP-LinUCB"
     private = True
     local = True
-    calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {}}
+    calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
-    delta: float = Field(gt=0, lt=1, description="δ")
-    calibration: Literal["printed", "exact"] = Field("printed", description="how ε and δ determine the noise")
-    alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
+    delta: Chance = Field(description="δ")
+    calibration: Literal["printed", "exact"] = Field(
+        "exact", description="how ε and δ determine the noise: the least that suffices, or the paper's larger noise"
+    )
+    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
 
     def sigma(self) -> float:
         """σ of the noise on a report."""
@@ -90,6 +93,12 @@ class Tuned(Parameters):
         exact = gdp.epsilon_of(SENSITIVITY / self.sigma(), delta)
         stated = [known(self.epsilon, self.delta, "Zheng et al. 2020", "paper")] if delta >= self.delta else []
         return [known(exact, delta, "Gaussian noise, exactly", "proved"), *stated]
+
+    def remarks(self, setting: Setting) -> list[str]:
+        return wasted_noise(self.epsilon, self.guarantee(setting))
+
+    def caveats(self, setting: Setting) -> list[str]:
+        return self.remarks(setting)
 
     def mechanism(self) -> str:
         return f"Gaussian noise of σ = {self.sigma():.4g} on every report"

@@ -19,7 +19,7 @@ from privbandits_cli.algorithms.ldp_ucb import behind
 from privbandits_cli.algorithms.robust_ucb import leader, optimist, power
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.heavy_tails import Robust
+from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.numerics.jit import Record, Records
 
 
@@ -33,8 +33,8 @@ class Parameters(Robust):
     made_private_by = "every gain truncated, then Laplace noise"
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of each report")
-    truncation: float = Field(1.0, gt=0, description="gains are truncated at this multiple of B")
-    constants: float = Field(1.0, gt=0, description="c, multiplies the 4 of the width")
+    truncation: Factor = Field(1.0, description="gains are truncated at this multiple of B")
+    constants: Factor = Field(1.0, description="c, multiplies the 4 of the width")
 
 
 class Tuned(Parameters):

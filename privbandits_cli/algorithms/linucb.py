@@ -14,6 +14,7 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import copy, invert, multiply, optimistic, room, width
+from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.numerics.jit import Record, Records, record
 
 RENEWAL = 1024  # rounds
@@ -25,8 +26,8 @@ class Parameters(contextual.Algorithm):
     display = "LinUCB"
     general_caveats = ("The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1.",)
 
-    rho: float = Field(1.0, gt=0, description="ρ")
-    alpha: float | None = Field(None, gt=0, lt=1, description="α, failure probability of the ellipsoid; default 1/T")
+    rho: Size = Field(1.0, description="ρ")
+    alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})

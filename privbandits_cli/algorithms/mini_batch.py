@@ -15,6 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -33,6 +34,12 @@ class Parameters(bandit.Algorithm):
         "shortest": {"tau": "shortest"},
         "paper": {"tau": "corollary_3.3_printed"},
     }
+    reasons: ClassVar = {
+        "certified": "Of the blocks that reach the target ε, these have the smallest bound against switching costs; "
+        "longer blocks also have a smaller ε.",
+        "shortest": "A block is a whole number of rounds, so its ε can be below the target: one round less exceeds it.",
+        "paper": "Corollary 3.3 as printed, whose blocks are longer than the proved ε requires.",
+    }
 
     tau: Annotated[int, Field(ge=1)] | RuleName = Field(
         "corollary_3.2",
@@ -43,7 +50,7 @@ class Parameters(bandit.Algorithm):
     epsilon: float | None = Field(
         None, ge=1e-9, le=1e9, description="the target ε of `corollary_3.3`, `certified` and `shortest`"
     )
-    delta: float | None = Field(None, gt=0, lt=1, description="δ of the guarantee; default T^-2")
+    delta: Chance | None = Field(None, description="δ of the guarantee; default T^-2")
     base: bandit.Algorithm = Field(description="the algorithm that sees the averages")
 
     @property
@@ -108,7 +115,7 @@ class Parameters(bandit.Algorithm):
 
     def _loses(self, tau: int, setting: Setting) -> float:
         """The regret bound at the horizon against switching costs with blocks of tau rounds; 0 without a theorem."""
-        bound = self._with(tau, setting).regret_bound(np.array([setting.horizon]), setting, memory=1)
+        bound = self._with(tau, setting).regret_bound(np.array([float(setting.horizon)]), setting, memory=1)
         return 0.0 if bound is None else float(bound[0])
 
     def _costs(self, tau: int, setting: Setting) -> float:

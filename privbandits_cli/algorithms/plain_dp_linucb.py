@@ -60,6 +60,9 @@ class Parameters(contextual.Algorithm):
         made = {"certified": given["base"]} if given else dp_linucb.Parameters.for_epsilon(epsilon / 2, delta, {})
         return {choice: cls(epsilon=epsilon / 2, base=base) for choice, base in made.items()}
 
+    def remarks(self, setting: Setting) -> list[str]:
+        return self.base.remarks(setting)
+
     def mechanism(self) -> str:
         return f"randomised response, and {self.base.mechanism() or 'nothing for later rounds'}"
 

@@ -12,7 +12,8 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.heavy_tails import Robust
+from privbandits_cli.games.heavy_tails import Factor, Robust
+from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -28,8 +29,8 @@ class Eliminating(Robust):
     power: ClassVar[int] = 1
     pairs: ClassVar[float] = 4.0  # L = ln(pairs |S| τ²/β)
 
-    beta: float | None = Field(None, gt=0, lt=1, description="β, failure probability of the confidence; default 1/T")
-    constants: float = Field(1.0, gt=0, description="c, which multiplies the coefficient of the width; 1 as printed")
+    beta: Chance | None = Field(None, description="β, failure probability of the confidence; default 1/T")
+    constants: Factor = Field(1.0, description="c, which multiplies the coefficient of the width; 1 as printed")
 
     def left_out(self, setting: Setting) -> dict[str, float]:
         """The numbers v, u and β."""
@@ -60,7 +61,8 @@ class Epochs(Eliminating):
             epsilon=epsilon,
             printed=printed,
         )
-        begin(state[0])
+        with np.errstate(over="ignore"):  # an epoch without end is cut to 2^62 rounds
+            begin(state[0])
         return state
 
     def first_epoch(self, setting: Setting) -> float:
@@ -99,8 +101,9 @@ class Epochs(Eliminating):
         log = np.log(state.pairs * n_arms * epochs**2 / state.beta)
 
         def cost(gap: Floats) -> Floats:
-            m = u ** (1 / v) * (state.width * state.halving / np.minimum(gap, 1.0)) ** ((1 + v) / v)
-            plays: Floats = 2 * log * (m / state.epsilon) ** state.power
+            with np.errstate(over="ignore"):  # an infinite cost leaves the other terms of the minimum
+                m = np.float64(u) ** (1 / v) * (state.width * state.halving / np.minimum(gap, 1.0)) ** ((1 + v) / v)
+                plays: Floats = 2 * log * (m / state.epsilon) ** state.power
             return gap * plays
 
         dearest = np.maximum(cost(gaps), cost(np.array(largest)))  # over all gaps >= Δ: it falls until 1, then rises

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.games.bandit import Draws, Floats, Setting
-from privbandits_cli.games.heavy_tails import Robust
+from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -22,7 +22,7 @@ class Parameters(Robust):
     drawn = ()
     general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
 
-    constants: float = Field(1.0, gt=0, description="c, multiplies the 4 of the width")
+    constants: Factor = Field(1.0, description="c, multiplies the 4 of the width")
 
 
 class Tuned(Parameters):

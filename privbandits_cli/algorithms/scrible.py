@@ -15,6 +15,7 @@ from pydantic import Field
 from privbandits_cli.convex.barriers import BALL, CUBE, ball, barrier, cube, parameter, polytope
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Draws, Feedback, Floats, Ints, Setting, Simplex
+from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -24,8 +25,8 @@ class Parameters(linear.Algorithm):
     feedback: ClassVar[Feedback] = "bandit"
     display = "SCRiBLe"
 
-    eta: float | None = Field(None, gt=0, description="η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
-    constant: float | None = Field(None, gt=0, description="c in the default of η: 1/4, or 1/√2 for a private learner")
+    eta: Size | None = Field(None, description="η; default c min(1, √(ν ln T / T)) / (N √(M² + noise variance))")
+    constant: Size | None = Field(None, description="c in the default of η: 1/4, or 1/√2 for a private learner")
 
     def tuned_for(self, setting: Setting, variance: float, constant: float) -> "Tuned":
         """The parameters tuned for losses with noise of this variance, with this default of c."""

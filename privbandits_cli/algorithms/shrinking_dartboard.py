@@ -21,6 +21,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Simplex
+from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -32,7 +33,7 @@ class Parameters(linear.Algorithm):
     made_private_by = "few changes of the expert, blurred"
 
     epsilon: float = Field(ge=1e-9, description="ε")
-    delta: float | None = Field(None, gt=0, lt=1, description="δ of the approximate tuning; default: the pure tuning")
+    delta: Chance | None = Field(None, description="δ of the approximate tuning; default: the pure tuning")
 
     def rates(self, setting: Setting) -> tuple[float, float]:
         """The learning rate η and the probability p of a new draw."""

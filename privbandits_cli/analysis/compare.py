@@ -4,18 +4,19 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, Literal
-
-import yaml
+from typing import Literal
 
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate, Two, two
+from privbandits_cli.analysis.folder import read_config, rows_of
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.analysis.measured import Identity, Measured, differing, read
 
 CONFIDENCE = 0.95
 
-Judgement = Literal["identical", "within", "beyond", "not decided", "only in A", "only in B"]
+Judgement = Literal["identical", "summary differs", "within", "beyond", "not decided", "only in A", "only in B"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Difference:
     low: float | None  # 95 % interval of a - b
     high: float | None
     basis: str  # whether the trials are paired, and their number
+    summary: str = ""  # a number that differs in summary.csv, although final.csv is identical
 
 
 def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
@@ -40,16 +42,8 @@ def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
     (Welch). FileNotFoundError or ValueError if a folder's CSVs are missing or are no tables of regrets.
     """
     one, other = (read(folder) for folder in (a, b))
-    seeds = [_config(folder).get("seed", math.nan) for folder in (a, b)]
+    seeds = [read_config(folder).get("seed", math.nan) for folder in (a, b)]
     return [_difference(key, one.get(key), other.get(key), seeds[0] == seeds[1], tolerance) for key in {**one, **other}]
-
-
-def _config(folder: Path) -> dict[str, Any]:
-    try:
-        found = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _difference(
@@ -63,12 +57,30 @@ def _difference(
         if there is a:
             return Difference(found.title, "only in A", mean, None, None, None, "")
         return Difference(found.title, "only in B", None, mean, None, None, "")
-    if a.finals == b.finals and a.rounds == b.rounds and a.parameters == b.parameters:
+    if a.finals == b.finals:
         mean = estimates.mean("", a.finals).value
-        return Difference(found.title, "identical", mean, mean, 0.0, 0.0, f"{len(a.finals)} trials")
+        summary = _summary(a, b)
+        same = a.rounds.keys() == b.rounds.keys() and a.parameters == b.parameters
+        verdict: Judgement = "summary differs" if summary else "identical" if same else "within"
+        return Difference(found.title, verdict, mean, mean, 0.0, 0.0, counted(len(a.finals), "trial"), summary)
     pair = _paired(a, b, seeded_alike)
     low, high = pair.interval(1.0, CONFIDENCE)
     return Difference(found.title, _judged(pair, tolerance), pair.a.value, pair.b.value, low, high, _basis(pair, a, b))
+
+
+def _summary(a: Measured, b: Measured) -> str:
+    """The first number of summary.csv that differs at a checkpoint of both; empty if all are equal."""
+    pairs = [
+        (f"{column} after round {rounds:,}", value, b.statistics[rounds][column])
+        for rounds in sorted(a.statistics.keys() & b.statistics.keys())
+        for column, value in a.statistics[rounds].items()
+        if column in b.statistics[rounds]
+    ]
+    other = [(place, x, y) for place, x, y in pairs if x != y and not (math.isnan(x) and math.isnan(y))]
+    if not other:
+        return ""
+    place, x, y = other[0]
+    return f"{place} is {x:.10g} in A, {y:.10g} in B" + (f", and {len(other) - 1:,} more differ" if other[1:] else "")
 
 
 def _paired(a: Measured, b: Measured, seeded_alike: bool) -> Two:
@@ -98,12 +110,12 @@ def _mirrored(one: Estimate) -> Estimate:
 
 def _basis(pair: Two, a: Measured, b: Measured) -> str:
     if pair.how == "paired":
-        return f"paired, {pair.trials} trials"
-    return f"unpaired, {len(a.finals)} and {len(b.finals)} trials"
+        return f"paired, {counted(pair.trials, 'trial')}"
+    return f"unpaired, {len(a.finals)} and {counted(len(b.finals), 'trial')}"
 
 
 def remarks(a: Path, b: Path) -> list[str]:
-    """Differences in how the two were played, as sentences: horizons, and trials that only one of them has."""
+    """Differences in what was played, as sentences: horizons, checkpoints, parameters, trials of only one of them."""
     one, other = (read(folder) for folder in (a, b))
     met = [(one[key], other[key]) for key in one if key in other and one[key].finals and other[key].finals]
     rounds = sorted({(max(x.rounds), max(y.rounds)) for x, y in met if max(x.rounds) != max(y.rounds)})
@@ -111,11 +123,28 @@ def remarks(a: Path, b: Path) -> list[str]:
     if rounds:
         text = ", ".join(f"{x:,} rounds in A against {y:,} in B" for x, y in rounds)
         out.append(f"The horizons differ: {text}. Final regrets of games of different lengths are compared.")
+    if any(x.rounds.keys() != y.rounds.keys() for x, y in met if max(x.rounds) == max(y.rounds)):
+        out.append("The checkpoints differ: summary.csv is compared where both have one.")
+    names = dict.fromkeys(name for x, y in met for name in differing(x.parameters, y.parameters))
+    if names:
+        out.append(f"The parameters differ: {', '.join(names)}.")
     sizes = sorted({(len(x.finals), len(y.finals)) for x, y in met if x.finals.keys() != y.finals.keys()})
     if sizes:
         text = ", ".join(f"{x:,} in A against {y:,} in B" for x, y in sizes)
         out.append(f"The trials differ: {text}. Paired curves leave out the trials that only one of them has.")
     return out
+
+
+def columns(a: Path, b: Path) -> list[str]:
+    """The columns in which two CSVs differ, row by row; `rows` if one has more of them."""
+    if a.read_bytes() == b.read_bytes():
+        return []
+    names: dict[str, None] = {}
+    for one, other in zip_longest(rows_of(a, ()), rows_of(b, ())):
+        if one is None or other is None:
+            return [*names, "rows"]
+        names |= {name: None for name in {**one, **other} if one.get(name) != other.get(name)}
+    return list(names)
 
 
 def counts(differences: Sequence[Difference]) -> dict[Judgement, int]:

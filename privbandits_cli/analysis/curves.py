@@ -1,17 +1,25 @@
 """A results folder's summary.csv and manifest.json -> its curves with their names, sorted into panels and lines."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
+import numpy as np
 
-from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY, read_manifest, rows_of
+from privbandits_cli.analysis.folder import (
+    BOOTSTRAP,
+    FINAL,
+    SUMMARY,
+    players_of,
+    read_config,
+    read_manifest,
+    rows_of,
+)
+from privbandits_cli.analysis.rates import Rate, Theory
 from privbandits_cli.experiment.keys import Plot
-from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.names import Name, legends, symbol
 from privbandits_cli.experiment.variants import flat
 
 Row = dict[str, str]
@@ -20,19 +28,20 @@ Line = tuple[object, ...]  # what the curves of one line have in common
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of summary.csv, with its names and swept parameters from the manifest."""
+    """One curve of summary.csv, with its names, in the field's symbols, and swept parameters from the manifest."""
 
     key: str
     adversary: str  # the names in a config
     algorithm: str
     adversary_title: Name
-    label: Name
+    label: Name  # as in a legend; the CSV has its own
     panel: str  # a panel of its own beside its adversary's; empty: the adversary's
     apart: Mapping[str, str]  # parameters in which it differs from curves of the same name
     game: Mapping[str, str]  # swept parameters of the adversary and of its setting, as in the CSV
     own: Mapping[str, str]  # swept parameters of the algorithm, as in the CSV
     parameters: Mapping[str, Mapping[str, Any]]  # of both players
     rows: Sequence[Row]  # one for each checkpoint
+    theory: Theory | str | None = None  # recorded at the checkpoints, or why there is none; None: not recorded
 
     @property
     def last(self) -> Row:
@@ -57,7 +66,7 @@ class Curve:
     def line_name(self, folded: Set[str]) -> Name:
         """The legend of its line: without the guarantee, which varies along a line."""
         own = _kept(self.own, folded) | {name: x for name, x in _kept(self.apart, folded).items() if x}
-        notes = {name: f"{'ε' if name == 'epsilon' else name} = {value}" for name, value in own.items()}
+        notes = {name: f"{symbol(name)} = {value}" for name, value in own.items()}
         if "horizon" in _kept(self.game, folded):
             notes["horizon"] = f"T = {_power(int(self.game['horizon']))}"
         return Name(self.label.base, notes)
@@ -90,6 +99,11 @@ class Curves:
     def folded(self) -> set[str]:
         """The swept parameters that name no panel and no line: their values lie along a line, or the worst is drawn."""
         return {self.plot.against, self.plot.worst} - {""}
+
+    def symbol(self, parameter: str) -> str:
+        """A parameter as the field writes it; the dimension is d in a contextual game and N in a linear one."""
+        letter = "d" if self.config.get("game") == "contextual" else "N"
+        return letter if parameter == "dimension" else symbol(parameter)
 
     def panels(self) -> dict[Name, list[Curve]]:
         """The drawn curves by the title of their panel; a panel needs a curve with the parameter on the x axis."""
@@ -137,7 +151,7 @@ def read(folder: Path, against: str = "") -> Curves:
     rows = list(rows_of(path, SUMMARY))
     if not rows:
         raise ValueError(f"{path} has no rows to draw")
-    config = _config(folder / "config.yaml")
+    config = read_config(folder)
     plot = _redirected(Plot.model_validate(config.get("plot", {})), against)
     columns = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
     further = [name for name in dict.fromkeys((plot.against, plot.worst)) if name and name not in columns]
@@ -166,33 +180,33 @@ def _number(curve: Curve, name: str) -> float:
         raise ValueError(f"'{name}' is '{curve.swept[name]}' in a curve: an axis needs numbers") from error
 
 
-def _config(path: Path) -> dict[str, Any]:
-    """The experiment in the results folder; empty if there is none."""
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path} is not YAML: {error}") from error
-    if not isinstance(config, dict):
-        raise ValueError(f"{path} is no config: delete it, or run the experiment again")
-    return config
-
-
 def _curves(folder: Path, rows: Sequence[Row], columns: Sequence[str], further: Sequence[str]) -> Iterator[Curve]:
     """The curves in the file's order; `further` parameters count as swept although they have no column."""
     names = read_manifest(folder).get("curves")
-    if not isinstance(names, dict):
+    if names is None:
         raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: run the experiment again")
     found: dict[str, list[Row]] = {}
     for row in rows:
         found.setdefault(row["curve"], []).append(row)
     if not found.keys() <= names.keys():
         raise ValueError(f"{folder / 'manifest.json'} and summary.csv are of different runs: run the experiment again")
+    labels = legends_of(names, list(found))
     for key, own in found.items():
-        yield _curve(own, names[key], columns, further)
+        yield _curve(labels[key], own, names[key], columns, further)
 
 
-def _curve(rows: Sequence[Row], record: Mapping[str, Any], columns: Sequence[str], further: Sequence[str]) -> Curve:
-    row, parameters = rows[0], json.loads(rows[0]["parameters"])
+def legends_of(names: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Name]:
+    """The legends of curves by their keys; names: `curves` of the manifest."""
+    records = [names[key] for key in keys]
+    labels = [Name(record["algorithm"]["family"], *record["algorithm"]["notes"]) for record in records]
+    promised = [None if record.get("epsilon") is None else (record["epsilon"], record["delta"]) for record in records]
+    return dict(zip(keys, legends(labels, promised), strict=True))
+
+
+def _curve(
+    label: Name, rows: Sequence[Row], record: Mapping[str, Any], columns: Sequence[str], further: Sequence[str]
+) -> Curve:
+    row, parameters = rows[0], players_of(rows[0])
     adversary, algorithm = record["adversary"], record["algorithm"]
     game = {name: row[name] for name in columns if name in adversary["swept"]}
     own = {name: row[name] for name in columns if name in algorithm["swept"]}
@@ -205,15 +219,28 @@ def _curve(rows: Sequence[Row], record: Mapping[str, Any], columns: Sequence[str
         key=row["curve"],
         adversary=row["adversary"],
         algorithm=row["algorithm"],
-        adversary_title=Name(adversary["title"], *adversary["notes"]),
-        label=Name(algorithm["family"], *algorithm["notes"]),
+        adversary_title=Name(adversary["title"], *adversary["notes"]).in_symbols(),
+        label=label.in_symbols(),
         panel=record["panel"],
         apart={name: _text(value) for name, value in algorithm["apart"].items()},
         game=game,
         own=own,
         parameters=parameters,
         rows=rows,
+        theory=_theory(record.get("theory"), len(rows)),
     )
+
+
+def _theory(record: Any, points: int) -> Theory | str | None:
+    """The theory that a run has recorded of a curve."""
+    if record is None or isinstance(record, str):
+        return record
+    bound = None if record["bound"] is None else np.array(record["bound"], float)
+    found = Theory(bound, tuple(Rate(name, np.array(values, float)) for name, values in record["rates"].items()))
+    known = [rate.regret for rate in found.rates] + ([] if bound is None else [bound])
+    if any(len(values) != points for values in known):
+        raise ValueError("manifest.json and summary.csv are of different runs: run the experiment again")
+    return found
 
 
 def _text(value: object) -> str:

@@ -24,6 +24,7 @@ class Estimate:
     trials: int = 0  # the number of trials; 0 if the number is exact
     game: str = ""  # the game of its regrets
     regrets: Mapping[int, float] = field(default_factory=dict)  # trial -> regret; empty if only the mean is known
+    remark: str = ""  # for a reader, after the value
 
 
 def mean(game: str, regrets: Mapping[int, float]) -> Estimate:

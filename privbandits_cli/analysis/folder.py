@@ -1,31 +1,193 @@
-"""The files of a results folder as its readers find them: the columns and rows of the CSVs, and the manifest."""
+"""The files of a results folder as its readers find them: the rows of the CSVs, the config and the manifest.
+
+A folder may come from anybody. Its files are read as data, checked, and stripped of control characters; a file that is
+a link out of the folder is not read.
+"""
 
 import csv
+import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from privbandits_cli.experiment.document import parse
+from privbandits_cli.experiment.errors import translated
+from privbandits_cli.experiment.keys import Keys
+from privbandits_cli.experiment.received import inside, shown
 
 CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: the key in the plan
 STATISTICS = ("regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")
 SUMMARY = (*CURVE, "parameters", "round", "trials", *STATISTICS)
 FINAL = (*CURVE, "trial", "regret")
 BOOTSTRAP = ("boot_low", "boot_high")
+UNNAMED = {"experiment": "unnamed", "horizon": 1, "trials": 1, "adversary": None, "algorithms": None}
+
+
+class _Part(BaseModel):
+    """A part of the manifest, as far as it is read."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Adversary(_Part):
+    title: str
+    notes: list[dict[str, str]]
+    swept: dict[str, Any]
+
+
+class _Algorithm(_Part):
+    family: str
+    notes: list[dict[str, str]]
+    swept: dict[str, Any]
+    apart: dict[str, Any]
+
+
+class _Theory(_Part):
+    bound: list[float] | None
+    rates: dict[str, list[float]]
+
+
+class _Curve(_Part):
+    adversary: _Adversary
+    algorithm: _Algorithm
+    panel: str
+    epsilon: float | None = None
+    delta: float | None = None
+    theory: _Theory | str | None = None
+
+
+class _Bound(_Part):
+    epsilon: float
+    delta: float
+    source: str
+    status: str
+    lower: bool
+    neighbours: str
+    unit: str
+    view: str
+
+
+class _Block(_Part):
+    algorithm: str
+    mechanism: str
+    delta: float
+    upper: float | None
+    lower: float | None
+    bounds: list[_Bound]
+    notes: list[str]
+
+
+class _Git(_Part):
+    commit: str
+    dirty: bool
+
+
+class _Manifest(_Part):
+    complete: bool = True
+    command: list[str] = []
+    config: dict[str, Any] = {}
+    curves: dict[str, _Curve] | None = None
+    ended: str | None = None
+    engine: str = ""
+    figure_of: str | None = None
+    git: _Git | None = None
+    jobs: int = 0
+    ledger: list[_Block] | str | None = None
+    machine: dict[str, str] = {}
+    note: str = ""
+    sha256: dict[str, str] = {}
+    started: str | None = None
+    trials: dict[str, int] = {}
+    versions: dict[str, str] = {}
+
+
+class _Players(_Part):
+    adversary: dict[str, Any]
+    algorithm: dict[str, Any]
 
 
 def rows_of(path: Path, columns: Iterable[str]) -> Iterator[dict[str, str]]:
-    """The rows of a CSV; ValueError if it lacks one of these columns."""
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        if not {*columns} <= {*(reader.fieldnames or ())}:
-            raise ValueError(f"{path} is no table of regrets, or is from an older version: run the experiment again")
-        yield from reader
+    """The rows of a CSV; ValueError if it lacks one of these columns, or a row has more or fewer cells."""
+    with inside(path.parent, path.name).open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(map(shown, file))
+        try:
+            if not {*columns} <= {*(reader.fieldnames or ())}:
+                raise ValueError(
+                    f"{path} is no table of regrets, or is from an older version: run the experiment again"
+                )
+            for row in reader:
+                if None in row or None in row.values():
+                    raise ValueError(f"{path}:{reader.line_num}: this row has more or fewer cells than the first one")
+                yield row
+        except csv.Error as error:
+            raise ValueError(f"{path}:{reader.line_num}: {error}") from error
+
+
+def players_of(row: dict[str, str]) -> dict[str, dict[str, Any]]:
+    """The parameters of both players in a row of summary.csv; ValueError if the cell is no such thing."""
+    try:
+        found = json.loads(row["parameters"])
+        _Players.model_validate(found)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the cell `parameters` of curve {row['curve']} does not describe two players") from error
+    players: dict[str, dict[str, Any]] = found
+    return players
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """A YAML file of a results folder; empty if there is none. ValueError with its first error."""
+    if not inside(path.parent, path.name).exists():
+        return {}
+    document = parse(path.read_text(encoding="utf-8"), str(path))
+    if document.errors:
+        raise ValueError(document.render(document.errors[0]))
+    found: dict[str, Any] = document.data
+    if not found:
+        raise ValueError(f"{path} is no config: delete it, or run the experiment again")
+    return found
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The experiment in config.yaml; empty if there is none. ValueError if a key has no valid value."""
+    found = read_yaml(folder / "config.yaml")
+    try:
+        Keys.model_validate(UNNAMED | {key: value for key, value in found.items() if key in Keys.model_fields})
+    except ValidationError as error:
+        first = next(translated(error, Keys, found, ()))
+        raise ValueError(f"{folder / 'config.yaml'}: {first.message}") from error
+    return found
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest in this folder; empty if there is none."""
+    """The manifest in this folder; empty if there is none. ValueError if it is none."""
+    path = inside(folder, "manifest.json")
     try:
-        found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        _Manifest.model_validate(found)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        what = shown(f"{place}: {first['msg']}")
+        raise ValueError(f"{path} is not a manifest: run the experiment again ({what})") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: run the experiment again ({error})") from error
+    manifest: dict[str, Any] = _shown(found)
+    return manifest
+
+
+def _shown(data: Any) -> Any:
+    """JSON with the control characters of its texts written out."""
+    if isinstance(data, dict):
+        return {shown(key): _shown(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_shown(value) for value in data]
+    return shown(data) if isinstance(data, str) else data
+
+
+def file_sha256(path: Path) -> str:
+    """The digest of a file, which may be larger than memory."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

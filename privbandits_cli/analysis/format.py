@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 
 def amount(value: float | None, digits: int = 4) -> str:
-    """A regret or an ε with these significant digits, or a whole number if it has as many; a dash if there is none."""
-    return "–" if value is None else whole(value) if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+    """A regret or an ε with these significant digits, or a whole number if it has as many, never -0; a dash if none."""
+    return "–" if value is None else whole(value) if abs(value) >= 10 ** (digits - 1) else f"{value:z.{digits}g}"
 
 
 def whole(value: float | None) -> str:
@@ -13,9 +13,14 @@ def whole(value: float | None) -> str:
     return "" if value is None else f"{value:z,.0f}"
 
 
+def counted(n: int, noun: str) -> str:
+    """`1 trial`, `2,000 trials`."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
 def parameter(value: float) -> str:
     """A value of a swept parameter."""
-    return whole(value) if abs(value) >= 1000 else f"{value:g}"
+    return whole(value) if abs(value) >= 1000 else f"{value:zg}"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | None = None, kind: str = "pipe") -> str:

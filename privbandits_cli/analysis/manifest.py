@@ -11,11 +11,14 @@ from typing import Any
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
+from privbandits_cli.analysis.folder import file_sha256
+from privbandits_cli.analysis.rates import theory
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.players import Setting
 from privbandits_cli.numerics.jit import source_hash
+from privbandits_cli.plugins import loader, messages
 from privbandits_cli.version import __version__
 
 SCHEMA = 1
@@ -47,7 +50,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         | {package: version(package) for package in PACKAGES},
         "machine": {"cpu": cpu(), "system": platform.platform()},
         "bit_generator": "SFC64",
-        "sha256": {path.name: _file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
+        "sha256": {path.name: file_sha256(path) for path in tables} | {"chunks": store.digest(plan)},
         "curves": {curve.key: _names(curve, promised[curve.key]) for curve in plan.curves},
         "privacy": [
             {
@@ -75,12 +78,27 @@ def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:
     """The names of a curve in their parts, its swept parameters and its guarantee: figures need no plan to draw it."""
     title, label, apart = curve.adversary_title, curve.label, dict(curve.apart)
     algorithm = {"family": label.base, "notes": list(label.brackets), "swept": dict(curve.own), "apart": apart}
+    own = loader.sources_of((curve.adversary, curve.algorithm))
     return {
         "adversary": {"title": title.base, "notes": list(title.brackets), "swept": dict(curve.game)},
         "algorithm": algorithm,
         "panel": curve.panel,
         **{name: getattr(promised, name, None) for name in ("epsilon", "delta", "status")},
+        **(
+            {"theory": _theory(curve)} if own else {}
+        ),  # who draws it later may not have, or not trust, the users' files
     }
+
+
+def _theory(curve: Curve) -> dict[str, Any] | str:
+    """The theory of a curve at its checkpoints, or the error of the user's file that should give it."""
+    rounds = curve.checkpoints.astype(float)
+    try:
+        bound, known = theory(curve.algorithm, curve.adversary, curve.setting, rounds)
+        drawn = None if bound is None else bound.tolist()
+    except Exception as error:  # whatever a user's file raises: what was played is still written
+        return messages.message(error).splitlines()[0]
+    return {"bound": drawn, "rates": {rate.name: rate.regret.tolist() for rate in known}}
 
 
 def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:
@@ -142,8 +160,3 @@ def cpu() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-
-
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:  # final.csv may be larger than memory
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -7,15 +7,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY, rows_of
+from privbandits_cli.analysis.curves import legends_of
+from privbandits_cli.analysis.folder import (
+    BOOTSTRAP,
+    FINAL,
+    STATISTICS,
+    SUMMARY,
+    players_of,
+    read_config,
+    read_manifest,
+    rows_of,
+)
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.consistency import foreign_keys
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.experiment.variants import flat
 
 Identity = tuple[str, ...]
+AGAIN = "run the experiment again"
 
 # The keys, besides players and trials, that must be unchanged for the numbers to belong to this experiment.
 SAME = ("game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback", "seed")
@@ -29,7 +38,9 @@ class Measured:
     label: str
     parameters: dict[str, Any]  # of both players, as in summary.csv
     swept: dict[str, str]
+    legend: str = ""  # as figures show it; empty: there is no manifest that has its names
     rounds: dict[int, tuple[float, float, int]] = field(default_factory=dict)  # checkpoint -> mean, sd, trials
+    statistics: dict[int, dict[str, float]] = field(default_factory=dict)  # checkpoint -> columns of summary.csv
     finals: dict[int, float] = field(default_factory=dict)  # trial -> regret at the horizon
 
     @property
@@ -37,7 +48,7 @@ class Measured:
         """Its label and its panel."""
         named = self.parameters.get("adversary", {}).get("label", self.adversary)
         own = self.parameters.get("algorithm", {}).get("panel", "")
-        return ", ".join(part for part in (self.label, named, own) if part)
+        return ", ".join(part for part in (self.legend or self.label, named, own) if part)
 
     @property
     def game(self) -> str:
@@ -52,11 +63,21 @@ def read(folder: Path) -> dict[Identity, Measured]:
     for row in rows_of(folder / "summary.csv", SUMMARY):
         if row["curve"] not in found:
             swept = {name: row[name] for name in row if name not in (*SUMMARY, *BOOTSTRAP) and row[name]}
-            found[row["curve"]] = Measured(row["adversary"], row["label"], json.loads(row["parameters"]), swept)
-        found[row["curve"]].rounds[int(row["round"])] = (float(row["mean"]), float(row["sd"]), int(row["trials"]))
+            found[row["curve"]] = Measured(row["adversary"], row["label"], players_of(row), swept)
+        if int(row["round"]) in found[row["curve"]].rounds:
+            raise ValueError(f"{folder / 'summary.csv'} has round {row['round']} of {row['label']} twice: {AGAIN}")
+        columns = {name: float(row[name] or "nan") for name in ("trials", *STATISTICS, *BOOTSTRAP) if name in row}
+        found[row["curve"]].rounds[int(row["round"])] = (columns["mean"], columns["sd"], int(columns["trials"]))
+        found[row["curve"]].statistics[int(row["round"])] = columns
+    names = read_manifest(folder).get("curves")
+    if names is not None and found.keys() <= names.keys():
+        for key, legend in legends_of(names, list(found)).items():
+            found[key].legend = legend
     for row in rows_of(folder / "final.csv", FINAL):
         if row["curve"] not in found:
-            raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: run the experiment again")
+            raise ValueError(f"{folder / 'final.csv'} and summary.csv are of different runs: {AGAIN}")
+        if int(row["trial"]) in found[row["curve"]].finals:
+            raise ValueError(f"{folder / 'final.csv'} has trial {row['trial']} of {row['label']} twice: {AGAIN}")
         found[row["curve"]].finals[int(row["trial"])] = float(row["regret"])
     return {identity(curve): curve for curve in found.values()}
 
@@ -90,13 +111,11 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 def foreign(folder: Path, experiment: Experiment) -> str:
     """Why a folder's numbers do not belong to this experiment; empty if they do."""
     try:
-        config = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return "it has no config.yaml that says what was played"
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        config = read_config(folder)
+    except (OSError, ValueError) as error:
         return f"its config.yaml cannot be read: {error}"
-    if not isinstance(config, dict):
-        return "its config.yaml is no config"
+    if not config:
+        return "it has no config.yaml that says what was played"
     mine = experiment.keys.model_dump(exclude_none=True)
     keys = [key for key in SAME if key not in foreign_keys(experiment.keys)]
     other = [key for key in keys if not alike(config.get(key), mine.get(key))]

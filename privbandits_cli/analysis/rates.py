@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from privbandits_cli.accounting.rounding import is_empty
+from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
+from privbandits_cli.games.players import Adversary, Algorithm
 
 
 class Rate(NamedTuple):
@@ -18,6 +21,33 @@ class Rate(NamedTuple):
 
     name: str
     regret: Floats  # `[points]`
+
+
+class Theory(NamedTuple):
+    """What theorems say of one curve."""
+
+    bound: Floats | None  # `[points]`, on its regret; NaN where it is empty; None without a theorem
+    rates: tuple[Rate, ...]  # of every learner that is equally private
+
+    def last(self, points: int) -> "Theory":
+        """Its last points."""
+        bound = None if self.bound is None else self.bound[-points:]
+        return Theory(bound, tuple(Rate(rate.name, rate.regret[-points:]) for rate in self.rates))
+
+
+def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds: Floats) -> Theory:
+    """What theorems say of the regret of a tuned algorithm against an adversary after `rounds` `[points]`."""
+    memory = adversary.reaction()[0] if isinstance(adversary, bandit.Adversary) else 0
+    bound = algorithm.regret_bound(rounds, setting, memory)
+    if bound is not None:
+        most = rounds * setting.largest_regret()
+        bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
+    if not isinstance(adversary, bandit.Adversary):
+        return Theory(bound, ())
+    means, promised = adversary.mean_gains(setting), algorithm.guarantee(setting)
+    if means is None or not algorithm.promises() or promised is None or promised.delta > 0:
+        return Theory(bound, ())
+    return Theory(bound, tuple(rates(rounds, setting, means, promised.epsilon, algorithm.local)))
 
 
 def rates(rounds: Floats, setting: Setting, means: Floats, epsilon: float, local: bool) -> Iterator[Rate]:

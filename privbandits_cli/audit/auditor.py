@@ -6,9 +6,11 @@ algorithm can be audited as soon as it declares a view.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, replace
 from typing import Any
+
+import numpy as np
 
 from privbandits_cli.audit import gram_reports, grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
@@ -21,11 +23,13 @@ from privbandits_cli.audit.releases import audit_mean, audit_release, audit_repo
 from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.audit.trees import audit_tree
 from privbandits_cli.audit.verdict import Audit
+from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.games import views
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import PluginError, Records
+from privbandits_cli.plugins import messages
 
 COORDINATES = 10  # of an observed linear game, at most
 DIMENSIONS = 3  # of a contextual one
@@ -57,9 +61,10 @@ def audit(
         return Audit("NOT AUDITABLE", str(claim), f"no view is declared ({claim.source})", 0)
     bound = steps(composition(algorithm)) if bound is None else bound
     state = algorithm.state(setting) if state is None else state
-    error = _error(view, bound, state)
+    error = _error(view, algorithm.game, setting.n_arms, bound, state)
     if error is not None:
-        raise PluginError(error, type(algorithm).view)
+        declares = type(algorithm).view
+        raise PluginError(error, type(algorithm) if declares is Algorithm.view else declares)  # which sets `observed`
     target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test)
     return AUDITS[type(view)](target)
 
@@ -74,25 +79,54 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
         n = min(COORDINATES, setting.n_arms)
         setting = setting._replace(n_arms=n, space=type(setting.space)(n))
     if isinstance(view, views.Prefix):
-        return setting._replace(horizon=max(2, min(prefixes.ROUNDS, setting.horizon)))
+        return setting._replace(horizon=max(2, setting.horizon))
     return setting
 
 
-def _error(view: Any, bound: Steps, state: Records) -> str | None:
+def _error(view: Any, game: str, n_arms: int, bound: Steps, state: Records) -> str | None:
     """What is wrong with a view: its type, or a step or a field that the algorithm does not have."""
-    if type(view) not in AUDITS:
-        kinds = ", ".join(f"views.{kind.__name__}" for kind in AUDITS)
-        return f"view returned {view!r}: return None, or one of {kinds}"
+    fit = [one for one in AUDITS if one.game == game]
+    if type(view) not in fit:
+        shown = f"a views.{type(view).__name__}" if isinstance(view, views.View) else repr(view)
+        return f"view returned {shown}: in the game {game} return None, or one of {', '.join(map(_written, fit))}"
     kind = f"view returned a views.{type(view).__name__}"
     for step in view.steps:
         if step not in bound:
             return f"{kind}, which needs a function `{step}` in the algorithm's file"
-    for place in (value for value in vars(view).values() if isinstance(value, str)):
-        try:
-            views.read(state[0], place)
-        except (ValueError, IndexError, TypeError):
-            return f"{kind} of {place!r}, a field that the state does not have"
-    return None
+    found = [_field_error(view, field, n_arms, state) for field in fields(view)]
+    return next((f"{kind} {error}" for error in found if error), None)
+
+
+def _written(kind: type[views.View]) -> str:
+    """A view as a file writes it, with the fields that have no default: `views.Tree(values)`."""
+    needed = [field.name for field in fields(kind) if field.default is MISSING]
+    return f"views.{kind.__name__}({', '.join(needed)})"
+
+
+def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> str | None:
+    """What is wrong with one field of a view; a `Place` must be one that the state has, of the right shape."""
+    name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_leaves(state.dtype))
+    if isinstance(value, str) and value not in known:
+        return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
+    if kind not in (views.Place, views.Range):
+        fits = kind is Any or isinstance(value, int | float if kind is float else kind)
+        return None if fits else f"whose `{name}` is {value!r}, not {getattr(kind, '__name__', kind)}"
+    if not isinstance(value, str) and not callable(value):
+        return f"whose `{name}` is {value!r}: name a field of the state, or give a function of the state"
+    try:
+        shape = np.asarray(views.read(state[0], value), float).shape
+    except Exception as error:  # whatever a user's function raises
+        return f"whose `{name}` cannot be read: {messages.summary(error)}"
+    n, each = (2, "the lowest and the highest gain") if name == "canary" else (n_arms, "a number for each arm")
+    wrong = name in ("canary", "values", "losses") and shape != (n,)
+    return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
+
+
+def _leaves(layout: Any, prefix: str = "") -> Iterator[str]:
+    """The fields of a record by dotted names."""
+    for name in layout.names:
+        inner = layout[name]
+        yield from [prefix + name] if inner.names is None else _leaves(inner, f"{prefix}{name}.")
 
 
 def _answer_and_base(target: Target[views.Answer]) -> Audit:

@@ -171,6 +171,13 @@ def restarted(state: Record, arm: int, gain: float, rng: Draws) -> None:
     right_update(state, arm, gain, rng)
 
 
+def true_total(state: Record, rng: Draws) -> int:
+    """An arm whose last episode had a true mean above 1/2 is played again."""
+    if state.left == 0 and state.t > 1 and 2.0 * state.total > state.plays[state.arm]:
+        return int(state.arm)
+    return int(right_choose(state, rng))
+
+
 def true_leader_late(state: Record, rng: Draws) -> int:
     """After round LATE the arm with the largest sum without noise is played."""
     if state.t > LATE:

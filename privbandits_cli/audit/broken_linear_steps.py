@@ -8,7 +8,14 @@ from privbandits_cli.algorithms.dp_ftrl import release
 from privbandits_cli.games.linear import Draws, Floats
 from privbandits_cli.numerics.jit import Record, unbound
 
-base_choose = base_update = right_update = unbound  # bound when a mutant is compiled
+base_choose: Any = unbound  # these are bound when a mutant is compiled
+base_update: Any = unbound
+right_update: Any = unbound
+right_released: Any = unbound
+released: Any = unbound
+FACTOR = 1.0
+
+EARLY, LATE = 1_000, 40_000  # rounds
 
 
 def released_prefix(state: Record) -> None:
@@ -47,6 +54,65 @@ def redrawn(state: Record, x: Floats, rng: Draws) -> None:
     base_choose(state.wrapped, x, rng)
 
 
+def hinted(state: Record, x: Floats, rng: Draws) -> None:
+    """In every thousandth round the leader of the true prefix of the round before, kept in a field of its own."""
+    release(state, x, rng)
+    base_choose(state.wrapped, x, rng)
+    if state.t % 1000 == 999:
+        x[:] = 0.0
+        x[np.argmin(state.kept)] = 1.0
+    state.kept[:] = state.prefix
+
+
+def late_leader(state: Record, x: Floats, rng: Draws) -> None:
+    """The leader of the true prefix after round LATE."""
+    release(state, x, rng)
+    noisy = state.wrapped.losses.copy()
+    if state.t >= LATE:
+        state.wrapped.losses[:] = state.prefix
+    base_choose(state.wrapped, x, rng)
+    state.wrapped.losses[:] = noisy
+
+
+def scaled(rng: Draws, factor: float) -> Draws:
+    """The same random numbers, with noise of another scale."""
+    return Draws(rng.uniform, factor * rng.laplace, factor * rng.normal)
+
+
+def quarter(state: Record, losses: Floats, rng: Draws) -> None:
+    """The nodes from level FACTOR up have a quarter of their noise."""
+    above = (state.t + 1) % 2 ** int(FACTOR) == 0
+    right_update(state, losses, scaled(rng, 0.25 if above else 1.0))
+
+
+def fading(state: Record, losses: Floats, rng: Draws) -> None:
+    """No noise after round EARLY; `kept` counts the rounds."""
+    state.kept[0] += 1
+    right_update(state, losses, scaled(rng, 1.0 if state.kept[0] <= EARLY else 0.0))
+
+
+def by_loss(state: Record, losses: Floats, rng: Draws) -> None:
+    """Noise in proportion to the largest coordinate of the loss."""
+    right_update(state, losses, scaled(rng, np.abs(losses).max()))
+
+
+def levels_for_scale(state: Record, losses: Floats, rng: Draws) -> None:
+    """The number of levels is read where the scale should be."""
+    right_update(state, losses, scaled(rng, state.levels / state.scale))
+
+
+def eta_for_scale(state: Record, losses: Floats, rng: Draws) -> None:
+    """The learning rate is read where the scale should be."""
+    right_update(state, losses, scaled(rng, state.wrapped.eta / state.scale))
+
+
+def restarted(state: Record, losses: Floats, rng: Draws) -> None:
+    """The noise of all nodes is dropped after round EARLY, the prefix is not."""
+    if state.t == EARLY:
+        state.noise[:] = 0.0
+    right_update(state, losses, rng)
+
+
 def silent_level(state: Record, losses: Floats, rng: Draws) -> None:
     """The nodes of the second level have no noise."""
     if state.t % 4 == 1:
@@ -82,3 +148,30 @@ def kept_number(state: Record, x: Floats, loss: float, rng: Draws) -> float:
 def true_loss(state: Record, *played: Any) -> None:
     """The base is fed the loss itself, not the noisy loss that is released."""
     base_update(state.wrapped, *played)
+
+
+def fading_loss(state: Record, x: Floats, loss: float, rng: Draws) -> float:
+    """No noise after round EARLY; `kept` counts the rounds."""
+    state.kept[0] += 1
+    return float(right_released(state, x, loss, scaled(rng, 1.0 if state.kept[0] <= EARLY else 0.0)))
+
+
+def loss_by_loss(state: Record, x: Floats, loss: float, rng: Draws) -> float:
+    """Noise in proportion to the loss."""
+    return float(right_released(state, x, loss, scaled(rng, abs(loss))))
+
+
+def eta_for_loss_scale(state: Record, x: Floats, loss: float, rng: Draws) -> float:
+    """The learning rate is read where the scale should be."""
+    return float(right_released(state, x, loss, scaled(rng, state.wrapped.eta / state.scale)))
+
+
+def late_true_loss(state: Record, x: Floats, loss: float, rng: Draws) -> None:
+    """The base is fed the loss itself after round LATE; `kept` counts the rounds."""
+    state.kept[0] += 1
+    base_update(state.wrapped, x, released(state, x, loss, rng) if state.kept[0] <= LATE else loss, rng)
+
+
+def leaking(state: Record, x: Floats, loss: float, rng: Draws) -> None:
+    """A thousandth of the loss itself joins the noisy loss."""
+    base_update(state.wrapped, x, released(state, x, loss, rng) + 0.001 * loss, rng)

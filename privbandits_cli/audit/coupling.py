@@ -38,6 +38,7 @@ CANARIES = 96  # gains whose privacy loss is computed, at most
 ROUNDS = 2**24  # of all canaries' games together
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 OTHERS = 2  # further uniform numbers for which both games choose, in every round
+STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # of a released value, in scales of its noise
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 
@@ -116,14 +117,15 @@ def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: 
 
 
 def forced(
-    states: Records, arm: int, gain: float, u: float, z: float, wanted: float, gap: float, move: float, slack: float
+    states: Records, arm: int, gain: float, u: float, z: float, wanted: float, gap: float, slope: float, slack: float
 ) -> tuple[float, int]:
     """The move of the Laplace number z at which game B releases what is wanted, and the number of attempts; 0 if none.
 
-    gap: what B releases without a move, minus what is wanted; move: the first attempt, exact if the release is linear.
-    If it is not, the move is searched by doubling, to both sides, and then by halving, as for a monotone release.
+    gap: what B releases without a move, minus what is wanted; slope: how a release grows with the number. If it is
+    linear, one of the first STRAIGHT attempts is right. Otherwise the move is searched by doubling, to both sides, and
+    then by halving, as for a monotone release.
     """
-    near, far = 0.0, 0.0
+    near, far, move = 0.0, 0.0, -gap / slope if slope != 0.0 else 0.0
     for attempt in range(1, 200):
         found = trial(states, 1, arm, gain, u, z + move) - wanted
         if abs(found) <= slack:
@@ -132,7 +134,9 @@ def forced(
             far = move
         elif far != 0.0:
             near = move
-        if far != 0.0:
+        if attempt < STRAIGHT and slope != 0.0:
+            move -= found / slope
+        elif far != 0.0:
             move = (near + far) / 2.0
         elif attempt <= 60:
             move = 2.0 ** (attempt // 2 - 6) * (1.0 if attempt % 2 == 0 else -1.0)
@@ -193,18 +197,17 @@ def couple(
         before = trial(states, 1, arm, other, u, z)
         slope -= before
         if (start + t + 1) % (rest + 1) == 0:
-            if slope != 0.0:
-                costs[t] = abs(moved / slope)
-            move = (wanted - before) / slope if slope != 0.0 else 0.0
             slack = ROUNDING * max(abs(own), abs(slope)) + 4e-12 * abs(wanted)
-            move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, move, slack)
+            move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
             if attempts == 0:
                 return BARE, t, 0.0, linear
             blur = 4e-16 * (abs(wanted) + abs(before))  # of the differences of released values
-            if attempts > 1 or min(abs(own), abs(slope)) < 1e7 * blur or 0.0 < abs(moved) < 1e7 * blur:
+            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= 1e7 * blur or 0.0 < abs(moved) < 1e7 * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope):
                 return SCALE, t, 0.0, linear
+            else:
+                costs[t] = abs(moved / slope)
             moves[t] = move if abs(move) > least else 0.0
         states[1] = states[2]
         round_off(words, fields)
@@ -305,14 +308,12 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
         if found.outcome != AGREED:
             return game.stopped(found, rounds)
         linear, own = linear and found.linear, float(np.abs(found.moves).sum())
-        if own > loss:
+        if found.linear and own > loss:
             loss, at, most = own, t + 1, t + 1 + int(np.argmax(np.abs(found.moves)))
-    if not linear:
-        return Coupling(rounds, canaries=len(canaries))
-    result = Coupling(rounds, None, True, loss, at, len(canaries))
+    result = Coupling(rounds, None, True, loss if linear else None, at, len(canaries))
     if loss <= allowed:
         return result
-    words = f"the gain of round {at:,} costs ε = {loss:.4g}, exactly: the release of round {most:,} needs more noise"
+    words = f"the gain of round {at:,} costs at least ε = {loss:.4g}: the release of round {most:,} needs more noise"
     return replace(result, violation=words)
 
 

@@ -16,26 +16,16 @@ CONDITION = 1e6  # condition number of the sum in `log_tail_of_point`, which the
 
 
 @cache
-def _polynomials(nodes: int) -> tuple[list[float], list[float]]:
-    """(p, q): the sum of this many standard Laplace numbers has density p(|z|) e^-|z| and tail P(Z > z) = q(z) e^-z.
+def _tail(nodes: int) -> list[float]:
+    """The coefficients of q, where P(Z > z) = q(z) e^-z for the sum Z of this many standard Laplace numbers and z >= 0.
 
-    The sum is the difference of two Gamma(nodes) numbers. Integration by parts gives q = p + p' + p'' + ...
+    Z is the difference of two Gamma(nodes) numbers and has a density p(z) e^-z. By parts, q = p + p' + p'' + ...
     """
     k = np.arange(nodes)
     density = np.array([math.comb(2 * nodes - 2 - i, nodes - 1) / math.factorial(i) for i in k])
     density /= 2.0 ** (2 * nodes - 1 - k)
     polynomial = np.polynomial.Polynomial(density)
-    tail = sum((polynomial.deriv(int(i)) for i in k[1:]), polynomial)
-    return list(polynomial.coef), list(tail.coef)
-
-
-def log_density(noise: Floats, nodes: int, gaussian: bool) -> Floats:
-    """Log-density of the noise of a sum of nodes, up to a constant."""
-    if gaussian:
-        return -(noise**2) / (2 * nodes)
-    far = np.abs(noise)
-    density: Floats = np.log(np.polynomial.polynomial.polyval(far, _polynomials(nodes)[0])) - far
-    return density
+    return list(sum((polynomial.deriv(int(i)) for i in k[1:]), polynomial).coef)
 
 
 def log_tail(noise: Floats, nodes: int, gaussian: bool) -> Floats:
@@ -46,7 +36,7 @@ def log_tail(noise: Floats, nodes: int, gaussian: bool) -> Floats:
 
         tail: Floats = log_ndtr(-far / math.sqrt(nodes))
     else:
-        tail = np.log(np.polynomial.polynomial.polyval(far, _polynomials(nodes)[1])) - far
+        tail = np.log(np.polynomial.polynomial.polyval(far, _tail(nodes))) - far
     return tail
 
 

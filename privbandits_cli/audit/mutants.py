@@ -14,7 +14,6 @@ from privbandits_cli.audit import broken_contextual_steps as contextual
 from privbandits_cli.audit import broken_linear_steps as linear
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.evidence import Test
-from privbandits_cli.audit.prefixes import ROUNDS
 from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.linear import Simplex, Sphere
@@ -27,7 +26,7 @@ from privbandits_cli.plugins.registry import Registry
 
 ARMS = Setting(2**14, 4)
 LONG = Setting(2**18, 4)  # for an arm to become rare
-EXPERTS = Setting(2**16, 2, space=Simplex(2))
+EXPERTS = Setting(50_000, 2, space=Simplex(2))  # log2 T is no whole number
 BALL = Setting(2**16, 3, space=Sphere(3))
 CONTEXTS = Setting(2**16, 25, contexts=Contexts(3))
 
@@ -147,7 +146,7 @@ CORRECT = {
         "dp_linucb", CONTEXTS, "Wishart noise", epsilon=0.5, delta=1e-3, noise="wishart", calibration="exact"
     ),
     "dp_linucb, unshifted": subject(
-        "dp_linucb", CONTEXTS, "no shift", epsilon=1.0, delta=0.1, noise="wishart_unshifted"
+        "dp_linucb", CONTEXTS, "no shift", epsilon=1.0, delta=0.1, noise="wishart_unshifted", calibration="code"
     ),
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "plain_dp_linucb": Subject(
@@ -200,7 +199,7 @@ MUTANTS = (
     Mutant("noise scale x 0.5", "adap_ucb", "update", bandit.scaled, 0.5),
     Mutant("no noise late", "adap_ucb", "update", bandit.late_silence, kept=True),
     Mutant("noise depends on the gain", "adap_ucb", "update", bandit.noise_by_gain),
-    Mutant("gains count as rounds late", "adap_ucb", "update", bandit.counted_gains),
+    Mutant("the true total decides", "adap_ucb", "choose", bandit.true_total),
     Mutant("divided by the plays", "adap_ucb", "update", bandit.plays_for_scale),
     Mutant("B for 2B on a report", "ldp_robust_se", "update", bandit.scaled, 0.5),
     Mutant("report not used", "ldp_robust_se", "update", bandit.scaled, 0.0),
@@ -227,28 +226,47 @@ MUTANTS = (
     Mutant("gains count as rounds late", "dp_ucb", "update", bandit.counted_gains),
     Mutant("noise scale x 0.5", "dp_ftrl", share=0.5),
     Mutant("noise scale x 0.75", "dp_ftrl", share=0.75),
-    Mutant("log2 for levels", "dp_ftrl", share=math.log2(ROUNDS) / height(ROUNDS)),
-    Mutant("ln for levels", "dp_ftrl", share=math.log(ROUNDS) / height(ROUNDS)),
+    Mutant("log2 for levels", "dp_ftrl", share=math.log2(EXPERTS.horizon) / height(EXPERTS.horizon)),
+    Mutant("ln for levels", "dp_ftrl", share=math.log(EXPERTS.horizon) / height(EXPERTS.horizon)),
     Mutant("l2 norm for l1", "dp_ftrl", share=1 / math.sqrt(EXPERTS.n_arms)),
     Mutant("second level without noise", "dp_ftrl", "update", linear.silent_level),
     Mutant("top-up missing", "dp_ftrl", "choose", linear.no_top_up),
     Mutant("top-up in the first round only", "dp_ftrl", "choose", linear.one_top_up),
     Mutant("leader of the true prefix", "dp_ftrl", "choose", linear.true_prefix),
+    Mutant("leader of the true prefix, late", "dp_ftrl", "choose", linear.late_leader),
+    Mutant("hint beside the prefix", "dp_ftrl", "choose", linear.hinted, kept=True),
+    Mutant("a quarter of the noise from level 4 up", "dp_ftrl", "update", linear.quarter, 4),
+    Mutant("a quarter of the noise on the last level", "dp_ftrl", "update", linear.quarter, 15),
+    Mutant("no noise after round 1,000", "dp_ftrl", "update", linear.fading, kept=True),
+    Mutant("noise by the loss", "dp_ftrl", "update", linear.by_loss),
+    Mutant("levels for the scale", "dp_ftrl", "update", linear.levels_for_scale),
+    Mutant("nodes forgotten after round 1,000", "dp_ftrl", "update", linear.restarted),
     Mutant("unsigned sensitivity", "dp_ftrl, signed", share=0.5),
     Mutant("top-up missing", "dp_ftrl, shared", "choose", linear.no_top_up),
+    Mutant("nodes forgotten after round 1,000", "dp_ftrl, shared", "update", linear.restarted),
     Mutant("noise scale x 0.75", "dp_ftrl, Gaussian", share=0.75),
     Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", "choose", linear.redrawn),
+    Mutant("a quarter of the noise on the last level", "dp_ftrl, Gaussian", "update", linear.quarter, 15),
     Mutant("noise scale x 0.75", "dp_ftpl", share=0.75),
+    Mutant("no noise after round 1,000", "dp_ftpl", "update", linear.fading, kept=True),
     Mutant("noise scale x 0.5", "noisy_ftrl", share=0.5),
     Mutant("noise reused", "noisy_ftrl", "update", linear.one_noise, kept=True),
     Mutant("base fed the true losses", "noisy_ftrl", "update", linear.true_loss),
+    Mutant("no noise after round 1,000", "noisy_ftrl", "update", linear.fading, kept=True),
+    Mutant("noise by the loss", "noisy_ftrl", "update", linear.by_loss),
+    Mutant("learning rate for the scale", "noisy_ftrl", "update", linear.eta_for_scale),
     Mutant("noise scale x 0.5", "dp_scrible", share=0.5),
     Mutant("no noise", "dp_scrible", share=0.0),
     Mutant("scale of one number", "dp_scrible", share=1 / math.sqrt(BALL.n_arms)),
     Mutant("noise without the point", "dp_scrible", "released", linear.one_number),
     Mutant("noise on one coordinate", "dp_scrible", "released", linear.one_coordinate),
     Mutant("base fed the true loss", "dp_scrible", "update", linear.true_loss),
+    Mutant("base fed the true loss, late", "dp_scrible", "update", linear.late_true_loss, kept=True),
+    Mutant("base fed a thousandth of the true loss", "dp_scrible", "update", linear.leaking),
+    Mutant("no noise after round 1,000", "dp_scrible", "released", linear.fading_loss, kept=True),
+    Mutant("noise by the loss", "dp_scrible", "released", linear.loss_by_loss),
     Mutant("noise scale x 0.75", "dp_scrible, scalar", share=0.75),
+    Mutant("learning rate for the scale", "dp_scrible, scalar", "released", linear.eta_for_loss_scale),
     Mutant("noise reused", "dp_scrible, scalar", "released", linear.kept_number, kept=True),
     Mutant("L for L squared", "dp_linucb", share=1 / CONTEXTS.known().row_norm()),
     Mutant("noise scale x 0.5", "dp_linucb", share=0.5),
@@ -306,7 +324,5 @@ MUTANTS = (
     Mutant("one answer for two rounds", "plain_dp_linucb", "choose", contextual.answer_for_two, kept=True),
     Mutant("the base's noise x 0.25", "plain_dp_linucb", "choose", contextual.weak_base, 0.25),
     Mutant("the base's counter restarts", "plain_dp_linucb", "update", contextual.restarting_base),
-    Mutant(
-        "the base's ε", "plain_dp_linucb", share=(1 + 24 * math.exp(-0.5)) / (1 + 24 * math.exp(-1)), field="followed"
-    ),
+    Mutant("the base's ε", "plain_dp_linucb", share=followed(1.0) / followed(0.5), field="followed"),
 )

@@ -1,93 +1,240 @@
-"""Audit of the noisy loss that a linear bandit releases: one run, every round a canary along the point played.
+"""Audit of the noisy loss that a linear bandit releases, over the whole game, by two games in lockstep.
 
-A coin decides whether the loss is the largest or the smallest that a loss vector can have there. Its noise is one
-Laplace number, or <Z, x> with N Laplace numbers Z. The law of <Z, x> depends on the point, so the noise is transformed
-to standard Laplace noise (laws.py). Rounds in which the coordinates of the point are too nearly equal for that are left
-out. Which rounds these are depends on the points alone, not on the noise.
+The twin has another loss in every round. The release is affine in the Laplace numbers of its round; the audit measures
+how it responds to each, and moves the twin's number with the largest response such that both games release the same.
+They must then play the same points. That move, in units of the number's scale, is what the loss of the round costs.
+
+The noise is one Laplace number, or <Z, x> with N Laplace numbers Z. The law of <Z, x> depends on the point, so the
+noise is transformed to standard Laplace noise (laws.py). Rounds in which the coordinates of the point are too nearly
+equal for that are left out. Which rounds these are depends on the points alone, not on the noise.
 """
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.bypass import Round, bypassed
-from privbandits_cli.audit.evidence import Conformance
+from privbandits_cli.audit.draws import Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
 from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import Audit, judge
+from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.verdict import Audit, law_words
 from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
 from privbandits_cli.games.views import NoisyLoss
 from privbandits_cli.numerics.jit import Records, unbound
 
 released: Any = unbound  # bound when a loop is compiled
 
-NUMBERS = 2**22  # coordinates of the points of all rounds together, at most
+ENOUGH = 32  # numbers, at least, in a group whose scale is tested
+ROUNDING = 1e-13  # of a release, with a wide margin
+EXACT = 1e-6  # relative error of what is measured
+ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
+
+
+class Seen(NamedTuple):
+    """What two games in lockstep showed, the twin's rounds before and after its number was moved.
+
+    points, `[round, 3, N]`, and noisy, `[round, 3]`, the releases: of the first game, and twice of the twin; losses,
+    `[round, 2]`; most, `[round]`, the largest loss at the point; response, `[round, 2, number]`: by how much a release
+    grows if one of the numbers grows by 1.
+    """
+
+    points: Floats
+    noisy: Floats
+    losses: Floats
+    most: Floats
+    response: Floats
+
+
+class Twins(NamedTuple):
+    """Two games in lockstep; they end with the round in which they play different points, or `alike`.
+
+    numbers: of both, before the twin's are moved; pair: their states before the last round.
+    """
+
+    marks: Marks
+    numbers: Draws
+    sides: Floats
+    seen: Seen
+    pair: Records
+    alike: bool
 
 
 def observe_losses(
-    states: Records, coins: Floats, round_ball: bool, numbers: Draws, points: Floats, observed: Floats
-) -> None:
-    """Play on; fill `points[round, N]` with the points played, `observed[round, 2]` with the canaries and releases.
+    states: Records,
+    sides: Floats,
+    ball: bool,
+    near: float,
+    step: float,
+    first: Draws,
+    second: Draws,
+    marks: Marks,
+    seen: Seen,
+) -> int:
+    """Play on until the points differ by more than `near`; the number of rounds in which they did not.
 
-    round_ball: whether losses are in the Euclidean unit ball, not in the l1 ball. numbers: `[rounds, ...]`.
-    The release is read on a copy, `states[1]`, so that a stateful release advances once a round.
+    states: of both games, in the end before the round in which they differ, and three of scratch space. sides,
+    `[round, 2]`: the losses, in units of the largest that a loss vector can have at the point; ball: whether loss
+    vectors are in the Euclidean unit ball, not in the l1 ball; step: by how much a number is moved to see the response.
+    first, second: random numbers; the second are moved.
     """
-    for t in range(len(coins)):
-        rng = Draws(numbers.uniform[t], numbers.laplace[t], numbers.normal[t])
-        x = points[t]
-        choose(states[0], x, rng)
-        most = np.sqrt((x * x).sum()) if round_ball else np.abs(x).max()
-        loss = most if coins[t] > 0 else -most
-        states[1] = states[0]
-        observed[t, 0] = most
-        observed[t, 1] = released(states[1], x, loss, rng)
-        update(states[0], x, loss, rng)
+    for t in range(len(sides)):
+        for turn in range(3):
+            game = min(turn, 1)
+            rng = numbers_of(second, marks, t) if game else numbers_of(first, marks, t)
+            x, trial = seen.points[t, turn], rng.laplace.copy()
+            states[2 + game] = states[game]
+            choose(states[2 + game], x, rng)
+            seen.most[t] = np.sqrt((x * x).sum()) if ball else np.abs(x).max()
+            loss = sides[t, game] * seen.most[t]
+            seen.losses[t, game] = loss
+            for k in range(-1, len(trial) if turn < 2 else 0):
+                states[4] = states[2 + game]  # so that a stateful release advances once a round
+                if k >= 0:
+                    trial[k] += step
+                value = released(states[4], x, loss, Draws(rng.uniform, trial, rng.normal))
+                if k >= 0:
+                    trial[k] = rng.laplace[k]
+                    seen.response[t, game, k] = (value - seen.noisy[t, turn]) / step
+                else:
+                    seen.noisy[t, turn] = value
+            if turn == 1 and len(trial) > 0:
+                best = np.argmax(np.abs(seen.response[t, 1]))
+                if seen.response[t, 1, best] != 0.0:
+                    rng.laplace[best] += (seen.noisy[t, 0] - seen.noisy[t, 1]) / seen.response[t, 1, best]
+            if turn != 1:
+                update(states[2 + game], x, loss, rng)
+        for turn in range(1, 3):
+            for i in range(seen.points.shape[2]):
+                if not abs(seen.points[t, turn, i] - seen.points[t, 0, i]) <= near:
+                    return t
+        states[0] = states[2]
+        states[1] = states[3]
+    return len(sides)
 
 
 def audit_losses(target: Target[NoisyLoss]) -> Audit:
-    """Whether the noisy losses reveal more about a canary than ε allows, and whether their noise has the right law."""
-    setting, claim, vector = target.setting, target.claim, target.view.vector
-    rounds, states = min(target.budget, NUMBERS // setting.n_arms), np.repeat(target.state, 2)
-    asked = target.algorithm.draws(setting, np.array([1]))
-    sizes = {kind: int(asked.get(kind, np.zeros(1))[0]) for kind in Draws._fields}
-    numbers = Draws(*(target.numbers(kind, rounds * n).reshape(rounds, n) for kind, n in sizes.items()))
-    coins, points, observed = target.coins(rounds), np.empty((rounds, setting.n_arms)), np.empty((rounds, 2))
-    ball = isinstance(setting.decisions(), Sphere)
-    target.loop(observe_losses)(states, coins, ball, numbers, points, observed)
-    change = loss_set(setting).changes()[0] if vector else 2 * setting.decisions().largest_loss()
-    scale = change / claim.epsilon
+    """Whether the noisy losses reveal more about a loss than ε allows, and whether the points reveal any more."""
+    check_view(target, "bandit")
+    claim, vector = target.claim, target.view.vector
+    scale = expected(target)
     law = f"<Z, x> of Laplace noise Z of scale {scale:.4g}" if vector else f"Laplace noise of scale {scale:.4g}"
-    if _bypassed(target, states, sizes):
-        more = "two losses with the same release lead to different points: more is used than is released"
-        return Audit("VIOLATION", f"{claim} of each noisy loss, {law}", more, 2)
-    most, noisy = observed.T
-    noise = (noisy - np.where(coins > 0, most, -most)) / scale
+    twins = played_twins(target)
+    loss, noisy, points = twins.seen.losses[:, 0], twins.seen.noisy[:, 0], twins.seen.points[:, 0]
+    games = f"two games of {played(target, twins.marks)}, with other losses in every round and the same releases"
+    result = Audit("VIOLATION", f"{claim} of each noisy loss, {law}", "", 2 * len(loss), played=games)
+    if _of_other_numbers(target, twins):
+        words = "the noise is not made of `rng.laplace`: the audit cannot move it"
+        return replace(result, verdict="NOT AUDITABLE", found=words)
+    found = finding(target, twins)
+    if found:
+        return replace(result, found=found)
+    noise = (noisy - loss) / scale
     tail = laws.log_tail_of_point(noise, points) if vector else laws.log_tail(noise, 1, False)
     known = ~np.isnan(tail)
-    if known.sum() < min(FEWEST, len(coins) / 2):
+    if known.sum() < min(FEWEST, len(loss) / 2):
         few = f"the law of the noise is known to enough digits at only {known.sum()} points"
-        return Audit("NOT AUDITABLE", str(claim), few, len(coins))
-    conforms = evidence.conformance(laws.as_laplace(noise, tail)[known], 1.0)
-    moved = most > 0
-    unit = (noisy[moved] / most[moved] + 1) / 2
-    return judge(target, unit, coins[moved], "loss", Conformance(conforms), law)
+        return replace(result, verdict="NOT AUDITABLE", found=few)
+    windows = evidence.windows(np.arange(1, len(loss) + 1)[known])
+    groups = {name: own for name, own in windows.items() if own.sum() >= ENOUGH}
+    conforms = evidence.by_groups(laws.as_laplace(noise, tail)[known], groups, target.alpha)
+    words = law_words(replace(conforms, share=None), target.alpha)
+    spent, untested = float(np.max(2 * twins.seen.most / hidden(twins.seen))), assumed(target, twins.marks)
+    result = replace(result, found=words, epsilon_seen=spent, assumed=untested)
+    if conforms.p < target.alpha:
+        return result
+    cost = f"every round has its noise, any less would be found: a loss costs at most ε = {spent:.4g}"
+    found = f"{cost}; twins play the same points; {words}"
+    return replace(result, verdict="CONSISTENT", found=found, refutable=(1 + EXACT) * claim.epsilon)
 
 
-def _bypassed(target: Target[NoisyLoss], states: Records, sizes: dict[str, int]) -> bool:
-    """Whether the next points, for each random number that may select them, depend on more than the noisy loss."""
-    setting, steps, drawn = target.setting, target.steps, 2 * target.setting.n_arms
+def expected(target: Target[NoisyLoss]) -> float:
+    """The scale of the Laplace numbers that the claim needs."""
+    if target.view.vector:
+        return loss_set(target.setting).changes()[0] / target.claim.epsilon
+    return 2 * target.setting.decisions().largest_loss() / target.claim.epsilon
 
-    def play(end: int, numbers: Floats) -> Round:
-        fork, x = states[:1].copy(), np.zeros(setting.n_arms)
-        rng = Draws(np.full(sizes["uniform"], 0.3), numbers.copy(), np.empty(0))
-        steps["choose"](fork[0], x, rng)
-        loss = (2.0 * end - 1.0) * float(np.abs(x).max())
-        found = np.array([steps["released"](fork.copy()[0], x, loss, rng)])
-        steps["update"](fork[0], x, loss, rng)
-        points = np.zeros((drawn, setting.n_arms))
-        for i in range(drawn):
-            steps["choose"](fork[0], points[i], Draws(np.array([(i + 0.5) / drawn]), rng.laplace, rng.normal))
-        return Round(found, points)
 
-    return bypassed(play, sizes["laplace"])
+def _step(target: Target[NoisyLoss]) -> float:
+    return step_of(target.setting.decisions().largest_loss() / expected(target))
+
+
+def played_twins(target: Target[NoisyLoss]) -> Twins:
+    """Twins whose losses are opposite ends in every second round, else random; some are 0."""
+    marks, rng = marks_of(target), target.stream("losses")
+    sides: Floats = rng.uniform(-1, 1, (len(marks[0]) - 1, 2))
+    sides[::2] = rng.choice([-1.0, 1.0], (len(sides[::2]), 1)) * [1, -1]
+    sides[3::16, 0] = sides[5::16, 1] = 0.0
+    return lockstep(target, marks, drawn(target, marks, "first"), sides, np.repeat(target.state, 2))
+
+
+def lockstep(target: Target[NoisyLoss], marks: Marks, numbers: Draws, sides: Floats, pair: Records) -> Twins:
+    """Play on from a pair of states."""
+    (rounds, _), n, most = sides.shape, target.setting.n_arms, int(np.diff(marks[1]).max())
+    shapes: list[tuple[int, ...]] = [(rounds, 3, n), (rounds, 3), (rounds, 2), (rounds,), (rounds, 2, most)]
+    seen, states = Seen(*map(np.zeros, shapes)), np.concatenate([pair, pair, pair[:1]])
+    moved = numbers._replace(laplace=numbers.laplace.copy())
+    ball, near = isinstance(target.setting.decisions(), Sphere), ALIKE * target.setting.decisions().radius()
+    stop = target.loop(observe_losses)(states, sides, ball, near, _step(target), numbers, moved, marks, seen)
+    return Twins(marks, numbers, sides, Seen(*(part[: stop + 1] for part in seen)), states[:2], stop == rounds)
+
+
+def _of_other_numbers(target: Target[NoisyLoss], twins: Twins) -> bool:
+    """Whether the release of one loss varies although the algorithm asks for no Laplace numbers."""
+    marks, x = twins.marks, twins.seen.points[0, 0]
+    if marks[1][-1] > 0:
+        return False
+    games = (drawn(target, marks, name) for name in ("first", "second"))
+    rounds = (numbers_of(game, marks, 0) for game in games)
+    first, second = (target.steps["released"](target.state.copy()[0], x, 0.0, rng) for rng in rounds)
+    return bool(first != second)
+
+
+def hidden(seen: Seen) -> Floats:
+    """The scale of the number that hides the loss of each round best, `[round]`, in the game where that is smaller."""
+    scale: Floats = np.abs(seen.response).max(axis=2, initial=0.0).min(axis=1)
+    return scale
+
+
+def finding(target: Target[NoisyLoss], twins: Twins) -> str:
+    """What refutes the claim in the first round in which anything does; "" if nothing does."""
+    rounds = len(twins.seen.losses) - (not twins.alike)  # the releases at different points are not compared
+    seen = Seen(*(part[:rounds] for part in twins.seen))
+    slack = ROUNDING * float(np.abs(seen.noisy).max(initial=1.0))
+    own, blur = hidden(seen), slack / _step(target)
+    needed = expected(target) * (np.abs(seen.points[:, 0]).max(axis=1) if target.view.vector else np.ones(rounds))
+    places = np.minimum(twins.marks[1][:rounds, None] + np.arange(seen.response.shape[2]), twins.marks[1][-1] - 1)
+    noise = (seen.response * twins.numbers.laplace[places][:, None]).sum(axis=2)
+    rest = np.abs(seen.noisy[:, :2] - noise - seen.losses).max(axis=1) + np.abs(seen.noisy[:, 2] - seen.noisy[:, 0])
+    changed = np.abs(seen.response[:, 0] - seen.response[:, 1]).max(axis=1, initial=0.0)
+    findings = {
+        "no noise hides the loss of round {:,}": (own <= blur) & (seen.most > 0),
+        "the noise of round {:,} depends on the loss": changed > blur,
+        "what round {:,} releases is not its loss and a multiple of its random numbers": ~(rest <= slack),
+    }
+    first = {words: int(np.argmax(wrong)) for words, wrong in findings.items() if wrong.any()}
+    if first:
+        words = min(first, key=lambda words: first[words])
+        return words.format(first[words] + 1)
+    spent, allowed = 2 * seen.most / own, 2 * seen.most / needed
+    dear = own < (1 - EXACT) * needed - blur
+    if dear.any():
+        t = int(np.argmax(np.where(dear, spent, 0.0)))
+        cost = f"the loss of round {t + 1:,} costs ε = {spent[t]:.4g} where {allowed[t]:.4g} is allowed"
+        return f"{cost}: its noise has {own[t] / needed[t]:.3g} of its scale"
+    return "" if twins.alike else _past_the_view(target, twins)
+
+
+def _past_the_view(target: Target[NoisyLoss], twins: Twins) -> str:
+    """The finding that the twins play different points in the last round, with the fields that make them differ."""
+    last, own, other = len(twins.seen.losses) - 1, twins.pair[:1], twins.pair[1:]
+    u, v, w = (mark[last:] for mark in twins.marks)
+
+    def differs(mixed: Records) -> bool:
+        pair = np.concatenate([own, mixed])
+        return not lockstep(target, (u, v, w), twins.numbers, twins.sides[last : last + 1], pair).alike
+
+    names = carrier(own, other, differs) or "a random number, or several fields,"
+    words = f"in round {last + 1:,}, two games with the same releases play different points"
+    return f"{words}: {names} carries the losses past the view"

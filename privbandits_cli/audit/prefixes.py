@@ -1,166 +1,336 @@
-"""Audit of the noisy prefixes of losses that a leader is given: games of a few rounds, the first loss the canary.
+"""Audit of the noisy prefixes of losses that a leader is given, over the whole game.
 
-A coin places the first loss at one of two ends of the loss set; all later losses are 0. The audit observes the noisy
-prefixes that the view names. Losses may act only through these: a twin that saw the other end but receives the same
-prefix must play the same point (bypass.py). The claim is tested on a likelihood ratio of the prefixes. The noise of a
-prefix must have the law of the sum of its nodes, and the difference of two prefixes that of the nodes which only one of
-them has. This detects noise that is drawn anew, and missing top-up noise, which the regret does not reveal.
+Most of it is measured, not estimated. The audit moves the numbers of all nodes and reads, from the prefixes, how much
+noise each node has and whether each prefix has the noise of its own nodes and no other. What a loss costs follows. A
+twin then meets other losses in every round, while the numbers of its nodes are moved such that all prefixes stay the
+same; it must play the same points. Top-up noise, which hides no loss, and the shape of all noise are tested by
+statistics.
 """
 
 import math
-from collections.abc import Hashable
-from itertools import combinations
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.audit import laws
-from privbandits_cli.audit.bypass import Round, bypassed
+from privbandits_cli.audit import evidence, laws
+from privbandits_cli.audit.draws import assumed, check_view, drawn, played, silent, step_of
 from privbandits_cli.audit.evidence import Conformance
+from privbandits_cli.audit.prefix_games import Bench, Game, bench
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import Audit, weighed
-from privbandits_cli.games.linear import Draws, Floats, Setting, choose, loss_set, update
-from privbandits_cli.games.views import Prefix, read
-from privbandits_cli.numerics.jit import Records, unbound
+from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.verdict import Audit, Verdict, law_words
+from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set
+from privbandits_cli.games.views import Prefix
+from privbandits_cli.numerics.jit import Records
 
-losses: Any = unbound  # bound when a loop is compiled
+ENOUGH = 32  # numbers, at least, in a group whose scale is tested
+CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a prefix
+CLASSES = 64  # of rounds, at most, in each of which the numbers of the nodes are searched for
+EXACT = 1e-6  # relative error of what is measured
+ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
+BARE = "does not have top-up noise for the levels that it lacks; if it needs none, give the view `top_up=False`"
 
-ROUNDS = 5  # the fewest for which log2 T is no whole number and two prefixes share a node
-NUMBERS = 2**22  # random numbers of all games together, at most
-FEWEST = 64  # games
 
-Ends = NDArray[np.int64]
+class Law(NamedTuple):
+    """The noise that a claim needs in each coordinate of a node: its scale, or its deviation if it is Gaussian.
 
-
-def observe_prefixes(
-    states: Records, coins: Floats, ends: Floats, numbers: Draws, marks: tuple[Ends, Ends, Ends], prefixes: Floats
-) -> None:
-    """`prefixes[game, round, N]` is what the base plays by.
-
-    states: the first state, and scratch space for a game's state; ends: the two canaries, `[2, N]`; numbers: the random
-    numbers of all games in order, by kind; marks: by kind, where the rounds of a game begin, and its end.
+    levels: the largest number of nodes that contain a loss; tree: whether the nodes are those of a tree.
     """
-    u, v, w = marks
-    x, nothing = np.zeros(ends.shape[1]), np.zeros(ends.shape[1])
-    for game in range(len(coins)):
-        states[1] = states[0]
-        i, j, k = game * u[-1], game * v[-1], game * w[-1]
-        for t in range(prefixes.shape[1]):
-            rng = Draws(
-                numbers.uniform[i + u[t] : i + u[t + 1]],
-                numbers.laplace[j + v[t] : j + v[t + 1]],
-                numbers.normal[k + w[t] : k + w[t + 1]],
-            )
-            choose(states[1], x, rng)
-            prefixes[game, t] = losses(states[1])
-            update(states[1], ends[int(coins[game])] if t == 0 else nothing, rng)
 
-
-class Noise(NamedTuple):
-    """The law that the noise of the prefixes should have: the nodes of each prefix, and their scale or deviation."""
-
-    nodes: list[set[Hashable]]
     scale: float
     gaussian: bool
+    levels: int
+    tree: bool
 
-    def conformance(self, noise: Floats) -> float:
-        """The p-value of `noise[game, prefix, N]` in units of the scale; Bonferroni over all prefixes and pairs."""
-        found = [laws.conformance(noise[:, t], len(own), self.gaussian) for t, own in enumerate(self.nodes)]
-        for (s, first), (t, second) in combinations(enumerate(self.nodes), 2):
-            found.append(laws.conformance(noise[:, t] - noise[:, s], len(first ^ second), self.gaussian))
-        return min(1.0, len(found) * min(found))
+    @property
+    def kind(self) -> str:
+        """The kind of random numbers that the noise is made of."""
+        return "normal" if self.gaussian else "laplace"
 
-    def score(self, prefixes: Floats, ends: tuple[Floats, Floats]) -> Floats:
-        """A likelihood ratio of the ends given `prefixes[game, prefix, N]`: a weighted sum of each prefix's own.
+    def words(self) -> str:
+        """The law in words."""
+        return f"{'Gaussian' if self.gaussian else 'Laplace'} noise of {self.scale:.4g} a node"
 
-        The weights are those that are best for Gaussian noise with these nodes in common, for which this is exact.
-        """
-        later = self.nodes[1:]
-        weights = np.linalg.solve([[float(len(s & t)) for s in later] for t in later], np.ones(len(later)))
-        total = np.zeros(len(prefixes))
-        for t, nodes in enumerate(later, 1):
-            noise = [(prefixes[:, t] - end) / self.scale for end in ends]
-            low, high = (laws.log_density(own, len(nodes), self.gaussian) for own in noise)
-            total += weights[t - 1] * len(nodes) * (high - low).sum(axis=1)
-        return np.round(total, 9)  # one Laplace node has atoms; unrounded, the last bits would depend on the coin
+    def parents(self, rounds: int) -> Ints:
+        """Prefix t is prefix `parents[t]` and the node that loss t closes, `[rounds]`."""
+        t = np.arange(rounds)
+        return t & (t - 1) if self.tree else np.maximum(0, t - 1)
+
+    def nodes(self, prefixes: Floats) -> Floats:
+        """The part of each prefix that lies in the node closed last, `[round, N]`; prefix 0 itself."""
+        own = prefixes - prefixes[self.parents(len(prefixes))]
+        own[0] = prefixes[0]
+        return own
+
+    def totals(self, own: Floats) -> tuple[Floats, Ints]:
+        """For each of the losses 1, 2, ...: the sum of `own[t]` over the nodes t that contain it, and their number."""
+        rounds = len(own)
+        loss, total, met = np.arange(1, rounds), np.zeros(rounds - 1), np.zeros(rounds - 1, np.int64)
+        for level in range(rounds.bit_length() if self.tree else 1):
+            end = (((loss - 1) >> level) + 1) << level  # of the 2^level losses; their node if it is an odd multiple
+            inside = (end < rounds) & ((end >> level) & 1 == 1) if self.tree else end < rounds
+            total[inside] += own[end[inside]]
+            met += inside
+        return total, met
 
 
-def expected(view: Prefix, setting: Setting, claim: Guarantee) -> Noise:
-    """The noise that the claim needs: on the nodes of a tree with its top-up, or fresh on every loss."""
-    rounds, (l1, l2) = range(int(setting.horizon)), loss_set(setting).changes()
-    levels = view.levels or 1  # at most this many nodes contain a loss
+def expected(view: Prefix, setting: Setting, claim: Guarantee) -> Law:
+    """The noise that the claim needs."""
+    levels, (l1, l2) = view.levels or 1, loss_set(setting).changes()
+    scale = levels * l1 / claim.epsilon
     if view.gaussian:
         scale = math.sqrt(levels) * l2 / gaussian.mu_of(claim.epsilon, claim.delta)
-    else:
-        scale = levels * l1 / claim.epsilon
-    if view.levels is None:
-        return Noise([set(range(t)) for t in rounds], scale, view.gaussian)
+    return Law(scale, view.gaussian, levels, view.levels is not None)
 
-    def name(t: int, level: int) -> Hashable:
-        """The node of this level in prefix t: a position in its level, or top-up noise for all prefixes or for one."""
-        return ("node", level, t >> level) if t >> level & 1 else ("top-up", level, 0 if view.shared else t)
 
-    return Noise([{name(t, level) for level in range(levels)} for t in rounds], scale, view.gaussian)
+class Refuted(Exception):
+    """A finding that refutes the claim."""
+
+
+class Unclear(Exception):
+    """A reason why an algorithm cannot be audited."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The noise of all nodes of a game, as measured.
+
+    where: the position of the number that is the noise of node t in a coordinate, `[round, N]`, -1 if there is none;
+    scale: what it is multiplied with.
+    """
+
+    where: Ints
+    scale: Floats
 
 
 def audit_prefixes(target: Target[Prefix]) -> Audit:
-    """Whether the prefixes reveal more about the first loss than (ε, δ) allows, and whether their noise is right."""
-    setting, claim = target.setting, target.claim
-    noise, ends = expected(target.view, setting, claim), loss_set(setting).ends()
-    law = "Gaussian" if noise.gaussian else "Laplace"
-    game = f"{int(setting.horizon)} rounds with N = {setting.n_arms}, {law} noise of {noise.scale:.4g} a node"
-    words = f"{claim} of all noisy prefixes in {game}, {len(noise.nodes[-1])} nodes in the last"
-    if _bypassed(target):
-        more = "two losses with the same prefix lead to different points: more is used than the prefix"
-        return Audit("VIOLATION", words, more, 2)
-    coins, prefixes = _observed(target)
-    truth = np.zeros_like(prefixes)
-    truth[:, 1:] = np.where(coins[:, None] > 0, ends[1], ends[0])[:, None]
+    """Whether the prefixes reveal more about a loss than (ε, δ) allows, and whether the points reveal any more."""
+    check_view(target, "full", target.view.gaussian)
+    law = expected(target.view, target.setting, target.claim)
+    table, seen = bench(target, law.kind), None
+    levels = f", {(table.rounds - 1).bit_length()} levels" if law.tree else ""
+    games = f"games of {played(target, table.marks)}{levels}; the noise of every node moved, every loss replaced"
 
-    def scores(share: float) -> Floats:
-        return noise.score(truth + share * (prefixes - truth), ends)
+    def verdict(word: Verdict, found: str) -> Audit:
+        claimed = f"{target.claim} of all noisy prefixes, {law.words()}"
+        return Audit(word, claimed, found, table.cost, seen, None, games, assumed(target, table.marks))
 
-    conforms = Conformance(noise.conformance((prefixes - truth) / noise.scale))
-    games, rounds, _ = prefixes.shape
-    return weighed(target, words, scores, coins, conforms, games * rounds, rounds, law)
-
-
-def _bypassed(target: Target[Prefix]) -> bool:
-    """Whether the second point depends on the first loss other than through the prefix."""
-    setting, steps = target.setting, target.steps
-    uniform, laplace, normal = _asked(target, 2).values()
-    low, high = loss_set(setting).ends()
-    ends = low, np.append(high[:1], low[1:])  # adding a constant to all experts does not change the leader
-
-    def play(end: int, numbers: Floats) -> Round:
-        fork, x = target.state.copy(), np.zeros(setting.n_arms)
-        first = Draws(np.full(uniform[0], 0.5), numbers[: laplace[0]].copy(), numbers[laplace[0] :].copy())
-        second = Draws(np.full(uniform[1], 0.5), np.zeros(laplace[1]), np.zeros(normal[1]))
-        steps["choose"](fork[0], x, first)
-        steps["update"](fork[0], ends[end], first)
-        steps["choose"](fork[0], x, second)
-        return Round(np.array(read(fork[0], target.view.losses)), x)
-
-    return bypassed(play, int(laplace[0] + normal[0]))
+    try:
+        nodes = measured(table, law)
+        seen = costs(law, nodes, target.claim, target.setting)
+        explained(table, law, nodes)
+        conforms = tested(table, law, nodes)
+    except Unclear as reason:
+        return verdict("NOT AUDITABLE", str(reason))
+    except Refuted as finding:
+        return verdict("VIOLATION", str(finding))
+    noise = law_words(replace(conforms, share=None), target.alpha)
+    if conforms.p < target.alpha:
+        return verdict("VIOLATION", noise)
+    cost = f"every node has its noise, any less would be found: a loss costs at most ε = {seen:.4g}"
+    found = f"{cost}; twins play the same points; {noise}"
+    return replace(verdict("CONSISTENT", found), refutable=(1 + EXACT) * target.claim.epsilon)
 
 
-def _asked(target: Target[Prefix], rounds: int) -> dict[str, Ends]:
-    """How many random numbers of each kind the algorithm asks for, `[rounds]`."""
-    asked = target.algorithm.draws(target.setting, np.arange(1, rounds + 1))
-    return {kind: asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields}
+# ------------------------------------------------------------------------------------- the noise of the nodes
 
 
-def _observed(target: Target[Prefix]) -> tuple[Floats, Floats]:
-    """The coins of the games, and their prefixes `[game, round, N]`."""
-    setting, rounds = target.setting, int(target.setting.horizon)
-    marks = {kind: np.append(0, np.cumsum(asked)) for kind, asked in _asked(target, rounds).items()}
-    most = rounds * setting.n_arms + sum(int(mark[-1]) for mark in marks.values())
-    games = max(FEWEST, min(target.budget // rounds, NUMBERS // most))
-    coins, prefixes = target.coins(games), np.empty((games, rounds, setting.n_arms))
-    numbers = Draws(*(target.numbers(kind, games * mark[-1]) for kind, mark in marks.items()))
-    ends = np.array(loss_set(setting).ends())
-    target.loop(observe_prefixes)(np.repeat(target.state, 2), coins, ends, numbers, tuple(marks.values()), prefixes)
-    return coins, prefixes
+def measured(table: Bench, law: Law) -> Nodes:
+    """The noise of each node, from games in which its numbers are moved.
+
+    Refuted if a node has none, if a prefix does not have the noise of its own nodes alone, or if another step uses the
+    same numbers.
+    """
+    if law.scale < CLEAR * table.slack(table.first):
+        raise Unclear(f"noise of {law.scale:.2g} is lost in the rounding of sums of losses")
+    where, later = located(table, law)
+    size = step_of(float(np.abs(table.first.prefixes).max()) / law.scale)
+    steps = size * table.target.stream("signs").choice([-1.0, 1.0], where.shape)
+    others = table.own(drawn(table.target, table.marks, "second")) - table.own(table.numbers)
+    shift = np.where(where >= 0, others[where], 0.0)
+    games = [table.nudged(where, by, later) for by in (steps, shift)]
+    once, again = (law.nodes(game.prefixes - table.first.prefixes) for game in games)
+    scale = np.where(where >= 0, once / steps, 0.0)
+    slack = table.slack(table.first, *games)
+    silent = _first(np.abs(scale[1:]) <= slack / size) + 1
+    mixed = _first(~(np.abs(again - scale * shift) <= slack * (1 + np.abs(shift) / size)))
+    if silent < mixed:
+        raise Refuted(f"no noise of its own hides the loss of round {silent:,}")
+    if mixed < table.rounds:
+        words = f"noise was dropped, drawn anew, or is no multiple of `rng.{law.kind}`"
+        raise Refuted(f"prefix {mixed:,} does not have the noise of its nodes: {words}")
+    t = min(_apart(table, table.nudged(where, shift, not later), table.first))
+    if t < table.rounds:
+        step = "update" if later else "choose"
+        raise Refuted(f"by round {t + 1:,}, `{step}` uses random numbers that are the noise of a node, too")
+    return Nodes(where, scale)
+
+
+def located(table: Bench, law: Law) -> tuple[Ints, bool]:
+    """Where the number of each node is, `[round, N]`, and whether `choose` draws it, in the round after `update`.
+
+    Rounds that have as many numbers, and whose nodes are of one level, have it at the same place.
+    """
+    mark, t = table.marks[Draws._fields.index(table.kind)], np.arange(1, table.rounds)
+    for later in (False, True):
+        start, count = (part[:-1] if not later else part[1:] for part in (mark[:-1], np.diff(mark)))
+        classes, member = np.unique(np.stack([count, t & -t if law.tree else 0 * t]), axis=1, return_inverse=True)
+        if classes.shape[1] > CLASSES:
+            raise Unclear(f"rounds have too many different numbers of `rng.{table.kind}`: give each the same number")
+        where = np.full(table.given.shape, -1)
+        for own in range(classes.shape[1]):
+            rows = np.flatnonzero(member == own)
+            places = _moving(table, int(t[rows[0]]), later)
+            where[t[rows]] = np.where(places >= 0, start[rows, None] + places, -1)
+        if (where >= 0).any():
+            return where, later
+    anew = table.play(drawn(table.target, table.marks, "second")).prefixes
+    if len(table.own(table.numbers)) == 0 and not np.array_equal(anew, table.first.prefixes):
+        raise Unclear(f"the noise is not made of `rng.{table.kind}`: the audit cannot move it")
+    raise Refuted("no noise of its own hides the loss of round 1")
+
+
+def _moving(table: Bench, t: int, later: bool) -> Ints:
+    """Which number of the round moves each coordinate of prefix t, and no other, `[N]`; -1 if none does."""
+    part, found = table.cut(range(t - 1, t + 1)), np.full(table.given.shape[1], -1)
+    start, stop = part.marks[Draws._fields.index(part.kind)][int(later) :][:2]
+    for k in range(stop - start):
+        place = start + np.array([k])
+        game = part.nudged(place, -part.own(part.numbers)[place], later)
+        hit = np.flatnonzero(np.abs(game.prefixes[1] - part.first.prefixes[1]) > table.slack(table.first))
+        if len(hit) == 1 and found[hit[0]] < 0:
+            found[hit[0]] = k
+    return found
+
+
+def _apart(table: Bench, game: Game, other: Game) -> tuple[int, int]:
+    """The first rounds, counted from 0, in which two games have other prefixes, and other points."""
+    near = ALIKE * table.target.setting.decisions().radius()
+    prefixes = ~(np.abs(game.prefixes - other.prefixes) <= table.slack(game, other))
+    return _first(prefixes), _first(~(np.abs(game.points - other.points) <= near))
+
+
+def _first(wrong: NDArray[np.bool_]) -> int:
+    """The first row of `wrong[round, N]` with a True; the number of rows if there is none."""
+    rows = np.flatnonzero(wrong.any(axis=1))
+    return int(rows[0]) if len(rows) else len(wrong)
+
+
+def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
+    """The largest ε that a loss costs, by the noise of all nodes that contain it; Refuted if it is above its share.
+
+    A loss that lies in fewer nodes than the claim counts may cost only as much as these.
+    """
+    least, (l1, l2) = np.abs(nodes.scale).min(axis=1), loss_set(setting).changes()
+    least[0] = np.inf  # prefix 0 closes no node
+    total, met = law.totals((l2 / least) ** 2 if law.gaussian else l1 / least)
+    allowed, _ = law.totals(np.full(len(least), (l2 / law.scale) ** 2 if law.gaussian else l1 / law.scale))
+    allowed *= np.minimum(1.0, law.levels / met)
+
+    def epsilon(spent: float) -> float:
+        return gaussian.epsilon_of(math.sqrt(spent), claim.delta) if law.gaussian else spent
+
+    above = total > (1 + EXACT) * allowed
+    if above.any():
+        worst = int(np.argmax(np.where(above, total, 0.0)))
+        t = int(np.argmax(least < (1 - EXACT) * law.scale)) or worst + 1
+        share, level = least[t] / law.scale, (t & -t).bit_length() - 1
+        node = f"the node that round {t:,} closes" + (f" at level {level}" if law.tree else "")
+        most = f"ε = {epsilon(total[worst]):.4g} where {epsilon(allowed[worst]):.4g} is allowed"
+        raise Refuted(f"the loss of round {worst + 1:,} costs {most}; {node} has {share:.3g} of its noise")
+    return epsilon(float(total.max()))
+
+
+# -------------------------------------------------------------------------------------------------- twins
+
+
+def explained(table: Bench, law: Law, nodes: Nodes) -> None:
+    """Refuted if a twin, whose noise makes up for other losses, has other prefixes or plays other points."""
+    ahead = np.zeros_like(table.given)
+    ahead[1:] = np.cumsum(table.given - table.other, axis=0)[:-1]
+    shift = np.divide(law.nodes(ahead), nodes.scale, out=np.zeros_like(ahead), where=nodes.where >= 0)
+    numbers = table.moved(nodes.where, shift)
+    prefix, point = _apart(table, table.first, table.play(numbers, given=table.other))
+    if prefix < table.rounds and prefix <= point:
+        raise Refuted(f"prefix {prefix:,} is not the sum of the losses and of noise that does not depend on them")
+    if point < table.rounds:
+        words = f"in round {point + 1:,}, two games with the same prefixes play different points"
+        raise Refuted(f"{words}: {_carrier(table, point, numbers)} carries the losses past the view")
+
+
+def _carrier(table: Bench, t: int, numbers: Draws) -> str:
+    """The fields of the state that make the twin with these numbers play differently in this round."""
+    own = table.play(rounds=range(t)).state
+    other = table.play(numbers, given=table.other, rounds=range(t)).state
+
+    def apart(mixed: Records) -> tuple[int, int]:
+        game, right = (table.play(rounds=range(t, t + 1), state=state) for state in (mixed, own))
+        return _apart(table, game, right)
+
+    past = carrier(own, other, lambda mixed: apart(mixed) == (1, 0))  # the same prefix, another point
+    return past or carrier(own, other, lambda mixed: apart(mixed)[1] == 0) or "a random number, or several fields,"
+
+
+# -------------------------------------------------------------------------------------------------- statistics
+
+
+def tested(table: Bench, law: Law, nodes: Nodes) -> Conformance:
+    """Test the noise of the nodes, by level and by rounds, and the top-up noise, by the levels that it stands for."""
+    own = (table.own(table.numbers)[nodes.where] * nodes.scale)[1:].T.ravel() / law.scale
+    t = np.tile(np.arange(1, table.rounds), table.given.shape[1])
+    groups = evidence.windows(t)
+    if law.tree:
+        groups |= {f"level {level}": t & -t == 1 << level for level in range((table.rounds - 1).bit_length())}
+    parts = [laws.as_laplace(own, laws.log_tail(own, 1, law.gaussian))]
+    parts += (topped := top_ups(table, law, nodes) if law.tree and table.target.view.top_up else {}).values()
+    part = np.repeat(np.arange(len(parts)), [len(noise) for noise in parts])
+    groups = {name: np.pad(held, (0, len(part) - len(own))) for name, held in groups.items() if held.sum() >= ENOUGH}
+    groups |= {name: part == i for i, name in enumerate(topped, 1)}
+    width = max(1e-12, table.slack(table.first) / law.scale)
+    return evidence.by_groups(np.concatenate(parts), groups, table.target.alpha, width=width)
+
+
+def top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
+    """The top-up noise as standard Laplace numbers, by what it stands for."""
+    if table.target.view.shared:
+        return _shared_top_ups(table, law, nodes)
+    missing = law.levels - np.bitwise_count(np.arange(table.rounds)).astype(int)
+    noise = _top_up(table, nodes, table.numbers, table.rounds) / law.scale
+    bare = _first((noise == 0).all(axis=1, keepdims=True) & (missing > 0)[:, None])
+    if bare < table.rounds:
+        raise Refuted(f"prefix {bare:,} {BARE}")
+    found = {}
+    for number in np.unique(missing[missing > 0]):
+        own = noise[missing == number].T.ravel()
+        found[f"the top-up of {number} nodes"] = laws.as_laplace(own, laws.log_tail(own, int(number), law.gaussian))
+    return found
+
+
+def _top_up(table: Bench, nodes: Nodes, own: Draws, rounds: int) -> Floats:
+    """The noise of each prefix that is not that of its nodes, `[rounds, N]`."""
+    quiet = table.with_nodes(silent(table.marks), nodes.where)
+    noisy, rest = (table.play(numbers, table.numbers, rounds=range(rounds)).prefixes for numbers in (own, quiet))
+    return noisy - rest
+
+
+def _shared_top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
+    """The noise that stands for each level, from several games; Refuted if it is not the same for all prefixes."""
+    levels, found = (table.rounds - 1).bit_length(), []
+    t = np.arange(1 + (1 << levels - 1))
+    for game in range(math.ceil(ENOUGH / table.given.shape[1])):
+        own = table.with_nodes(drawn(table.target, table.marks, f"top-up {game}"), nodes.where)
+        noise = _top_up(table, nodes, own, len(t))
+        each = noise[0] - noise[1 << np.arange(levels)]  # prefix 2^j lacks all levels but j
+        rest = law.nodes(noise)[1:] + each[np.bitwise_count((t[1:] & -t[1:]) - 1)]
+        wrong = _first(~(np.abs(rest) <= table.slack(table.first)))
+        if wrong < len(rest) or not each.all():
+            raise Refuted(f"prefix {0 if wrong == len(rest) else wrong + 1:,} {BARE}")
+        found.append(each / law.scale)
+    return {
+        f"the top-up of level {level}": laws.as_laplace(own, laws.log_tail(own, 1, law.gaussian))
+        for level, own in enumerate(np.concatenate(found, axis=1))
+    }

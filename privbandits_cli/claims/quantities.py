@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from privbandits_cli.accounting.rounding import at_least, at_most, is_empty
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.format import amount
@@ -46,7 +47,8 @@ def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     bound = curve.algorithm.regret_bound(np.array([float(rounds)]), curve.setting, memory)
     if bound is None:
         raise Absent(f"no theorem bounds the regret of {curve.label}")
-    return Estimate(float(bound[0]))
+    value, most = float(bound[0]), rounds * curve.setting.largest_regret()
+    return Estimate(value, remark=f" (empty: no regret exceeds {at_most(most, 3)})" if is_empty(value, most) else "")
 
 
 def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
@@ -105,9 +107,9 @@ def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:
         if proved >= high:
             bounds = curve.algorithm.bounds(curve.setting, delta)
             low, high = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=0.0), proved
-            proof = f"proved ε ≤ {high:.4g} ({best.source})" if best and high < math.inf else "nothing proved"
-            at = f"at δ = {delta:.2g}"
-            text = f"{proof}{f' {at}' if best and best.delta else ''}, attack ε ≥ {low:.4g} {at}"
+            proof = f"proved ε ≤ {at_most(high)} ({best.source})" if best and high < math.inf else "nothing proved"
+            at = f" at δ = {at_most(delta, 3)}" if best and best.delta else ""
+            text = f"{proof}{at}, attack ε ≥ {at_least(low)} at δ = {at_least(delta, 3)}"
     return low, high, text
 
 
@@ -116,6 +118,6 @@ REGRET = partial(amount, digits=3)
 ESTIMATORS = {
     NUMBER: Estimator(_number, REGRET),
     "final": Estimator(_final, REGRET),
-    "bound": Estimator(_bound, REGRET, prefix="a bound of "),
+    "bound": Estimator(_bound, partial(at_most, digits=3), prefix="a bound of "),
     "slope": Estimator(_slope, "{:.3f}".format),
 }

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from privbandits_cli.accounting.guarantee import MEANINGLESS
+from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.analysis.estimates import Two, two
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.claims.comparisons import Comparison, comparisons
 from privbandits_cli.claims.quantities import ESTIMATORS, privacy
 from privbandits_cli.claims.results import Absent, Results, results
@@ -176,11 +178,11 @@ def _figures(expression: Expression, pair: Two, confidence: float) -> str:
     """The numbers of a comparison: both sides, their ratio or difference, its interval, how they were compared."""
     left, right = ESTIMATORS[expression.left.quantity], ESTIMATORS[expression.right.quantity]
     a, b = pair.a.value, pair.b.value
-    basis = f"{HOW[pair.how]}, {pair.trials} trials" if pair.trials else ""
+    basis = f"{HOW[pair.how]}, {counted(pair.trials, 'trial')}" if pair.trials else ""
     if expression.right.quantity == NUMBER:
         low, high = map(left.text, pair.interval(0.0, confidence))
-        return f"{left.text(a)} ({low} to {high}){basis}"
-    against = f"{left.text(a)} against {right.prefix}{left.text(b)}"
+        return f"{left.text(a)}{pair.a.remark} ({low} to {high}){basis}"
+    against = f"{left.text(a)}{pair.a.remark} against {right.prefix}{right.text(b)}{pair.b.remark}"
     ratio = pair.ratio(confidence)
     if ratio is None:
         low, high = map(left.text, pair.interval(1.0, confidence))
@@ -202,4 +204,4 @@ def _meaningless(curves: Sequence[Curve]) -> str:
             if epsilon > MEANINGLESS:
                 name = curve.label.base
                 found[name] = max(epsilon, found.get(name, 0.0))
-    return ", ".join(f"{name} {epsilon:.4g}" for name, epsilon in sorted(found.items()))
+    return ", ".join(f"{name} {at_most(epsilon)}" for name, epsilon in sorted(found.items()))

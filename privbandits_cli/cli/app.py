@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -84,8 +85,22 @@ def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
         raise
 
 
+GLUE = "\ue000"  # a space at which no line breaks, for textwrap and for Rich, until the text is printed
+
+
+def glued(text: str) -> str:
+    """The text with GLUE around the signs of equations: `ε = 1` stays on one line."""
+    return re.sub(r" ([=≤≥]) ", rf"{GLUE}\1{GLUE}", text)
+
+
 def fitted(text: str) -> str:
-    """A message wrapped to the terminal's width, with indented lines truncated; unchanged if there is no terminal."""
+    """A message wrapped to the terminal's width, with indented lines truncated; not wrapped without a terminal.
+
+    Control characters are written out, as a terminal would obey them.
+    """
+    from privbandits_cli.experiment.received import shown
+
+    text = shown(text)
     if not (sys.stderr.isatty() or "COLUMNS" in os.environ):
         return text
     width = max(40, shutil.get_terminal_size().columns)
@@ -93,14 +108,19 @@ def fitted(text: str) -> str:
     def fit(line: str) -> str:
         if line.startswith("    "):
             return line if len(line) <= width else f"{line[: width - 3]}..."
-        return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        return textwrap.fill(glued(line), width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
-    return "\n".join(fit(line) for line in text.split("\n"))
+    return "\n".join(fit(line) for line in text.split("\n")).replace(GLUE, " ")
 
 
 def filled(text: str, indent: str = "", further: str | None = None) -> str:
     """A paragraph of results, 80 columns wide; further: the indent of all lines but the first."""
-    return textwrap.fill(text, 80, initial_indent=indent, subsequent_indent=further or indent, break_on_hyphens=False)
+    from privbandits_cli.experiment.received import shown
+
+    text = shown(text)
+    further = indent if further is None else further
+    made = textwrap.fill(glued(text), 80, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False)
+    return made.replace(GLUE, " ")
 
 
 def _version(wanted: bool) -> None:

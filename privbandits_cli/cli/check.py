@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from privbandits_cli.analysis.format import whole
+from privbandits_cli.analysis.format import counted, whole
 from privbandits_cli.cli.app import FAILED, OK, REFUTED, app, dumps, fail, filled, reported
-from privbandits_cli.cli.options import AsJson, Claims
+from privbandits_cli.cli.options import AsJson, Claims, Looked, Trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from privbandits_cli.actions.check import Checked
     from privbandits_cli.analysis.compare import Difference
@@ -44,6 +44,8 @@ def check(
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Compare with PATH/CLAIMS.md; exit 3 only if it differs.")
     ] = False,
+    include: Looked = None,
+    trust: Trusted = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the papers' claims against the results.
@@ -51,7 +53,7 @@ def check(
     An experiment's config lists claims under `claims`; they refer to the experiment at full scale. The numbers
     come from summary.csv and final.csv. A claim HOLDS or FAILS if a 95 % interval decides it. Otherwise it is NOT
     DECIDED, or NOT PLAYED if results are missing. Exit 3 if a claim fails; 1 if none fails, but one has no
-    results or only partial ones.
+    results or only partial ones. The files that a config includes are executed only with --include or --trust.
 
     \b
     Examples:
@@ -60,17 +62,19 @@ def check(
       privbandits check results/mine --config mine.yaml
     """
     from privbandits_cli.actions import check
+    from privbandits_cli.experiment.files import write_atomically
+    from privbandits_cli.experiment.received import Trust
 
     with reported(ValueError, OSError):
-        checked, silent = check.check(path, config)
+        checked, silent = check.check(path, config, Trust(tuple(include or ()), trust))
     if as_json:
         print(dumps(check.as_data(checked, silent)))
     else:
         one = (path / "summary.csv").exists()
-        _print(checked, silent, [] if one else check.unknown(path, silent, config))
+        _print(checked, silent, [] if one else check.unknown(path, silent, config), config)
     table = path / check.TABLE
     if write:
-        table.write_text(check.markdown(checked) + "\n", encoding="utf-8")
+        write_atomically(table, f"{check.markdown(checked)}\n".encode())
     if recorded:
         raise typer.Exit(_compare_with(table, checked, as_json))
     found = check.counts(checked)
@@ -78,7 +82,7 @@ def check(
     raise typer.Exit(REFUTED if found["FAILS"] else FAILED if found["NOT PLAYED"] or partial else OK)
 
 
-def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequence[str]") -> None:
+def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequence[str]", config: Path) -> None:
     from privbandits_cli.actions.check import counts
 
     for one in checked:
@@ -91,9 +95,9 @@ def _print(checked: "Sequence[Checked]", silent: "Sequence[str]", unknown: "Sequ
         print()
     found = counts(checked)
     n = sum(found.values())
-    print(f"{n} claim{'s' if n != 1 else ''}: " + ", ".join(f"{n} {name}" for name, n in found.items()))
+    print(counted(n, "claim") + ": " + ", ".join(f"{n} {name}" for name, n in found.items()))
     plain = [name for name in silent if name not in unknown]
-    for head, names in (("without claims", plain), ("without a config", unknown)):
+    for head, names in (("without claims", plain), (f"without a config in {config}", unknown)):
         if names:
             print(filled(f"{head}: {', '.join(names)}", further="  "))
 
@@ -127,8 +131,10 @@ def compare(
     """Compare two runs of an experiment, curve by curve.
 
     Shows the difference of the mean final regrets with its 95 % interval: paired by trial if seeds and parameters
-    agree, else of independent means. Exit 3 if a curve is beyond tolerance. Exit 1 if none is, but a curve is not
-    decided because its interval contains the tolerance, or is in one folder only.
+    agree, else of independent means. A curve is identical only if all its numbers in summary.csv are equal, too. Below
+    the table: what differs between the files and between the manifests. Exit 3 if a curve is beyond tolerance, or
+    final.csv is identical and summary.csv is not. Exit 1 if neither is so, but a curve is not decided because its
+    interval contains the tolerance, or is in one folder only, or a run is incomplete, or a CSV was changed after it.
 
     \b
     Examples:
@@ -138,6 +144,7 @@ def compare(
     from dataclasses import asdict
 
     from privbandits_cli.analysis import compare as comparing
+    from privbandits_cli.analysis import provenance
 
     try:
         part = float(tolerance.removesuffix("%")) / (100 if tolerance.endswith("%") else 1)
@@ -151,35 +158,50 @@ def compare(
     with reported(ValueError, OSError):
         found = comparing.compare(a, b, part)
     verdicts = comparing.counts(found).keys()
+    doubts = [doubt for folder, name in ((a, "A"), (b, "B")) for doubt in provenance.doubts(folder, name)]
+    differences = list(provenance.differences(a, b))
+    columns = {name: comparing.columns(a / name, b / name) for name in provenance.TABLES}
     if as_json:
-        identical = verdicts <= {"identical"}
-        print(dumps({"tolerance": part, "identical": identical, "curves": [asdict(one) for one in found]}))
+        facts = {"tolerance": part, "identical": verdicts <= {"identical"}, "doubts": doubts, "manifests": differences}
+        print(dumps(facts | {"columns": columns, "curves": [asdict(one) for one in found]}))
     else:
-        _print_differences(found, part, f"{a} and {b}")
-        for remark in comparing.remarks(a, b):
+        _print_differences(found, part, f"{a} and {b}", columns)
+        for remark in [*comparing.remarks(a, b), *doubts, *differences]:
             print(filled(remark, further="  "))
-    raise typer.Exit(REFUTED if "beyond" in verdicts else OK if verdicts <= {"identical", "within"} else FAILED)
+    if verdicts & {"beyond", "summary differs"}:
+        raise typer.Exit(REFUTED)
+    raise typer.Exit(OK if verdicts <= {"identical", "within"} and not doubts else FAILED)
 
 
-def _print_differences(found: "Sequence[Difference]", tolerance: float, names: str) -> None:
+def _print_differences(
+    found: "Sequence[Difference]", tolerance: float, names: str, columns: "Mapping[str, Sequence[str]]"
+) -> None:
     from privbandits_cli.analysis.compare import counts
     from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.received import shown
 
-    counted = counts(found)
-    if counted.keys() == {"identical"}:
-        print(f"{names} are identical: {len(found)} curves")
+    verdicts = counts(found)
+    if verdicts.keys() == {"identical"}:
+        same = "have the same numbers" if any(columns.values()) else "are identical"
+        print(shown(f"{names} {same}: {counted(len(found), 'curve')}"))
+        for name, differing in columns.items():
+            if differing:
+                print(filled(f"{name} differs in {', '.join(differing)}.", further="  "))
         return
     rows = [
         [one.curve, one.verdict, whole(one.a), whole(one.b), _interval(one.low, one.high), one.basis] for one in found
     ]
-    terminal.stdout().print(terminal.table(["curve", "", "A", "B", "A - B", ""], rows, text=2))
-    words = ", ".join(f"{n} {verdict}" for verdict, n in counted.items())
-    print(f"\n{len(found)} curves, tolerance {100 * tolerance:g} % of B: {words}")
+    terminal.print_table(["curve", "", "A", "B", "A - B", ""], rows, text=2)
+    words = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
+    print(f"\n{counted(len(found), 'curve')}, tolerance {100 * tolerance:g} % of B: {words}")
+    for one in found:
+        if one.summary:
+            print(filled(f"summary.csv differs in {one.curve}: {one.summary}.", further="  "))
 
 
 def _interval(low: float | None, high: float | None) -> str:
     if low is None or high is None:
         return ""
     if 1e-3 < max(abs(low), abs(high)) < 10:  # whole numbers would hide it; smaller ones are rounding errors
-        return f"{low:.2g} to {high:.2g}"
+        return f"{low:z.2g} to {high:z.2g}"
     return f"{whole(low)} to {whole(high)}"

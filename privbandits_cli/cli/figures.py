@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import app, fail, reported
-from privbandits_cli.cli.options import Claims
+from privbandits_cli.cli.app import app, fail, fitted, reported
+from privbandits_cli.cli.options import Claims, Looked, Trusted
 
+DAMAGED = ValueError, KeyError, TypeError, ArithmeticError, OSError  # what files raise that are not as a run wrote them
 Where = Annotated[Path, typer.Argument(help="A results folder, or a folder of results folders.")]
 
 
@@ -22,8 +23,12 @@ def plot(
         bool, typer.Option("--bounds", help="Add the theorems' regret bounds; the file is NAME-bounds.")
     ] = False,
     pair: Annotated[str, typer.Option(help="For paired: two algorithms or labels; the second is subtracted.")] = "",
+    include: Looked = None,
+    trust: Trusted = False,
 ) -> None:
     """Draw the figures of results folders from their CSVs.
+
+    No file of the folder is executed, unless --include or --trust says so.
 
     \b
     regret        the figure that the config describes: regret over rounds,
@@ -40,16 +45,19 @@ def plot(
       privbandits plot results/fig1 --kind paired --pair exp3_tau,exp3
       privbandits plot results/frontier --kind against=epsilon --format png
     """
+    from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
     from privbandits_cli.figures import write
 
+    trusted = Trust(tuple(include or ()), trust)
     with reported(ValueError):
         wanted = write.kind(kind, pair, log, bounds)
     errors = []
     for folder in _folders(path):
         try:
-            for written in write.write(folder, wanted, [word.strip() for word in formats.split(",")]):
-                print(written)
-        except (ValueError, KeyError, TypeError, OSError) as error:
+            inside(path, folder.relative_to(path).as_posix())
+            for written in write.write(folder, wanted, [word.strip() for word in formats.split(",")], trusted):
+                print(shown(str(written)))
+        except (Untrusted, *DAMAGED) as error:
             errors.append(f"{folder}: {error}")
     if errors:
         raise fail(*errors)
@@ -65,8 +73,12 @@ def _folders(path: Path) -> list[Path]:
 
 @app.command()
 def report(
-    path: Where = Path("results"),
+    paths: Annotated[
+        list[Path] | None, typer.Argument(help="Results folders, or folders of results folders; by default results.")
+    ] = None,
     config: Claims = Path("configs"),
+    include: Looked = None,
+    trust: Trusted = False,
 ) -> None:
     """Write a report on each results folder.
 
@@ -81,31 +93,42 @@ def report(
       plotly.min.js    the script that draws the figures of the pages; without
                        such a folder it is written beside the page
 
-    The pages need no network: open them as files.
+    The pages need no network: open them as files. No file of the folders is executed, unless --include or --trust
+    says so.
 
     \b
     Examples:
       privbandits report                 all of results/, and its index
       privbandits report results/fig1    one experiment
+      privbandits report results/a other/b
     """
     from privbandits_cli.actions.check import claims_on, unknown
     from privbandits_cli.actions.report import gather, write, write_index
     from privbandits_cli.experiment.config import ConfigError
+    from privbandits_cli.experiment.received import Trust, Untrusted, inside, shown
 
-    folders = _folders(path)
-    every = folders != [path]
-    reports, errors = [], []
-    for folder in folders:
-        try:
-            reports.append(gather(folder, claims_on(folder, config)))
-            print(write(folder, reports[-1], every))
-        except (ConfigError, ValueError, KeyError, TypeError, OSError) as error:
-            errors.append(f"{folder}: {error}")
-    if every and reports:
-        print(write_index(path, reports))
-    bare = unknown(Path(), [str(folder) for folder in folders], config)
-    if bare:
-        print(f"no config, so no claims: {', '.join(bare)}", file=sys.stderr)
+    found, trusted = {path: _folders(path) for path in paths or [Path("results")]}, Trust(tuple(include or ()), trust)
+    errors = []
+    for path, folders in found.items():
+        every, reports = folders != [path], []
+        for folder in folders:
+            try:
+                inside(path, folder.relative_to(path).as_posix())
+                claims = []
+                try:
+                    claims = claims_on(folder, config, trusted)
+                except Untrusted as error:
+                    print(fitted(f"no claims about {folder}: {error}"), file=sys.stderr)
+                reports.append(gather(folder, claims, trusted))
+                print(shown(str(write(folder, reports[-1], every))))
+            except (ConfigError, Untrusted, *DAMAGED) as error:
+                errors.append(f"{folder}: {error}")
+        if every and reports:
+            print(shown(str(write_index(path, reports))))
+        bare = unknown(Path(), [str(folder) for folder in folders], config)
+        if bare:
+            text = f"no claims: {config} has no config of {', '.join(bare)}; name one by --config"
+            print(fitted(text), file=sys.stderr)
     if errors:
         raise fail(*errors)
 
@@ -119,6 +142,7 @@ def tables(
     Writes the tables to RESULTS/price_tables.md, from the CSVs of the experiments price_*.
     """
     from privbandits_cli.actions.price_tables import price_tables
+    from privbandits_cli.experiment.files import write_atomically
 
     try:
         text = price_tables(results)
@@ -126,5 +150,5 @@ def tables(
         raise fail(f"{error.filename} is missing: run the experiments price_* first (make figures)") from error
     except (KeyError, ValueError) as error:
         raise fail(f"the CSVs in {results} do not fit the experiments price_*: {error}") from error
-    (results / "price_tables.md").write_text(text, encoding="utf-8")
+    write_atomically(results / "price_tables.md", text.encode())
     print(text)

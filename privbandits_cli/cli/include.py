@@ -1,16 +1,17 @@
 """Users' files in commands: they join the registry, and are debugged."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from privbandits_cli.cli.app import fail
+from privbandits_cli.cli.app import fail, fitted
 
 if TYPE_CHECKING:
+    from privbandits_cli.experiment.received import Admit
     from privbandits_cli.plugins.registry import Registry
 
 
@@ -24,6 +25,19 @@ def registry_with(files: list[Path] | None) -> "Registry":
     return registry
 
 
+def announced(quiet: bool = False) -> "Admit":
+    """Lets a config's files be executed, after a line on stderr that names them; each line once."""
+    said: set[str] = set()
+
+    def admit(config: str, files: Sequence[Path], *, executed: bool) -> None:
+        line = f"executing {', '.join(map(str, files))}, which {config} includes"
+        if executed and not quiet and line not in said:
+            print(fitted(line), file=sys.stderr)
+            said.add(line)
+
+    return admit
+
+
 @contextmanager
 def debugged() -> Iterator[None]:
     """Play in plain Python; an exception is shown with its traceback from the game's loop on."""
@@ -33,8 +47,8 @@ def debugged() -> Iterator[None]:
     try:
         with uncompiled():
             yield
-    except (typer.Exit, KeyboardInterrupt):
-        raise
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, typer.Exit) or not messages.of_a_file(error):
+            raise
         print("".join(messages.inner_trace(error)), file=sys.stderr, end="")
         raise fail(messages.message(error)) from error

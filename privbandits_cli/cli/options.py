@@ -38,6 +38,11 @@ Claims = Annotated[
 Include = Annotated[
     list[Path] | None, typer.Option(metavar="FILE.py", help="Your own algorithm or adversary; may be repeated.")
 ]
+Looked = Annotated[
+    list[Path] | None,
+    typer.Option("--include", metavar="FILE.py", help="Your own file that played; it is executed. May be repeated."),
+]
+Trusted = Annotated[bool, typer.Option("--trust", help="Execute the files of its author that a results folder keeps.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from privbandits_cli.cli.app import FAILED, OK, VIOLATED, app, dumps, fail, reported
-from privbandits_cli.cli.include import registry_with
+from privbandits_cli.cli.include import announced, registry_with
 from privbandits_cli.cli.options import (
     Arms,
     AsJson,
@@ -40,7 +40,7 @@ def privacy(
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.config import load
 
-    blocks = ledger(load(config, overrides, include=include or ()), delta)
+    blocks = ledger(load(config, overrides, include=include or (), admit=announced()), delta)
     print(dumps(blocks)) if as_json else terminal.print_ledger(blocks)
 
 
@@ -109,7 +109,7 @@ def audit(
                 rows.append(row)
                 advance(1, row["cost"])
     else:
-        experiment = load(config, overrides, include=include or ())
+        experiment = load(config, overrides, include=include or (), admit=announced())
         rows = audit.audit_experiment(experiment, alpha, budget, seed, test)
     print(dumps(rows)) if as_json else terminal.print_audits(rows)
     if mutants:

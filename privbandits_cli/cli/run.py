@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, reported
-from privbandits_cli.cli.include import debugged
+from privbandits_cli.cli.include import announced, debugged
+from privbandits_cli.cli.last_words import last_words
 from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
 from privbandits_cli.cli.signals import Stop, Stopped
 from privbandits_cli.engine import Engine, EngineError, EngineLost, Kind
@@ -73,20 +75,23 @@ def run(
 
     if python and (engine != "threads" or jobs > 1):
         raise fail("--python plays on one core in this process: leave --engine and --jobs out")
-    with reported(EngineError), Stop() as stop:
+    files = ", ".join(map(str, include or ())) or "a file that it includes"
+    read = f"{config}: the run was killed, or {files} ended it while it was read"
+    with reported(EngineError), Stop() as stop, last_words(read) as say:
         chosen = Engine.parse(engine, scheduler)
         if chosen.address and jobs:
             raise fail("--jobs counts cores of this machine, but --scheduler uses all of its workers: leave --jobs out")
-        plan = make_plan(load(config, overrides, smoke, include or ()), _part(shard))
+        plan = make_plan(load(config, overrides, smoke, include or (), admit=announced(quiet)), _part(shard))
         store = Store(results / plan.folder)
+        say(_if_it_dies(plan))
         jobs = 1 if python else jobs or runner.cores()
         for line in terminal.remark_lines(plan):
-            print(line, file=sys.stderr)
-        with errors_reported(plan, store, stop):
+            print(fitted(line), file=sys.stderr)
+        with errors_reported(plan, store, stop, say):
             if dry_run:
                 if not fresh:
                     store.open(plan, clean=False)
-                facts = run.forecast(plan, store, jobs)
+                facts = run.forecast(plan, store, jobs, stop.wait)
                 print(dumps(facts)) if as_json else terminal.print_forecast(facts)
                 return
             screen = _Screen(plan, store, chosen, fail_fast, quiet, python)
@@ -94,6 +99,15 @@ def run(
             command = ["privbandits", *sys.argv[1:]]
             outcome = run.run(plan, store, chosen, jobs, command, fresh=fresh, rehearse=not python, events=events)
             raise typer.Exit(show(plan, store, outcome, stop, quiet or python, as_json))
+
+
+def _if_it_dies(plan: "Plan") -> str:
+    """The message if the run dies without one."""
+    files = ", ".join(source.path for source in plan.own_files)
+    kept = "finished trials are kept, and the same command continues"
+    if not files:
+        return f"the run was killed; {kept}"
+    return f"the run was killed, or {files} ended it; {kept}; --engine processes names the trials that end a process"
 
 
 def _part(shard: str | None) -> tuple[int, int]:
@@ -108,8 +122,10 @@ def _part(shard: str | None) -> tuple[int, int]:
 
 
 @contextmanager
-def errors_reported(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
-    """Exit with a message if a run cannot start or continue."""
+def errors_reported(
+    plan: "Plan", store: "Store", stop: Stop, say: Callable[[str], None] = lambda words: None
+) -> Iterator[None]:
+    """Exit with a message if a run cannot start or continue; `say` takes back the last words if it is stopped."""
     from privbandits_cli.engine.store import Busy
 
     def kept() -> str:
@@ -127,6 +143,7 @@ def errors_reported(plan: "Plan", store: "Store", stop: Stop) -> Iterator[None]:
         raise fail(f"{error.filename or store.folder}: {error.strerror}", kept()) from error
     except Stopped:
         print(f"\nstopped: {kept()}", file=sys.stderr, flush=True)
+        say("")
         os._exit(stop.code)  # threads may still be playing; an orderly exit would wait for them, or crash
 
 
@@ -198,7 +215,7 @@ def show(plan: "Plan", store: "Store", outcome: "Outcome", stop: Stop, quiet: bo
 
 
 def _list(plan: "Plan", failed: "Sequence[Failure]") -> None:
-    print(f"\n{len(failed)} trials failed (traces in journal.jsonl):", file=sys.stderr)
+    print(f"\n{counted(len(failed), 'trial')} failed (traces in journal.jsonl):", file=sys.stderr)
     lines = list(_lines(plan, failed, source=True))
     more = [f"and {len(lines) - LISTED} more kinds"] if len(lines) > LISTED else []
     for line in lines[:LISTED] + more:
@@ -225,7 +242,7 @@ def _lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) ->
             which = f"{which[: which.rindex(',', 0, LONG)]}, ..., {len(same)} trials"
         written = first.trace.splitlines()[1:2] if source else []
         yield "\n".join(
-            [f"failed: {curve.label} against {curve.adversary.name}, {which}: {first.error}"]
+            [f"failed: {plan.legends[curve.key]} against {curve.adversary.name}, {which}: {first.error}"]
             + [line for line in written if line.startswith("    ")]
         )
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from privbandits_cli.accounting.rounding import EMPTY, at_most, is_empty, pair, regret
 from privbandits_cli.cli.app import app, dumps, filled, reported
 from privbandits_cli.cli.include import registry_with
 from privbandits_cli.cli.options import Arms, AsJson, Dimension, Horizon, Include, Space, complete_name
@@ -26,7 +27,7 @@ def list_(
         print(dumps(found))
     else:
         rows = [[entry["name"], entry["game"], entry["line"]] for entry in found]
-        terminal.stdout().print(terminal.table(["name", "game", ""], rows, text=3))
+        terminal.print_table(["name", "game", ""], rows, text=3)
 
 
 @app.command()
@@ -75,7 +76,11 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
-        yield f"  (values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})"
+        yield filled(f"(values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})", "  ")
+    if facts["instances"]:
+        yield f"\nNamed instances, with their means for K = {facts['arms']}"
+        for name, means in facts["instances"].items():
+            yield filled(f"{name:8} {', '.join(f'{mean:.4g}' for mean in means)}", "  ", " " * 11)
     if facts["kind"] == "algorithms" and "tuned" in facts:
         yield ""
         yield from _guarantees(facts)
@@ -88,14 +93,16 @@ def _guarantees(facts: dict[str, Any]) -> Iterator[str]:
     if promised is None:
         yield "Privacy: no guarantee."
     else:
-        delta = f", delta = {promised['delta']:.4g}" if promised["delta"] else ""
-        yield f"Privacy: epsilon = {promised['epsilon']:.6g}{delta}, {promised['status']}"
+        yield f"Privacy: {pair(promised['epsilon'], promised['delta'])}, {promised['status']}"
         yield filled(_joined(promised["source"]), "  ")
         yield filled(f"neighbours: {promised['neighbours']}; view: {promised['view']}", "  ")
     for _, opponent in OPPONENTS[facts["game"]]:
         bound = facts[f"bound, {opponent}"]
-        limit = "no theorem" if bound is None else f"expected regret at most {bound:,.0f}"
+        most = facts["largest regret"]
+        limit = "no theorem" if bound is None else f"expected regret at most {regret(bound, most)}"
         yield f"Against {opponent} adversaries: {limit}"
+        if bound is not None and is_empty(bound, most):
+            yield filled(EMPTY.format(at_most(most)), "  ")
     if facts["bound"]:
         yield from (filled(_joined(paragraph), "  ") for paragraph in facts["bound"].split("\n\n"))
 

@@ -4,6 +4,7 @@ import shlex
 from pathlib import Path
 
 from privbandits_cli.cli.app import app
+from privbandits_cli.cli.include import announced
 from privbandits_cli.cli.options import Config, Include, Overrides, Smoke
 
 
@@ -28,8 +29,14 @@ def slurm(
     """
     from privbandits_cli.experiment.config import load
 
-    name = load(config, overrides, smoke, include or ()).keys.experiment
+    experiment = load(config, overrides, smoke, include or (), admit=announced())
+    trust = " --trust" if experiment.needs_files else ""
     words = [config.as_posix(), *(overrides or []), *(["--smoke"] if smoke else [])]
     words += [word for file in include or () for word in ("--include", file.as_posix())]
     script = Path(__file__).with_name("slurm.sh").read_text(encoding="utf-8")
-    print(script.replace("@NAME@", name).replace("@WORDS@", shlex.join(words)), end="")
+    print(
+        script.replace("@NAME@", experiment.keys.experiment)
+        .replace("@WORDS@", shlex.join(words))
+        .replace("@TRUST@", trust),
+        end="",
+    )

@@ -29,7 +29,7 @@ JOB
 )
     merge=$(submit --job-name=@NAME@-merge --dependency="afterany:${array%%;*}" <<'JOB'
 #!/usr/bin/env bash
-exec privbandits merge results/@NAME@-shard-*-of-"$tasks"
+exec privbandits merge@TRUST@ results/@NAME@-shard-*-of-"$tasks"
 JOB
 )
     echo "submitted: array $array of $tasks shards, then merge $merge"

@@ -1,5 +1,6 @@
 """Progress on stderr, and tables on stdout."""
 
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,8 +13,10 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.table import Table
 from rich.text import Text
 
-from privbandits_cli.analysis.format import amount, parameter, whole
-from privbandits_cli.cli.app import filled
+from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
+from privbandits_cli.analysis.format import amount, counted, parameter, whole
+from privbandits_cli.cli.app import GLUE, filled, glued
+from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
     from privbandits_cli.experiment.plan import Curve, Plan
@@ -75,15 +78,18 @@ def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials"
         yield advance
 
 
-def table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> Table:
-    """A plain table; the first `text` columns hold text, the others numbers."""
-    out = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for i, column in enumerate(columns):
+def print_table(columns: Iterable[str], rows: Iterable[Iterable[Any]], text: int = 1) -> None:
+    """Print a plain table, whose equations stay on one line; the first `text` columns hold text, the others numbers."""
+    console, made = stdout(), Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    cells = [[glued(shown(str(cell))) for cell in row] for row in rows]
+    for i, column in enumerate(glued(shown(column)) for column in columns):
         widest = max((len(word) for word in column.split()), default=0) if i else 0
-        out.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
-    for row in rows:
-        out.add_row(*[str(cell) for cell in row])
-    return out
+        made.add_column(column, justify="left" if i < text else "right", min_width=widest, overflow="fold")
+    for row in cells:
+        made.add_row(*row)
+    with console.capture() as printed:
+        console.print(made)
+    print(printed.get().replace(GLUE, " "), end="")
 
 
 def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder: Path, worst: "Swept | None") -> None:
@@ -91,18 +97,18 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     panels: dict[str, dict[str, str]] = {}
     if worst is None:
         for curve, value, _ in finals:
-            panels.setdefault(curve.title, {})[curve.label] = whole(value)
+            panels.setdefault(curve.title, {})[plan.legends[curve.key]] = whole(value)
     else:
         for panel, lines in worst.panels.items():
             panels[panel] = {line.label: whole(line.regret[-1]) for line in lines}
-    labels = dict.fromkeys(curve.label for curve in plan.curves)
+    labels = dict.fromkeys(plan.legends.values())
     rows = [[label.lines, *(column.get(label, "-") for column in panels.values())] for label in labels]
     keys = plan.experiment.keys
     fewest = min((n for _, _, n in finals), default=0) if len(finals) == len(plan.curves) else 0
-    of = f"{keys.trials}" if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials}"
+    of = counted(keys.trials, "trial") if fewest == keys.trials else f"PARTIAL, {fewest} to {keys.trials} trials"
     after = " or ".join(dict.fromkeys(f"{curve.horizon:,}" for curve in plan.curves))
     which = f", at the worst {keys.plot.worst}" if worst else ""
-    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of} trials)"
+    title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of})"
     stdout().print(title)
     _print_columns("", list(panels), rows)
     _print_files(plan.name, folder)
@@ -131,15 +137,26 @@ def print_swept(swept: "Swept", name: str, folder: Path) -> None:
 
 def _print_columns(title: str, heads: list[str], rows: list[list[str]]) -> None:
     """Print rows of a label and a cell for each head, as tables of as many columns as fit into the terminal."""
-    console = stdout()
-    first, used = 0, 20
+    width = stdout().width
+    labels = [_wrapped(row[0], width // 2) for row in rows]
+    longest = max(len(line) for text in labels for line in text.split("\n"))
+    title = _wrapped(title, max(20, longest))
+    label = 1 + max(longest, *map(len, title.split("\n")))
+    heads = [_wrapped(head, max(9, (width - label) // len(heads) - 1)) for head in heads]
+    first, used = 0, label
     for last, head in enumerate([*heads, ""]):
-        needed = 1 + max([9, *map(len, head.split())])
-        if last == len(heads) or (used + needed > console.width and last > first):
-            cells = [[row[0], *row[first + 1 : last + 1]] for row in rows]
-            console.print(table([title, *heads[first:last]], cells))
-            first, used = last, 20
+        needed = 1 + max([9, *map(len, head.split("\n"))])
+        if last == len(heads) or (used + needed > width and last > first):
+            cells = [[text, *row[first + 1 : last + 1]] for text, row in zip(labels, rows, strict=True)]
+            print_table([title, *heads[first:last]], cells)
+            first, used = last, label
         used += needed
+
+
+def _wrapped(text: str, width: int) -> str:
+    """A text in lines of this width, or of its longest word."""
+    lines = (textwrap.fill(glued(line), width, break_long_words=False) for line in text.split("\n"))
+    return "\n".join(lines).replace(GLUE, " ")
 
 
 def _amount(regret: float | None, ratio: bool) -> str:
@@ -176,19 +193,22 @@ def print_part(plan: "Plan", done: int, of: int, folder: Path) -> None:
 
 
 def remark_lines(plan: "Plan") -> Iterator[str]:
-    """The algorithms' remarks about their settings; one for each label and panel."""
-    remarks: dict[str, str] = {}
+    """The algorithms' remarks about their settings, each once with the curves that it concerns."""
+    remarks: dict[str, dict[str, None]] = {}
     for curve in plan.curves:
         for remark in curve.algorithm.remarks(curve.setting):
-            remarks.setdefault(f"{curve.label}, {curve.panel}" if curve.panel else curve.label, remark)
-    for label, remark in remarks.items():
-        yield f"note: {label}: {remark}"
+            legend = plan.legends[curve.key]
+            label = f"{legend}, {curve.panel}" if curve.panel else legend
+            remarks.setdefault(remark, {})[label] = None
+    for remark, (first, *others) in remarks.items():
+        more = f" and {len(others)} more" if others else ""
+        yield f"note: {first}{more}: {remark}"
 
 
 def missing_lines(plan: "Plan", lacking: "dict[tuple[int, ...], list[Curve]]") -> Iterator[str]:
     """The missing trials, and how to play them."""
     for numbers, curves in lacking.items():
-        some = [f"{curve.label} against {curve.adversary.name}" for curve in curves]
+        some = [f"{plan.legends[curve.key]} against {curve.adversary.name}" for curve in curves]
         for name in ["every curve"] if len(some) == len(plan.curves) else some:
             yield f"missing: {name}, {trials(numbers)}"
     if lacking:
@@ -199,27 +219,35 @@ def print_forecast(facts: dict[str, Any]) -> None:
     """Print the trials that are still to be run."""
     console = stdout()
     cells = [[curve[name] for name in ("label", "adversary", "done", "trials")] for curve in facts["curves"]]
-    console.print(table(["curve", "against", "done", "trials"], cells, text=2))
-    seconds = facts["seconds"]
-    estimate = f", about {seconds:.0f} s on {facts['jobs']} jobs at the last run's pace" if seconds else ""
-    console.print(f"\nto run: {facts['chunks']} chunks, {facts['rounds']:,} rounds{estimate}")
+    print_table(["curve", "against", "done", "trials"], cells, text=2)
+    console.print(f"\nto run: {counted(facts['chunks'], 'chunk')}, {counted(facts['rounds'], 'round')}")
+    if facts["measured"]:
+        basis = f"an estimate from {counted(facts['measured'], 'round')} played now"
+        console.print(f"time: about {duration(facts['seconds'])} on {counted(facts['jobs'], 'job')} ({basis})")
+
+
+def duration(seconds: float) -> str:
+    """`3 s`, `12 min`, `5.5 h`."""
+    unit, size = next(((unit, size) for unit, size in (("h", 3600), ("min", 60)) if seconds >= 2 * size), ("s", 1))
+    return f"{amount(max(1, seconds / size), 2)} {unit}"
 
 
 def print_ledger(blocks: list[dict[str, Any]]) -> None:
     """Upper and lower bounds on the true ε, a line per algorithm; then each bound, and notes."""
-    console = stdout()
     rows = [
-        [b["algorithm"], b["mechanism"], amount(b["upper"]), amount(b["lower"]), f"{b['delta']:.3g}"] for b in blocks
+        [b["algorithm"], b["mechanism"], at_most(b["upper"]), at_least(b["lower"]), at_most(b["delta"], 3)]
+        for b in blocks
     ]
-    console.print(table(["", "", "ε at most", "at least", "at δ"], rows, text=2))
+    print_table(["", "", "ε at most", "at least", "at δ"], rows, text=2)
     for block in blocks:
         print(f"\n{block['algorithm']}")
         if block["bounds"]:
             first = block["bounds"][0]
             print(filled(f"neighbours: {first['neighbours']}; unit: {first['unit']}; view: {first['view']}", "  "))
         for bound in block["bounds"]:
-            sign, at = ("≥" if bound["lower"] else "≤"), (f"δ = {bound['delta']:.3g}" if bound["delta"] else "δ = 0")
-            line = f"ε {sign} {amount(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
+            sign, shown = ("≥", at_least) if bound["lower"] else ("≤", at_most)
+            at = f"δ = {shown(bound['delta'], 3)}"
+            line = f"ε {sign} {shown(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
             print(filled(line, "  ", " " * 36))
         missing = [] if block["bounds"] else ["It has no privacy guarantee."]
         for note in missing + block["notes"]:
@@ -229,18 +257,27 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
 def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     """The parameters that `tune` found, and the paper's choice."""
     opponents = [key for key in ("oblivious", "switching_costs") if any(row[f"bound_{key}"] for row in rows)]
+
+    def bounds(row: dict[str, Any]) -> list[float | None]:
+        return [row[f"bound_{key}"] for key in opponents]
+
     cells = [
-        [row["choice"], amount(row["epsilon"]), row["status"], f"{row['delta'] or 0:.3g}"]
-        + [amount(row[f"bound_{key}"]) for key in opponents]
+        [row["choice"], at_most(row["epsilon"]), row["status"], at_most(row["delta"] or 0, 3)]
+        + ["–" if bound is None else regret(bound, row["largest_regret"]) for bound in bounds(row)]
         for row in rows
     ]
     heads = [f"regret, {key.replace('_', ' ')}" for key in opponents]
-    stdout().print(table(["", "ε", "status", "δ", *heads], cells))
+    print_table(["", "ε", "status", "δ", *heads], cells)
     least = "; certified has the smallest bound against switching costs" if "switching_costs" in opponents else ""
     print(f"\nregret: the theorems' bounds{least}" if opponents else "\nno theorem bounds the regret here")
+    most = rows[0]["largest_regret"]
+    if any(bound is not None and is_empty(bound, most) for row in rows for bound in bounds(row)):
+        print(filled(EMPTY.format(at_most(most)), further="  "))
     for row in rows:
-        entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", ":\xa0")
-        print("\n" + filled(entry, "", "  ").replace("\xa0", " "))  # no line break between a key and its value
+        entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", f":{GLUE}")
+        print("\n" + filled(entry, "", "  "))  # no line break between a key and its value
+        if row["reason"]:
+            print(filled(row["reason"], "  "))
 
 
 def _flow(parameters: dict[str, Any]) -> str:
@@ -252,10 +289,10 @@ def _flow(parameters: dict[str, Any]) -> str:
 def print_audits(rows: list[dict[str, Any]]) -> None:
     """Verdicts, and the evidence for each."""
     cells = [
-        [row["algorithm"], row["verdict"], amount(row["epsilon_seen"]), amount(row["refutable"]), f"{row['cost']:,}"]
+        [row["algorithm"], row["verdict"], at_least(row["epsilon_seen"]), at_most(row["refutable"]), f"{row['cost']:,}"]
         for row in rows
     ]
-    stdout().print(table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2))
+    print_table(["", "verdict", "ε lower bound", "detectable ε", "cost"], cells, text=2)
     for row in rows:
         print()
         print(filled(f"{row['algorithm']}: {row['verdict']}"))

@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from privbandits_cli.cli.app import USAGE, app, dumps, fitted
+from privbandits_cli.cli.include import announced
 from privbandits_cli.cli.options import AsJson, Include
+
+PATIENCE = 3.0  # seconds of tuning for a config
 
 
 @app.command()
@@ -24,16 +27,24 @@ def validate(
     """
     from privbandits_cli.engine import rehearsal
     from privbandits_cli.experiment.config import ConfigError, load
+    from privbandits_cli.experiment.patience import Patience
     from privbandits_cli.experiment.plan import make_plan
 
     errors: dict[str, list[str]] = {}
+    admit = announced()
     for config in configs:
+        patience = Patience(PATIENCE)
         try:
-            experiment = load(config, include=include or ())
-            load(config, smoke=True, include=include or ())
+            experiment = load(config, include=include or (), patience=patience, admit=admit)
             errors[str(config)] = rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
         except ConfigError as error:
             errors[str(config)] = error.errors
+        if not patience.left:
+            continue
+        try:
+            load(config, smoke=True, include=include or (), patience=patience, admit=admit)
+        except ConfigError as error:
+            errors[str(config)] += [text for text in error.errors if text not in errors[str(config)]]
     if as_json:
         print(dumps(errors))
     for config_name, found in errors.items():

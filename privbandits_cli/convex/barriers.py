@@ -94,9 +94,9 @@ def cube(eta: float, losses: Floats, axis: int, sign: float, x: Floats, slope: F
     n = len(x)
     for i in range(n):
         s = eta * losses[i]
+        if not abs(s) < LARGEST:
+            raise ArithmeticError(DIVERGED)
         x[i] = -s / (1.0 + np.sqrt(1.0 + s * s))
-    if not abs(eta * losses[axis]) < LARGEST:
-        raise ArithmeticError(DIVERGED)
     q = np.sqrt(1.0 + (eta * losses[axis]) ** 2)
     root = np.sqrt(q * (q + 1.0))
     x[axis] = min(1.0, max(-1.0, x[axis] + sign / root))

@@ -60,6 +60,10 @@ class Polytope(Space):
         """The largest coordinate of a point, as |l|_1 <= 1."""
         return float(np.abs(self.box).max())
 
+    def width(self, signed: bool = False) -> float:
+        """The largest difference between two points in a coordinate."""
+        return float(np.ptp(self.box, axis=0).max())
+
     @cached_property
     def box(self) -> Floats:
         """The least and the largest value of each coordinate, `[2, N]`."""

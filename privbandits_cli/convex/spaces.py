@@ -42,6 +42,10 @@ class Space:
         """M, the largest |<l, x>| over losses and points."""
         return 1.0
 
+    def width(self, signed: bool = False) -> float:
+        """The largest <l, x - y> over losses and points; `signed` includes negative losses of experts."""
+        return 2.0
+
     def errors(self) -> Iterator[str]:
         """The reasons why no game can be played on this set."""
         yield from ()
@@ -64,6 +68,9 @@ class Simplex(Space):
 
     def excess(self, points: Floats) -> Floats:
         return np.asarray(np.maximum(np.abs(points.sum(axis=1) - 1), -points.min(axis=1)))
+
+    def width(self, signed: bool = False) -> float:
+        return 2.0 if signed else 1.0
 
     def violation(self, point: Floats) -> str:
         least, total = point.min(), point.sum()

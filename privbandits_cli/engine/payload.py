@@ -1,4 +1,7 @@
-"""A chunk as bytes for another process, together with the users' files that it needs."""
+"""A chunk as bytes for another process, together with the users' files that it needs.
+
+These bytes are pickles. They go from a run to the workers that it has started or was told to use, never through a file.
+"""
 
 import pickle
 

@@ -1,8 +1,9 @@
 """Play one chunk: its adversary against each of its algorithms, with the regret at the checkpoints. Pure."""
 
+import math
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
@@ -10,10 +11,15 @@ import numpy as np
 
 from privbandits_cli.engine import rehearsal
 from privbandits_cli.experiment.plan import Chunk
+from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import plain
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins import messages
 from privbandits_cli.plugins.loader import GAMES
+
+MEASURED = 2.0  # seconds of play from which the time of a run is estimated
+SAMPLED = 12  # games at most that are played for it
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
                 seen.add(kind)
                 with wait():
                     pass
-                with suppress(Exception):
+                with suppress(Exception, SystemExit):
                     once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
                     GAMES[once.game].play(once, trials=[0])
 
@@ -64,8 +70,8 @@ def play_chunk(chunk: Chunk) -> Played:
     try:
         regrets = _checked(chunk)
         found = {key: (chunk.trials, regrets[i]) for i, key in enumerate(chunk.keys)}
-    except Exception:  # whatever an algorithm or adversary raises is reported as a failure of its trial
-        if plain():
+    except BaseException as raised:  # whatever an algorithm or adversary raises is reported as a failure of its trial
+        if plain() or not messages.of_a_file(raised):
             raise
         found = {}
         for i, key in enumerate(chunk.keys):
@@ -74,13 +80,56 @@ def play_chunk(chunk: Chunk) -> Played:
             for trial in chunk.trials:
                 try:
                     rows[trial] = _checked(Chunk(alone, (key,), (trial,)))[0, 0]
-                except Exception as error:
+                except BaseException as error:
+                    if not messages.of_a_file(error):
+                        raise
                     message = rehearsal.message(error, alone, key, trial)
                     trace = f"{message}\n{traceback.format_exc()}"
                     failures.append(Failure(key, trial, message.splitlines()[0], trace))
             if rows:
                 found[key] = (tuple(rows), np.array(list(rows.values())))
     return Played(chunk, found, tuple(failures), time.perf_counter() - start)
+
+
+def estimated(
+    chunks: Sequence[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> tuple[float, int]:
+    """Seconds that one core takes for the chunks, from rounds that are played now, and how many; takes some seconds.
+
+    A few games are played, whose loops are compiled before, each for an equal share of the time; the others are taken
+    to be as fast as these on average. Raises what an algorithm or adversary raises; `wait` is entered before each game.
+    """
+    games = list({chunk.keys: chunk for chunk in chunks}.values())
+    games = games[:: math.ceil(len(games) / SAMPLED)]
+    paces: dict[tuple[str, ...], float] = {}  # by the keys of a game's curves: seconds for each round
+    start, rounds = time.perf_counter(), 0
+    for chunk in games:
+        with wait():
+            pass
+        if not paces or time.perf_counter() - start < MEASURED:
+            played, paces[chunk.keys] = _pace(chunk, MEASURED / len(games))
+            rounds += played
+    mean = sum(paces.values()) / len(paces)
+    return sum(chunk.rounds * paces.get(chunk.keys, mean) for chunk in chunks), rounds
+
+
+def _pace(chunk: Chunk, least: float) -> tuple[int, float]:
+    """The rounds played, and the seconds for each of them, over so many that they take at least this time."""
+    horizon, trials = int(chunk.match.checkpoints[-1]), chunk.trials[:LANES]
+
+    def seconds(n: int) -> float:
+        start = time.perf_counter()
+        _checked(Chunk(chunk.match._replace(checkpoints=np.array([n], np.int64)), chunk.keys, trials))
+        return time.perf_counter() - start
+
+    seconds(1)  # compiles
+    n, start = 1, seconds(1)  # the states and tables of a game take longer than its first round
+    took = start
+    while n < horizon and took - start < least and (n == 1 or took < 4 * least):
+        n = min(horizon, max(256, 2 * n))
+        took = seconds(n)
+    rounds = n * len(trials) * len(chunk.keys)
+    return rounds, max(took - start if n > 1 else took, 1e-9) / rounds
 
 
 def lost(chunk: Chunk, error: str) -> Played:

@@ -69,7 +69,9 @@ def _failures(match: Match, compiled: bool) -> Iterator[str]:
                 warnings.simplefilter("ignore", NumbaTypeSafetyWarning)  # an error follows
                 regrets = game.play(short, range(trials))
                 _check(regrets, game.play(short, range(trials), BLOCK) if plain != compiled else regrets, match)
-        except Exception as error:  # whatever a user's file raises
+        except BaseException as error:
+            if not messages.of_a_file(error):
+                raise
             yield _message(error, _place(error, short, 0), match)
             return
 
@@ -91,7 +93,7 @@ def _check(regrets: Floats, others: Floats, match: Match) -> None:
         raise PluginError(text, function)
 
 
-def message(error: Exception, match: Match, key: str, trial: int) -> str:
+def message(error: BaseException, match: Match, key: str, trial: int) -> str:
     """What failed in a trial of a match of one algorithm, of the curve `key`; at its line in a user's file."""
     files = _files(match)
     if not files:
@@ -107,7 +109,7 @@ def _files(match: Match) -> list[Source]:
     return loader.sources_of((*match.algorithms, match.adversary))
 
 
-def _message(error: Exception, place: messages.Place | None, match: Match) -> str:
+def _message(error: BaseException, place: messages.Place | None, match: Match) -> str:
     """An error at this line if there is one, otherwise with the names of the files."""
     if place is not None:
         return messages.at(place, messages.summary(error))
@@ -117,7 +119,7 @@ def _message(error: Exception, place: messages.Place | None, match: Match) -> st
     return f"{files}: the game failed on what this file returned: {messages.summary(error)}; --python shows where"
 
 
-def _place(error: Exception, match: Match, trial: int) -> messages.Place | None:
+def _place(error: BaseException, match: Match, trial: int) -> messages.Place | None:
     """The line of a user's file where a trial fails, replayed in plain Python if the error does not show it."""
     found = messages.place(error)
     if messages.in_compiler(error) or (found and not isinstance(error, NotANumber)):
@@ -129,6 +131,8 @@ def _place(error: Exception, match: Match, trial: int) -> messages.Place | None:
     try:
         with uncompiled(), np.errstate(divide=strict, invalid=strict, over="ignore", under="ignore"):
             GAMES[match.game].play(short, [trial])
-    except Exception as replayed:  # the same, with a traceback
+    except BaseException as replayed:  # the same, with a traceback
+        if not messages.of_a_file(replayed):
+            raise
         return messages.place(replayed) or found
     return found

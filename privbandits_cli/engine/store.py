@@ -11,8 +11,9 @@ import hashlib
 import io
 import json
 import os
+import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from privbandits_cli.engine.play import Played
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
+from privbandits_cli.experiment.received import KEPT, inside
 from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.numerics.types import Floats
 
@@ -36,7 +38,7 @@ class Busy(Exception):
 
 
 class Damaged(OSError):
-    """A chunk file whose checksum is wrong."""
+    """A chunk file whose checksum is wrong, or that is not as `keep` writes it."""
 
 
 @cache
@@ -52,6 +54,8 @@ def code_here() -> str:
 
 def read_chunk(path: Path) -> tuple[Trials, Floats, str]:
     """Trials, their regrets `[trials, checkpoints]` and the `code_here` that played them. Raises Damaged."""
+    if path.is_symlink() or not path.is_file():
+        raise Damaged(errno.EIO, "it is not a file", str(path))
     facts = path.stat()
     return _read_chunk(path, facts.st_size, facts.st_mtime_ns)
 
@@ -61,9 +65,29 @@ def _read_chunk(path: Path, size: int, changed: int) -> tuple[Trials, Floats, st
     content = path.read_bytes()
     if hashlib.sha256(content[:-DIGEST]).digest() != content[-DIGEST:]:
         raise Damaged(errno.EIO, "its checksum is wrong", str(path))
-    with np.load(io.BytesIO(content[:-DIGEST]), allow_pickle=False) as arrays:
+    try:
+        return _arrays(io.BytesIO(content[:-DIGEST]))
+    except Exception as error:  # whatever NumPy raises from bytes that it has not written
+        raise Damaged(errno.EIO, f"it holds no trials ({error})", str(path)) from error
+
+
+def _arrays(content: io.BytesIO) -> tuple[Trials, Floats, str]:
+    """Trials, regrets and code; some exception if the arrays are others than those of `keep`."""
+    with zipfile.ZipFile(content) as members:
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members.infolist()):
+            raise ValueError("a compressed array")  # it could expand beyond the memory
+    content.seek(0)
+    with np.load(content, allow_pickle=False) as arrays:
         code = arrays["code" if "code" in arrays else "source_hash"]  # older files do not name the libraries
-        return arrays["trials"], arrays["regrets"], str(code)
+        trials, regrets = arrays["trials"], arrays["regrets"]
+    kinds = trials.dtype, regrets.dtype, code.dtype.kind
+    if kinds != (np.int64, np.float64, "U") or (trials.ndim, regrets.ndim, code.ndim) != (1, 2, 0):
+        raise ValueError("arrays of other types or shapes")
+    if not len(trials) or len(trials) != len(regrets) or trials[0] < 0 or (np.diff(trials) <= 0).any():
+        raise ValueError("trials that are not in order, or not as many as regrets")
+    if not np.isfinite(regrets).all():
+        raise ValueError("regrets that are not numbers")
+    return trials, regrets, str(code)
 
 
 class Store:
@@ -79,9 +103,13 @@ class Store:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Reserve the folder for this process; raises Busy if another process holds it."""
+        """Reserve the folder for this process; raises Busy if another process holds it.
+
+        Raises Outside if a file or folder that is written to is a link that leads out of it.
+        """
+        places = [inside(self.folder, name) for name in ("chunks", "lock", "journal.jsonl", KEPT)]
         self.chunks.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("a+") as lock:
+        with places[1].open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -104,11 +132,13 @@ class Store:
             if fresh:
                 file.unlink()
             else:
-                self._read(file, key, clean)
+                self._read(file, plan.by_key[key], clean)
 
-    def _read(self, file: Path, key: str, clean: bool) -> None:
+    def _read(self, file: Path, curve: Curve, clean: bool) -> None:
         try:
-            trials, _, code = read_chunk(file)
+            trials, regrets, code = read_chunk(file)
+            if regrets.shape[1] != len(curve.checkpoints):
+                raise Damaged(errno.EIO, "it has other checkpoints", str(file))
         except Damaged:
             self.damaged.append(file)
             if clean:
@@ -116,8 +146,8 @@ class Store:
             return
         self.played_by.add(code)
         if code != code_here():
-            self.other_code.setdefault(key, set()).add(code)
-        self._pieces.setdefault(key, []).append((file, trials))
+            self.other_code.setdefault(curve.key, set()).add(code)
+        self._pieces.setdefault(curve.key, []).append((file, trials))
 
     def done(self, curve: Curve) -> Trials:
         """The trials of a curve that are done, in order."""
@@ -149,17 +179,6 @@ class Store:
         """Append an event to the journal."""
         with (self.folder / "journal.jsonl").open("a", encoding="utf-8") as journal:
             journal.write(json.dumps(event) + "\n")
-
-    def pace(self) -> float | None:
-        """Rounds per second and job over the chunks in the journal; None without any."""
-        rounds, seconds = 0, 0.0
-        path = self.folder / "journal.jsonl"
-        for line in path.read_bytes().splitlines() if path.exists() else []:
-            with suppress(ValueError):  # a crash or a full disk may have cut a line short
-                event = json.loads(line)
-                if event.get("event") == "chunk" and event["seconds"]:
-                    rounds, seconds = rounds + event["rounds"], seconds + event["seconds"]
-        return rounds / seconds if seconds else None
 
     def pieces(self, curve: Curve) -> Iterator[tuple[Trials, Floats, str]]:
         """The contents of a curve's chunk files: trials, regrets, code."""

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from privbandits_cli.experiment.consistency import SWEEPABLE
 from privbandits_cli.experiment.document import Error
-from privbandits_cli.experiment.errors import suggestion
+from privbandits_cli.experiment.errors import ENOUGH, suggestion
 from privbandits_cli.experiment.expressions import (
     QUANTITIES,
     ClaimError,
@@ -16,6 +17,7 @@ from privbandits_cli.experiment.expressions import (
     parse,
 )
 from privbandits_cli.experiment.keys import Keys
+from privbandits_cli.experiment.patience import OutOfTime
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, flat
 
@@ -30,56 +32,68 @@ class Claim:
     expression: Expression
 
 
-def claims(
-    keys: Keys,
-    adversaries: Sequence[Variant],
-    algorithms: Sequence[Variant],
-    rounds: Sequence[int],
-    errors: list[Error],
-) -> tuple[Claim, ...]:
-    """The claims of a config; one that is malformed, or does not fit the experiment, is added to the errors.
+@dataclass(frozen=True)
+class Known:
+    """What is known of the experiment that claims are about; None where its own errors leave it unknown."""
 
-    rounds: the checkpoints of all horizons together.
-    """
+    keys: Keys
+    adversaries: Sequence[Variant] | None
+    algorithms: Sequence[Variant] | None  # as given
+    tuned: Sequence[Variant] | None  # the algorithms in all settings
+    rounds: Sequence[int] | None  # the checkpoints of all horizons together
+    swept: bool  # whether the swept keys are valid
+
+
+def claims(stated: Any, known: Known, errors: list[Error]) -> tuple[Claim, ...]:
+    """The claims of a config; one that is malformed, or does not fit the experiment, is added to the errors."""
     out = []
-    for i, entry in enumerate(keys.claims):
+    for i, entry in enumerate(stated if isinstance(stated, list) else ()):
+        text = entry.get("claim") if isinstance(entry, dict) else None
+        if not isinstance(text, str) or len(errors) > ENOUGH:
+            continue  # an error of the keys
         try:
-            expression = parse(entry.claim)
-            _check_scope(expression.scope, adversaries, rounds)
-            _check_parameters(expression.scope, keys, [*adversaries, *algorithms])
+            expression = parse(text)
+            _check_scope(expression.scope, known)
+            _check_parameters(expression.scope, known)
             for side in expression.sides():
-                _check_side(side, expression.scope, algorithms)
+                _check_side(side, expression.scope, known)
         except ClaimError as error:
             errors.append(Error(("claims", i, "claim"), str(error), offset=error.at))
+        except OutOfTime as late:
+            late.loc = ("claims", i)
+            raise
         else:
-            out.append(Claim(entry.claim, entry.source, entry.note, expression))
+            out.append(Claim(text, str(entry.get("source", "")), str(entry.get("note", "")), expression))
     return tuple(out)
 
 
-def _check_scope(scope: Scope, adversaries: Sequence[Variant], rounds: Sequence[int]) -> None:
+def _check_scope(scope: Scope, known: Known) -> None:
+    panels = None if known.adversaries is None else {title: None for v in known.adversaries for title in titles(v)}
     for name, at in scope.panels:
-        known = dict.fromkeys(title for variant in adversaries for title in titles(variant))
-        if name not in known:
-            raise ClaimError(f"this experiment has no panel '{name}'" + suggestion(name, known), at)
-    if scope.round is not None and scope.round[0] not in rounds:
+        if panels is not None and name not in panels:
+            raise ClaimError(f"this experiment has no panel '{name}'" + suggestion(name, panels), at)
+    if scope.round is not None and known.rounds is not None and scope.round[0] not in known.rounds:
         wanted, at = scope.round
-        near = ", ".join(map(str, sorted(sorted(rounds, key=lambda known: abs(known - wanted))[:3])))
+        near = ", ".join(map(str, sorted(sorted(known.rounds, key=lambda round_: abs(round_ - wanted))[:3])))
         raise ClaimError(f"round {wanted} is not a checkpoint; the nearest checkpoints are {near}", at)
 
 
-def _check_parameters(scope: Scope, keys: Keys, players: Sequence[Variant]) -> None:
+def _check_parameters(scope: Scope, known: Known) -> None:
+    if known.adversaries is None or known.tuned is None or not known.swept:
+        return
+    players = [*known.adversaries, *known.tuned]
     swept = dict.fromkeys(name for variant in players for name in variant.swept)
-    swept |= dict.fromkeys(key for key in ("horizon", "set", "dimension") if isinstance(getattr(keys, key), list))
+    swept |= dict.fromkeys(key for key in SWEEPABLE if isinstance(getattr(known.keys, key), list))
     if scope.worst is not None and scope.worst[0] not in swept:
         name, at = scope.worst
         raise ClaimError(f"this experiment does not sweep a parameter '{name}'" + suggestion(name, swept), at)
     for condition in scope.where:
-        _check_condition(condition, list(_values(condition.name, keys, players)), swept)
+        _check_condition(condition, list(_values(condition.name, known.keys, players)), swept)
 
 
 def _values(name: str, keys: Keys, players: Iterable[Variant]) -> Iterator[Any]:
     """All values that a parameter takes in the experiment."""
-    if name in ("horizon", "set", "dimension"):
+    if name in SWEEPABLE:
         yield from listed(getattr(keys, name))
     for variant in players:
         described = {**flat(variant.parameters.described()), **variant.swept}
@@ -97,14 +111,20 @@ def _check_condition(condition: Condition, values: Sequence[Any], known: Iterabl
         raise ClaimError(message, condition.at)
 
 
-def _check_side(side: Side, scope: Scope, algorithms: Sequence[Variant]) -> None:
+def _check_side(side: Side, scope: Scope, known: Known) -> None:
     curve = side.curve
     assert curve is not None
-    named = [variant for variant in algorithms if curve.name == _name(variant, curve.labelled)]
+    if QUANTITIES[side.quantity].fitted and scope.round is not None:
+        raise ClaimError(f"a {side.quantity} is fitted to several points, so it has no round", scope.round[1])
+    if known.algorithms is None:
+        return
+    named = [v for v in known.tuned or known.algorithms if curve.name == _name(v, curve.labelled)]
     if not named:
-        known = dict.fromkeys(_name(variant, curve.labelled) for variant in algorithms)
+        names = dict.fromkeys(_name(variant, curve.labelled) for variant in known.algorithms)
         what = "label" if curve.labelled else "algorithm"
-        raise ClaimError(f"this experiment has no {what} '{curve.name}'" + suggestion(curve.name, known), curve.at)
+        raise ClaimError(f"this experiment has no {what} '{curve.name}'" + suggestion(curve.name, names), curve.at)
+    if known.tuned is None:  # conditions are on tuned parameters
+        return
     for condition in curve.where:
         described = [described_of(variant) for variant in named]
         values = [each[condition.name] for each in described if each.get(condition.name) is not None]
@@ -116,8 +136,6 @@ def _check_side(side: Side, scope: Scope, algorithms: Sequence[Variant]) -> None
         raise ClaimError(f"'{curve.name}' is {len(entries)} entries of this experiment: {hint}", curve.at)
     if not entries:
         raise ClaimError(f"no '{curve.name}' has all of these parameters", curve.at)
-    if QUANTITIES[side.quantity].fitted and scope.round is not None:
-        raise ClaimError(f"a {side.quantity} is fitted to several points, so it has no round", scope.round[1])
 
 
 def described_of(variant: Variant) -> dict[str, Any]:

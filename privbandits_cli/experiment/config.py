@@ -1,7 +1,10 @@
 """text -> Experiment: all errors of a config at once, each with its place and a suggestion."""
 
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +13,20 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from privbandits_cli.experiment import consistency, settings
-from privbandits_cli.experiment.claims import Claim, claims
-from privbandits_cli.experiment.document import Document, Error, Loc, override, parse
-from privbandits_cli.experiment.errors import translated
+from privbandits_cli.experiment.claims import Claim, Known, claims
+from privbandits_cli.experiment.document import LONGEST, Document, Error, override, parse
+from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import Grid, Keys
-from privbandits_cli.experiment.matchups import Matchup, matchups
+from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
+from privbandits_cli.experiment.patience import OutOfTime, Patience
+from privbandits_cli.experiment.received import CONTROL, KEPT, Admit, Outside, everything, inside
+from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, variants
-from privbandits_cli.games.players import Setting
+from privbandits_cli.games.players import Adversary, Setting
 from privbandits_cli.plugins.registry import Kind, Registry, including
 
 SHIPPED = Path(__file__).parent.parent / "configs"  # the configs that come with the package
-KEPT = "included"  # where a results folder keeps copies of the users' files that played
+SHOWN = 100  # errors; of more, the number is given
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,11 @@ class Experiment:
     def settings(self) -> list[Setting]:
         """One for each horizon and each dimension."""
         return settings.settings(self.keys)
+
+    @property
+    def needs_files(self) -> bool:
+        """Whether it needs files of users: algorithms, adversaries or data."""
+        return bool(self.registry.files or _data_files(self.adversaries))
 
     def resolved(self) -> dict[str, Any]:
         """The experiment as plain data that runs as a config, with tuned parameters and defaults written out.
@@ -89,22 +100,21 @@ def located(path: Path) -> Path:
 
 
 def load(
-    path: Path, overrides: list[str] | None = None, smoke: bool = False, include: Sequence[Path] = ()
+    path: Path,
+    overrides: list[str] | None = None,
+    smoke: bool = False,
+    include: Sequence[Path] = (),
+    patience: Patience | None = None,
+    admit: Admit = everything,
 ) -> Experiment:
     """Read a config, apply the overrides and check all of it; raises ConfigError with every error.
 
-    path: a file, or the name of a shipped config. include: users' files besides those that the config names.
+    path: a file, or the name of a shipped config. include: users' files besides those that the config names. patience:
+    a limit on the time for checking; what is not checked in time is an error. admit: is called with the files that the
+    config names, before they are executed or read; what it raises ends the loading.
     """
     path = located(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        known = f"; the shipped configs are: {', '.join(shipped())}" if path.parent == Path() else ""
-        if str(path) in Registry().names("algorithms"):
-            known = f"; {path} is an algorithm, not a config: try `privbandits show {path}`"
-        raise ConfigError([f"{path}: cannot be read: {reason}{known}"]) from error
-    document = parse(text, str(path))
+    document = _read(path)
     experiment = None
     if isinstance(document.data, dict):
         given = overrides or []
@@ -120,26 +130,87 @@ def load(
             document.data.pop("claims", None)  # they are about the unchanged experiment
         if smoke:  # a results folder of its own, so that no full-size result is overwritten
             document.data["experiment"] = f"{document.data.get('experiment', '')}-smoke"
-        experiment = _check(document, _included(document, path.parent, include))
+        registry = _included(document, path.parent, include, admit)
+        try:
+            with patience or nullcontext():
+                experiment = _check(document, registry, admit)
+        except OutOfTime as late:
+            message = "checking this takes too long for `validate`; `run --dry-run` has the time"
+            document.errors.append(Error(late.loc, message))
     if document.errors or experiment is None:
-        ordered = sorted(dict.fromkeys(document.errors), key=document.place)
-        raise ConfigError([document.render(error) for error in ordered])
+        raise _refused(document)
     return experiment
 
 
-def _included(document: Document, folder: Path, further: Sequence[Path]) -> Registry:
+def keys_of(path: Path) -> Keys:
+    """The keys of a config, whose algorithms and adversaries are not looked up; ConfigError with the errors of keys."""
+    document = _read(located(path))
+    if isinstance(document.data, dict):
+        keys, invalid = _valid_part(document.data, document.errors)
+        if not invalid and not document.errors:
+            return keys
+    raise _refused(document)
+
+
+def _read(path: Path) -> Document:
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(LONGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        hint = _missing(path) if isinstance(error, FileNotFoundError) else ""
+        if (path / "config.yaml").is_file():
+            hint = f"; the config of this results folder is {path.as_posix()}/config.yaml"
+        raise ConfigError([f"{path}: cannot be read: {reason}{hint}"]) from error
+    return parse(text, str(path))
+
+
+def _refused(document: Document) -> ConfigError:
+    found = sorted(dict.fromkeys(document.errors), key=document.place)
+    texts = [document.render(error) for error in found[:SHOWN]]
+    more = len(found) - SHOWN
+    return ConfigError([*texts, f"{document.path}: and {more:,} more errors"] if more > 0 else texts)
+
+
+def _missing(path: Path) -> str:
+    """What the path of a config that does not exist may mean."""
+    if str(path) in [*Registry().names("algorithms"), *Registry().names("adversaries")]:
+        return f"; {path} is not a config: try `privbandits show {path}`"
+    if path.suffix == ".yaml" and path.stem in shipped():
+        return f"; it is shipped with the package as {path.stem}, as in `privbandits run {path.stem}`"
+    beside = sorted(path.parent.glob("*.yaml"))
+    if beside and path.parent != Path():
+        return suggestion(path.as_posix(), [file.as_posix() for file in beside])
+    return suggestion(path.stem, [*(file.stem for file in beside), *shipped()])
+
+
+def _included(document: Document, folder: Path, further: Sequence[Path], admit: Admit) -> Registry:
     """The registry with the users' files; beside the config of a results folder are copies of them."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    names = [*dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)])]
+    names = {name: ("include", i) for i, name in enumerate(named) if isinstance(name, str) and not CONTROL.search(name)}
     if further:
-        document.data["include"] = names
-    copies = [folder / KEPT / Path(name).name for name in names]
-    files = [copy.as_posix() if copy.exists() else name for name, copy in zip(names, copies, strict=True)]
-    registry, errors = including(map(Path, files))
-    if errors:
-        raise ConfigError(errors)
-    return registry
+        document.data["include"] = list(dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)]))
+    files = []
+    for name, loc in names.items():
+        try:
+            copy = inside(folder, f"{KEPT}/{Path(name).name}")
+        except Outside as error:
+            document.errors.append(Error(loc, str(error)))
+            continue
+        kept = os.path.exists(copy)  # unlike `copy.exists()`, False for names that no file can have
+        if kept and Path(name).name in (path.name for path in further):
+            continue  # the user's file takes the place of the copy
+        files.append(copy if kept else Path(name))
+    unnamed = [file for file in files if file not in further]
+    if unnamed and ("include",) not in document.overrides:
+        admit(document.path, unnamed, executed=True)
+    registry, errors = including([*files, *further])
+    for text in errors:
+        places = [loc for name, loc in names.items() if text.startswith(f"{Path(name)}: ")]
+        document.errors.append(Error(places[0], text) if places else Error(("include",), text, placed=True))
+    unusable = {file.stem for file in [*files, *further]} - {source.name for source in registry.files}
+    return replace(registry, unusable=frozenset(unusable))
 
 
 def _shrink(document: Document) -> None:
@@ -157,47 +228,66 @@ def _shrink(document: Document) -> None:
 # --------------------------------------------------------------------------------------------- checking
 
 
-def _check(document: Document, registry: Registry) -> Experiment | None:
-    """The experiment, or None after adding to the document's errors."""
+def _check(document: Document, registry: Registry, admit: Admit) -> Experiment | None:
+    """The experiment, or None after adding to the document's errors all that can be found out."""
     data, errors = document.data, document.errors
     keys, invalid = _valid_part(data, errors)
-    found: dict[str, list[Variant]] = {"adversary": [], "algorithms": []}
-    kinds: dict[str, Kind] = {"adversary": "adversaries", "algorithms": "algorithms"}
-    for key, kind in kinds.items():
-        entries = data.get(key)
-        if key in data and entries in (None, []):
-            errors.append(Error((key,), f"name at least one of: {', '.join(registry.names(kind))}"))
-        single = not isinstance(entries, list)
-        for i, entry in enumerate([entries] if single else entries):
-            if entry is not None or not single:
-                loc: Loc = (key,) if single else (key, i)
-                found[key] += variants(registry, kind, entry, loc, errors)
-    errors.extend(consistency.size_errors(keys, invalid))
-    if not invalid:
-        errors.extend(consistency.plot_errors(keys, [*found["adversary"], *found["algorithms"]]))
-    if invalid & {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}:
-        return None
-    unplayable = list(consistency.game_errors(keys))
-    if unplayable:
-        errors.extend(unplayable)
-        return None
-    met = matchups(registry, keys, found["adversary"], found["algorithms"], errors)
-    about = () if invalid or errors else _claims(keys, found["adversary"], met, errors)
+    adversaries, strange = _players(registry, "adversary", "adversaries", data, errors)
+    algorithms, unknown = _players(registry, "algorithms", "algorithms", data, errors)
+    between = list(consistency.errors(keys, data, invalid))
+    excess = list(consistency.excess_errors(keys, len(adversaries), len(algorithms)))
+    errors.extend([*between, *excess])
+    if not strange and not unknown:
+        errors.extend(consistency.plot_errors(keys, adversaries, algorithms, invalid))
+    if played := _data_files(adversaries):
+        admit(document.path, played, executed=False)
+    met: tuple[Matchup, ...] = ()
+    if not excess and "game" not in invalid:
+        theirs = of_the_game(registry, keys, adversaries, invalid, errors)
+        ours = of_the_game(registry, keys, algorithms, invalid, errors)
+        if not invalid & consistency.SETTING and not any({*error.loc[:1]} <= consistency.SETTING for error in between):
+            met = matchups(registry, keys, theirs, ours, errors)
+    lineups = {id(matchup.algorithms): matchup.algorithms for matchup in met}
+    timed = "claims" in data and not excess and not {"checkpoints", "horizon"} & invalid
+    known = Known(
+        keys=keys,
+        adversaries=None if strange else adversaries,
+        algorithms=None if unknown else algorithms,
+        tuned=[variant for lineup in lineups.values() for variant in lineup] or None,
+        rounds=_recorded(keys) if timed else None,
+        swept=not invalid & {*consistency.SWEEPABLE},
+    )
+    about = claims(data.get("claims"), known, errors)
     if invalid or errors:
         return None
     given = {key: value for key, value in data.items() if key != "claims"}
-    return Experiment(keys, tuple(found["adversary"]), tuple(found["algorithms"]), met, given, registry, about)
+    return Experiment(keys, tuple(adversaries), tuple(algorithms), met, given, registry, about)
 
 
-def _claims(keys: Keys, adversaries: list[Variant], met: Iterable[Matchup], errors: list[Error]) -> tuple[Claim, ...]:
-    """The claims, checked against the tuned algorithms and the rounds recorded at every horizon."""
-    if not keys.claims:
-        return ()
-    lineups = {id(matchup.algorithms): matchup.algorithms for matchup in met}
-    recorded = [set(checkpoints(keys, settings.played(keys, matchup.setting)).tolist()) for matchup in met]
-    return claims(
-        keys, adversaries, [v for lineup in lineups.values() for v in lineup], sorted(set.union(*recorded)), errors
-    )
+def _data_files(adversaries: Iterable[Variant]) -> list[Path]:
+    players = (variant.parameters for variant in adversaries)
+    names = (name for player in players if isinstance(player, Adversary) for name in player.reads())
+    return list(map(Path, dict.fromkeys(names)))
+
+
+def _players(
+    registry: Registry, key: str, kind: Kind, data: dict[str, Any], errors: list[Error]
+) -> tuple[list[Variant], bool]:
+    """The variants of the adversaries or of the algorithms, and whether any of them are missing because of errors."""
+    before, found, entries = len(errors), list[Variant](), data.get(key)
+    if key in data and entries in (None, []):
+        errors.append(Error((key,), f"name at least one of: {', '.join(registry.names(kind))}"))
+        return found, True
+    places = [((key, i), one) for i, one in enumerate(entries)] if isinstance(entries, list) else [((key,), entries)]
+    for loc, entry in places if key in data else ():
+        if len(found) <= consistency.MOST_CURVES and len(errors) <= ENOUGH:
+            found += variants(registry, kind, entry, loc, errors)
+    return found, len(errors) > before or not found or bool(registry.unusable)
+
+
+def _recorded(keys: Keys) -> list[int]:
+    """The rounds at which regret is recorded for any of the horizons."""
+    return sorted(set[int]().union(*(checkpoints(keys, horizon).tolist() for horizon in listed(keys.horizon))))
 
 
 def _valid_part(data: dict[str, Any], errors: list[Error]) -> tuple[Keys, set[str]]:
@@ -205,7 +295,7 @@ def _valid_part(data: dict[str, Any], errors: list[Error]) -> tuple[Keys, set[st
     try:
         return Keys.model_validate(data), set()
     except ValidationError as error:
-        errors.extend(translated(error, Keys, data, ()))
+        errors.extend(islice(translated(error, Keys, data, ()), ENOUGH))
         invalid = {str(detail["loc"][0]) for detail in error.errors()}
     placeholders = {"experiment": "x", "horizon": 2**50, "trials": 24, "adversary": None, "algorithms": None}
     return Keys.model_validate(placeholders | {k: v for k, v in data.items() if k not in invalid}), invalid

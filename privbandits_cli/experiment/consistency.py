@@ -1,11 +1,13 @@
 """Errors between keys that are each valid by themselves."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from numbers import Real
 
 from privbandits_cli.convex.spaces import SPACES
 from privbandits_cli.experiment.document import Error
+from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.keys import Inequalities, Keys
-from privbandits_cli.experiment.settings import listed, n_arms, spaces
+from privbandits_cli.experiment.settings import listed, n_arms, n_checkpoints, n_settings, spaces
 from privbandits_cli.experiment.variants import Variant
 
 FOREIGN = {
@@ -13,6 +15,10 @@ FOREIGN = {
     "linear": ("arms", "planned_horizon"),
     "contextual": ("set", "feedback"),
 }
+SETTING = {"game", "horizon", "planned_horizon", "arms", "set", "dimension", "feedback"}  # what a setting is made of
+SWEEPABLE = ("horizon", "set", "dimension")
+MOST_CURVES = 10_000
+MOST_ROWS = 2_000_000  # of summary.csv
 INSTEAD = {
     "bandit": "it has arms",
     "linear": "it has a set and a dimension",
@@ -25,75 +31,73 @@ def foreign_keys(keys: Keys) -> list[str]:
     return [*FOREIGN[keys.game], *(["dimension"] if isinstance(keys.set, Inequalities) else [])]
 
 
-def size_errors(keys: Keys, invalid: Collection[str]) -> Iterator[Error]:
-    """Errors between trials, groups, horizon and checkpoints, as far as these are valid."""
+def errors(keys: Keys, given: Collection[str], invalid: Collection[str]) -> Iterator[Error]:
+    """Errors between the keys, as far as these are valid by themselves."""
+    for needed, rule in RULES:
+        if not needed & {*invalid}:
+            yield from rule(keys, {*given})
+
+
+def _groups(keys: Keys, given: set[str]) -> Iterator[Error]:
     groups, trials = keys.summary.groups, keys.trials
-    grouped = keys.summary.centre == "median_of_means" and not {"trials", "summary"} & {*invalid}
-    if grouped and trials % groups:
+    if keys.summary.centre == "median_of_means" and trials % groups:
         nearest = " or ".join(str(n * groups) for n in (trials // groups, trials // groups + 1) if n)
         hint = f"take {nearest}, or `summary: {{centre: mean}}`"
         yield Error(("trials",), f"{trials} trials are not a multiple of {groups} groups (summary.groups); {hint}")
-    if isinstance(keys.checkpoints, list) and not {"horizon", "checkpoints"} & {*invalid}:
-        shortest = min(listed(keys.horizon))
-        for i, checkpoint in enumerate(keys.checkpoints):
-            if checkpoint > shortest:
-                yield Error(("checkpoints", i), f"round {checkpoint} is beyond the horizon {shortest}")
 
 
-def plot_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
-    """Errors of a figure over a parameter that is not swept, or with a floor that does not play."""
-    swept = {name: None for variant in players for name in variant.swept}
-    # a resolved config has no sweeps: it lists each variant
-    spread = {name for variant in players for name in variant.parameters.described() if not swept}
-    swept |= dict.fromkeys(key for key in ("horizon", "set", "dimension") if isinstance(getattr(keys, key), list))
-    for key in ("against", "worst"):
-        name = getattr(keys.plot, key)
-        if name and name.removeprefix("adversary.") not in swept.keys() | spread:
-            known = f"choose one of: {', '.join(swept)}" if swept else "give it a list of values"
-            yield Error(("plot", key), f"no parameter '{name}' is swept; {known}")
-    floor = keys.plot.price.floor if keys.plot.price else None
-    if floor and floor not in {variant.parameters.name for variant in players}:
-        yield Error(("plot", "price", "floor"), f"there is no algorithm '{floor}' here: name one of this experiment's")
-    if floor and not keys.plot.against:
+def _rounds(keys: Keys, given: set[str]) -> Iterator[Error]:
+    shortest = min(listed(keys.horizon))
+    for i, checkpoint in enumerate(keys.checkpoints if isinstance(keys.checkpoints, list) else ()):
+        if checkpoint > shortest:
+            yield Error(("checkpoints", i), f"round {checkpoint} is beyond the horizon {shortest}")
+
+
+def _plotted(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.plot.price and not keys.plot.against:
         yield Error(("plot", "price"), "the price of privacy is drawn against a swept parameter: name it in `against`")
     if keys.plot.slopes and not keys.plot.against:
         yield Error(("plot", "slopes"), "slopes are fitted over `against`: name a swept parameter there")
 
 
-def game_errors(keys: Keys) -> Iterator[Error]:
-    """Keys that do not belong to the game, and decision sets on which no game can be played."""
+def _foreign(keys: Keys, given: set[str]) -> Iterator[Error]:
     for key in FOREIGN[keys.game]:
-        if key in keys.model_fields_set:
+        if key in given:
             yield Error((key,), f"the game {keys.game} has no '{key}': {INSTEAD[keys.game]}", at_key=True)
-    if keys.game == "linear":
-        yield from _set_errors(keys)
-    elif keys.game == "contextual":
-        yield from _context_errors(keys)
-    elif not isinstance(keys.arms, int):
+    if keys.game == "bandit" and not isinstance(keys.arms, int):
         yield Error(("arms",), f"'{keys.arms}' is for the game contextual: give a number")
 
 
-def _context_errors(keys: Keys) -> Iterator[Error]:
-    if "dimension" not in keys.model_fields_set:
+def _needed(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.game == "contextual" and "dimension" not in given:
         yield Error((), "missing key 'dimension': d, the number of coordinates of an arm")
-    elif any(n_arms(keys, d) < 2 for d in listed(keys.dimension)):
-        yield Error(("arms",), "d^2 is a single arm where d = 1: give a number")
-    if keys.planned_horizon is not None and isinstance(keys.horizon, list):
-        yield Error(("horizon",), "a planned_horizon needs a single horizon, the number of rounds to simulate")
-    elif keys.planned_horizon is not None and keys.planned_horizon < listed(keys.horizon)[0]:
-        message = f"it is shorter than the horizon {keys.horizon}: plan at least as many rounds"
-        yield Error(("planned_horizon",), message)
-
-
-def _set_errors(keys: Keys) -> Iterator[Error]:
-    given = keys.model_fields_set
-    if not isinstance(keys.set, Inequalities):
+    if keys.game == "linear" and not isinstance(keys.set, Inequalities):
         if "set" not in given:
             yield Error((), f"missing key 'set': {', '.join(SPACES)}, or {{a: rows, b: numbers}}")
         if "dimension" not in given:
             yield Error((), "missing key 'dimension': N, the number of experts or coordinates")
-        elif "simplex" in listed(keys.set) and 1 in listed(keys.dimension):
-            yield Error(("dimension",), "a single expert leaves nothing to choose: take at least 2")
+
+
+def _single(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.game == "contextual" and "dimension" in given and any(n_arms(keys, d) < 2 for d in listed(keys.dimension)):
+        yield Error(("arms",), "d^2 is a single arm where d = 1: give a number")
+    named = keys.game == "linear" and not isinstance(keys.set, Inequalities) and {"set", "dimension"} <= given
+    if named and "simplex" in listed(keys.set) and 1 in listed(keys.dimension):
+        yield Error(("dimension",), "a single expert leaves nothing to choose: take at least 2")
+
+
+def _planned(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.game != "contextual" or keys.planned_horizon is None:
+        return
+    if isinstance(keys.horizon, list):
+        yield Error(("horizon",), "a planned_horizon needs a single horizon, the number of rounds to simulate")
+    elif keys.planned_horizon < keys.horizon:
+        message = f"it is shorter than the horizon {keys.horizon}: plan at least as many rounds"
+        yield Error(("planned_horizon",), message)
+
+
+def _polytope(keys: Keys, given: set[str]) -> Iterator[Error]:
+    if keys.game != "linear" or not isinstance(keys.set, Inequalities):
         return
     a, b = keys.set.a, keys.set.b
     if "dimension" in given:
@@ -105,3 +109,61 @@ def _set_errors(keys: Keys) -> Iterator[Error]:
         yield Error(("set", "b"), f"{len(b)} numbers for {len(a)} rows of a: give one for each row")
     else:
         yield from (Error(("set",), message) for space in spaces(keys) for message in space.errors())
+
+
+Rule = Callable[[Keys, set[str]], Iterator[Error]]
+# Each rule with the keys that it reads; it is given the keys that the config has.
+RULES: tuple[tuple[set[str], Rule], ...] = (
+    ({"trials", "summary"}, _groups),
+    ({"horizon", "checkpoints"}, _rounds),
+    ({"plot"}, _plotted),
+    ({"game", "arms"}, _foreign),
+    ({"game", "set"}, _needed),
+    ({"game", "arms", "set", "dimension"}, _single),
+    ({"game", "horizon", "planned_horizon"}, _planned),
+    ({"game", "set"}, _polytope),
+)
+
+
+def excess_errors(keys: Keys, n_adversaries: int, n_algorithms: int) -> Iterator[Error]:
+    """Errors of an experiment with too many curves or rows, as far as it is known."""
+    curves = max(1, n_adversaries) * max(1, n_algorithms) * n_settings(keys)
+    rows = curves * n_checkpoints(keys)
+    if curves > MOST_CURVES:
+        yield Error((), f"this experiment has {curves:,} curves, more than {MOST_CURVES:,}: sweep fewer values")
+    elif rows > MOST_ROWS:
+        message = f"{curves:,} curves with so many checkpoints give {rows:,} rows, more than {MOST_ROWS:,}: take fewer"
+        yield Error(("checkpoints",), message)
+
+
+def plot_errors(
+    keys: Keys, adversaries: Sequence[Variant], algorithms: Sequence[Variant], invalid: Collection[str]
+) -> Iterator[Error]:
+    """Errors of a figure over a parameter that is not swept, or with a floor that does not play."""
+    if "plot" in invalid:
+        return
+    if not {*SWEEPABLE} & {*invalid}:
+        yield from _axis_errors(keys, [*adversaries, *algorithms])
+    floor = keys.plot.price.floor if keys.plot.price else None
+    playing = dict.fromkeys(variant.parameters.name for variant in algorithms)
+    if floor and floor not in playing:
+        message = f"this experiment has no algorithm '{floor}'" + suggestion(floor, playing)
+        yield Error(("plot", "price", "floor"), message)
+
+
+def _axis_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
+    swept: dict[str, list[object]] = {}
+    for name, value in (pair for variant in players for pair in variant.swept.items()):
+        swept.setdefault(name, []).append(value)
+    # a resolved config has no sweeps: it lists each variant
+    spread = {name for variant in players for name in variant.parameters.described() if not swept}
+    swept |= {key: listed(getattr(keys, key)) for key in SWEEPABLE if isinstance(getattr(keys, key), list)}
+    for key in ("against", "worst"):
+        name = getattr(keys.plot, key)
+        known = swept.get(name) or swept.get(name.removeprefix("adversary."))
+        if name and known is None and name.removeprefix("adversary.") not in spread:
+            hint = suggestion(name, swept) if swept else "; give it a list of values"
+            yield Error(("plot", key), f"no parameter '{name}' is swept{hint}")
+        elif known and not all(isinstance(value, Real) for value in known):
+            words = ", ".join(dict.fromkeys(str(value) for value in known if not isinstance(value, Real)))
+            yield Error(("plot", key), f"an axis takes numbers, and '{name}' is swept over others: {words}")

@@ -4,13 +4,25 @@ PyYAML reads YAML 1.1, in which `1e-3` is a string, `no` is false, `010` is 8 an
 wins. Here numbers follow YAML 1.2, powers such as `2^18` are numbers as well, and a duplicate key is an error.
 """
 
+import math
 import re
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 
 import yaml
 
+from privbandits_cli.experiment.received import CONTROL, shown
+
 Loc = tuple[str | int, ...]
+
+# No experiment comes near these limits. Within them, any document is read in about a second.
+LONGEST = 200_000  # characters
+MOST_VALUES = 20_000  # values; those of an anchor count wherever an alias repeats them
+DEEPEST = 20  # lists and mappings inside each other
+DIGITS = 300  # of a number
+
+BEFORE, SHOWN = 60, 160  # characters of a line before an error that are shown at most, and in all
 
 
 @dataclass(frozen=True)
@@ -21,6 +33,7 @@ class Error:
     message: str
     at_key: bool = False  # the key itself is wrong, not its value
     offset: int | None = None  # columns after the start of the value
+    placed: bool = False  # the message names its place, which is in another file
 
 
 @dataclass
@@ -35,13 +48,22 @@ class Document:
     overrides: dict[Loc, str] = field(default_factory=dict)  # the KEY=VALUE that set it
     errors: list[Error] = field(default_factory=list)
 
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text's lines."""
+        return self.text.splitlines()
+
+    def line(self, number: int) -> str:
+        """A line, counted from 0; empty at the end of the text."""
+        return self.lines[number] if number < len(self.lines) else ""
+
     def place(self, error: Error) -> tuple[int, int]:
         """Line and column of an error, counted from 0; those of the enclosing entry where its own are not known."""
         places = self.keys if error.at_key else self.values
         for cut in range(len(error.loc), -1, -1):
             if error.loc[:cut] in places:
                 line, column = places[error.loc[:cut]]
-                start = self.text.splitlines()[line][column:] if error.offset is not None else ""
+                start = self.line(line)[column:] if error.offset is not None else ""
                 offset = (error.offset or 0) + start.startswith(("'", '"'))
                 return line, column + (offset if offset <= len(start) else 0)  # 0: the error is on a later line
         return 0, 0
@@ -51,37 +73,79 @@ class Document:
         for loc, text in self.overrides.items():
             if error.loc[: len(loc)] == loc or (error.loc and loc[: len(error.loc)] == error.loc):
                 return f"override '{text}': {error.message}"
+        if error.placed:
+            return error.message
         line, column = self.place(error)
-        lines = self.text.splitlines() or [""]
-        shown = lines[line] if line < len(lines) else ""
-        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {shown}\n    {' ' * column}^"
+        start = max(0, column - BEFORE)  # of a long line, the part around the error
+        text = shown(self.line(line)[start : start + SHOWN])
+        return f"{self.path}:{line + 1}:{column + 1}: {error.message}\n    {text}\n    {' ' * (column - start)}^"
+
+
+class _Refused(yaml.MarkedYAMLError):
+    """YAML that is no config of ours: `problem` is the whole message."""
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader with the scalars of YAML 1.2."""
+    """SafeLoader with the scalars of YAML 1.2 and with limits; it only composes nodes, and so runs nothing."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 (PyYAML's own shape)
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.depth = self.composed = 0
+        self.sizes: dict[str | None, int] = {}  # anchor -> the number of its values
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """The next node; an alias is the node of its anchor, whose values count again."""
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent) and event.anchor in self.anchors:
+            if self.anchors[event.anchor].end_mark is None:  # it is not finished yet
+                raise _Refused(problem=f"the anchor '{event.anchor}' refers to itself", problem_mark=event.start_mark)
+            self.composed += self.sizes[event.anchor]
+        before = self.composed
+        self.composed += 1
+        _refuse_excess(self.depth, self.composed, event.start_mark)
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        if event.anchor not in self.sizes:
+            self.sizes[event.anchor] = self.composed - before
+        return node
+
+
+def _refuse_excess(depth: int, values: int, mark: yaml.Mark) -> None:
+    if depth > DEEPEST:
+        raise _Refused(problem=f"this is nested more than {DEEPEST} levels deep: write it flatter", problem_mark=mark)
+    if values > MOST_VALUES:
+        message = f"a config has at most {MOST_VALUES:,} values, with those that aliases repeat: shorten it here"
+        raise _Refused(problem=message, problem_mark=mark)
 
 
 _POWER = re.compile(r"^\d+\^\d+$")
 _INT = re.compile(r"^[-+]?\d+$")
 _FLOAT = re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 _INFINITY = re.compile(r"^[-+]?(\.inf|\.Inf|\.INF|inf)$")
-for _tag, _pattern, _first in (
+IMPLICIT = {kind: f"\0{kind}" for kind in ("bool", "null", "number")}  # tags that no document can write
+TAGS = {
+    yaml.ScalarNode: (*IMPLICIT.values(), "tag:yaml.org,2002:str"),
+    yaml.SequenceNode: ("tag:yaml.org,2002:seq",),
+    yaml.MappingNode: ("tag:yaml.org,2002:map",),
+}
+for _kind, _pattern, _first in (
     ("bool", re.compile(r"^(true|True|TRUE|false|False|FALSE)$"), "tTfF"),
     ("null", re.compile(r"^(~|null|Null|NULL|)$"), "~nN\0"),
     ("number", re.compile("|".join(p.pattern for p in (_POWER, _FLOAT, _INFINITY))), "-+.0123456789i"),
 ):
-    _Loader.add_implicit_resolver(
-        f"tag:yaml.org,2002:{_tag}", _pattern, list(_first) + ([""] if _tag == "null" else [])
-    )
+    _Loader.add_implicit_resolver(IMPLICIT[_kind], _pattern, list(_first) + ([""] if _kind == "null" else []))
 
 
 def number(text: str) -> int | float:
     """`720`, `1e-3`, `2^18`, `.inf`; an integer for a whole number, unless it is written like `3.0`."""
+    if len(text) > DIGITS:
+        raise ValueError(f"a number of {len(text):,} characters is too long: give at most {DIGITS}")
     if _POWER.match(text):
         base, exponent = text.split("^")
-        if len(base) * int(exponent) > 300:
+        if len(base) * int(exponent) > DIGITS:
             raise ValueError(f"{text} is too large a number")
         power: int = int(base) ** int(exponent)
         return power
@@ -90,60 +154,92 @@ def number(text: str) -> int | float:
     if _INFINITY.match(text):
         return float(text.replace(".", ""))
     value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text} is too large a number: for infinity write .inf")
     return int(value) if "e" in text.lower() and value.is_integer() and abs(value) < 2**63 else value
 
 
 def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
     """The node's data; records its place and those of its keys in the document."""
     document.values[loc] = (node.start_mark.line, node.start_mark.column)
+    _refuse_excess(len(loc), len(document.values), node.start_mark)
+    if node.tag not in TAGS[type(node)]:
+        named = node.tag.replace("tag:yaml.org,2002:", "!!")
+        document.errors.append(Error(loc, f"the tag {named} has no meaning in a config: leave it out"))
     if isinstance(node, yaml.SequenceNode):
         return [_plain(item, (*loc, i), document) for i, item in enumerate(node.value)]
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
             key, place = str(key_node.value), (key_node.start_mark.line, key_node.start_mark.column)
-            if key in out:
-                again = (*loc, key, "\0again")
+            again = (*loc, key, "\0again")
+            if not isinstance(key_node, yaml.ScalarNode):
+                document.errors.append(Error(again, "a key is a word, not a list or a mapping", at_key=True))
+                document.keys[again] = place
+            elif key in out:
                 message = f"duplicate key '{key}', first on line {document.keys[(*loc, key)][0] + 1}"
                 document.errors.append(Error(again, message, at_key=True))
                 document.keys[again] = place
-                continue
-            document.keys[(*loc, key)] = place
-            out[key] = _plain(value_node, (*loc, key), document)
+            else:
+                document.keys[(*loc, key)] = place
+                out[key] = _plain(value_node, (*loc, key), document)
         return out
     return _scalar(node, loc, document)
 
 
 def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
-    kind = node.tag.rpartition(":")[2]
     text = str(node.value)
-    if kind in ("number", "int", "float"):
+    if found := CONTROL.search(text):
+        document.errors.append(Error(loc, f"the text holds the control character {shown(found[0])}: leave it out"))
+    if node.tag == IMPLICIT["number"]:
         try:
             return number(text)
         except ValueError as error:
             document.errors.append(Error(loc, str(error)))
             return 0
-    return {"bool": text.lower() == "true", "null": None}.get(kind, text)
+    return {IMPLICIT["bool"]: text.lower() == "true", IMPLICIT["null"]: None}.get(node.tag, text)
+
+
+@lru_cache(maxsize=1)  # `validate` reads a config twice
+def _composed(text: str) -> yaml.Node | None:
+    return _Loader(text).get_single_node()
 
 
 def parse(text: str, path: str) -> Document:
     """Read a document; a syntax error becomes an error like any other."""
     document = Document(path, text)
-    try:
-        node = _Loader(text).get_single_node()
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        document.values[()] = (mark.line, mark.column) if mark else (0, 0)
-        document.errors.append(Error((), f"not YAML: {getattr(error, 'problem', None) or error}"))
+    if len(text) > LONGEST:
+        document.errors.append(Error((), f"a config has at most {LONGEST:,} characters: this one is longer"))
         return document
     try:
+        node = _composed(text)
         document.data = {} if node is None else _plain(node, (), document)
-    except RecursionError:
-        document.errors.append(Error((), "an anchor refers to itself"))
+    except yaml.YAMLError as error:
+        document.data = None
+        document.values[()] = place = _place(error, text)
+        document.errors = [Error((), _problem(error, text, document.line(place[0]), place[1]))]
         return document
     if not isinstance(document.data, dict):
         document.errors.append(Error((), "an experiment is a mapping of keys to values"))
     return document
+
+
+def _place(error: yaml.YAMLError, text: str) -> tuple[int, int]:
+    if isinstance(error, yaml.reader.ReaderError):
+        before = text[: error.position]
+        return before.count("\n"), len(before) - before.rfind("\n") - 1
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    return (mark.line, mark.column) if mark else (0, 0)
+
+
+def _problem(error: yaml.YAMLError, text: str, line: str, column: int) -> str:
+    """What is wrong with a text that is no YAML, or no config."""
+    if isinstance(error, yaml.reader.ReaderError):
+        return f"the character U+{ord(text[error.position]):04X} is not allowed in YAML: leave it out"
+    problem = str(getattr(error, "problem", None) or error)
+    if not isinstance(error, _Refused) and "\t" in (line[: len(line) - len(line.lstrip())] + line[column : column + 1]):
+        return "not YAML: there is a tab here, and YAML takes spaces only: replace the tab by spaces"
+    return problem if isinstance(error, _Refused) else f"not YAML: {problem}"
 
 
 _STEP = re.compile(r"([A-Za-z_][\w]*)|\[(\d+)\]")

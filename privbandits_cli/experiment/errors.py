@@ -12,7 +12,10 @@ from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
 
+LONG = 60  # characters of a config's text in a message
 COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's errors for a value that is no list or mapping
+FEW = 8  # names that a suggestion lists although one of them is similar
+ENOUGH = 1_000  # errors of a config, after which no more are looked for
 # Keys of an entry that concern the figure and are not parameters.
 DRAWN: dict[Kind, tuple[str, ...]] = {"adversaries": ("label",), "algorithms": ("label", "panel")}
 
@@ -42,15 +45,20 @@ def translated(
 def _error(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, inside: Loc) -> Error:
     kind = details[0]["type"]
     if kind == "extra_forbidden":
-        unknown = str(inside[-1])
-        message = f"unknown key '{unknown}'" + suggestion(unknown, _known(model, inside[:-1]))
+        unknown = str(details[0]["loc"][-1])
+        message = f"unknown key '{short(unknown)}'" + suggestion(unknown, _known(model, inside[:-1]))
         return Error((*loc, *inside), message, at_key=True)
     if kind == "missing":
-        return Error(place[:-1], f"missing key '{inside[-1]}'")
+        return missing(place[:-1], str(inside[-1]))
     nearer = [detail for detail in details if not isinstance(detail["input"], str) or detail["type"] not in COMPOUND]
     wordings = dict.fromkeys(_wording(detail["msg"]) for detail in nearer or details)  # a word is meant as a name
-    got = repr(details[0]["input"])
-    return Error(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got if len(got) < 60 else got[:57] + '...'}")
+    got = short(repr(details[0]["input"]))
+    return Error(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got}".lstrip())
+
+
+def missing(loc: Loc, key: str) -> Error:
+    """The error that an entry at `loc` lacks a key."""
+    return Error(loc, f"missing key '{key}'")
 
 
 def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
@@ -67,6 +75,7 @@ def _in_document(where: tuple[str | int, ...], data: Any, missing: bool) -> Loc:
 def _wording(message: str) -> str:
     message = message.removeprefix("Input ").removeprefix("String ")
     message = re.sub(r"a valid dictionary or instance of \w+", "a mapping", message)
+    message = re.sub(r"0\.0{9,}\d+|\d{30,}", lambda digits: f"{float(digits[0]):g}", message)  # 1e-100 in full
     return message.replace("should be a valid integer", "should be an integer").replace("a valid ", "a ")
 
 
@@ -81,11 +90,12 @@ def _known(model: type[BaseModel], inside: Loc) -> list[str]:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """`, did you mean '...'? (known: ...)`."""
-    known = list(known)
+    """`, did you mean '...'?`; the known words, too, if they are few or if none is similar."""
+    known = list(dict.fromkeys(known))
+    word = word if len(word) < LONG else ""
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
     hint = f", did you mean '{close[0]}'?" if close else ""
-    return f"{hint} (known: {', '.join(known)})"
+    return hint if close and len(known) > FEW else f"{hint} (known: {', '.join(known)})"
 
 
 def misfit(registry: Registry, model: type[Parameters], key: str, nested: Parameters) -> str | None:
@@ -95,6 +105,11 @@ def misfit(registry: Registry, model: type[Parameters], key: str, nested: Parame
         return None
     fit = ", ".join(name for name, other in registry.every("algorithms") if issubclass(other, wanted))
     return f"{nested.name} cannot be the {key} of {model.__module__.rpartition('.')[2]}; these can: {fit}"
+
+
+def short(text: str) -> str:
+    """A text of the config, cut if it is long."""
+    return text if len(text) < LONG else text[: LONG - 3] + "..."
 
 
 def dotted(loc: Loc) -> str:

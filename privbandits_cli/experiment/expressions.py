@@ -195,7 +195,10 @@ class _Reader:
         token = self.take()
         if token.kind != "number":
             raise ClaimError(f"expected {what} here, found {token.text}", token.at)
-        return float(number(token.text))
+        try:
+            return float(number(token.text))
+        except ValueError as error:
+            raise ClaimError(str(error), token.at) from error
 
     def word(self, what: str) -> tuple[str, int]:
         """A name or a quoted text, and its position; `what` names it in an error message."""

@@ -1,16 +1,20 @@
 """Every adversary in every setting with the algorithms tuned for it, as far as they can play."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from privbandits_cli.experiment.document import Error, Loc
-from privbandits_cli.experiment.errors import dotted
+from privbandits_cli.experiment.errors import ENOUGH, dotted
 from privbandits_cli.experiment.keys import Keys
+from privbandits_cli.experiment.patience import OutOfTime
 from privbandits_cli.experiment.settings import listed, settings
 from privbandits_cli.experiment.variants import Variant
 from privbandits_cli.games import bandit, linear
+from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
 from privbandits_cli.plugins.registry import Kind, Registry
+
+COMPUTING = (ArithmeticError, ValueError, RuntimeError, TypeError)  # what a formula raises outside of its range
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,10 @@ def matchups(
     registry: Registry, keys: Keys, adversaries: Sequence[Variant], algorithms: Sequence[Variant], errors: list[Error]
 ) -> tuple[Matchup, ...]:
     """For each adversary a matchup in each setting; players that cannot play, or are listed twice, are errors."""
-    strangers = [*_strangers(registry, keys, adversaries), *_strangers(registry, keys, algorithms)]
-    errors.extend(strangers)
-    if strangers:
-        return ()
     stages = []
-    for setting in settings(keys):
+    for setting in settings(keys) if adversaries or algorithms else ():
+        if len(errors) > ENOUGH:
+            break
         tuned, known = list(_tuned(adversaries, setting, errors)), []
         for variant in tuned:
             assert isinstance(variant.parameters, Adversary)
@@ -44,19 +46,33 @@ def matchups(
     return () if errors else tuple(matchup for adversary in zip(*stages, strict=True) for matchup in adversary)
 
 
-def _strangers(registry: Registry, keys: Keys, variants: Sequence[Variant]) -> Iterator[Error]:
+def of_the_game(
+    registry: Registry, keys: Keys, variants: Sequence[Variant], invalid: Collection[str], errors: list[Error]
+) -> list[Variant]:
+    """The variants that play this game, as far as the keys tell; the others are errors."""
+    strangers = list(_strangers(registry, keys, variants, invalid))
+    errors.extend(strangers)
+    places = {error.loc for error in strangers}
+    return [variant for variant in variants if variant.loc not in places]
+
+
+def _strangers(
+    registry: Registry, keys: Keys, variants: Sequence[Variant], invalid: Collection[str]
+) -> Iterator[Error]:
     """Errors for players of another game. Gains of arms also serve as losses of experts, on the simplex."""
     for variant in variants:
         player = variant.parameters
         kind: Kind = "algorithms" if isinstance(player, Algorithm) else "adversaries"
-        experts = kind == "adversaries" and keys.game == "linear" and listed(keys.set) == ["simplex"]
+        experts = (
+            kind == "adversaries" and keys.game == "linear" and ("set" in invalid or listed(keys.set) == ["simplex"])
+        )
         if player.game != keys.game and not (experts and isinstance(player, bandit.Adversary) and player.bounded):
             fit = ", ".join(name for name, model in registry.every(kind) if model.game == keys.game)
             why = f"{player.name} plays the game {player.game}, not {keys.game}"
             if player.game == "bandit" and kind == "adversaries" and keys.game == "linear":
                 why = f"{player.name} has gains of arms, which are losses on the simplex only, and only in [0, 1]"
             yield Error(variant.loc, f"{why}; these are possible: {fit}")
-        elif isinstance(player, linear.Algorithm) and player.feedback != keys.feedback:
+        elif isinstance(player, linear.Algorithm) and player.feedback != keys.feedback and "feedback" not in invalid:
             sees = {"full": "the whole loss vector", "bandit": "only the loss of its own point"}[player.feedback]
             yield Error(variant.loc, f"{player.name} observes {sees}: set `feedback: {player.feedback}`")
 
@@ -70,15 +86,19 @@ def _tuned(variants: Sequence[Variant], setting: Setting, errors: list[Error]) -
         try:
             unfit = list(parameters.errors(setting))
             ready = parameters.tuned(setting) if not unfit else parameters
-        except (ArithmeticError, ValueError) as error:
-            size = "K" if setting.space is None else "N"
-            unfit = [f"cannot be tuned for T = {setting.horizon}, {size} = {setting.n_arms}: {error}"]
+        except COMPUTING as error:
+            unfit = [f"cannot be tuned for {failure(setting, error)}"]
+        except OutOfTime as late:
+            late.loc = variant.loc
+            raise
         errors.extend(Error(variant.loc, message) for message in unfit)
         if unfit:
             continue
         if ready.identity() in first:
             errors.append(Error(variant.loc, f"the same as {dotted(first[ready.identity()])}, with equal parameters"))
         first.setdefault(ready.identity(), variant.loc)
+        if isinstance(ready, Algorithm):
+            check_promise(ready, setting)
         yield replace(variant, parameters=ready)
 
 
@@ -91,3 +111,11 @@ def _out_of_bounds(registry: Registry, adversary: Adversary, algorithms: Sequenc
             fit = ", ".join(name for name, model in models if issubclass(model, Algorithm) and not model.bounded)
             message = f"{variant.parameters.name} needs gains in [0, 1], which {adversary.name} does not guarantee"
             yield Error(variant.loc, f"{message}; these do not: {fit}")
+
+
+def failure(setting: Setting, error: Exception) -> str:
+    """The setting in which a computation failed, and why, without the words of a root finder."""
+    size = "K" if setting.space is None else "N"
+    text = str(error) or type(error).__name__
+    reason = "no value within reach solves its equation" if "must have different signs" in text else text
+    return f"T = {setting.horizon}, {size} = {setting.n_arms}: {reason}"

@@ -2,19 +2,22 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.experiment import settings
-from privbandits_cli.experiment.config import Experiment, checkpoints
-from privbandits_cli.experiment.matchups import Matchup
-from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.config import ConfigError, Experiment, checkpoints
+from privbandits_cli.experiment.errors import dotted
+from privbandits_cli.experiment.matchups import COMPUTING, Matchup, failure
+from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.match import Match
@@ -26,6 +29,8 @@ from privbandits_cli.plugins.source import Source
 ROUNDS_PER_CHUNK = {"bandit": 2**23, "linear": 2**19, "contextual": 2**18}
 CHUNKS = 1024  # about the largest number of chunks: with more trials, each chunk holds more
 
+Key = TypeVar("Key", bound=Hashable)
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -36,7 +41,8 @@ class Curve:
     setting: Setting  # what the algorithm knows of the game
     checkpoints: NDArray[np.int64]  # rounds at which regret is recorded; the horizon is the last
     adversary_title: Name  # of a panel, with the swept values of the adversary and of its setting
-    label: Name  # of a legend, with the epsilon of a private algorithm
+    label: Name  # of the CSVs, with the epsilon of a private algorithm; `Plan.legends` has what people read
+    promised: Guarantee | None  # of a private algorithm
     panel: str  # a panel of its own beside its adversary's; empty: the adversary's
     apart: Mapping[str, Any]  # given parameters that distinguish it from curves of the same name
     game: Mapping[str, Any]  # swept parameters of the adversary and of its setting, by column of the CSVs
@@ -135,6 +141,14 @@ class Plan:
         """The curves by their keys."""
         return {curve.key: curve for curve in self.curves}
 
+    @cached_property
+    def legends(self) -> dict[str, Name]:
+        """The labels of the curves for figures and tables, by their keys."""
+        each = [curve.promised for curve in self.curves]
+        promised = [None if one is None else (one.epsilon, one.delta) for one in each]
+        shown = legends([curve.label for curve in self.curves], promised)
+        return {curve.key: legend for curve, legend in zip(self.curves, shown, strict=True)}
+
     @property
     def own_files(self) -> list[Source]:
         """The users' files whose algorithms and adversaries play."""
@@ -190,14 +204,21 @@ def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
         over = settings.swept(experiment.keys, matchup.setting)
         over.pop("horizon", None)  # the horizons share a panel
         title = titles[i // stages].noted(settings.swept_notes(matchup.setting, over))
-        legends = [legend(variant, matchup.setting) for variant in matchup.algorithms]
-        lineup = zip(matchup.algorithms, distinct(legends, matchup.algorithms), apart, strict=True)
+        promised = [_promised(variant, matchup.setting) for variant in matchup.algorithms]
+        labels = [_label(variant, made) for variant, made in zip(matchup.algorithms, promised, strict=True)]
+        lineup = zip(matchup.algorithms, distinct(labels, matchup.algorithms), promised, apart, strict=True)
         curves.extend(_curve(experiment, matchup, title, *entry) for entry in lineup)
     return Plan(experiment, tuple(curves), shard)
 
 
 def _curve(
-    experiment: Experiment, matchup: Matchup, title: Name, variant: Variant, label: Name, apart: Mapping[str, Any]
+    experiment: Experiment,
+    matchup: Matchup,
+    title: Name,
+    variant: Variant,
+    label: Name,
+    promised: Guarantee | None,
+    apart: Mapping[str, Any],
 ) -> Curve:
     adversary, algorithm = matchup.adversary.parameters, variant.parameters
     assert isinstance(adversary, Adversary) and isinstance(algorithm, Algorithm)
@@ -229,6 +250,7 @@ def _curve(
         checkpoints=rounds,
         adversary_title=title,
         label=label,
+        promised=promised,
         panel=variant.panel,
         apart=apart,
         game=settings.swept(keys, setting) | {f"adversary.{k}" if k in own else k: x for k, x in foes.items()},
@@ -239,11 +261,12 @@ def _curve(
 
 def distinct(names: Sequence[Name], variants: Sequence[Variant]) -> list[Name]:
     """The names, those that are equal in one panel followed by the parameters in which they differ."""
+    keys = [(name, variant.panel) for name, variant in zip(names, variants, strict=True)]
+    differing = _differing(keys, variants)
     out = []
-    for name, variant in zip(names, variants, strict=True):
-        rivals = [v for v, other in zip(variants, names, strict=True) if (other, v.panel) == (name, variant.panel)]
-        differing = _differing(variant, rivals)
-        texts = {k: f"{k} = {x:.4g}" if isinstance(x, float) else f"{k} = {x}" for k, x in differing.items()}
+    for key, name, variant in zip(keys, names, variants, strict=True):
+        own = {k: x for k, x in flat(variant.parameters.described()).items() if k in differing[key]}
+        texts = {k: f"{k} = {x:.4g}" if isinstance(x, float) else f"{k} = {x}" for k, x in own.items()}
         out.append(name.bracketed(texts))
     return out
 
@@ -253,30 +276,48 @@ def _apart(variants: Sequence[Variant]) -> list[dict[str, Any]]:
 
     In a legend only the guarantee distinguishes them; in figures without guarantees these parameters do.
     """
-
-    def family(one: Variant) -> tuple[str, ...]:
-        return one.panel, one.parameters.name, one.named().base, *one.swept
-
-    found: dict[tuple[str, ...], set[str]] = {}
-    for one in variants:
-        rivals = [other for other in variants if family(other) == family(one) and other.swept == one.swept]
-        found.setdefault(family(one), set()).update(_differing(one, rivals))
+    families = [(one.panel, one.parameters.name, one.named().base, *one.swept) for one in variants]
+    alike = _differing([(family, str(one.swept)) for family, one in zip(families, variants, strict=True)], variants)
+    found: dict[Hashable, set[str]] = {}
+    for (family, _), differing in alike.items():
+        found.setdefault(family, set()).update(differing)
     return [
-        {name: x for name, x in flat(one.parameters.described()).items() if name in found[family(one)]}
-        for one in variants
+        {name: x for name, x in flat(one.parameters.described()).items() if name in found[family]}
+        for family, one in zip(families, variants, strict=True)
     ]
 
 
-def _differing(variant: Variant, rivals: Sequence[Variant]) -> dict[str, Any]:
-    """The parameters of a variant, by dotted names, that some rival has with another value or not at all."""
-    others = [flat(rival.parameters.described()) for rival in rivals]
-    own = flat(variant.parameters.described())
-    return {name: value for name, value in own.items() if any(other.get(name) != value for other in others)}
+def _differing(keys: Sequence[Key], variants: Sequence[Variant]) -> dict[Key, set[str]]:
+    """For each key the parameters, by dotted names, that its variants do not all have, or not with one value."""
+    first: dict[Key, dict[str, Any]] = {}
+    differing: dict[Key, set[str]] = {}
+    for key, variant in zip(keys, variants, strict=True):
+        own = flat(variant.parameters.described())
+        other = first.setdefault(key, own)
+        changed = {name for name in own.keys() | other.keys() if own.get(name) != other.get(name)}
+        differing.setdefault(key, set()).update(changed)
+    return differing
 
 
-def legend(variant: Variant, setting: Setting) -> Name:
-    """A curve's name in figures: label, swept parameters, and the guarantee of a private algorithm."""
+def _promised(variant: Variant, setting: Setting) -> Guarantee | None:
+    """What a private algorithm promises."""
     algorithm = variant.parameters
     assert isinstance(algorithm, Algorithm)
-    promised = {"guarantee": str(algorithm.guarantee(setting) or "no guarantee")} if algorithm.promises() else {}
-    return variant.named().noted(promised)
+    try:
+        return algorithm.guarantee(setting) if algorithm.promises() else None
+    except COMPUTING as error:
+        where = f"{dotted(variant.loc)}: {algorithm.name}"
+        raise ConfigError([f"{where}: its guarantee cannot be computed for {failure(setting, error)}"]) from error
+
+
+def _label(variant: Variant, promised: Guarantee | None) -> Name:
+    """A curve's name in the CSVs: label, swept parameters, and the guarantee of a private algorithm to four digits."""
+    algorithm = variant.parameters
+    assert isinstance(algorithm, Algorithm)
+    if not algorithm.promises():
+        return variant.named()
+    if promised is None:
+        return variant.named().noted({"guarantee": "no guarantee"})
+    epsilon = "∞" if math.isinf(promised.epsilon) else f"{promised.epsilon:.4g}"
+    delta = f", δ = {promised.delta:.2g}" if promised.delta else ""
+    return variant.named().noted({"guarantee": f"ε = {epsilon}{delta}"})

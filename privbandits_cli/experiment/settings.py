@@ -1,5 +1,6 @@
 """The settings of an experiment, one for each horizon and each dimension: what its players may know of the game."""
 
+import math
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -26,6 +27,18 @@ def settings(keys: Keys) -> list[Setting]:
             for horizon, d in product(horizons, listed(keys.dimension))
         ]
     return [Setting(horizon, space.dimension, space=space) for horizon, space in product(horizons, spaces(keys))]
+
+
+def n_settings(keys: Keys) -> int:
+    """The number of settings, which is not to be found out by making them."""
+    sizes = {"bandit": (), "contextual": (keys.dimension,), "linear": (keys.set, keys.dimension)}[keys.game]
+    return math.prod(len(listed(size)) for size in (keys.horizon, *sizes))
+
+
+def n_checkpoints(keys: Keys) -> int:
+    """The number of rounds at which regret is recorded; the horizon may be one more."""
+    wanted = keys.checkpoints
+    return wanted if isinstance(wanted, int) else len(wanted) if isinstance(wanted, list) else wanted.count
 
 
 def n_arms(keys: Keys, dimension: int) -> int:

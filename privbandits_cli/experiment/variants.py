@@ -1,19 +1,23 @@
 """An entry of a config, `{name: ..., parameter: ...}`, and its variants: every list of values is swept."""
 
 import itertools
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Union, get_args, get_origin
+from itertools import islice
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
 from privbandits_cli.experiment.document import Error, Loc
-from privbandits_cli.experiment.errors import DRAWN, misfit, suggestion, translated
+from privbandits_cli.experiment.errors import DRAWN, ENOUGH, misfit, missing, short, suggestion, translated
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
+
+MOST_VARIANTS = 10_000  # of an entry
 
 
 @dataclass(frozen=True)
@@ -60,25 +64,37 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
     try:
         model = registry.find(kind, name)
     except KeyError:
+        if name in registry.unusable:
+            return []
         what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
-        message = f"unknown {what} '{name}'" + suggestion(name, registry.names(kind))
+        message = f"unknown {what} '{short(name)}'" + suggestion(name, registry.names(kind))
         errors.append(Error((*loc, "name"), message))
         return []
     drawn = {key: entry.get(key, "") for key in DRAWN[kind]}
     for key, text in drawn.items():
         if not isinstance(text, str):
-            errors.append(Error((*loc, key), f"a {key} should be text, got {text!r}"))
+            errors.append(Error((*loc, key), f"a {key} should be text, got {short(repr(text))}"))
     values = {key: value for key, value in entry.items() if key not in ("name", *drawn)}
     choices = [_choices(registry, model, key, value, (*loc, key), errors) for key, value in values.items()]
+    unread = {missing(loc, key) for key, choice in zip(values, choices, strict=True) if not choice}
+    values = {key: value for (key, value), choice in zip(values.items(), choices, strict=True) if choice}
+    choices = [choice for choice in choices if choice]  # the others have no valid value, and their errors are known
+    if math.prod(map(len, choices)) > MOST_VARIANTS:
+        errors.append(Error(loc, f"its lists have more than {MOST_VARIANTS:,} combinations: sweep fewer values"))
+        return []
     out = []
     for combination in itertools.product(*choices):
         chosen = {key: choice.value for key, choice in zip(values, combination, strict=True)}
         swept = {name: value for choice in combination for name, value in choice.swept.items()}
         try:
-            out.append(Variant(model.model_validate(chosen), loc=loc, swept=swept, **drawn))
+            made = Variant(model.model_validate(chosen), loc=loc, swept=swept, **drawn)
+            out += [] if unread else [made]
         except ValidationError as error:
             places = {key: choice.loc for key, choice in zip(values, combination, strict=True)}
-            errors.extend(translated(error, model, chosen, loc, places))
+            found = translated(error, model, chosen, loc, places)
+            errors.extend(islice((each for each in found if each not in unread), ENOUGH))
+            if len(errors) > ENOUGH:
+                break
     return out
 
 
@@ -119,15 +135,30 @@ def _choices(
                 inner = {f"{key}.{name}": x for name, x in v.swept.items()}
                 out.append(_Choice(v.parameters, inner | ({key: v.parameters.name} if listed else {}), v.loc))
         return out
-    if isinstance(value, list) and field and not _takes_list(annotation):
+    if isinstance(value, list) and field and _is_sweep(annotation, value):
         if not value:
             errors.append(Error(loc, "an empty list sweeps nothing"))
         return [_Choice(item, {key: item}, (*loc, i)) for i, item in enumerate(value)]
     return [_Choice(value, {}, loc)]
 
 
-def _takes_list(annotation: Any) -> bool:
-    """Whether a list is one value of this type, not a sweep."""
-    if get_origin(annotation) in (Union, types.UnionType):
-        return any(_takes_list(part) for part in get_args(annotation))
-    return (get_origin(annotation) or annotation) in (list, tuple)
+def _is_sweep(annotation: Any, values: list[Any]) -> bool:
+    """Whether a list is several values of this type, not one of them."""
+    levels, kinds = _levels(annotation), _kinds(annotation)
+    words = any(kind is str or get_origin(kind) is Literal for kind in kinds)
+    alone = [_depth(value) >= levels or (words and isinstance(value, str)) for value in values]
+    return not levels or (bool(alone) and all(alone))
+
+
+def _kinds(annotation: Any) -> tuple[Any, ...]:
+    return get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
+
+
+def _levels(annotation: Any) -> int:
+    """How many lists are inside each other in a value of this type."""
+    inner = max((_levels(part) for part in get_args(annotation)), default=0)
+    return inner + ((get_origin(annotation) or annotation) in (list, tuple))
+
+
+def _depth(value: Any) -> int:
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0

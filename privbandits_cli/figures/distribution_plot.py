@@ -1,18 +1,17 @@
 """Distributions -> Figure: a row for each curve, with box and points, or with the mean difference and its interval."""
 
-import math
 import textwrap
 
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
+from privbandits_cli.analysis.format import counted
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.plot import COLUMN, STYLE, escaped, finish
-from privbandits_cli.figures.scales import Scale, thousands
-from privbandits_cli.figures.styles import styles_of
+from privbandits_cli.figures.plot import COLUMN, STYLE, escaped, finish, fit
+from privbandits_cli.figures.styles import Style, styles_of
 
 ROW = 0.125  # inches
 DARK = "#222222"
@@ -21,7 +20,7 @@ MANY = 200  # from this number on, points are drawn smaller
 
 def figure(drawn: Distributions) -> Figure:
     """Draw distributions: a panel per adversary, two in each row."""
-    colours = {label: style.mixed() for label, style in styles_of(drawn.named).items()}
+    styles = styles_of(drawn.named)
     n = len(drawn.panels)
     columns = 1 if n == 1 else 2
     sizes = [places(rows)[1][-1] + 1 for rows in drawn.panels.values()]
@@ -33,19 +32,20 @@ def figure(drawn: Distributions) -> Figure:
         cells = out.subplots(len(heights), columns, squeeze=False, gridspec_kw={"height_ratios": heights})
         axes = list(cells.flat)
         for i, title in enumerate(drawn.panels):
-            _panel(axes[i], drawn, title, colours)
+            _panel(axes[i], drawn, title, styles)
             axes[i].set_title(escaped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title))
             if i + columns >= n:
                 axes[i].set_xlabel(drawn.x_label)
-        note = textwrap.fill(f"{drawn.fewest} trials; {drawn.note}", 84 * columns)
+        note = textwrap.fill(f"{counted(drawn.fewest, 'trial')}; {drawn.note}", 84 * columns)
         out.supxlabel(note, fontsize=5.5)
         finish(out, axes[n:], drawn.fewest, drawn.wanted)
         return out
 
 
-def _panel(axis: Axes, drawn: Distributions, title: str, colours: dict[str, tuple[float, float, float]]) -> None:
+def _panel(axis: Axes, drawn: Distributions, title: str, styles: dict[str, Style]) -> None:
     members = drawn.panels[title]
-    _axis(axis, drawn.scales[title])
+    fit(axis, "x", drawn.scales[title], ticks=6)
+    axis.xaxis.set_minor_locator(NullLocator())
     titles, rows = places(members)
     axis.set_ylim(rows[-1] + 0.7, -0.6)
     axis.grid(visible=False, axis="y")
@@ -59,15 +59,16 @@ def _panel(axis: Axes, drawn: Distributions, title: str, colours: dict[str, tupl
     if drawn.paired:
         axis.axvline(0, color="#555555", lw=0.7, zorder=1)
     for row, one in zip(rows, members, strict=True):
-        colour = colours[one.line]
+        style = styles[one.line]
         values, beside = one.points()
         size = 2.6 if len(values) < MANY else 1.8
-        axis.plot(values, row + 0.7 * beside, ".", color=colour, ms=size, alpha=0.6, zorder=2)
-        if one.interval is None:
+        axis.plot(values, row + 0.7 * beside, style.marker, color=style.mixed(), ms=size, alpha=0.6, zorder=2)
+        if drawn.paired:
+            if one.interval:
+                axis.plot(one.interval, [row] * 2, color=DARK, lw=1.2, zorder=4)
+            axis.plot([one.mean], [row], "D", color=DARK, ms=3.4, mec="white", mew=0.4, zorder=4)
+        elif one.boxed:
             _box(axis, one, row)
-        else:
-            axis.plot(one.interval, [row] * 2, color=DARK, lw=1.2, zorder=4)
-            axis.plot([one.mean], [row], "D", color=DARK, ms=2.6, zorder=4)
 
 
 def _box(axis: Axes, one: Distribution, row: int) -> None:
@@ -77,19 +78,3 @@ def _box(axis: Axes, one: Distribution, row: int) -> None:
     corners = [first, third, third, first, first]
     axis.plot(corners, [row - 0.3, row - 0.3, row + 0.3, row + 0.3, row - 0.3], color=DARK, lw=0.6, zorder=3)
     axis.plot([middle] * 2, [row - 0.3, row + 0.3], color=DARK, lw=1.2, zorder=3)
-
-
-def _axis(axis: Axes, scale: Scale) -> None:
-    """Set the scale and its ticks."""
-    axis.set_xscale(scale.kind, **({"linear_width": scale.width} if scale.kind == "asinh" else {}))
-    axis.set_xlim(scale.low, scale.high)
-    if scale.kind == "asinh":
-        axis.xaxis.set_major_locator(FixedLocator(scale.ticks()))
-    elif scale.kind == "log":
-        powers = math.floor(math.log10(scale.high)) - math.ceil(math.log10(scale.low)) + 1
-        apart = powers > 1 and scale.high > 30 * scale.low  # else there is room for ticks between powers of ten
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0,) if apart else (1.0, 2.0, 5.0)))
-    else:
-        axis.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
-    axis.xaxis.set_minor_locator(NullLocator())
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda x, position: thousands(x)))

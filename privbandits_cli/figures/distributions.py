@@ -14,13 +14,13 @@ from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.curves import Curve, Curves
 from privbandits_cli.analysis.folder import FINAL, rows_of
 from privbandits_cli.analysis.format import parameter
+from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.scales import Scale, fitting
 from privbandits_cli.numerics.types import Floats
 
 MOST = 800  # the most points drawn; beyond, the outermost trials and evenly spaced ranks
 OUTERMOST = 100
-SYMBOLS = {"epsilon": "ε", "horizon": "T"}
 
 
 class Unpaired(ValueError):
@@ -44,12 +44,17 @@ class Distribution:
     title: str  # its name in this figure
     at: str  # the value of the swept parameter, if the figure is drawn against one
     values: Floats  # in the order of the trials
-    interval: tuple[float, float] | None = None  # 95 %, of the mean
+    interval: tuple[float, float] | None = None  # 95 %, of the mean of differences; None also for too few trials
 
     @property
     def mean(self) -> float:
         """The mean over trials."""
         return float(self.values.mean())
+
+    @property
+    def boxed(self) -> bool:
+        """Whether there are enough trials for a box with whiskers."""
+        return len(self.values) >= statistics.LEAST
 
     def box(self) -> tuple[float, float, float, float, float]:
         """The quantiles 5, 25, 50, 75 and 95 %."""
@@ -103,7 +108,7 @@ def samples(folder: Path, curves: Curves) -> dict[str, Sample]:
         trials, regrets = found.setdefault((row["curve"], row["label"]), (array("q"), array("d")))
         trials.append(int(row["trial"]))
         regrets.append(float(row["regret"]))
-    known = {(curve.key, str(curve.label)): curve for curve in curves.every}
+    known = {(curve.key, curve.last["label"]): curve for curve in curves.every}
     if found.keys() != known.keys():
         raise ValueError(f"{path} and summary.csv are of different runs: run the experiment again")
     return {at[0]: Sample(known[at], *map(np.array, columns)) for at, columns in found.items()}
@@ -115,7 +120,7 @@ def distribution(curves: Curves, found: dict[str, Sample]) -> Distributions:
         title: [_row(curves, curve, found[curve.key].regret, curves.line_name(curve)) for curve in ordered]
         for title, ordered in _ordered(curves)
     }
-    note = "box: quartiles and median; whiskers: 5 % and 95 % quantiles; points: trials"
+    note = "points: trials; box: quartiles and median; whiskers: 5 % and 95 % quantiles"
     return _figure(curves, panels, "final regret", note, paired=False)
 
 
@@ -141,8 +146,9 @@ def paired(curves: Curves, found: dict[str, Sample], pair: tuple[str, str] | Non
                     panels.setdefault(title, []).append(row)
     if not panels:
         raise Unpaired(_no_pair(curves, pair))
-    note = "below 0: less regret; diamond: mean, with its 95 % bootstrap interval; points: trials"
-    return _figure(curves, panels, "difference of final regrets, trial by trial", note, paired=True)
+    note = "below 0: less regret; points: trials; diamond: mean, with its 95 % bootstrap interval"
+    label = "difference of final regrets, trial by trial"
+    return _figure(curves, panels, label, note, paired=True)
 
 
 def pair_of(curves: Curves, text: str) -> tuple[str, str]:
@@ -154,7 +160,7 @@ def pair_of(curves: Curves, text: str) -> tuple[str, str]:
 
 def _names(curves: Curves, curve: Curve) -> tuple[str, ...]:
     """The names by which a user can refer to a curve: its algorithm, its label with and without notes, its line."""
-    return curve.algorithm, curve.label.base, curve.label, curves.line_name(curve)
+    return curve.algorithm, curve.label.base, curve.label, curve.last["label"], curves.line_name(curve)
 
 
 def _no_pair(curves: Curves, pair: tuple[str, str] | None) -> str:
@@ -164,7 +170,7 @@ def _no_pair(curves: Curves, pair: tuple[str, str] | None) -> str:
     shown = dict.fromkeys(name for curve in curves.every for name in _names(curves, curve)[:2])
     for name in pair:
         if name not in known:
-            return f"no algorithm or curve '{name}' (known: {', '.join(shown)})"
+            return f"no algorithm or curve '{name}'{suggestion(name, shown)}"
     return f"'{pair[0]}' and '{pair[1]}' have no game in common"
 
 
@@ -173,8 +179,10 @@ def _figure(
 ) -> Distributions:
     sizes = [len(row.values) for rows in panels.values() for row in rows]
     wanted = max(int(row["trials"]) for curve in curves.every for row in curve.rows)
+    if min(sizes) < statistics.LEAST:
+        note += f" (drawn for at least {statistics.LEAST} trials)"
     if curves.plot.worst:
-        note += f"; each curve at the {curves.plot.worst} with its largest mean regret"
+        note += f"; each curve at the {curves.symbol(curves.plot.worst)} with its largest mean regret"
     if max(sizes) > MOST:
         note += f"; for more than {MOST} trials, the outermost {OUTERMOST} at each end and evenly spaced ranks between"
     zero = [np.zeros(1)] if paired else []
@@ -195,9 +203,9 @@ def _row(curves: Curves, curve: Curve, values: Floats, title: str, interval: boo
     against = curves.plot.against
     at = ""
     if against in curve.swept:  # `ε = 0.1`, `T = 1,024`
-        at = f"{SYMBOLS.get(against, against)} = {parameter(float(curve.swept[against]))}"
+        at = f"{curves.symbol(against)} = {parameter(float(curve.swept[against]))}"
     ends = None
-    if interval:
+    if interval and len(values) >= statistics.LEAST:
         low, high = statistics.bootstrap_interval(values[:, None], int(curves.config.get("seed", 0)))
         ends = float(low[0]), float(high[0])
     return Distribution(curve.algorithm, curves.line_name(curve), title, at, values, ends)

@@ -20,7 +20,7 @@ class Line:
     below: Floats  # lengths of the error bars
     above: Floats
     trials: int
-    bound: Floats | None
+    bound: Floats | None  # on the regret, by a theorem; NaN where no algorithm can exceed it
     rates: tuple[Rate, ...] = ()  # lower and upper bounds on the regret of every learner that is as private as this one
     slope: tuple[float, float] | None = None  # of log mean regret over log x, and its standard error
     adversary: str = ""
@@ -29,6 +29,7 @@ class Line:
     parameters: Mapping[str, Any] = field(default_factory=dict)  # of the algorithm, at the first point
     free: float | None = None  # the x from which on the regret is within a given part of the floor's
     level: bool = False  # the algorithm lacks the parameter on the axis: one value from end to end
+    untold: str = ""  # why bound and rates are not known although they are wanted
     worst: tuple[float, ...] = ()  # the value of the parameter `plot.worst` at each point
 
     def slope_text(self, interval: bool = True) -> str:

@@ -4,20 +4,25 @@ import io
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Figure  # `api.py` names its type
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+from numpy.typing import NDArray
 
+from privbandits_cli.analysis.format import amount
+from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures.line import Line
-from privbandits_cli.figures.scales import bar_positions, number_places, thousands, wants_logarithm
+from privbandits_cli.figures.scales import Scale, beyond, number_places, thousands
 from privbandits_cli.figures.styles import styles_of
 from privbandits_cli.figures.table import Table
 
@@ -30,12 +35,21 @@ BROAD = 24  # letters: of two longer titles beside each other, the notes are on 
 WIDE = 32  # letters: two longer labels do not fit beside each other
 BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
 NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
+ARROW: dict[str, Any] = {
+    "marker": r"$\downarrow$",
+    "ls": "none",
+    "ms": 5,
+    "clip_on": False,
+    "in_layout": False,
+    "zorder": 4,
+}
+HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
 WATERMARK: dict[str, Any] = {"rotation": 30, "fontsize": 26, "color": "#b00000", "alpha": 0.35, "zorder": 10}
 
 
 def figure(table: Table, log: bool = False) -> Figure:
     """Draw a table: a panel for each adversary, and one legend, in a free cell if it fits there, else below."""
-    log = log or table.log
+    table = replace(table, log=log or table.log)
     n = len(table.panels)
     styles = line_styles(table.named()) | _rate_styles(table)
     in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4
@@ -50,7 +64,7 @@ def figure(table: Table, log: bool = False) -> Figure:
         FigureCanvasAgg(out)
         axes = list(out.subplots(n_rows, n_columns, squeeze=False).flat)
         for i, (title, lines) in enumerate(table.panels.items()):
-            _panel(axes[i], lines, styles, table, log)
+            _panel(axes[i], lines, styles, table)
             letter = f"({chr(97 + i)}) " if 1 < n <= 26 else ""
             axes[i].set_title(letter + escaped(title.lines if letter and len(title) > BROAD else title))
             if i % n_columns == 0:
@@ -94,76 +108,85 @@ def _legend_texts(table: Table, styles: Iterable[str], broken: bool) -> list[str
     return texts
 
 
-def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], table: Table, log: bool) -> None:
-    for k, line in enumerate(lines):
-        style = styles[line.label]
-        marked = bar_positions(line.x, table.bar_rounds, k, len(lines), log)
-        axis.plot(line.x, line.regret, label=line.label, markevery=list(marked), **style)
-        if len(marked):
-            spread = np.array([line.below[marked], line.above[marked]])
-            axis.errorbar(line.x[marked], line.regret[marked], spread, ecolor=style["color"], **BARS)
-        if line.bound is not None:
-            axis.plot(line.x, line.bound, color=style["color"], lw=0.7, ls=(0, (1, 1.5)))
+def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], table: Table) -> None:
+    x, y = table.axes(lines)
+    marked = table.marked(lines)
+    feet = [(line.free, f"{line.free:.2g}") for line in lines if line.free is not None]
+    for line, points in zip(lines, marked, strict=True):
+        feet += [(at, amount(end, 3).replace("-", "−")) for at, end in beyond(line, points, y)]
+    fit(axis, "x", x)
+    fit(axis, "y", y)
     if table.ratio:
         axis.axhline(1.0, color="#555555", lw=0.7)
+    for line, points in zip(lines, marked, strict=True):
+        style = styles[line.label]
+        axis.plot(line.x, line.regret, label=line.label, markevery=list(points), **style)
+        _bars(axis, line, points, y, style["color"])
+        if line.bound is not None:
+            bound = style | HOLLOW | {"lw": 0.7, "ls": (0, (1, 1.5)), "markevery": list(points)}
+            axis.plot(line.x, line.bound, **bound)
+        if line.free is not None:
+            height = float(np.exp(np.interp(np.log(line.free), np.log(line.x), np.log(line.regret))))
+            down = style | {"lw": 0.8, "ls": (0, (1, 1)), "markevery": [1]}
+            axis.plot([line.free] * 2, [y.low, height], **down)
     drawn = set()
-    for line in lines:
+    for line, points in zip(lines, marked, strict=True):
         for rate in line.rates:
-            if (rate.name, *rate.regret) not in drawn:  # once, in the colour of the first algorithm
+            if (rate.name, *rate.regret) not in drawn:  # once, in the colour and with the marker of the first algorithm
                 drawn.add((rate.name, *rate.regret))
-                axis.plot(line.x, rate.regret, **styles[rate.name] | {"color": styles[line.label]["color"]})
-    _scales(axis, lines, log)
+                style = styles[line.label]
+                style = style | HOLLOW | styles[rate.name] | {"color": style["color"], "markevery": list(points)}
+                axis.plot(line.x, rate.regret, **style)
+    _numbers(axis, sorted(feet))
     sloped = [line for line in lines if line.slope is not None and len(table.panels) > 1]
-    for k, line in enumerate(reversed(sloped)):  # below rising lines there is room
-        at, text = (0.97, 0.04 + 0.1 * k), line.slope_text(interval=False)
-        axis.text(*at, text, color=styles[line.label]["color"], fontsize=5, ha="right", transform=axis.transAxes)
-    _mark_free(axis, lines, styles)
+    if sloped:  # below rising lines there is room
+        samples = [Line2D([], [], **styles[line.label]) for line in sloped]
+        texts = [line.slope_text(interval=False) for line in sloped]
+        axis.legend(samples, texts, loc="lower right", fontsize=5, borderpad=0, labelspacing=0.2, handlelength=2.2)
 
 
-def _mark_free(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]]) -> None:
-    """A line down to the axis from the point where privacy becomes free, with its x; called once the scales are set."""
-    marked = sorted(((line.free, line) for line in lines if line.free is not None), key=lambda pair: pair[0])
-    low, high = axis.get_ylim()
-    low = low / 2.5 if marked and axis.get_yscale() == "log" else low  # room for the numbers
-    axis.set_ylim(low, high)
+def _bars(axis: Axes, line: Line, points: NDArray[np.int64], y: Scale, colour: str) -> None:
+    """The error bars at these points; what is below the axis is cut off, and an arrow says so."""
+    x, regret, below, above = (part[points] for part in (line.x, line.regret, line.below, line.above))
+    low, middle, high = (np.maximum(part, y.low) for part in (regret - below, regret, regret + above))
+    axis.errorbar(x, middle, [middle - low, high - middle], ecolor=colour, **BARS)
+    cut = [at for at, _ in beyond(line, points, y)]
+    axis.plot(cut, [y.low] * len(cut), color=colour, **ARROW)
+
+
+def _numbers(axis: Axes, feet: Sequence[tuple[float, str]]) -> None:
+    """Numbers above the axis at places on it, in increasing order."""
+    low = axis.get_ylim()[0]
     to_axes = axis.transData + axis.transAxes.inverted()
-    across = [float(to_axes.transform((free, low))[0]) for free, _ in marked]
-    for (free, line), (side, level) in zip(marked, number_places(across), strict=True):
-        colour = styles[line.label]["color"]
-        height = float(np.exp(np.interp(np.log(free), np.log(line.x), np.log(line.regret))))
-        axis.plot([free] * 2, [low, height], color=colour, lw=0.8, ls=(0, (1, 1)))
-        where = axis.get_xaxis_transform()
-        axis.text(free, 0.02 + 0.14 * level, f"{free:.2g}", ha=side, transform=where, **NUMBER)
+    across = [float(to_axes.transform((at, low))[0]) for at, _ in feet]
+    for (at, text), (side, level) in zip(feet, number_places(across), strict=True):
+        axis.text(at, 0.02 + 0.14 * min(level, 6), text, ha=side, transform=axis.get_xaxis_transform(), **NUMBER)
 
 
-def _scales(axis: Axes, lines: list[Line], log: bool) -> None:
-    """Scales and ticks; the axis of regrets is logarithmic only if they differ enough."""
-    if log:
-        axis.set_xscale("log")
+def fit(axis: Axes, name: Literal["x", "y"], scale: Scale, ticks: int = 5) -> None:
+    """Give an axis of a panel its scale, its ends and its ticks; ticks: at most so many on a linear scale."""
+    side: Axis = getattr(axis, f"{name}axis")
+    getattr(axis, f"set_{name}scale")(scale.kind, **({"linear_width": scale.width} if scale.kind == "asinh" else {}))
+    getattr(axis, f"set_{name}lim")(scale.low, scale.high)
+    if scale.kind == "asinh":
+        side.set_major_locator(FixedLocator(scale.ticks(0.11 if name == "x" else 0.08)))
+        side.set_minor_locator(NullLocator())
+    elif scale.kind == "log":
+        powers = math.floor(math.log10(scale.high)) - math.ceil(math.log10(scale.low)) + 1
+        apart = powers > 1 and scale.high > 30 * scale.low  # else there is room for ticks between powers of ten
+        side.set_major_locator(LogLocator(subs=(1.0,) if apart else (1.0, 2.0, 5.0)))
     else:
-        axis.set_xlim(0, max(line.x[-1] for line in lines) * 1.02)
-    if not (log and wants_logarithm(lines)) and all((line.regret - line.below > 0).all() for line in lines):
-        axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])  # from 0, with room for the markers there
-    if log and wants_logarithm(lines):
-        axis.set_yscale("log", nonpositive="mask")  # a regret of 0 has no place there
-    for side, scale in ((axis.xaxis, axis.get_xscale()), (axis.yaxis, axis.get_yscale())):
-        side.set_major_locator(LogLocator(subs=(1.0,)) if scale == "log" else MaxNLocator(4))
-        side.set_major_formatter(FuncFormatter(lambda x, position: thousands(x)))
-        side.set_minor_formatter(NullFormatter())
-    low, high = axis.get_xlim()
-    if axis.get_xscale() == "log" and math.floor(math.log10(high)) <= math.ceil(math.log10(low)):  # one power of ten
-        axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    low, high = axis.get_ylim()
-    if axis.get_yscale() == "log" and high < 30 * low:  # less than two powers of ten: ticks between them
-        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        side.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
+    side.set_major_formatter(FuncFormatter(lambda value, position: thousands(value)))
+    side.set_minor_formatter(NullFormatter())
 
 
 def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[str], table: Table) -> None:
     """One legend for all panels, with what the lines and bars show."""
-    notes = table.notes()
+    notes = table.notes() + table.axes_notes()
     if cell is not None:
         note = "\n".join(textwrap.fill(note, 26) for note in notes)
-        cell.legend(handles, texts, loc="center", title=note, handlelength=2.6)
+        cell.legend(handles, texts, loc="center", title=note)
     else:
         columns = 2 if max(map(len, texts)) <= WIDE else 1
         note = textwrap.fill("; ".join(notes), 84)
@@ -184,7 +207,7 @@ def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str]) -> list
     """Write the figure, byte for byte the same each time; raises ValueError on an unknown format."""
     unknown = [kind for kind in formats if kind not in FORMATS]
     if unknown:
-        raise ValueError(f"unknown format {unknown[0]!r} (known: {', '.join(FORMATS)})")
+        raise ValueError(f"unknown format '{unknown[0]}'{suggestion(unknown[0], FORMATS)}")
     paths = []
     undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
     with matplotlib.rc_context(fname=STYLE):

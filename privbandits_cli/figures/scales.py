@@ -95,29 +95,47 @@ def number_places(across: Sequence[float]) -> list[tuple[str, int]]:
 
 
 def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
-    """The axes of a panel of lines; that of the regrets is logarithmic only if they differ enough."""
+    """The axes of a panel of lines; that of the regrets is logarithmic only if they differ enough.
+
+    If bars end below 0 by more than a tenth of the least regret, it is linear around 0 as far as they reach and
+    logarithmic beyond, as long as this costs at most half of the powers of ten. Otherwise it does not reach down to
+    bars that end below a tenth of the least regret.
+    """
     x = np.concatenate([line.x for line in lines])
     regret = np.concatenate([line.regret for line in lines])
     theory = [rate.regret for line in lines for rate in line.rates]
-    theory += [line.bound for line in lines if line.bound is not None]
-    drawn = np.concatenate([regret, *(line.regret + line.above for line in lines), *theory])
+    theory += [np.nan_to_num(line.bound) for line in lines if line.bound is not None]
+    low = np.concatenate([line.regret - line.below for line in lines])
+    high = float(np.concatenate([regret, *(line.regret + line.above for line in lines), *theory]).max())
     if log and wants_logarithm(lines):
-        below = np.concatenate([line.regret - line.below for line in lines])
-        least = float(regret[regret > 0].min())
-        seen = below[below > least / 10]  # a bar that almost reaches 0 has no end on this axis
-        low = min(least, float(seen.min()) if len(seen) else least)
-        y = spanning(low, float(drawn.max()), "log")
+        least, depth = float(regret[regret > 0].min()), -float(low.min())
+        if least / 10 < depth < math.sqrt(least * high):
+            y = spanning(-depth, high, "asinh", depth)
+        else:
+            low = np.concatenate([low, *theory])
+            y = spanning(float(low[low > least / 10].min(initial=least)), high, "log")
     else:
-        low = min(0.0, float(min((line.regret - line.below).min() for line in lines)))
-        y = spanning(low, float(drawn.max()), "linear")
-    if log and x.max() > 0:
-        return spanning(float(x[x > 0].min()), float(x.max()), "log"), y
-    return spanning(0.0, float(x.max()), "linear", room=0.02), y
+        y = spanning(float(low.min(initial=0.0)), high, "linear")
+    if log and x.min() > 0:
+        return spanning(float(x.min()), float(x.max()), "log"), y
+    return spanning(float(x.min(initial=0.0)), float(x.max()), "linear", room=0.02), y
+
+
+def beyond(line: Line, points: NDArray[np.int64], y: Scale) -> list[tuple[float, float]]:
+    """The bars at these points that end below the axis of regrets: for each its x and the regret at its end."""
+    ends = line.regret - line.below
+    ends[np.abs(ends) < 1e-9 * line.below] = 0.0  # but for rounding
+    return [
+        (float(line.x[i]), float(ends[i]))
+        for i in points
+        if y.kind == "log" and ends[i] < y.low and line.below[i] + line.above[i] > 0
+    ]
 
 
 def thousands(x: float) -> str:
     """`20`, `5k`, `1.5M`."""
-    return f"{x / 1e6:g}M" if abs(x) >= 1e6 else f"{x / 1000:g}k" if abs(x) >= 1000 else f"{x:g}"
+    text = f"{x / 1e6:g}M" if abs(x) >= 1e6 else f"{x / 1000:g}k" if abs(x) >= 1000 else f"{x:g}"
+    return text.replace("-", "−")
 
 
 def bar_positions(x: Floats, n: int, k: int, of: int, log: bool) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from privbandits_cli.analysis.folder import read_manifest
-from privbandits_cli.experiment.config import KEPT
+from privbandits_cli.experiment.received import copies
 
 PACKAGE = Path(__file__).parent.parent
 DRAWING = ("figures/plot.py", "figures/table.py")
@@ -21,7 +21,7 @@ def figure_sources(folder: Path, package: Path = PACKAGE) -> str:
     recorded = read_manifest(folder)
     bounds = recorded.get("config", {}).get("plot", {}).get("bounds", False)
     digest = hashlib.sha256(json.dumps([version("matplotlib"), recorded.get("curves")]).encode())
-    for file in (folder / "summary.csv", folder / "config.yaml", *sorted(folder.glob(f"{KEPT}/*.py"))):
+    for file in (folder / "summary.csv", folder / "config.yaml", *copies(folder)):
         digest.update(file.read_bytes())
     players = [f"{room}/{file.name}" for room in PLAYERS if bounds for file in (package / room).glob("*.py")]
     for file in (*modules(package, *DRAWING, *players), *sorted((package / "figures").glob("*.mplstyle"))):

@@ -9,17 +9,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curve, Curves, Row
-from privbandits_cli.analysis.rates import Rate, rates
-from privbandits_cli.experiment.config import KEPT
+from privbandits_cli.analysis.folder import UNNAMED
+from privbandits_cli.analysis.format import counted
+from privbandits_cli.analysis.rates import Rate, Theory, theory
+from privbandits_cli.analysis.statistics import LEAST
 from privbandits_cli.experiment.keys import Keys, Price
 from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.experiment.settings import settings
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
-from privbandits_cli.games import bandit
+from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry, including
@@ -30,11 +35,10 @@ BARS = {
     "quantiles": "5 % and 95 % quantiles",
     "bootstrap": "95 % bootstrap interval of the mean",
 }
-X_LABELS = {"blur": "η × deviation of the noise"}
+WORDS = {"dimension": "dimension", "horizon": "horizon", "rho": "regulariser"}  # before the symbol at an axis
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
 # The keys of a config that determine the setting to which theorems apply.
 GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
-UNNAMED = {"experiment": "unnamed", "trials": 1, "adversary": None, "algorithms": None}
 
 
 class Game(NamedTuple):
@@ -42,6 +46,7 @@ class Game(NamedTuple):
 
     keys: dict[str, Any]
     registry: Registry
+    trust: Trust  # without it, the theory of users' players is the one that the run has recorded
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Table:
 
     title: str
     panels: dict[Name, list[Line]]
-    x_label: str
+    x_label: str  # `round`, or the swept parameter in words and symbols
     centre: str
     bars: str
     bar_rounds: int
@@ -67,19 +72,57 @@ class Table:
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
         regret = "regret" if self.x_label == "round" else "final regret"
-        return X_LABELS.get(self.x_label, self.x_label), f"{regret} / {self.floor}'s" if self.ratio else regret
+        return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
 
     def notes(self) -> list[str]:
         """What the lines and bars of the figure show."""
         every = [line for lines in self.panels.values() for line in lines]
-        notes = [f"{self.centre} of {self.fewest} trials", f"bars: {self.bars}"]
-        if any(line.bound is not None for line in every):
-            notes.append("dotted: the theorem's bound")
+        notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.spread}"]
+        empty = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
+        if empty:
+            notes.append("dotted: the theorem's bound, where it is not empty (above what any algorithm can lose)")
+        if any(empty.values()):
+            notes.append(f"empty bounds: {', '.join(label for label, all_of_it in empty.items() if all_of_it)}")
         if any(line.free is not None for line in every):
-            notes.append(f"dotted down: from there on within {self.free:.0%} of {self.floor}")
+            notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
         if any(line.rates for line in every):
             notes.append("thin: bounds for every learner that is equally private; orders are drawn with constant 1")
+        notes += dict.fromkeys(f"no bound of {line.label.base}: {line.untold}" for line in every if line.untold)
         return notes
+
+    def axes_notes(self) -> list[str]:
+        """What axes of regrets that are not linear show near 0, and what they leave out."""
+        drawn = [
+            (line, points, self.axes(lines)[1])
+            for lines in self.panels.values()
+            for line, points in zip(lines, self.marked(lines), strict=True)
+        ]
+        notes = []
+        if any(y.kind == "asinh" for _, _, y in drawn):
+            notes.append("axis with negative regrets: linear near 0, logarithmic far from it")
+        if any(beyond(*each) for each in drawn):
+            notes.append("arrow: the bar ends at this regret, below the axis")
+        if any(y.kind == "log" and (line.regret <= 0).any() for line, _, y in drawn):
+            notes.append("regrets of 0 are below the axis")
+        return notes
+
+    def axes(self, lines: Sequence[Line]) -> tuple[Scale, Scale]:
+        """The axes of a panel; a logarithmic one of regrets has room for the numbers that stand at its lower end."""
+        x, y = axes_of(lines, self.log)
+        cut = any(beyond(line, points, y) for line, points in zip(lines, self.marked(lines), strict=True))
+        numbered = cut or any(line.free is not None for line in lines)
+        return x, replace(y, low=y.low / 2.5) if numbered and y.kind == "log" else y
+
+    def marked(self, lines: Sequence[Line]) -> list[NDArray[np.int64]]:
+        """The points of each line of a panel that have a marker and a bar."""
+        return [bar_positions(line.x, self.bar_rounds, k, len(lines), self.log) for k, line in enumerate(lines)]
+
+    @property
+    def spread(self) -> str:
+        """What the bars show, or why there are none."""
+        if all(line.trials < LEAST for lines in self.panels.values() for line in lines):
+            return f"none (fewer than {LEAST} trials)"
+        return self.bars + (f", drawn for at least {LEAST} trials" if self.fewest < LEAST else "")
 
     def named(self) -> list[tuple[str, str]]:
         """(algorithm, label) of each line."""
@@ -96,20 +139,23 @@ class Table:
         return self.price.free if self.price else 0.0
 
 
-def read(folder: Path, bounds: bool = False, against: str = "") -> Table:
+def read(folder: Path, bounds: bool = False, against: str = "", trust: Trust = NOBODY) -> Table:
     """Read a results folder; bounds: with the theorems' regret bounds; against: a swept parameter for the x axis.
 
-    Raises FileNotFoundError or ValueError with what is wrong.
+    Raises FileNotFoundError or ValueError with what is wrong. For `trust` see `table`.
     """
-    return table(curves.read(folder, against), bounds)
+    return table(curves.read(folder, against), bounds, trust)
 
 
-def table(found: Curves, bounds: bool = False) -> Table:
-    """The lines of the curves."""
+def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
+    """The lines of the curves; trust: the users' files that may be executed, if theory is drawn."""
     config, plot = found.config, found.plot
     summary = config.get("summary", {})
     bars = summary.get("bars", "gini")
-    game = _game(found) if bounds or plot.bounds else None
+    x = plot.against
+    keys = {key: config[key] for key in GAME if key in config}
+    registry = _registry(found.folder, trust) if trust else Registry()
+    game = Game(keys, registry, trust) if bounds or plot.bounds else None
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against
@@ -122,7 +168,7 @@ def table(found: Curves, bounds: bool = False) -> Table:
     return Table(
         title=config.get("title", ""),
         panels=panels,
-        x_label=plot.against or "round",
+        x_label=f"{WORDS.get(x, '')} {found.symbol(x)}".strip() if x else "round",
         centre=CENTRES[summary.get("centre", "median_of_means")],
         bars=BARS[bars],
         bar_rounds=plot.bars,
@@ -133,12 +179,15 @@ def table(found: Curves, bounds: bool = False) -> Table:
     )
 
 
-def _game(found: Curves) -> Game:
-    """What theory needs of a results folder; executes the copies of the users' files that played."""
-    registry, errors = including(sorted(found.folder.glob(f"{KEPT}/*.py")))
+def _registry(folder: Path, trust: Trust) -> Registry:
+    """The registry with the users' files that are trusted, which are executed here; those that are named come first."""
+    trust.check(folder)
+    named = {path.name for path in trust.include}
+    kept = [copy for copy in copies(folder) if copy.name not in named] if trust.kept else []
+    registry, errors = including([*trust.include, *kept])
     if errors:
         raise ValueError(errors[0])
-    return Game({key: found.config[key] for key in GAME if key in found.config}, registry)
+    return registry
 
 
 def _priced(lines: list[Line], price: Price) -> list[Line]:
@@ -152,8 +201,8 @@ def _line_over_rounds(curve: Curve, bars: str, game: Game | None) -> Line:
     line = replace(_line(curve.rows, rounds, curve, curve.label, bars), game=curve.game, own=curve.own)
     if game is None:
         return line
-    bound, stated = _theory(curve, rounds, game)
-    return replace(line, bound=bound, rates=stated)
+    known = _theory(curve, rounds, game)
+    return replace(line, untold=known) if isinstance(known, str) else replace(line, **known._asdict())
 
 
 def _swept_lines(found: Curves, members: Sequence[Curve], bars: str, game: Game | None) -> list[Line]:
@@ -192,8 +241,11 @@ def _with_slope(line: Line, rows: Sequence[Row]) -> Line:
 def _with_theory(line: Line, curves: Sequence[Curve], game: Game) -> Line:
     """The line with the bound and the rates that apply to all of its points."""
     points = [_theory(curve, np.array([float(curve.last["round"])]), game) for curve in curves]
-    bounds = [bound for bound, _ in points if bound is not None]
-    named = [{rate.name: rate.regret for rate in found} for _, found in points]
+    known = [point for point in points if isinstance(point, Theory)]
+    if len(known) < len(points):
+        return replace(line, untold=next(point for point in points if isinstance(point, str)))
+    bounds = [bound for bound, _ in known if bound is not None]
+    named = [{rate.name: rate.regret for rate in found} for _, found in known]
     common = [name for name in named[0] if all(name in other for other in named)]
     return replace(
         line,
@@ -215,35 +267,38 @@ def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) 
         "quantiles": lambda: (regret - column("q05"), column("q95") - regret),
         "bootstrap": lambda: (regret - column("boot_low"), column("boot_high") - regret),
     }[bars]()
+    enough = column("trials") >= LEAST
     return Line(
         algorithm=curve.algorithm,
         adversary=curve.adversary,
         label=label,
         x=x,
         regret=regret,
-        below=np.maximum(below, 0),
-        above=np.maximum(above, 0),
+        below=np.where(enough, np.fmax(below, 0), 0),
+        above=np.where(enough, np.fmax(above, 0), 0),
         trials=min(int(row["trials"]) for row in rows),
         bound=None,
         parameters=curve.parameters["algorithm"],
     )
 
 
-def _theory(curve: Curve, rounds: Floats, game: Game) -> tuple[Floats | None, tuple[Rate, ...]]:
-    """The bound on the algorithm's regret against this adversary, if a theorem gives one, and rates of its problem."""
+def _theory(curve: Curve, rounds: Floats, game: Game) -> Theory | str:
+    """What theorems say of a curve after `rounds`, which end at its last one; or why it is not known."""
+    if curve.theory is not None and not game.trust:
+        return curve.theory if isinstance(curve.theory, str) else curve.theory.last(len(rounds))
     drawn = {"label", "panel"}
-    adversary, learner = ({k: x for k, x in side.items() if k not in drawn} for side in curve.parameters.values())
-    opponent = game.registry.rebuilt("adversaries", {"name": curve.adversary} | adversary)
-    algorithm = game.registry.rebuilt("algorithms", {"name": curve.algorithm} | learner)
+    sides = {name: {k: x for k, x in side.items() if k not in drawn} for name, side in curve.parameters.items()}
+    try:
+        opponent = game.registry.rebuilt("adversaries", {"name": curve.adversary} | sides["adversary"])
+        algorithm = game.registry.rebuilt("algorithms", {"name": curve.algorithm} | sides["algorithm"])
+    except KeyError as error:
+        return f"{error.args[0]}.py is needed: --include FILE.py or --trust executes it"
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"the parameters of {curve.label} cannot be read: {where}: {first['msg']}") from error
     assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
     swept: dict[str, Any] = {"dimension": int(curve.game["dimension"])} if "dimension" in curve.game else {}
     swept |= {"set": curve.game["set"]} if "set" in curve.game else {}
     keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
-    setting = opponent.revealed(settings(keys)[0])
-    if not isinstance(opponent, bandit.Adversary):
-        return algorithm.regret_bound(rounds, setting), ()
-    bound = algorithm.regret_bound(rounds, setting, memory=opponent.reaction()[0])
-    means, promised = opponent.mean_gains(setting), algorithm.guarantee(setting)
-    if means is None or not algorithm.promises() or promised is None or promised.delta > 0:
-        return bound, ()
-    return bound, tuple(rates(rounds, setting, means, promised.epsilon, algorithm.local))
+    return theory(algorithm, opponent, opponent.revealed(settings(keys)[0]), rounds)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from privbandits_cli.experiment.errors import suggestion
+from privbandits_cli.experiment.received import NOBODY, Trust, Untrusted
 
 REGRET, DISTRIBUTION, AGAINST, PAIRED = KINDS = ("regret", "distribution", "against", "paired")
 
@@ -44,13 +45,20 @@ def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> 
     return Kind(name, parameter, pair, log, bounds)
 
 
-def write(folder: Path, wanted: Kind, formats: Sequence[str]) -> list[Path]:
-    """Draw and save a figure; returns the paths. Raises FileNotFoundError or ValueError with what is wrong."""
+def write(folder: Path, wanted: Kind, formats: Sequence[str], trust: Trust = NOBODY) -> list[Path]:
+    """Draw and save a figure; returns the paths. Raises FileNotFoundError or ValueError with what is wrong.
+
+    trust: the users' files that may be executed. Untrusted if a bound that is wanted needs another one.
+    """
     from privbandits_cli.analysis import curves
     from privbandits_cli.figures import distribution_plot, distributions, plot, table
 
     if wanted.name in (REGRET, AGAINST):
-        drawn = plot.figure(table.read(folder, wanted.bounds, wanted.parameter), wanted.log)
+        lines = table.read(folder, wanted.bounds, wanted.parameter, trust)
+        untold = [f"{line.label.base}: {line.untold}" for each in lines.panels.values() for line in each if line.untold]
+        if untold and wanted.bounds:
+            raise Untrusted(f"no bound of {untold[0]}")
+        drawn = plot.figure(lines, wanted.log)
     else:
         found = curves.read(folder)
         samples = distributions.samples(folder, found)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.convex.losses import SLACK, LossSet
 from privbandits_cli.convex.spaces import Space
-from privbandits_cli.games.players import Contexts, Setting
+from privbandits_cli.games.players import Contexts, Setting, papers_delta
 from privbandits_cli.numerics.jit import PluginError, Records, is_users, plain
 from privbandits_cli.numerics.types import Floats
 
@@ -52,24 +53,40 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
     return state
 
 
+def check_promise(algorithm: Any, setting: Setting) -> None:
+    """Raise PluginError if a user's file states the privacy of an algorithm by anything but `Guarantee`s."""
+    one = "Guarantee(epsilon, delta, source, status)"
+    bounds, guarantee = type(algorithm).bounds, type(algorithm).guarantee
+    if is_users(bounds.__module__):
+        found = algorithm.bounds(setting, papers_delta(setting))
+        if not isinstance(found, list) or not all(isinstance(bound, Guarantee) for bound in found):
+            raise PluginError(f"bounds returned {_short(found)}: return a list, [{one}, ...]", bounds)
+    if is_users(guarantee.__module__):
+        found = algorithm.guarantee(setting)
+        if not isinstance(found, Guarantee | None):
+            raise PluginError(f"guarantee returned {_short(found)}: return {one}, or None", guarantee)
+
+
 def asked(algorithm: Any, kinds: tuple[str, ...], *words: Any) -> dict[str, Any]:
     """The random numbers that an algorithm asks for, by kind; PluginError where a user's file asks for none such.
 
     words: the setting and the rounds for `draws`, which asks for counts in each round; none for `periods`.
     """
     method = ASKING[algorithm.game]
+    function = getattr(type(algorithm), method)
     found: dict[str, Any] = getattr(algorithm, method)(*words)
-    shape, least = (words[1].shape, 0) if words else ((), 1)
+    if not is_users(function.__module__):
+        return found
+    shape = words[1].shape if words else ()
 
     def fits(value: Any) -> bool:
         array = np.asarray(value)
-        return array.shape == shape and array.dtype.kind in "iu" and bool((array >= least).all())
+        return array.shape == shape and array.dtype.kind in "iu" and bool((array >= 0 if words else array == 1).all())
 
-    right = isinstance(found, dict) and found.keys() <= {*kinds} and all(map(fits, found.values()))
-    if is_own(algorithm) and not right:
-        wanted = f"an int >= {least}{' for each of `rounds`, [rounds]' if words else ', which is 1 for every round'}"
+    if not isinstance(found, dict) or not found.keys() <= {*kinds} or not all(map(fits, found.values())):
+        wanted = "an int >= 0 for each of `rounds`, [rounds]" if words else "1: a round has one number of each kind"
         message = f"return a dict with keys among {', '.join(kinds)}; a value is {wanted}"
-        raise PluginError(f"{method} returned {_short(found)}: {message}", getattr(type(algorithm), method))
+        raise PluginError(f"{method} returned {_short(found)}: {message}", function)
     return found
 
 

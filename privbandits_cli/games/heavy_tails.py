@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games.bandit import Adversary, Algorithm, Floats, Setting
+from privbandits_cli.games.parameters import Size
+
+Moment = Annotated[float, Field(ge=0.1, le=1)]  # v; below 0.1 no game is long enough to learn anything
+Factor = Annotated[float, Field(ge=1e-6, le=1e6)]  # of a constant that a paper prints
 
 Preset = Literal["linear", "convex", "concave", "zhou", "C1", "C2", "C3", "C4"]
 
@@ -39,6 +43,12 @@ def preset(name: Preset, n_arms: int) -> Floats:
         "C4": 0.75 - 0.5 * (1 - down) ** 2,
     }
     return means[name]
+
+
+def instances(annotation: Any, n_arms: int) -> dict[str, list[float]]:
+    """The means of the instances that a parameter of this type may name; none for any other type."""
+    named = Preset in (annotation, *get_args(annotation))
+    return {name: preset(name, n_arms).tolist() for name in get_args(Preset) if named}
 
 
 class Stationary(Adversary):
@@ -77,7 +87,7 @@ class HeavyTailed(Stationary):
 
     bounded = False
 
-    v: float = Field(1.0, gt=0, le=1, description="algorithms know v and u, the largest E|gain|^(1+v) of the arms")
+    v: Moment = Field(1.0, description="algorithms know v and u, the largest E|gain|^(1+v) of the arms")
 
     def location_scale(self, setting: Setting) -> tuple[Floats, Floats]:
         """Location and scale of the arms, `[arms]` each."""
@@ -113,10 +123,8 @@ class Robust(Algorithm):
 
     bounded = False
 
-    v: float | None = Field(
-        None, gt=0, le=1, description="E|gain|^(1+v) <= u; default the adversary's, or 1 for gains in [0, 1]"
-    )
-    u: Annotated[float, Field(gt=0)] | str | None = Field(
+    v: Moment | None = Field(None, description="E|gain|^(1+v) <= u; default the adversary's, or 1 for gains in [0, 1]")
+    u: Size | str | None = Field(
         None, description="default the adversary's exact value (1 for gains in [0, 1]); `0.5x` is half of it"
     )
 

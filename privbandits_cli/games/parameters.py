@@ -3,9 +3,14 @@
 import json
 import math
 import sys
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+# Ranges in which the algorithms' arithmetic stays finite; the ends are far beyond what anybody needs.
+Size = Annotated[float, Field(ge=1e-100, le=1e100)]  # a positive number
+Share = Annotated[float, Field(ge=1e-30, le=1)]  # a probability with which something is to happen
+Chance = Annotated[float, Field(ge=1e-300, lt=1)]  # a probability with which something may fail, such as δ
 
 
 class Parameters(BaseModel):

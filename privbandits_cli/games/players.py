@@ -51,6 +51,16 @@ class Setting(NamedTuple):
         """The bounds of a contextual game; a plain bandit is one whose arms are the standard basis."""
         return self.contexts or Contexts(self.n_arms)
 
+    def largest_regret(self) -> float:
+        """The most that a round can add to the regret, whatever is played: a bound must be below it to say anything."""
+        if self.space is not None:
+            return self.space.width(self.signed)
+        if self.contexts is not None:
+            return 2 * min(self.contexts.norm * self.contexts.theta_norm, self.contexts.reward)
+        if self.v is None or self.u is None:
+            return 1.0
+        return 2 * float(self.u ** (1 / (1 + self.v)))  # means are at most u^(1/(1+v)) in absolute value
+
     def decisions(self) -> Space:
         """The decision set of a linear game."""
         if self.space is None:
@@ -76,6 +86,10 @@ class Adversary(Parameters):
         """The same adversary, with the paper's values for parameters that were left out."""
         return self
 
+    def reads(self) -> tuple[str, ...]:
+        """The paths of the data files that it plays."""
+        return ()
+
     def errors(self, setting: Setting) -> Iterator[str]:
         """The reasons why this adversary cannot play in this setting."""
         yield from ()
@@ -96,6 +110,7 @@ class Algorithm(Parameters):
     observed: ClassVar[View | None] = None  # what `view` returns, likewise
     general_caveats: ClassVar[tuple[str, ...]] = ()  # what `caveats` returns, likewise
     calibrations: ClassVar[Mapping[str, Mapping[str, Any]]] = {"certified": {}}  # for `for_epsilon`, beside ε and δ
+    reasons: ClassVar[Mapping[str, str]] = {}  # why the ε of a calibration may differ from the one that is asked for
 
     def tuned(self, setting: Setting) -> Self:
         """The same parameters, with the paper's values for those that were left out."""
@@ -117,12 +132,18 @@ class Algorithm(Parameters):
             raise TypeError(f"these parameters of {self.name} are not tuned: use what `tuned(setting)` returns")
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """All known privacy bounds at `delta`, from above and from below.
+        """All known privacy bounds at `delta`, from above and from below; by default a class's own `guarantee`.
 
         sensitivity: the largest change of a gain that the algorithm sees; 1/tau inside a mini-batch.
         """
         self._check_tuned()
-        return []
+        stated = self.guarantee(setting, delta, sensitivity) if self._has_guarantee_alone() else None
+        return [] if stated is None else [stated]
+
+    @classmethod
+    def _has_guarantee_alone(cls) -> bool:
+        """Whether a class defines `guarantee`, but not the bounds from which it is chosen."""
+        return cls.guarantee is not Algorithm.guarantee and cls.bounds is Algorithm.bounds
 
     def caveats(self, setting: Setting) -> list[str]:
         """Notes for a reader of the bounds: where the paper is wrong or silent."""
@@ -135,7 +156,7 @@ class Algorithm(Parameters):
     def promises(self) -> bool:
         """Whether the algorithm or its base is designed to be private; legends then show its epsilon."""
         base = self._wrapped()
-        return self.private or (base is not None and base.promises())
+        return self.private or self._has_guarantee_alone() or (base is not None and base.promises())
 
     def mechanism(self) -> str:
         """What makes the algorithm private, in a few words; empty if it is not."""

@@ -9,10 +9,10 @@ enters it, and in which range a gain acts. A `Place` is the name of a field of t
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
-from privbandits_cli.numerics.jit import Record, compile_step, unbound
+from privbandits_cli.numerics.jit import PluginError, Record, compile_step, unbound
 
 Place = str | Callable[[Record], Any]
 Range = Callable[[Record], tuple[float, float]]
@@ -30,6 +30,7 @@ def unit(state: Record) -> tuple[float, float]:
 class View:
     """What an audit observes."""
 
+    game: ClassVar[str]  # of the algorithms that have it
     steps: ClassVar[tuple[str, ...]] = ()  # steps that the algorithm's file needs besides `choose` and `update`
 
     def in_blocks(self, rounds: int) -> "View | None":
@@ -44,6 +45,7 @@ class Release(View):
     rounds: how many rounds one release covers; the noise is on their mean gain.
     """
 
+    game = "bandit"
     steps = ("released", "probabilities")
     rounds: int = 1
     canary: Range = unit
@@ -60,6 +62,7 @@ class Kept(View):
     canary: the range outside which a gain has no larger effect.
     """
 
+    game = "bandit"
     values: Place
     canary: Range = unit
 
@@ -93,6 +96,7 @@ class Arms(View):
     model: EXP3's privacy model; rounds: the number of rounds that a drawn arm is played; EXP3 receives their mean gain.
     """
 
+    game = "bandit"
     steps = ("probabilities",)
     model: ExponentialWeights
     rounds: int = 1
@@ -108,13 +112,17 @@ class Arms(View):
 class Prefix(View):
     """The noisy sums of the losses so far, through which alone losses act on the next point.
 
-    levels: the levels of the tree whose nodes carry the noise; None: every loss has noise of its own.
-    shared: the top-up noise is drawn once for each level of the tree, not anew for every prefix.
-    gaussian: the noise is Gaussian, not Laplace.
+    levels: the levels of the tree whose nodes carry the noise (mechanisms/tree.py); None: every loss has noise of its
+    own. Each coordinate of that noise is a number of `rng.laplace`, or of `rng.normal` if `gaussian`, times a scale,
+    drawn in the round that closes the node or in the next one.
+    top_up: a prefix also has the noise of a node for each level at which it has none; shared: this noise is drawn once
+    for each level of the tree, not anew for every prefix.
     """
 
+    game = "linear"
     losses: Place
     levels: int | None = None
+    top_up: bool = True
     shared: bool = False
     gaussian: bool = False
 
@@ -126,6 +134,7 @@ class NoisyLoss(View):
     vector: the noise is <Z, x> of a vector Z of Laplace numbers, not one Laplace number.
     """
 
+    game = "linear"
     steps = ("released",)
     vector: bool = False
 
@@ -153,6 +162,7 @@ class Ellipsoid(View):
     positive definite, so that the last V and θ~ were kept.
     """
 
+    game = "contextual"
     shift: Place
     inverse: Place = "inverse"
     theta: Place = "theta"
@@ -188,6 +198,7 @@ class Answer(View):
     base: the algorithm whose arm is hidden; the later rounds are observed by its own view of the field `wrapped`.
     """
 
+    game = "contextual"
     epsilon: float
     base: Any
     wrapped: str = "wrapped"
@@ -231,3 +242,15 @@ def reader(place: Place) -> Callable[[Record], Any]:
 
 def _part(state: Record) -> Any:
     return rest(state[FIELD])
+
+
+class NoView(PluginError, AttributeError):
+    """The name of a view that does not exist."""
+
+
+if not TYPE_CHECKING:  # mypy would accept every name
+
+    def __getattr__(name: str) -> Any:
+        classes = [found for found in globals().values() if isinstance(found, type) and issubclass(found, View)]
+        kinds = ", ".join(found.__name__ for found in classes if not found.__subclasses__())
+        raise NoView(f"there is no views.{name}; the views are {kinds}")

@@ -37,7 +37,7 @@ def is_users(module: str) -> bool:
 
 
 class PluginError(Exception):
-    """An error in a user's function; it is reported at the line of `function`."""
+    """An error in a user's function or class; it is reported at the line of `function`."""
 
     def __init__(self, message: str, function: Callable[..., Any] | None = None) -> None:
         super().__init__(message)

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any, get_args
 
 from privbandits_cli.games import bandit, contextual, linear, players
+from privbandits_cli.games.guards import ASKING
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
@@ -23,6 +24,11 @@ GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # an adversary's method that yields the rounds
 CHOOSE = {"bandit": "state, rng", "linear": "state, x, rng", "contextual": "state, arms, rng"}
 UPDATE = {"bandit": "state, arm, gain, rng", "linear": "state, losses, rng", "contextual": "state, x, reward, rng"}
+NUMBERS = {
+    "bandit": "write `def periods(self): return {'uniform': 1, 'laplace': 1}`, one number of each kind in a round",
+    "linear": "write `draws(self, setting, rounds)`, which returns the counts of each kind",
+    "contextual": "`rng` is a NumPy generator, from which the steps draw",
+}
 BANDIT_FEEDBACK = "state, x, loss, rng"  # of `update` in the game linear
 
 
@@ -58,7 +64,7 @@ def module(source: Source) -> ModuleType:
     except BaseException as error:
         text = messages.message(error)
         del sys.modules[source.module], sources[source.module]
-        if isinstance(error, IncludeError) or not isinstance(error, Exception):
+        if isinstance(error, IncludeError) or not messages.of_a_file(error):
             raise
         if isinstance(error, ModuleNotFoundError):
             text += "\nAn included file is run by itself: every module that it imports must be installed."
@@ -75,7 +81,8 @@ def _check(source: Source, made: ModuleType) -> None:
 
     def takes(function: Callable[..., Any], words: Sequence[str]) -> None:
         try:
-            inspect.signature(function).bind(*words)
+            for given in (words, [word for word in words if "=" not in word]):  # with and without those with a default
+                inspect.signature(function).bind(*given)
         except TypeError:
             raise refuse(function, f"`{function.__name__}` should take ({', '.join(words)})") from None
 
@@ -93,11 +100,17 @@ def _check(source: Source, made: ModuleType) -> None:
     for name in needed:
         if all(getattr(one, name, None) in (None, getattr(base, name)) for one in classes):
             raise refuse(model, f"the class needs a method `{name}`")
+    for name in {*ASKING.values()} - {ASKING.get(game)}:
+        if name in vars(model):
+            raise refuse(vars(model)[name], f"the game {game} has no method `{name}`: {NUMBERS[game]}")
     for name, method in (pair for one in classes for pair in vars(one).items()):
         given = getattr(base, name, None)
         if inspect.isfunction(method) and inspect.isfunction(given) and given.__module__.startswith("privbandits_cli."):
             asked = inspect.signature(given).parameters.values()
-            takes(method, [word.name for word in asked if word.default is word.empty])
+            takes(method, [str(word.replace(annotation=word.empty)) for word in asked])
+    drawn, kinds = vars(model).get("drawn", ()), bandit.Draws._fields
+    if game == "bandit" and (not isinstance(drawn, tuple) or {*drawn} - {*kinds} or len({*drawn}) < len(drawn)):
+        raise refuse(model, f"drawn is {drawn!r}: make it a tuple with some of {kinds}, each once, as a round has one")
     for line, name in lint.unseeded(source.text, made):
         raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`")
     if issubclass(base, players.Adversary):

@@ -1,8 +1,11 @@
 """An exception that a user's file raised or caused, as a message at the file's line."""
 
+import inspect
 import linecache
 import re
+import signal
 import textwrap
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,11 +47,25 @@ def summary(error: BaseException) -> str:
     return text.splitlines()[0]
 
 
+def of_a_file(error: BaseException) -> bool:
+    """Whether a user's file may have raised this. Ctrl-C did not: it raises a KeyboardInterrupt in the main thread.
+
+    While a run handles Ctrl-C itself, it raises a subclass of KeyboardInterrupt.
+    """
+    if not isinstance(error, KeyboardInterrupt):
+        return isinstance(error, Exception | SystemExit)
+    here = threading.current_thread() is threading.main_thread()
+    by_hand = here and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    return type(error) is KeyboardInterrupt and not by_hand
+
+
 def place(error: BaseException) -> Place | None:
     """The line of a user's file at which an exception happened; None if it touched no such file."""
     if isinstance(error, PluginError) and error.function is not None:
-        source, code = sources.get(error.function.__module__), error.function.__code__
-        path, line = code.co_filename, code.co_firstlineno
+        source = sources.get(error.function.__module__)
+        if source is not None:
+            source.fill_linecache()
+        path, line = inspect.getsourcefile(error.function) or "", inspect.getsourcelines(error.function)[1]
         return place_in(source, line) if source else Place(path, line, linecache.getline(path, line).strip())
     if isinstance(error, SyntaxError):
         loaded = [source for source in sources.values() if source.path == error.filename]

@@ -48,6 +48,7 @@ class Registry:
     """All algorithms and adversaries by name; `Registry()` has no files of the user's own."""
 
     files: tuple[Source, ...] = ()
+    unusable: frozenset[str] = frozenset()  # names of the user's files that have errors
 
     def names(self, kind: Kind) -> tuple[str, ...]:
         """The names of all algorithms or adversaries, in alphabetical order."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from privbandits_cli.analysis.format import parameter
+from privbandits_cli.analysis.format import amount, parameter
 from privbandits_cli.experiment.config import shipped
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.table import Table
@@ -48,7 +48,7 @@ class ReportData:
         words = self.manifest.get("command", [])
         config = next((word for word in words[2:] if word.endswith(".yaml") or word in shipped()), None)
         if words[1:2] != ["run"] or config is None:
-            return f"privbandits run {self.name}/config.yaml"
+            return shlex.join(["privbandits", "run", f"{self.name}/config.yaml"])
         kept = [word for word in words[2:] if "=" in word and not word.startswith("-")]
         kept += ["--smoke"] if "--smoke" in words else []
         kept += [part for name, file in pairwise(words) if name == "--include" for part in (name, file)]
@@ -72,9 +72,10 @@ class Cell:
     above: float
 
     @property
-    def spread(self) -> bool:
-        """Whether the error bar is longer than rounding errors."""
-        return max(self.below, self.above) > 1e-9 * max(1.0, abs(self.regret))
+    def bars(self) -> dict[str, str]:
+        """The lengths of the error bar below (−) and above (+) as text, if they are longer than rounding errors."""
+        least = 1e-9 * max(1.0, abs(self.regret))
+        return {sign: amount(x) for sign, x in (("−", self.below), ("+", self.above)) if x > least}
 
 
 @dataclass(frozen=True)

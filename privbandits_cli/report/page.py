@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from privbandits_cli.analysis.format import amount
+from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.analysis.format import amount, counted
 from privbandits_cli.figures.distributions import Distributions
 from privbandits_cli.figures.styles import Style, styles_of
 from privbandits_cli.report import data, plots
@@ -12,7 +13,7 @@ from privbandits_cli.report.data import ReportData
 if TYPE_CHECKING:
     from jinja2 import Template
 
-GLYPHS = dict(zip("os^DvPX*", "●■▲◆▼✚✖★", strict=True))
+GLYPHS = dict(zip("os^DvPX*<>ph", "●■▲◆▼✚✖★◀▶⬟⬢", strict=True))
 Figure = dict[str, Any]
 
 
@@ -50,7 +51,7 @@ def _template(name: str) -> "Template":
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = (amount, data.number, plots.as_json, plots.colour, plots.dashes)
+    filters = (amount, counted, at_least, at_most, data.number, plots.as_json, plots.colour, plots.dashes)
     environment.filters |= {each.__name__: each for each in filters}
     return environment.get_template(name)
 
@@ -60,7 +61,11 @@ def _figure(report: ReportData, style_of: dict[str, Style]) -> Figure:
     panels: dict[str, plots.Plot] = {
         title: plots.line_plot(title, lines, table, style_of, report.partial) for title, lines in table.panels.items()
     }
-    return {"panels": panels, "labels": [label for _, label in table.named()], "notes": table.notes()}
+    return {
+        "panels": panels,
+        "labels": [label for _, label in table.named()],
+        "notes": table.notes() + table.axes_notes(),
+    }
 
 
 def _distribution(figure: Distributions | None, style_of: dict[str, Style], report: ReportData) -> Figure:
@@ -68,4 +73,4 @@ def _distribution(figure: Distributions | None, style_of: dict[str, Style], repo
         return {}
     panels = {title: plots.distribution_plot(title, figure, style_of, report.partial) for title in figure.panels}
     labels = [row.line for rows in figure.panels.values() for row in rows]
-    return {"panels": panels, "labels": labels, "notes": [f"{figure.fewest} trials", figure.note]}
+    return {"panels": panels, "labels": labels, "notes": [counted(figure.fewest, "trial"), figure.note]}

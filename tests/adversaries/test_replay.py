@@ -102,8 +102,8 @@ def spoiled(row, text, name="bad.csv", header=False):
     ("text", "message"),
     [
         ("0.1,nan,0.2", "bad.csv:17: column 2 is nan: every round needs a gain for every arm"),
-        ("0.1,0.2,1.5", "bad.csv:17: column 3 is 1.5, outside [0, 1]: `scale: [0, 1.5]"),
-        ("-2,0.2,0.5", "bad.csv:17: column 1 is -2, outside [0, 1]: `scale: [-2, 0.99"),
+        ("0.1,0.2,1.5", "bad.csv:17: column 3 is 1.5, outside [0, 1]: if all numbers are gains, `scale: [0, 1.5]"),
+        ("-2,0.2,0.5", "bad.csv:17: column 1 is -2, outside [0, 1]: if all numbers are gains, `scale: [-2, 0.99"),
         ("0.1,inf,0.5", "bad.csv:17: column 2 is inf: gains must be finite"),
         ("0.1,0.5", "bad.csv:17: 2 columns, where the first row has 3"),
         ("0.1,0.5,0.2,0.3", "bad.csv:17: 4 columns, where the first row has 3"),
@@ -147,7 +147,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
         ("path: words.npy", "gains are numbers [rows, arms]"),
         ("path: semi.csv", "semi.csv:2: column 1 is '0;1', not a number: columns are separated by commas"),
         ("path: torn.npy", "torn.npy: not an array of numbers"),
-        ("path: two.csv", "two.csv has 2 columns: set `arms: 2`"),
+        ("path: two.csv", "two.csv has 2 columns: if each has the gains of one arm, set `arms: 2`"),
         ("path: short.csv", "short.csv has 200 rows for 300 rounds: set `horizon: 200`, or `repeat: true`"),
         ("path: log.csv, scale: [1, 1]", "scale is [low, high] with low < high"),
         ("path: log.csv, sha256: abc", "log.csv is not the file that was played"),
@@ -168,6 +168,37 @@ def test_an_invalid_file_is_refused(parameters, message):
     with pytest.raises(ConfigError) as error:
         load(Path("small.yaml"), [f"adversary={{name: replay, {parameters}}}"])
     assert message in str(error.value)
+
+
+LOG = "is a log of the arms that were played, by its columns {}, but every round needs the gain of every arm: estimate"
+INDEX = "column {} is an index of the rows: leave it out, with pandas by `to_csv(..., index=False)`"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x1,x2,action,reward,propensity\n0.1,0.2,1,0.5,0.25\n", LOG.format("action, reward, propensity")),
+        ('"Time","Arm","Payoff"\n3,red,0.5\n', LOG.format("time, arm, payoff")),
+        (",action,reward\n0,1,1\n1,0,1\n", LOG.format("action, reward")),
+        (",a,b\n0,0.1,0.2\n1,0.3,0.4\n", INDEX.format(1)),
+        (",0,1\n7,0.1,0.2\n3,0.3,0.4\n", INDEX.format(1)),
+        ("0,0.1,0.2\n1,0.3,0.4\n2,0.5,0.6\n", INDEX.format(1)),
+        ("a,b,n\n0.5,0.1,1\n0.1,0.3,2\n1,0.5,3\n", INDEX.format(3)),
+    ],
+)
+def test_a_log_or_an_index_is_no_table_of_gains(text, message):
+    Path("log.csv").write_text(text)
+    for scale in ("", ", scale: [0, 10]"):
+        with pytest.raises(ConfigError) as error:
+            load(Path("small.yaml"), [f"adversary={{name: replay, path: log.csv{scale}}}"])
+        assert message in str(error.value) and "scale:" not in str(error.value).partition("': ")[2]
+
+
+def test_an_index_is_found_in_an_array_and_two_rows_of_gains_are_none():
+    np.save("log.npy", np.column_stack([np.arange(300), ROWS[:, :2]]))
+    assert INDEX.format(1) in next(replay.Parameters(path="log.npy").errors(Setting(300, 3)))
+    Path("log.csv").write_text("email,call,visit\n0,1,0.5\n1,0,0.5\n")
+    assert not list(replay.Parameters(path="log.csv").errors(Setting(2, 3)))
 
 
 # ------------------------------------------------------------------------------------------------ identity

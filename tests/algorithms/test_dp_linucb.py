@@ -23,7 +23,7 @@ PAPER = {"epsilon": 1.0, "delta": 0.1}
 
 
 def ready(setting=AUTHORS, **parameters):
-    return make("dp_linucb", **(PAPER | parameters)).tuned(setting)
+    return make("dp_linucb", **({"calibration": "code"} | PAPER | parameters)).tuned(setting)
 
 
 # ------------------------------------------------------------------------------------------- printed numbers
@@ -416,7 +416,8 @@ def test_golden_numbers_of_accounting_and_bounds():
     grown = math.log1p(1e6 / (5 * made.rho_min))
     found = regularisers.regret_bound(AUTHORS.contexts, made, 1e6, 1e-7)
     assert found == pytest.approx(beta * math.sqrt(8 * 1e6 * 5 * grown))
-    assert make("ldp_linucb", epsilon=2.0, delta=0.1).sigma() == pytest.approx(3 * math.sqrt(2 * math.log(25)))
+    local = make("ldp_linucb", calibration="printed", epsilon=2.0, delta=0.1)
+    assert local.sigma() == pytest.approx(3 * math.sqrt(2 * math.log(25)))
     assert make("linucb").tuned(AUTHORS).alpha == pytest.approx(2e-8)
 
 
@@ -429,3 +430,25 @@ def test_the_error_for_ragged_vectors_lists_their_lengths():
     arms = foe("fixed_arms", vectors=[[1.0, 0.0], [0.5]], theta=[1.0, 0.0])
     (error,) = arms.errors(Setting(1000.0, 2, contexts=Contexts(2)))
     assert error == "vectors and theta need d = 2 numbers each, but have 1, 2"
+
+
+@pytest.mark.parametrize("name", ["dp_linucb", "ldp_linucb"])
+def test_by_default_the_noise_is_what_epsilon_requires(name):
+    algorithm = make(name, **PAPER).tuned(AUTHORS)
+    assert algorithm.guarantee(AUTHORS).epsilon == pytest.approx(1.0) and not algorithm.remarks(AUTHORS)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"), [("dp_linucb", "code"), ("dp_linucb", "printed"), ("ldp_linucb", "printed")]
+)
+def test_noise_that_is_far_larger_than_epsilon_requires_gets_a_warning(name, given):
+    algorithm = make(name, calibration=given, **PAPER).tuned(AUTHORS)
+    need = "the noise is far larger than the ε of the config requires"
+    warning = f"{need}, it gives ε = 0, δ = 0.1: set `calibration: exact`"
+    assert algorithm.remarks(AUTHORS) == [warning] and warning in algorithm.caveats(AUTHORS)
+    assert make("plain_dp_linucb", epsilon=1.0, base=algorithm).tuned(AUTHORS).remarks(AUTHORS) == [warning]
+
+
+def test_an_epsilon_that_only_a_computation_supports_gets_a_warning():
+    (warning,) = ready(noise="wishart", calibration="exact").remarks(AUTHORS)
+    assert warning.startswith("ε = 1 of this Wishart noise is a computation; proved is ε = 2.57")

@@ -102,8 +102,8 @@ algorithms:
     [
         ("[0.4, 0.3, 0.2]", "x.yaml:6:22: mu should sum to 1, not to 0.9, got [0.4, 0.3, 0.2]"),
         ("[0.5, 0.5]", "x.yaml:6:5: mu has 2 probabilities for 4 arms"),
-        ("[0.5, 0.5, 0.0, 0.0]", "x.yaml:6:33: mu[2] should be greater than 0, got 0.0"),
-        ("[1.5, -0.5, 0, 0]", "x.yaml:6:28: mu[1] should be greater than 0, got -0.5"),
+        ("[0.5, 0.5, 0.0, 0.0]", "x.yaml:6:33: mu[2] should be greater than or equal to 1e-30, got 0.0"),
+        ("[1.5, -0.5, 0, 0]", "x.yaml:6:28: mu[1] should be greater than or equal to 1e-30, got -0.5"),
     ],
 )
 def test_a_mu_that_is_not_a_distribution_is_a_located_error(tmp_path, monkeypatch, mu, message):

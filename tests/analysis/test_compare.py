@@ -1,7 +1,9 @@
 """`compare`: two results folders, curve by curve."""
 
+import csv
 import json
 import math
+import shutil
 
 import numpy as np
 import pytest
@@ -116,3 +118,94 @@ def test_compare_says_what_is_wrong(folders, tmp_path):
         assert result.exit_code == 2 and result.stderr and not result.stdout and "Errno" not in result.stderr
     (b / "final.csv").write_text("x\n1\n")
     assert "no table of regrets" in call("compare", a, b).stderr
+
+
+def changed(path, find, replace):
+    text = path.read_text(encoding="utf-8")
+    assert find in text
+    path.write_text(text.replace(find, replace, 1), encoding="utf-8")
+
+
+def test_equal_finals_with_another_summary_are_not_identical(folders):
+    a, b = folders(100 + NOISE, 100 + NOISE)
+    columns, first, *_ = (b / "summary.csv").read_text(encoding="utf-8").splitlines()
+    cells = dict(zip(columns.split(","), next(csv.reader([first])), strict=True))
+    changed(b / "summary.csv", f",{cells['mean']},", ",12345.5,")
+    found = compare(a, b, 0.05)
+    (one,) = [each for each in found if each.verdict != "identical"]
+    assert one.verdict == "summary differs" and one.low == one.high == 0
+    assert one.summary == f"mean after round {cells['round']} is {float(cells['mean']):.10g} in A, 12345.5 in B"
+    result = call("compare", a, b)
+    assert result.exit_code == 3 and "are identical" not in result.stdout
+    assert one.summary in " ".join(result.stdout.split())
+    assert json.loads(call("compare", a, b, "--json").stdout)["identical"] is False
+
+
+def test_equal_numbers_under_other_names_are_the_same_numbers(folders):
+    a, b = folders(100 + NOISE, 100 + NOISE)
+    for name in ("summary.csv", "final.csv"):
+        text = (b / name).read_text(encoding="utf-8")
+        (b / name).write_text(text.replace("\nsmall,", "\nother,"), encoding="utf-8")
+    result = call("compare", a, b)
+    assert result.exit_code == 0 and "have the same numbers: 10 curves" in result.stdout
+    assert "summary.csv differs in experiment." in result.stdout and "final.csv differs in experiment." in result.stdout
+
+
+def test_a_row_that_stands_twice_is_an_error(folders):
+    a, b = folders(100 + NOISE, 100 + NOISE)
+    for name in ("summary.csv", "final.csv"):
+        text = (b / name).read_text(encoding="utf-8")
+        (b / name).write_text(text + text.splitlines()[-1] + "\n", encoding="utf-8")
+        result = call("compare", a, b)
+        assert result.exit_code == 2 and "twice: run the experiment again" in result.stderr
+        (b / name).write_text(text, encoding="utf-8")
+
+
+def test_other_checkpoints_alone_are_within(folders, tmp_path):
+    a, _ = folders(100 + NOISE, 100 + NOISE)
+    some = experiment(tmp_path, text=CONFIG.replace("checkpoints: 4", "checkpoints: 2"))
+    b = played(tmp_path / "c", some, lambda c, _: 100 + NOISE if c.algorithm.name == "exp3" else NOISE)
+    assert {one.verdict for one in compare(a, b, 0.05)} == {"within"}
+    assert "The checkpoints differ" in call("compare", a, b).stdout
+
+
+@pytest.fixture
+def finished_twice(finished, tmp_path):
+    """Two copies of one finished run, with manifests."""
+    return finished, shutil.copytree(finished, tmp_path / "copy")
+
+
+def test_a_copy_of_a_run_is_identical(finished_twice):
+    result = call("compare", *finished_twice)
+    assert result.exit_code == 0 and len(result.stdout.splitlines()) == 1 and "are identical" in result.stdout
+
+
+def test_a_manifest_that_does_not_describe_the_curves_is_an_error(finished_twice):
+    changed(finished_twice[1] / "manifest.json", '"family"', '"familie"')
+    result = call("compare", *finished_twice)
+    assert result.exit_code == 2 and "manifest.json does not describe the curves" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "find", "replace", "code", "said"),
+    [
+        ("summary.csv", "\nsmall,", "\nSMALL,", 1, "B: summary.csv is not the file that manifest.json describes"),
+        ("final.csv", "\nsmall,", "\nSMALL,", 1, "B: final.csv is not the file that manifest.json describes"),
+        ("manifest.json", '"complete": true', '"complete": false', 1, "B is incomplete: 96 of 96 trials."),
+        ("manifest.json", '"numpy": "', '"numpy": "0.', 0, "The runs differ in numpy: "),
+        ("manifest.json", '"horizon": 1000', '"horizon": 1001', 0, "The configs differ in horizon."),
+        (
+            "manifest.json",
+            '"included": []',
+            '"included": [{"name": "my", "sha256": "1"}]',
+            0,
+            "own files differ: none in A, my 1 in B.",
+        ),
+        ("manifest.json", "{", "", 0, "No manifest.json says how the CSVs of B were made."),
+    ],
+)
+def test_what_the_manifests_say_is_compared(finished_twice, name, find, replace, code, said):
+    changed(finished_twice[1] / name, find, replace)
+    result = call("compare", *finished_twice)
+    assert result.exit_code == code and said in " ".join(result.stdout.split())
+    assert max(map(len, result.stdout.splitlines()[1:])) <= 80  # the first line has the paths

@@ -114,7 +114,7 @@ def test_a_resolved_sweep_plays_the_same(ran, tmp_path):
     ("change", "message"),
     [
         ("plot={against: gamma}", "no parameter 'gamma' is swept"),
-        ("plot={against: horizon, worst: gap}", "no parameter 'gap' is swept; choose one of: best, epsilon, horizon"),
+        ("plot={against: horizon, worst: gap}", "no parameter 'gap' is swept .known: best, epsilon, horizon"),
         ("plot={slopes: true}", "slopes are fitted over `against`"),
     ],
 )

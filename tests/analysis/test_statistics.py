@@ -99,6 +99,15 @@ def test_sd_and_quantiles():
     assert statistics.quantiles(x, 0.5, 0.05)[:, 0] == pytest.approx([3, 1.2])
 
 
+def test_the_bootstrap_of_fewer_trials_than_are_shown_misses_too_often():
+    x = np.random.default_rng(4).normal(size=(statistics.LEAST, 1000))
+    held = {}
+    for n in (2, 4, statistics.LEAST):
+        low, high = statistics.bootstrap_interval(x[:n], seed=1)
+        held[n] = np.mean((low <= 0) & (high >= 0))
+    assert held == pytest.approx({2: 0.51, 4: 0.80, 8: 0.89}, abs=0.05)  # three standard errors of 1,000 samples
+
+
 def test_bootstrap_interval_covers_as_often_as_it_says():
     """Coverage of 95 % intervals over 300 samples of 40 normals: between 88 % and 99 %, both sides."""
     rng = np.random.default_rng(3)

@@ -9,11 +9,15 @@ from scipy import stats
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
+from privbandits_cli.audit.releases import audit_release
+from privbandits_cli.audit.target import Target
 from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.steps import composition, steps
 from tests.audit import SEEDS
 from tests.conftest import make
 
 SETTING = Setting(2**18, 4)
+SMALL = Setting(2**12, 4)
 OTHERS = {name for name, subject in CORRECT.items() if subject.setting.space or subject.setting.contexts}
 BANDITS = [name for name in CORRECT if name not in OTHERS]  # those: test_audit_linear.py, test_audit_contextual.py
 
@@ -53,16 +57,19 @@ def test_reports_are_audited_across_epochs():
 
 def test_an_observable_that_no_gain_changes_is_not_auditable():
     """With one arm left the state does not store its gains, so their noise cannot be tested."""
-    algorithm = make("dp_robust_se", epsilon=1.0).tuned(SETTING)
-    state = algorithm.state(SETTING)
+    algorithm = make("dp_robust_se", epsilon=1.0).tuned(SMALL)
+    state = algorithm.state(SMALL)
     state["left"] = 1
-    assert audit(algorithm, SETTING, budget=2**12, state=state).verdict == "NOT AUDITABLE"
+    assert audit(algorithm, SMALL, budget=2**12, state=state).verdict == "NOT AUDITABLE"
 
 
 @pytest.mark.parametrize(("epsilon", "known"), [(0.5, 0.493), (1.0, 0.991), (2.0, 1.987)])
 def test_one_run_with_every_round_a_canary_attains_nearly_all_of_epsilon(epsilon, known):
     """The expected lower limit at 95 %; that of a run lies within five standard errors of the guesses."""
-    found = audit(make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING), SETTING)
+    algorithm = make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING)
+    claim, bound = algorithm.guarantee(SETTING), steps(composition(algorithm))
+    setup = algorithm, SETTING, algorithm.view(SETTING), bound, algorithm.state(SETTING), claim
+    found = audit_release(Target(*setup, alpha=0.001, budget=2**18, seed=0, test="bets"))
     guesses = 2**18 * (1 / 2 + math.exp(-epsilon) / 2)
     right = 1 / (1 + math.exp(-epsilon))
     error = math.sqrt(right * (1 - right) / guesses) / (right * (1 - right))
@@ -71,9 +78,9 @@ def test_one_run_with_every_round_a_canary_attains_nearly_all_of_epsilon(epsilon
 
 
 def test_a_claim_too_large_for_counts_is_tested_by_the_law_of_the_noise():
-    """No count reaches ε = 243; the law of the noise is tested all the same."""
-    found = audit(make("dp_exp3_lap").tuned(SETTING), SETTING)
-    assert found.verdict == "CONSISTENT" and found.refutable is None
+    """No count reaches ε = 243; the law of the noise is tested all the same, and the loss of a gain is exact."""
+    found = audit(make("dp_exp3_lap", epsilon=243).tuned(SMALL), SMALL)
+    assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(243)
     assert evidence.refutable(10**6, 0.5, 243.0, 0.0, 0.001) is None
 
 
@@ -98,7 +105,28 @@ def test_games_without_a_canary_are_not_auditable(name, own):
 
 @pytest.mark.parametrize("epsilon", [400.0, 1000.0])
 def test_huge_claims_do_not_overflow(epsilon):
-    assert audit(make("dp_exp3_lap", epsilon=epsilon).tuned(SETTING), SETTING, budget=2**14).verdict == "CONSISTENT"
+    assert audit(make("dp_exp3_lap", epsilon=epsilon).tuned(SMALL), SMALL, budget=2**14).verdict == "CONSISTENT"
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1e6])
+@pytest.mark.parametrize("name", ["dp_ucb", "ldp_ucb", "adap_ucb"])
+def test_small_and_large_noise_is_told_from_rounding(name, epsilon):
+    own = {"bonus": "azize"} if name == "dp_ucb" else {}
+    found = audit(make(name, epsilon=epsilon, **own).tuned(SMALL), SMALL, budget=2**12)
+    assert found.verdict == "CONSISTENT" and found.epsilon_seen <= epsilon * (1 + 1e-6)
+
+
+def test_the_privacy_loss_of_a_tree_is_that_of_its_levels():
+    """One arm: its first gain is in all nodes 1, 2, 4, ... up to the horizon, 2^12 here."""
+    found = audit(make("dp_ucb", epsilon=1.0, bonus="azize").tuned(alone := Setting(2**12, 1)), alone)
+    assert found.epsilon_seen == pytest.approx(1.0) and "13 levels" in found.played
+
+
+def test_a_long_game_is_audited_in_its_first_rounds():
+    long = Setting(2**20, 2)
+    found = audit(make("adap_ucb", epsilon=1.0).tuned(long), long, budget=2**12)
+    assert found.verdict == "CONSISTENT" and "262,144 rounds" in found.played
+    assert found.assumed == "rounds after 262,144 are like these"
 
 
 # ------------------------------------------------------------------------------------------- evidence
@@ -193,3 +221,60 @@ def test_events_are_found_in_either_direction():
     for x, y in ((low, high), (high, low)):
         hits = evidence.best_event(x, y, 0.5, 0.0).hits(x, y)
         assert hits[0].mean() > 3 * hits[1].mean()
+
+
+# --------------------------------------------------------------------------------------- noise in groups
+
+LEVEL = 5e-4
+
+
+def grouped(noise, **own):
+    rounds = np.arange(1, len(noise) + 1)
+    return evidence.by_groups(noise, evidence.windows(rounds), LEVEL, **own)
+
+
+def test_correct_noise_is_accused_at_most_as_often_as_stated():
+    """Of 300 samples at most the 1e-6 quantile of Bin(300, 0.05) have p < 0.05; Bonferroni makes it fewer."""
+    rng = np.random.default_rng(5)
+    noise = rng.laplace(size=(300, 4096))
+    coins = rng.integers(0, 2, (300, 4096)).astype(float)
+    accused = sum(grouped(own, coins=coin).p < 0.05 for own, coin in zip(noise, coins, strict=True))
+    assert accused <= stats.binom.ppf(1 - 1e-6, 300, 0.05)
+
+
+def test_errors_of_a_quarter_of_the_scale_are_found_where_they_are():
+    rng = np.random.default_rng(6)
+    rounds = np.arange(1, 2**14 + 1)
+    for first, last in ((32, 63), (1024, 2**14)):
+        noise = rng.laplace(size=2**14) * np.where((rounds >= first) & (rounds <= last), 0.25, 1.0)
+        found = grouped(noise)
+        assert found.p < LEVEL and found.where.startswith("rounds") and found.more > LEVEL
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda z, coins: np.roll(z, 1) + z - 0.3 * z,  # neighbours are correlated
+        lambda z, coins: z * np.where(coins > 0, 1.05, 0.95),  # the size depends on the data
+        lambda z, coins: np.clip(z, -4.0, 4.0),
+        lambda z, coins: np.tile(z[: len(z) // 2], 2),
+    ],
+)
+def test_noise_that_is_not_independent_or_not_laplace_is_found(wrong):
+    rng = np.random.default_rng(7)
+    z, coins = rng.laplace(size=2**15), rng.integers(0, 2, 2**15).astype(float)
+    assert grouped(wrong(z, coins), coins=coins).p < LEVEL < grouped(z, coins=coins).p
+
+
+def test_larger_noise_is_told_from_wrong_noise():
+    found = grouped(1.1 * np.random.default_rng(8).laplace(size=2**14))
+    assert found.more < LEVEL < found.p
+
+
+def test_the_power_that_is_stated_is_reached():
+    """At the stated share of the scale, 95 % of 400 samples of the weakest group are found, up to six deviations."""
+    rng = np.random.default_rng(9)
+    share = grouped(rng.laplace(size=2**12)).share
+    low = np.where(np.arange(1, 2**12 + 1) < 64, share, 1.0)  # the first window is the weakest
+    found = sum(grouped(rng.laplace(size=2**12) * low).p < LEVEL for _ in range(400))
+    assert found >= 380 - 6 * np.sqrt(400 * 0.95 * 0.05)

@@ -18,7 +18,7 @@ SETTING = Setting(5e7, 25, contexts=Contexts(5))
 
 
 def tuned(setting, **own):
-    return make("dp_linucb", **({"epsilon": 1.0, "delta": 0.1} | own)).tuned(setting)
+    return make("dp_linucb", **({"epsilon": 1.0, "delta": 0.1, "calibration": "code"} | own)).tuned(setting)
 
 
 def test_the_nodes_that_a_game_draws_by_hand():

@@ -8,10 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
-from privbandits_cli.audit.auditor import AUDITS, reduced
+from privbandits_cli.audit.auditor import AUDITS, _error, reduced
 from privbandits_cli.audit.mutants import CORRECT
 from privbandits_cli.cli import app
 from privbandits_cli.games import views
+from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import record
 from tests.conftest import SMALL
 
@@ -46,6 +47,10 @@ class Parameters(bandit.Algorithm):
         return views.Report("kept.sums")
 
 
+def probabilities(state: Record, out: np.ndarray) -> None:
+    out[:] = 1 / len(out)
+
+
 def choose(state: Record, rng: Draws) -> int:
     return state.t % len(state.kept.sums)
 
@@ -77,10 +82,10 @@ def test_every_audited_algorithm_declares_a_view_of_what_its_state_has(name):
     tuned = subject.make().tuned(subject.setting)
     setting = reduced(tuned, subject.setting)
     tuned = tuned.tuned(setting)
-    view, state = tuned.view(setting), tuned.state(setting)[0]
-    assert type(view) in AUDITS
+    view, states = tuned.view(setting), tuned.state(setting)
+    assert type(view) in AUDITS and _error(view, tuned.game, setting.n_arms, steps(composition(tuned)), states) is None
     places = [place for place in vars(view).values() if isinstance(place, str)]
-    assert all(np.size(views.read(state, place)) for place in places)
+    assert all(np.size(views.read(states[0], place)) for place in places)
 
 
 def audited(tmp_path, text, *words):
@@ -108,8 +113,25 @@ def test_an_own_algorithm_is_audited_by_the_view_that_it_declares(tmp_path, shar
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        ('"report"', "view returned 'report': return None, or one of views.Release, views.Report,"),
-        ('views.Report("sums")', "view returned a views.Report of 'sums', a field that the state does not have"),
+        (
+            '"report"',
+            "view returned 'report': in the game bandit return None, or one of views.Release(), views.Report(values), ",
+        ),
+        ('views.Prefix("kept.sums")', "view returned a views.Prefix: in the game bandit return None, or one of views."),
+        (
+            'views.Report("kept.sum")',
+            "view returned a views.Report of 'kept.sum', a field that the state does not have, did you mean "
+            "'kept.sums'? (known: t, scale, kept.sums)",
+        ),
+        ('views.Report("scale")', "a views.Report whose `values` have the shape (): it takes a number for each arm"),
+        ("views.Report(3)", "a views.Report whose `values` is 3: name a field of the state, or give a "),
+        ("views.Report(lambda state: state.sums)", "a views.Report whose `values` cannot be read: AttributeError: "),
+        (
+            'views.Report("kept.sums", (0, 1))',
+            "a views.Report whose `canary` is (0, 1): name a field of the state, or give a function",
+        ),
+        ('views.Report("kept.sums", lambda state: 1)', "`canary` have the shape (): it takes the lowest and the high"),
+        ("views.Arms(0.1)", "a views.Arms whose `model` is 0.1, not ExponentialWeights"),
         ("views.Release()", "view returned a views.Release, which needs a function `released` in the algorithm's file"),
     ],
 )
@@ -119,4 +141,20 @@ def test_a_view_that_does_not_fit_is_reported_at_its_line(tmp_path, returned, me
     line = 1 + text[: text.index("    def view")].count("\n")
     assert result.exit_code == 2
     words = " ".join(result.stderr.split())
-    assert f"own.py:{line}" in words and message in words
+    assert f"own.py:{line}" in words and message in words and "Traceback" not in words
+
+
+def test_a_view_that_does_not_exist_is_reported_with_those_that_do(tmp_path):
+    text = OWN.replace('views.Report("kept.sums")', 'views.report("kept.sums")')
+    words = " ".join(audited(tmp_path, text).stderr.split())
+    line = 1 + text[: text.index("        return views")].count("\n")
+    assert f"own.py:{line}: there is no views.report; the views are Release, Report, Mean, Tree, Arms, " in words
+    assert not hasattr(views, "report")
+
+
+def test_a_wrong_observed_is_reported_at_the_class(tmp_path):
+    method = '    def view(self, setting):\n        return views.Report("kept.sums")\n'
+    text = OWN.replace(method, "").replace("    private = True", '    private = True\n    observed = "report"')
+    words = " ".join(audited(tmp_path, text).stderr.split())
+    line = 1 + text[: text.index("class Parameters")].count("\n")
+    assert f"own.py:{line}: view returned 'report': in the game bandit" in words and "class Parameters(" in words

@@ -136,6 +136,14 @@ def test_forms_and_verdicts(tmp_path, claim, verdict):
     assert judged(tmp_path, claim, means(exp3=100, exp3_tau=200))[0] == verdict
 
 
+def test_an_empty_bound_is_called_so(tmp_path):
+    claim = "in stochastic: final(dp_exp3_lap[epsilon=1]) <= bound(dp_exp3_lap[epsilon=1])"
+    verdict, figures = judged(tmp_path, claim, means(exp3=100))
+    assert verdict == "HOLDS" and " (empty: no regret exceeds 1,000): " in figures
+    _, figures = judged(tmp_path, "in stochastic: final(exp3) <= bound(exp3)", means(exp3=100))
+    assert "100 against a bound of 196: " in figures  # 195.2, rounded up
+
+
 def test_pairing_decides_where_independent_means_do_not(tmp_path):
     def regrets(curve, rounds):
         return {"exp3": 100.0, "exp3_tau": 101.0}.get(curve.algorithm.name, 0.0) + 30 * NOISE
@@ -368,9 +376,9 @@ def test_shipped_configs_replace_a_missing_folder_of_configs(results, tmp_path, 
     assert alone.exit_code == 3 and alone.stdout.startswith("fig1: ")  # claims about ε are judged without trials
     both = call("check")
     assert "fig1: " in both.stdout and "heavy_central" not in both.stdout
-    assert both.stdout.endswith("without a config: small\n")
+    assert both.stdout.endswith("without a config in configs: small\n")
     report = call("report", "results")
-    assert report.stderr.splitlines()[0] == "no config, so no claims: results/small"
+    assert report.stderr.splitlines()[0] == "no claims: configs has no config of results/small; name one by --config"
 
 
 def test_every_shipped_claim_is_in_the_committed_table_and_explained():

@@ -10,8 +10,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.actions import privacy
-from privbandits_cli.cli import app
+from privbandits_cli.actions.show import plain
+from privbandits_cli.analysis.format import amount, parameter, whole
+from privbandits_cli.cli import app, terminal
+from privbandits_cli.cli.app import filled
+from privbandits_cli.cli.check import _interval
+from privbandits_cli.games.bandit import Setting
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, SMALL, make, playing
 from tests.experiment.test_config import PLANTED
@@ -66,15 +72,18 @@ def test_json_is_all_of_stdout(small, tmp_path):
     assert all((tmp_path / "small" / name).exists() for name in made["files"])
 
 
-def test_dry_run_plays_and_writes_nothing(small, tmp_path):
+def test_dry_run_estimates_the_time_and_writes_nothing(small, tmp_path):
     result = call("run", small, "--results", tmp_path / "r", "--dry-run", "--json")
     made = json.loads(result.stdout)
-    assert made["rounds"] == 6 * 16 * 1000 and made["curves"][0]["done"] == 0 and made["seconds"] is None
+    assert made["rounds"] == 6 * 16 * 1000 and made["curves"][0]["done"] == 0
+    assert made["seconds"] > 0 and made["measured"] > 0
     assert not (tmp_path / "r").exists()
     call("run", small, "--results", tmp_path / "r", "-q")
     made = json.loads(call("run", small, "--results", tmp_path / "r", "--dry-run", "--json", "trials=20").stdout)
     assert made["rounds"] == 6 * 4 * 1000 and made["curves"][0]["done"] == 16 and made["seconds"] > 0
-    assert "to run: " in call("run", small, "--results", tmp_path / "r", "--dry-run").stdout
+    text = call("run", small, "--results", tmp_path / "r", "--dry-run", "trials=20", "-j", 1).stdout
+    assert re.search(r"to run: .*\ntime: about 1 s on 1 job \(an estimate from [0-9,]+ rounds played now\)\n", text)
+    assert call("run", small, "--results", tmp_path / "r", "--dry-run").stdout.endswith("to run: 0 chunks, 0 rounds\n")
 
 
 def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
@@ -180,16 +189,27 @@ def test_show(name):
     assert facts["name"] == name and f"\nGame: {facts['game']}\n" in text
 
 
+def test_show_prints_the_named_instances_with_their_means():
+    text = call("show", "bernoulli", "--arms", "5").stdout
+    assert "Named instances, with their means for K = 5" in text
+    for line in ("C1       0.75, 0.7, 0.7, 0.7, 0.7", "C2       0.75, 0.625, 0.5, 0.375, 0.25"):
+        assert f"  {line}\n" in text
+    assert json.loads(call("show", "bernoulli", "--json").stdout)["instances"]["C1"] == [0.75, 0.7, 0.7, 0.7]
+    assert "Named instances" not in call("show", "exp3").stdout
+
+
 def test_show_tells_the_papers_numbers():
     text = call("show", "dp_exp3_lap").stdout
-    assert "epsilon = 243.292, proved\n  Theorem 3.2" in text and "at most 3,505" in text
+    assert "ε = 243.3, proved\n  Theorem 3.2" in text and "at most 3,505" in text
     text = call("show", "exp3_tau").stdout
-    assert "= 19" in text and "epsilon = 1.50393" in text and "Lemma B: one draw's variance (Rényi)" in text
+    assert (
+        "= 19" in text and "ε = 1.504, δ = 1.5e-11, proved" in text and "Lemma B: one draw's variance (Rényi)" in text
+    )
 
 
 def test_what_is_no_config_or_has_no_set_is_reported():
     message = call("privacy", "exp3_tau").stderr
-    assert "exp3_tau is an algorithm, not a config: try `privbandits show exp3_tau`" in " ".join(message.split())
+    assert "exp3_tau is not a config: try `privbandits show exp3_tau`" in " ".join(message.split())
     for words in (["tune", "exp3_tau", "--epsilon", "1"], ["show", "linucb"]):
         refused = call(*words, "--set", "sphere")
         assert refused.exit_code == 2 and "which has no decision set: leave --set out" in refused.stderr
@@ -258,7 +278,7 @@ def test_every_number_is_shown_however_many_panels(small, tmp_path):
     result = call("run", small, "--results", tmp_path, f"adversary=[{panels}]", "--json")
     finals = {f"{row['regret']:,.0f}" for row in json.loads(result.stdout)["final"]}
     text = call("run", small, "--results", tmp_path, f"adversary=[{panels}]").stdout
-    assert all(number in text for number in finals) and "Stochastic (best" in text
+    assert all(number in text for number in finals) and "(best = 0.51)" in text
     assert max(map(len, text.splitlines()[:-2])) <= 80
 
 
@@ -286,7 +306,7 @@ def test_privacy(tmp_path):
     text = call("privacy", ROOT / "configs" / "fig1.yaml").stdout
     assert max(map(len, text.splitlines())) <= 80
     lines = {line.split()[0]: line.split()[-3:] for line in text.splitlines()[1:4]}
-    assert lines["DP-EXP3-Lap"] == ["243.3", "243.3", "1.46e-11"] and lines["EXP3-τ"] == ["1.504", "1.066", "1.46e-11"]
+    assert lines["DP-EXP3-Lap"] == ["243.3", "243.2", "1.46e-11"] and lines["EXP3-τ"] == ["1.504", "1.065", "1.46e-11"]
     assert "scale 0.00411" in text and "no protection" in text
     odd = call(
         "privacy", ROOT / "configs" / "fig1.yaml", "algorithms[1].epsilon=.inf", "--delta", "1e-320", "--json"
@@ -396,3 +416,93 @@ def test_audit(small, monkeypatch):
     assert call("audit", "--mutants").exit_code == 1
     monkeypatch.setattr(audit, "audit_mutants", lambda *_: [row | {"verdict": "caught"}])
     assert call("audit", "--mutants").exit_code == 0
+
+
+def test_regret_bounds_that_nothing_can_exceed_are_marked():
+    """EXP3-τ's bound with switching costs is 139.4 after 100 rounds; that of its theorem for others is 89.31."""
+    text = " ".join(call("show", "exp3_tau", "--horizon", "100").stdout.split())
+    assert "oblivious adversaries: expected regret at most 89.31 Against" in text
+    assert "at most 139.4 (empty) (empty): the bound is vacuous, as no algorithm can lose more than 100 " in text
+    assert "(empty)" not in call("show", "exp3_tau").stdout
+    few = call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000").stdout
+    assert "(empty)" in few.splitlines()[1] and "lose more than 1,000" in few
+    assert "(empty)" not in call("tune", "exp3_tau", "--epsilon", "1").stdout
+    assert max(map(len, few.splitlines())) <= 88
+
+
+CONTEXTUAL = """\
+experiment: wasted
+game: contextual
+dimension: 2
+arms: 3
+horizon: 20
+trials: 2
+adversary: sphere_arms
+algorithms:
+  - {name: dp_linucb, epsilon: [1, 2], delta: 0.1, calibration: code}
+  - {name: ldp_linucb, epsilon: 1, delta: 0.1}
+summary: {groups: 1}
+"""
+
+
+def test_a_run_says_before_it_starts_that_noise_is_wasted(tmp_path):
+    (tmp_path / "wasted.yaml").write_text(CONTEXTUAL)
+    result = call("run", tmp_path / "wasted.yaml", "--results", tmp_path, "--dry-run")
+    need = "the noise is far larger than the ε of the config requires, it gives ε = 0, δ = 0.1"
+    warning = f"note: DP-LinUCB (ε = 0, δ = 0.1) (epsilon = 1) and 1 more: {need}: set `calibration: exact`"
+    assert (result.exit_code, " ".join(result.stderr.split())) == (0, warning)
+    exact = call("run", tmp_path / "wasted.yaml", "--dry-run", "algorithms[0].calibration=exact")
+    assert not exact.stderr and "DP-LinUCB (ε = 2, δ = 0.1)" in exact.stdout
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.01, "1 s"), (44.6, "45 s"), (119, "119 s"), (150, "2.5 min"), (7000, "117 min"), (9e4, "25 h")],
+)
+def test_a_duration_has_the_unit_that_fits(seconds, text):
+    assert terminal.duration(seconds) == text
+
+
+def test_equations_stay_on_one_line_and_columns_fit(capsys, monkeypatch):
+    heads = ["Deterministic", "Stochastic", "Fully oblivious", "Oblivious", "Switching costs"]
+    long = "Arms on the sphere (gap = 0.1), chosen by the user"
+    rows = [["EXP3-τ\n(ε = 2.868, δ = 6e-08)", *["1,000"] * 5], [long, *["9"] * 5]]
+    for width in (40, 60, 80, 200):
+        monkeypatch.setenv("COLUMNS", str(width))
+        terminal._print_columns("Arms on the sphere (gap = 0.1)", heads, rows)
+        terminal.print_table(["curve", "against"], [[long, "Arms on the sphere (gap = 0.25)"]], text=2)
+        text = capsys.readouterr().out
+        assert text.count("1,000") == 5 and max(map(len, text.splitlines())) <= width
+        assert text.count("gap = 0.1") >= 2 and "ε = 2.868" in text and "δ = 6e-08" in text and "gap = 0.25" in text
+    assert "(ε = 2.868, δ = 6e-08)" in text
+    assert filled("x" * 70 + " so that ε = 0.5 holds").splitlines()[1] == "ε = 0.5 holds"
+
+
+def test_no_number_is_minus_zero():
+    assert [amount(-0.0), whole(-0.2), parameter(-0.0), plain(-0.0), _interval(-0.0, 5.0)] == ["0"] * 4 + ["0 to 5"]
+    assert str(Guarantee(-0.0, 0.1, "here", "proved")) == "ε = 0, δ = 0.1"
+
+
+def test_a_first_paragraph_of_two_lines_is_listed_whole(tmp_path):
+    text = call("list", "adversaries").stdout
+    assert "(Shalev-Shwartz 2011, section 2.2)." in " ".join(text.split())
+
+
+def test_what_show_says_of_its_values_is_one_sentence_within_the_width(tmp_path):
+    own = tmp_path / "own.py"
+    assert call("new", "algorithm", own).exit_code == 0
+    for words in (("own", "--include", own), ("dp_lambda_lap",), ("plain_dp_linucb", "--dimension", "5")):
+        text = call("show", *words).stdout
+        assert max(map(len, text.splitlines())) <= 80
+        assert re.search(r"\n  \(values after = are for T = 262144, K = 4[^()]*(\([^()]*\))?[^()]*\)\n\n", text), text
+
+
+def test_tune_says_why_its_epsilon_is_below_the_target():
+    text = " ".join(call("tune", "exp3_tau", "--epsilon", "1").stdout.split())
+    assert "these have the smallest bound against switching costs; longer blocks also have a smaller ε." in text
+    assert "A block is a whole number of rounds, so its ε can be below the target: one round less exceeds it." in text
+    assert "tau: 30" in text and "tau: 20" in text
+    one_less = json.loads(call("tune", "exp3_tau", "--epsilon", "1", "--json").stdout)[1]
+    assert one_less["choice"] == "shortest" and one_less["epsilon"] < 1 and one_less["reason"]
+    setting = Setting(2**18, 4)
+    assert make("exp3_tau", tau=19, delta=1e-6).tuned(setting).guarantee(setting, 1e-6).epsilon > 1

@@ -11,6 +11,7 @@ import time
 import warnings
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from privbandits_cli.actions import run
 from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY
 from privbandits_cli.engine import Engine, EngineError
+from privbandits_cli.engine.play import estimated
 from privbandits_cli.engine.store import Busy, Store, code_here
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.files import write_atomically
@@ -396,8 +398,6 @@ def test_a_torn_journal_stops_nothing(small, tmp_path, whole):
     journal = tmp_path / "x" / "journal.jsonl"
     journal.write_bytes(journal.read_bytes()[:-9])  # as a full disk leaves it; the next line is joined to it
     assert outputs(tmp_path / "x", small)[2] == whole
-    store = Store(tmp_path / "x")
-    assert store.pace() > 0
 
 
 def test_two_runs_at_once_in_one_folder(tmp_path):
@@ -553,3 +553,24 @@ def test_a_run_that_is_stopped_early_leaves_warnings_and_logging_as_they_were(sm
         assert (list(warnings.filters), list(sys.warnoptions)) == before and logger.level == logging.INFO
     assert [str(one.message) for one in caught if one.category is UserWarning] == []
     assert not manifest(tmp_path / "x")["complete"]
+
+
+def test_the_time_of_a_run_is_extrapolated_from_its_first_rounds(small, monkeypatch):
+    """With 7 s to compile a game, 3 s to set it up, and 1 or 2 ms for a round, by the adversary."""
+    plan = make_plan(load(small))
+    chunks = list(plan.chunks(lambda curve: np.empty(0, np.int64), 2))
+    clock, compiled, played = [0.0], set(), []
+
+    def checked(chunk):
+        clock[0] += 3 + (7 if chunk.keys not in compiled else 0)
+        clock[0] += chunk.rounds * (0.001 if chunk.match.adversary.name == "stochastic" else 0.002)
+        compiled.add(chunk.keys)
+        played.append(chunk.rounds)
+
+    monkeypatch.setattr("privbandits_cli.engine.play._checked", checked)
+    monkeypatch.setattr("privbandits_cli.engine.play.time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    monkeypatch.setattr("privbandits_cli.engine.play.MEASURED", 100.0)
+    seconds, rounds = estimated(chunks)
+    assert seconds == pytest.approx(0.0015 * plan.rounds, rel=0.01) and 0 < rounds < sum(played) <= 0.5 * plan.rounds
+    monkeypatch.setattr("privbandits_cli.engine.play.MEASURED", 0.5)  # the first game takes longer: it stands for both
+    assert estimated(chunks)[0] == pytest.approx(0.001 * plan.rounds, rel=0.01)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from privbandits_cli.experiment.config import ConfigError, load
+from privbandits_cli.experiment.config import ConfigError, load, shipped
 from privbandits_cli.experiment.plan import make_plan
 from tests.conftest import ROOT, SMALL
 
@@ -102,3 +102,46 @@ def test_overrides_of_smoke_say_what_to_shrink_to(tmp_path):
 
 def test_the_only_base_that_fits_need_not_be_named(tmp_path):
     assert plan_of(tmp_path, SMALL, "algorithms[1].base.gamma=0.5").curves[1].algorithm.base.gamma == 0.5
+
+
+def test_shipped_configs_say_how_their_noise_is_calibrated():
+    """They reproduce papers, whose noise is larger than what an entry without `calibration` gets."""
+
+    def entries(given):
+        for entry in given:
+            if isinstance(entry, dict):
+                yield from (inner for inner in (entry, entry.get("base")) if isinstance(inner, dict))
+
+    for name in shipped():
+        for entry in entries(load(Path(name)).given["algorithms"]):
+            assert entry.get("name") not in ("dp_linucb", "ldp_linucb") or "calibration" in entry, name
+
+
+def means_of(tmp_path, written):
+    text = SMALL.replace(
+        "adversary: [stochastic, switching_costs]", f"adversary: {{name: bernoulli, means: {written}}}"
+    )
+    curves = plan_of(tmp_path, text).curves
+    return list({str(curve.adversary.means): curve.swept.get("means") for curve in curves}.items())
+
+
+def test_lists_of_named_instances_and_of_lists_are_swept(tmp_path):
+    assert means_of(tmp_path, "[C1, C2]") == [("C1", "C1"), ("C2", "C2")]
+    one, other = [0.5, 0.2, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4]
+    assert means_of(tmp_path, f"[C1, {one}]") == [("C1", "C1"), (str(one), one)]
+    assert means_of(tmp_path, f"[{one}, {other}]") == [(str(one), one), (str(other), other)]
+    assert means_of(tmp_path, str(one)) == [(str(one), None)]
+    text = SMALL.replace("adversary: [stochastic, switching_costs]", "adversary: {name: bernoulli, means: [C1, C9]}")
+    (found,) = errors(tmp_path, text)
+    assert found.startswith("x.yaml:7:42: means should be 'linear', 'convex', ") and found.count("got") == 1
+    (found,) = errors(tmp_path, text.replace("[C1, C9]", "[0.5, x, 0.1, 0.1]"))
+    assert "x.yaml:7:43: means[1] should be a number, got 'x'" in found
+
+
+def test_a_list_of_vectors_is_one_value_and_a_list_of_those_is_swept(tmp_path):
+    head = "experiment: x\ngame: contextual\nhorizon: 100\ndimension: 2\narms: 2\ntrials: 24\nalgorithms: linucb\n"
+    one = "[[1, 0], [0, 1]]"
+    plan = plan_of(tmp_path, f"{head}adversary: {{name: fixed_arms, vectors: {one}, theta: [0.5, 0.1]}}\n")
+    assert [curve.swept for curve in plan.curves] == [{}]
+    plan = plan_of(tmp_path, f"{head}adversary: {{name: fixed_arms, vectors: [{one}], theta: [0.5, 0.1]}}\n")
+    assert [curve.swept for curve in plan.curves] == [{"vectors": [[1, 0], [0, 1]]}]

@@ -1,7 +1,15 @@
 """Every error of a config at once, each at its place."""
 
-import pytest
+import json
 
+import pytest
+from typer.testing import CliRunner
+
+from privbandits_cli.cli import app
+from privbandits_cli.experiment.config import ConfigError, load
+from privbandits_cli.experiment.errors import suggestion
+from privbandits_cli.experiment.patience import Patience
+from privbandits_cli.experiment.plan import make_plan
 from tests.conftest import SMALL
 from tests.experiment.test_config import PLANTED, errors
 
@@ -84,3 +92,161 @@ def test_odd_values_are_errors_not_tracebacks(tmp_path, line, words):
         old for old in SMALL.splitlines() if not old.startswith((f"{key}:", "  -" if key == "algorithms" else "\0"))
     ]
     assert any(words in error for error in errors(tmp_path, "\n".join([*kept, line]) + "\n"))
+
+
+def test_a_similar_word_is_suggested_without_a_long_list_and_any_other_gets_the_list():
+    long = [f"curve_{letter}" for letter in "abcdefghijk"]
+    assert suggestion("curve_aa", long) == ", did you mean 'curve_a'?"
+    assert suggestion("epsilom", ["epsilon", "delta", "delta"]) == ", did you mean 'epsilon'? (known: epsilon, delta)"
+    assert suggestion("nothing", long) == f" (known: {', '.join(long)})"
+
+
+EVERY = """\
+experiment: all
+horizon: -5
+trials: 100
+adversary: [stochstic, {name: bernoulli, means: [0.1]}]
+algorithms: [exp4, ftrl, {name: dp_exp3_lap, epsilon: -1, base: {name: exp3, gamma: 2}}, exp3, exp3]
+plot: {slopes: true, bars: x}
+checkpoints: [1, x]
+claims:
+  - {claim: "at round 7: exp3 <", source: x}
+  - {claim: 3}
+smoke: {horizon: 100, trials: 7}
+"""
+
+
+def test_errors_of_every_stage_are_reported_at_once(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text(EVERY)
+    found = CliRunner().invoke(app, ["validate", str(path), "--json"])
+    assert found.exit_code == 2
+    lines = [error.splitlines()[0].replace(f"{path}:", "") for error in json.loads(found.stdout)[str(path)]]
+    assert [(line.split(": ")[0], word in line) for line, word in zip(lines, WORDS, strict=True)] == [
+        (place, True) for place in PLACES
+    ]
+
+
+PLACES = ["2:10", "3:9", "4:13", "5:14", "5:20", "5:55", "5:85", "6:28", "7:18", "9:32"]
+PLACES += ["10:5", "10:13", "4:24", "5:96", "11:31"]
+WORDS = [
+    *["greater than or equal to 1", "not a multiple of 24", "unknown adversary", "unknown algorithm", "plays the game"],
+    *["epsilon should be greater", "gamma should be less", "bars should be an integer", "should be an integer"],
+    *["expected an algorithm", "missing key 'source'", "should be a string"],  # of the claims
+    *["1 means for 4 arms", "the same as", "not a multiple of 24"],  # with the horizon of --smoke
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("trials: 9\nhorizon: 10\nadversary: x\nalgorithms: exp4\n", ["unknown adversary", "unknown algorithm"]),
+        ("horizon: 9^9^9\nalgorithms: exp3\nclaims: [{claim: 'exp3 < exp5', source: x}]\n", ["no algorithm 'exp5'"]),
+        ("horizon: 10\nalgorithms: exp3\nclaims: [3, {claim: 'exp3 <', source: x}]\n", ["expected an algorithm"]),
+        ("game: linear\nset: 3\nhorizon: 10\nalgorithms: exp3\n", ["exp3 plays the game bandit", "set should be"]),
+        ("game: contextual\nhorizon: x\nset: cube\nalgorithms: linucb\n", ["no 'set'", "missing key 'dimension'"]),
+    ],
+)
+def test_what_can_be_judged_is_judged(tmp_path, text, words):
+    found = errors(tmp_path, text)
+    assert [word for word in words if not any(word in error for error in found)] == []
+
+
+def test_what_depends_on_an_error_is_not_judged(tmp_path):
+    """A claim about a misspelt algorithm's curve, or a floor of that name, is no second error."""
+    text = SMALL.replace("  - exp3\n", "  - {name: exp3, gama: 1}\n").replace("horizon: 1000", "horizon: x")
+    text += "plot: {against: epsilon, price: {floor: exp3}}\n"
+    text += "claims: [{claim: 'at round 9: exp3[gamma=0.3] < exp3_tau', source: x}]\n"
+    found = errors(tmp_path, text)
+    assert len(found) == 2 and "horizon should be an integer" in found[0] and "unknown key 'gama'" in found[1]
+
+
+def test_hundreds_of_errors_are_counted(tmp_path):
+    found = errors(tmp_path, SMALL.replace("  - exp3\n", "  - exp4\n" * 150))
+    assert len(found) == 101 and found[-1] == "x.yaml: and 50 more errors"
+
+
+def many(n):
+    return ", ".join(f"{i}e-6" for i in range(1, n + 1))
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (f"algorithms: {{name: exp3, gamma: [{many(10_001)}]}}", "more than 10,000 combinations"),
+        (
+            f"algorithms: [{{name: exp3, gamma: [{many(5_999)}]}}, tsallis_inf]",
+            "12,000 curves, more than 10,000",
+        ),
+        (
+            f"algorithms: {{name: exp3, gamma: [{many(11)}]}}\ncheckpoints: 100000",
+            "2,200,000 rows, more than",
+        ),
+    ],
+    ids=["combinations", "curves", "rows"],
+)
+def test_huge_sweeps_are_errors(tmp_path, lines, said):
+    head = "experiment: x\nhorizon: 2^20\ntrials: 24\nadversary: [stochastic, switching_costs]\n"
+    (found,) = errors(tmp_path, head + lines + "\n")
+    assert said in found
+
+
+def test_a_tuning_that_takes_long_is_an_error_of_validate(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text(
+        "experiment: x\ngame: contextual\nhorizon: 2^18\ndimension: 10\narms: 20\ntrials: 24\nadversary: sphere_arms\n"
+        "algorithms:\n  - linucb\n"
+        "  - {name: dp_linucb, delta: 1e-6, epsilon: 0.0123, noise: wishart, calibration: exact}\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load(path, patience=Patience(0.3))
+    (found,) = caught.value.errors
+    assert found.startswith(f"{path}:10:5: checking this takes too long for `validate`")
+    with pytest.raises(ConfigError):
+        used_up = Patience(0.0)
+        load(path, patience=used_up)
+
+
+def test_a_tuning_without_solution_is_an_error_at_its_place(tmp_path, monkeypatch):
+    def without_root(self, setting):
+        from scipy import optimize
+
+        return optimize.brentq(lambda x: x + 2, 0, 1)
+
+    monkeypatch.setattr("privbandits_cli.algorithms.exp3_tau.Parameters.tuned", without_root)
+    (found,) = errors(tmp_path, SMALL)
+    assert found.startswith("x.yaml:11:5: cannot be tuned for T = 1000, K = 4: no value within reach solves its")
+
+
+def test_a_guarantee_that_cannot_be_computed_is_an_error(small, monkeypatch):
+    monkeypatch.setattr("privbandits_cli.algorithms.dp_exp3_lap.Parameters.guarantee", lambda self, setting: 1 / 0)
+    with pytest.raises(ConfigError, match=r"algorithms\[1\]: dp_exp3_lap: its guarantee cannot be computed for T"):
+        make_plan(load(small))
+
+
+def test_a_shift_that_is_no_number_says_what_is_allowed(tmp_path):
+    head = "experiment: x\ngame: contextual\nhorizon: 100\ndimension: 2\narms: 5\ntrials: 24\nadversary: sphere_arms\n"
+    for value in ("rho_min=abc", "rho_min=-1", "rho_min=inf", "largest"):
+        (found,) = errors(tmp_path, f"{head}algorithms: {{name: dp_linucb, epsilon: 1, delta: 0.1, shift: {value}}}\n")
+        assert found.startswith("x.yaml:8:62: shift should be paper, optimal, or rho_min=NUMBER with a positive number")
+
+
+def test_an_axis_takes_numbers(tmp_path):
+    text = SMALL.replace("adversary: [stochastic, switching_costs]", "adversary: {name: bernoulli, means: [C1, C2]}")
+    (found,) = errors(tmp_path, f"{text}plot: {{against: means}}\n")
+    assert found.startswith("x.yaml:13:17: an axis takes numbers, and 'means' is swept over others: C1, C2")
+
+
+def test_files_that_cannot_be_used_are_reported_with_all_other_errors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.py").write_text("import nothing_here\n")
+    text = SMALL.replace("  - exp3\n", "  - exp4\n  - mine\n  - gone\n")
+    found = errors(tmp_path, f'{text}include: [mine.py, simplex, gone.py, "a\\0b.py", {"x" * 300}.py]\n')
+    assert [error.splitlines()[0][:60].rstrip("x") for error in found] == [
+        "x.yaml:9:5: unknown algorithm 'exp4', did you mean 'exp3'?",
+        "mine.py:1: ModuleNotFoundError: No module named 'nothing_her",
+        "x.yaml:15:20: simplex: the file name must be a Python name (",
+        "x.yaml:15:29: gone.py: cannot be read: No such file or direc",
+        "x.yaml:15:38: the text holds the control character \\x00: lea",
+        "x.yaml:15:49: ",
+    ]

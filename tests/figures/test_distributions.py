@@ -2,7 +2,7 @@
 
 import csv
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.folder import FINAL, SUMMARY
 from privbandits_cli.experiment.names import Name
-from privbandits_cli.figures import distribution_plot, distributions, table
+from privbandits_cli.figures import distribution_plot, distributions, styles, table
 from tests.figures.test_plot import ran
 
 
@@ -93,9 +93,10 @@ def test_a_pair_by_name_or_label_agrees_in_what_both_sweep(tmp_path):
     played = [Played(name, [k + i] * 2, {}, own) for i, name in enumerate(("a", "b")) for k, own in enumerate(sweep)]
     found = folder_of(tmp_path, [*played, Played("c", [7, 7], {}, {})], swept=("epsilon",))
     by_name = rows_of(distributions.paired(*found, pair=("b", "a")))
-    assert {title for title, _ in by_name} == {"B (epsilon = 1) − A (epsilon = 1)", "B (epsilon = 2) − A (epsilon = 2)"}
-    by_label = rows_of(distributions.paired(*found, pair=("A (epsilon = 2)", "c")))
-    assert {title: one.values.tolist() for (title, _), one in by_label.items()} == {"A (epsilon = 2) − C": [-6, -6]}
+    assert {title for title, _ in by_name} == {"B (ε = 1) − A (ε = 1)", "B (ε = 2) − A (ε = 2)"}
+    for name in ("A (ε = 2)", "A (epsilon = 2)"):  # as in the figure, and as in the CSVs
+        by_label = rows_of(distributions.paired(*found, pair=(name, "c")))
+        assert {title: one.values.tolist() for (title, _), one in by_label.items()} == {"A (ε = 2) − C": [-6, -6]}
     with pytest.raises(distributions.Unpaired, match="no algorithm or curve 'd'"):
         distributions.paired(*found, pair=("a", "d"))
     with pytest.raises(distributions.Unpaired, match="have no game in common"):
@@ -141,13 +142,32 @@ def test_figures_draw_the_distributions(finished):
     for figure in (distributions.distribution(found, samples), distributions.paired(found, samples)):
         drawn = distribution_plot.figure(figure)
         for axis, members in zip(drawn.axes, figure.panels.values(), strict=False):
-            dots = [line for line in axis.lines if line.get_marker() == "."]
+            looks = styles.styles_of(figure.named)
+            dots = [line for line in axis.lines if line.get_alpha()]
             for line, one in zip(dots, members, strict=True):
+                assert line.get_marker() == looks[one.line].marker
                 assert sorted(line.get_xdata()) == sorted(one.values)
                 left, right = axis.get_xlim()
                 assert left <= one.values.min() and one.values.max() <= right
-            diamonds = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "D"]
+            diamonds = [line.get_xdata()[0] for line in axis.lines if line.get_marker() == "D" and not line.get_alpha()]
             assert diamonds == ([one.mean for one in members] if figure.paired else [])
+
+
+def test_few_trials_have_points_but_no_box_and_no_interval(tmp_path):
+    """7 trials are too few, 8 are enough; the caption says so."""
+    few = [Played(name, list(range(7)), {}, {}) for name in ("exp3", "ucb1")]
+    found = folder_of(tmp_path / "few", few)
+    enough = folder_of(tmp_path / "enough", [replace(one, regrets=list(range(8))) for one in few])
+    for draw, note, drawn in ((distributions.distribution, "whiskers", 4), (distributions.paired, "interval", 1)):
+        for curves_found, bare in ((found, True), (enough, False)):
+            figure = draw(*curves_found)
+            axis = distribution_plot.figure(figure).axes[0]
+            strokes = [
+                line for line in axis.lines if line.get_color() == distribution_plot.DARK and line.get_lw() > 0.5
+            ]
+            strokes = [line for line in strokes if line.get_marker() == "None"]
+            assert len(strokes) == (0 if bare else drawn * len(figure.panels["Gap"]))
+            assert ("drawn for at least 8 trials" in figure.note) == bare and note in figure.note
 
 
 def test_an_incomplete_distribution_is_marked(finished):

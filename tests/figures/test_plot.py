@@ -3,6 +3,7 @@
 import csv
 import hashlib
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from privbandits_cli.actions import run
 from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import load
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import plot, styles, table
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of, number_places, wants_logarithm
+from tests.conftest import ROOT
 
 
 def ran(tmp_path, small, *overrides, watch=lambda played: True):
@@ -77,6 +80,21 @@ def test_bounds_are_the_theorems(tmp_path, small):
     assert drawn.axes[0].get_xscale() == "log"
 
 
+def test_bounds_that_nothing_can_exceed_are_not_drawn(tmp_path, small):
+    """DP-EXP3-Lap's bound at ε = 1 is above all 1,000 rounds; EXP3-τ's is so in the first rounds only."""
+    folder = ran(tmp_path, small)
+    read = table.read(folder, bounds=True)
+    _, lap, tau = read.panels["Stochastic"]
+    early = np.isnan(tau.bound)
+    assert early[0] and not early[-1] and (tau.bound[~early] < tau.x[~early]).all()
+    assert np.isnan(lap.bound).all() and "empty bounds: DP-EXP3-Lap (ε = 1)" in read.notes()
+    assert any(note.startswith("dotted: the theorem's bound, where it is not empty") for note in read.notes())
+    for log in (False, True):
+        drawn = plot.figure(read, log=log)
+        assert np.isfinite(drawn.axes[0].get_ylim()).all()
+    assert not [note for note in table.read(folder).notes() if "empty" in note]
+
+
 def test_an_incomplete_figure_is_marked(tmp_path, small):
     folder = ran(tmp_path, small, watch=lambda played: False)
     texts = [text.get_text() for text in plot.figure(table.read(folder)).texts]
@@ -99,6 +117,7 @@ def test_styles_are_fixed_per_algorithm_and_distinct(tmp_path, small):
         ).named()
     )
     assert len({(style["color"], style["marker"]) for style in many.values()}) == 10
+    assert len({style["marker"] for style in many.values()}) == len({style["ls"] for style in many.values()}) == 10
 
 
 def test_more_algorithms_than_colours_stay_distinct():
@@ -157,6 +176,151 @@ def test_nearly_equal_regrets_are_drawn_from_nought():
     assert wants_logarithm(flat(100.0, 301.0)) and not wants_logarithm(flat(100.0, 299.0))
     assert not wants_logarithm(flat(-1.0, 500.0))
     assert axes_of(flat(100.0, 200.0), True)[1].kind == "linear" and axes_of(flat(100.0, 400.0), True)[1].kind == "log"
+
+
+def drawn_of(*lines, log=True, bars="gini"):
+    """A table of one panel with these lines, and its figure."""
+    made = table.Table("", {Name("P"): list(lines)}, "ε", "mean", table.BARS[bars], 12, log, 9)
+    return made, plot.figure(made)
+
+
+def line_of(regret, below, label="A", trials=9):
+    regret = np.array(regret, float)
+    x = np.logspace(0, 1, len(regret))
+    return Line("a" + label, Name(label), x, regret, np.array(below, float), regret / 2, trials, None)
+
+
+def bars_of(axis):
+    """The ends of the error bars by x, and the arrows."""
+    segments = [segment for bars in axis.containers for segment in bars.lines[2][0].get_segments()]
+    arrows = [line for line in axis.lines if line.get_marker() == plot.ARROW["marker"]]
+    return {float(low[0]): (low[1], high[1]) for low, high in segments}, arrows
+
+
+def test_a_bar_that_ends_a_little_below_nought_is_drawn_whole():
+    """Regret 55 with a bar down to -508: the axis is linear around 0, so that all of the bar is there."""
+    line = line_of([10_000, 1000, 55], [100, 300, 563])
+    _, drawn = drawn_of(line)
+    axis = drawn.axes[0]
+    bars, arrows = bars_of(axis)
+    assert axis.get_yscale() == "asinh" and axis.get_ylim()[0] < -508
+    assert list(bars) == pytest.approx(line.x.tolist()) and bars[10.0] == pytest.approx((-508, 82.5))
+    assert not any(arrow.get_xdata().size for arrow in arrows)
+    assert "linear near 0" in drawn.legends[0].get_title().get_text().replace("\n", " ")
+    down, up = (axis.transData.transform((10, y))[1] for y in bars[10.0])
+    assert up - down > 0.15 * axis.bbox.height
+
+
+def test_a_bar_that_ends_far_below_nought_has_an_arrow_and_its_value():
+    line = line_of([100, 1000, 100_000, 10**6], [20, 995, 50_000, 1_188_972])
+    made, drawn = drawn_of(line)
+    axis = drawn.axes[0]
+    low = axis.get_ylim()[0]
+    bars, arrows = bars_of(axis)
+    assert axis.get_yscale() == "log" and 0 < low < 80 and list(bars) == pytest.approx(line.x.tolist())
+    assert bars[10.0] == pytest.approx((low, 1.5e6)) and bars[float(line.x[1])][0] == pytest.approx(low)
+    assert [arrow.get_xdata().tolist() for arrow in arrows] == [line.x[[1, 3]].tolist()]
+    assert {text.get_text() for text in axis.texts} == {"5", "−188,972"}
+    assert "arrow: the bar ends at this regret, below the axis" in made.axes_notes()
+
+
+@pytest.mark.parametrize("part", [1.0, 1 + 1e-14])
+def test_a_bar_that_ends_at_nought_has_an_arrow(part):
+    line = line_of([2, 100, 5000], [2 * part, 10, 100])
+    _, drawn = drawn_of(line)
+    bars, (arrow,) = bars_of(drawn.axes[0])
+    assert drawn.axes[0].get_yscale() == "log" and bars[1.0][0] == pytest.approx(drawn.axes[0].get_ylim()[0])
+    assert arrow.get_xdata().tolist() == [1.0] and [text.get_text() for text in drawn.axes[0].texts] == ["0"]
+
+
+def test_a_bar_that_the_room_for_numbers_shows_has_no_arrow():
+    line = line_of([100, 1000, 5000], [89, 992, 100])  # down to 11, and to 8, a little below the axis without the room
+    made, drawn = drawn_of(line)
+    bars, arrows = bars_of(drawn.axes[0])
+    assert sorted(bars.values())[0][0] == pytest.approx(8) and drawn.axes[0].get_ylim()[0] < 8
+    assert not any(arrow.get_xdata().size for arrow in arrows) and not drawn.axes[0].texts and not made.axes_notes()
+
+
+def test_numbers_of_many_arrows_stay_in_the_panel():
+    _, drawn = drawn_of(*(line_of([100, 10**6], [20, 2 * 10**6 + k], str(k)) for k in range(12)))
+    assert len(drawn.axes[0].texts) == 12 and drawn.axes[0].get_yscale() == "log"
+    assert all(text.get_position()[1] < 0.9 for text in drawn.axes[0].texts)
+
+
+def test_a_regret_of_nought_on_a_logarithmic_axis_is_mentioned():
+    made, drawn = drawn_of(line_of([0, 10, 1000], [0, 1, 10]))
+    assert drawn.axes[0].get_yscale() == "log" and made.axes_notes() == ["regrets of 0 are below the axis"]
+    assert drawn_of(line_of([1, 10, 1000], [0, 1, 10]))[0].axes_notes() == []
+
+
+def test_a_parameter_of_nought_keeps_its_place():
+    x, _ = axes_of([replace(line_of([1, 10, 1000], [0, 0, 0]), x=np.array([0.0, 1.0, 2.0]))], True)
+    assert x.kind == "linear" and x.low < 0 < 2 < x.high
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in ROOT.glob("results/*/summary.csv")))
+def test_no_two_curves_of_a_committed_figure_share_a_marker_or_a_dash(folder):
+    found = styles.styles_of(table.read(ROOT / "results" / folder).named()).values()
+    assert len({style.marker for style in found}) == len({style.stroke for style in found}) == len(found)
+
+
+def test_many_curves_never_share_both_marker_and_dash():
+    found = styles.styles_of((name, f"{name} {k}") for name in ("exp3", "a", "b") for k in range(40)).values()
+    assert len({(style.marker, style.stroke) for style in found}) == 120
+
+
+def test_what_theory_says_of_a_curve_has_its_marker(tmp_path, small):
+    read = table.read(ran(tmp_path, small), bounds=True)
+    looks = styles.styles_of(read.named())
+    for axis, lines in zip(plot.figure(read).axes, read.panels.values(), strict=False):
+        hollow = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
+        bounds = [line for line in lines if line.bound is not None]
+        wanted = [looks[line.label].marker for line in bounds]
+        assert wanted and [line.get_marker() for line in hollow][: len(wanted)] == wanted
+        for shown, line in zip(hollow, bounds, strict=False):
+            np.testing.assert_array_equal(shown.get_ydata(), line.bound)
+
+
+@pytest.mark.parametrize(("trials", "shown"), [(2, False), (7, False), (8, True)])
+def test_a_spread_of_few_trials_is_no_bar(tmp_path, small, trials, shown):
+    folder = ran(tmp_path, small, f"trials={trials}", "summary={groups: 1, centre: mean, bars: bootstrap}")
+    read = table.read(folder)
+    lengths = np.concatenate([line.below + line.above for lines in read.panels.values() for line in lines])
+    assert lengths.any() == shown
+    assert read.notes()[1] == f"bars: {table.BARS['bootstrap'] if shown else 'none (fewer than 8 trials)'}"
+
+
+def test_lines_of_enough_trials_keep_their_bars_beside_others():
+    made, _ = drawn_of(line_of([1, 2], [0, 0], "A", 7), line_of([1, 2], [0, 0], "B", 8))
+    assert made.spread == "Gini's mean difference below and above, drawn for at least 8 trials"
+
+
+def test_axes_legends_and_panels_have_the_fields_symbols(tmp_path, small):
+    base = "{name: exp3, gamma: [0.1, 0.2]}"
+    sweep = f"algorithms=[{base}, {{name: mini_batch, tau: 3, base: {base}}}]"
+    folder = ran(tmp_path, small, sweep, "adversary={name: oblivious, spread: [0.05, 0.1]}")
+    read = table.read(folder)
+    assert [str(title) for title in read.panels] == ["Oblivious (spread = 0.05)", "Oblivious (spread = 0.1)"]
+    labels = [line.label for line in next(iter(read.panels.values()))]
+    assert labels[0] == "EXP3 (γ = 0.1)" and "(base γ = 0.1)" in labels[2]
+    assert {row["label"] for row in rows(folder)} >= {"EXP3 (gamma = 0.1)"}  # the CSV is as it was
+    assert table.read(folder, against="gamma").labels() == ("γ", "final regret")
+    assert table.read(folder, against="base.gamma").labels() == ("base γ", "final regret")
+
+
+@pytest.mark.parametrize(
+    ("folder", "label"),
+    [
+        ("fig1", "round"),
+        ("frontier", "ε"),
+        ("heavy_scaling", "horizon T"),
+        ("linucb_dimension", "dimension d"),
+        ("linucb_rho", "regulariser ρ"),
+        ("price_collapse", "η × deviation of the noise"),
+    ],
+)
+def test_the_axes_of_committed_figures(folder, label):
+    assert table.read(ROOT / "results" / folder).labels()[0] == label
 
 
 def test_shades_of_one_colour_can_be_told_apart():

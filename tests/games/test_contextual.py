@@ -32,14 +32,14 @@ PRIVATE = {"epsilon": 50.0, "delta": 0.1}
 LEARNERS = {
     "linucb": lambda: make("linucb"),
     "linucb, rho": lambda: make("linucb", rho=0.3),
-    "gaussian": lambda: make("dp_linucb", **PRIVATE),
+    "gaussian": lambda: make("dp_linucb", calibration="code", **PRIVATE),
     "gaussian, exact": lambda: make("dp_linucb", calibration="exact", **PRIVATE),
     "gaussian, rho": lambda: make("dp_linucb", rho=100.0, calibration="printed", **PRIVATE),
-    "gaussian, optimal": lambda: make("dp_linucb", shift="optimal", **PRIVATE),
-    "wishart": lambda: make("dp_linucb", noise="wishart", **PRIVATE),
+    "gaussian, optimal": lambda: make("dp_linucb", calibration="code", shift="optimal", **PRIVATE),
+    "wishart": lambda: make("dp_linucb", calibration="code", noise="wishart", **PRIVATE),
     "wishart, printed": lambda: make("dp_linucb", noise="wishart", calibration="printed", **PRIVATE),
-    "wishart, unshifted": lambda: make("dp_linucb", noise="wishart_unshifted", **PRIVATE),
-    "local": lambda: make("ldp_linucb", **PRIVATE),
+    "wishart, unshifted": lambda: make("dp_linucb", calibration="code", noise="wishart_unshifted", **PRIVATE),
+    "local": lambda: make("ldp_linucb", calibration="printed", **PRIVATE),
     "plain": lambda: make("plain_dp_linucb", epsilon=1.0, base=make("linucb")),
 }
 
@@ -387,3 +387,12 @@ def test_a_config_is_tuned_for_its_planned_horizon(tmp_path):
     assert [curve.adversary_label for curve in curves] == ["Arms on the sphere (d = 3)", "Arms on the sphere (d = 5)"]
     path.write_text(text)
     assert {curve.key for curve in make_plan(load(path)).curves}.isdisjoint(curve.key for curve in curves)
+
+
+def test_no_round_costs_more_than_the_largest_regret():
+    """Means are <θ, x>, at most L S, and means of rewards, at most the largest reward."""
+    setting = Setting(8, 4, contexts=Contexts(2, norm=0.5, theta_norm=3.0, reward=math.inf))
+    assert setting.largest_regret() == 3.0
+    assert setting._replace(contexts=setting.contexts._replace(reward=1.0)).largest_regret() == 2.0
+    assert Setting(8, 4).largest_regret() == 1.0
+    assert Setting(8, 4, v=1.0, u=4.0).largest_regret() == 4.0  # means in [-2, 2], as E X² <= 4

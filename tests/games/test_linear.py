@@ -251,7 +251,7 @@ def test_a_config_sweeps_dimensions_and_horizons(tmp_path):
         (["dimension=[1, 2]"], "a single expert leaves nothing to choose"),
         (["set=sphere", "dimension=1", "adversary=drifting"], "drifting needs two coordinates"),
         (["dimension=0"], "dimension should be greater than or equal to 1"),
-        (["plot={against: gap, price: {floor: exp3}}"], "there is no algorithm 'exp3' here"),
+        (["plot={against: gap, price: {floor: exp3}}"], "this experiment has no algorithm 'exp3' (known: "),
         (["plot={price: {floor: ftrl}}"], "drawn against a swept parameter"),
     ],
 )
@@ -357,3 +357,25 @@ def test_the_minimum_over_a_polytope_agrees_with_scipy():
 def test_a_match_knows_its_game():
     assert game(foe("gap"), Simplex(2), 10).game == "linear"
     assert match(foe("stochastic"), [make("exp3")], 10).game == "bandit"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        Setting(8, 3, space=Simplex(3)),
+        Setting(8, 3, space=Simplex(3), signed=True),
+        Setting(8, 2, space=Sphere(2)),
+        Setting(8, 3, space=Cube(3)),
+        Setting(8, 2, space=Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1)), (5, -2, 1, 0.5))),  # [2, 5] x [-1/2, 1]
+    ],
+    ids=lambda setting: f"{setting.space.name}{' signed' * setting.signed}",
+)
+def test_no_round_costs_more_than_the_largest_regret(setting):
+    """max <l, x> - min <l, x> over losses: some reach it, and none exceeds it."""
+    space, losses = setting.decisions(), loss_set(setting)
+    axes = np.concatenate([np.eye(setting.n_arms), -np.eye(setting.n_arms)])
+    found = [axes, losses.swinging(np.array([1.0])), losses.uniform(np.random.default_rng(1))(500)]
+    every = np.concatenate(found)
+    every = every[losses.excess(every) <= 1e-9]
+    width = -space.least(-every) - space.least(every)
+    assert width.max() == pytest.approx(setting.largest_regret(), rel=1e-9)

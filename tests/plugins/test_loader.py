@@ -187,14 +187,14 @@ def test_a_chunk_travels_to_a_process_that_has_never_seen_the_file():
 def test_a_result_is_redrawn_and_repeated_from_the_copies():
     edited(
         "    def state",
-        "    def regret_bound(self, rounds, setting, memory=0):\n        return rounds\n\n    def state",
+        "    def regret_bound(self, rounds, setting, memory=0):\n        return rounds / 2\n\n    def state",
     )
     words = ("--include", "mine.py", "algorithms=mine", "adversary=stochastic")
     assert call("run", "small.yaml", "-q", *words).exit_code == 0
     before = csvs(Path("results/small"))
     Path("mine.py").unlink()
     lines = {line.label: line for line in table.read(Path("results/small"), bounds=True).panels["Stochastic"]}
-    assert lines["Mine"].bound.tolist() == lines["Mine"].x.tolist()
+    assert lines["Mine"].bound.tolist() == (lines["Mine"].x / 2).tolist()
     assert call("plot", "results/small", "--bounds").exit_code == 0
     assert call("run", "results/small/config.yaml", "-q", "--results", "again").exit_code == 0
     assert csvs(Path("again/small")) == before
@@ -206,7 +206,7 @@ def test_shards_with_own_files_merge_and_those_of_other_versions_do_not():
     assert call("run", "small.yaml", *words, "--shard", "2/2").exit_code == 0
     shards = sorted(Path("results").glob("small-shard-*"))
     Path("mine.py").unlink()
-    assert call("merge", *shards, "-q").exit_code == 0 and manifest(Path("results/small"))["complete"]
+    assert call("merge", *shards, "-q", "--trust").exit_code == 0 and manifest(Path("results/small"))["complete"]
     (shards[1] / "included/mine.py").write_text(ALGORITHM + "\n# edited\n")
     result = call("merge", *shards, "-q", "--results", "other")
     assert result.exit_code == 2 and "the included files" in result.stderr
@@ -354,9 +354,14 @@ def test_random_numbers_that_draws_asks_for_are_taken():
         ),
         (
             '{"uniform": 1, "laplace": 1.5}',
-            "'uniform': 1}: return a dict with keys among uniform, laplace; a value is an int >= 1",
+            "'uniform': 1}: return a dict with keys among uniform, laplace; a value is 1: a round has one number",
         ),
         ('{"uniform": 1, "laplace": 1, "normal": 1}', "'uniform': 1}: return a dict with keys among uniform, laplace;"),
+        (
+            '{"uniform": 4, "laplace": 1}',
+            "periods returned {'laplace': 1, 'uniform': 4}: return a dict with keys among uniform, laplace; a value is "
+            "1: a round has one number of each kind\n    def periods",
+        ),
         ('["uniform", "laplace"]', "periods returned ['uniform', 'laplace']: return a dict"),
     ],
 )
@@ -607,11 +612,86 @@ def test_a_private_algorithm_without_bounds_is_not_tuned():
     assert tuned.exit_code == 0 and "epsilon: 1" in tuned.stdout, tuned.output
 
 
+STATED = "Guarantee(1.0, 0.0, 'here', 'proved')"
+
+
+def stating(method, returned):
+    """`mine.py` with this method, which states its privacy, and the imports that it needs."""
+    edited("import numpy as np", "import numpy as np\nfrom privbandits_cli.accounting.guarantee import Guarantee")
+    words = {"bounds": "setting, delta, sensitivity=1.0", "guarantee": "setting, delta=None, sensitivity=1.0"}
+    edited("    def state", f"    def {method}(self, {words[method]}):\n        return {returned}\n\n    def state")
+
+
+def test_guarantee_alone_gives_one_answer_everywhere():
+    stating("guarantee", STATED)
+    edited("    def state", "    def view(self, setting):\n        return views.Mean('means')\n\n    def state")
+    edited("import bandit", "import bandit, views")
+    words = ["small.yaml", "--include", "mine.py", "algorithms=mine"]
+    assert "Privacy: ε = 1, proved" in call("show", "mine", "--include", "mine.py").stdout
+    (block,) = json.loads(call("privacy", *words, "--json").stdout)
+    assert (block["upper"], [bound["source"] for bound in block["bounds"]]) == (1.0, ["here"])
+    (row,) = json.loads(call("audit", *words, "--budget", "1024", "--json").stdout)
+    assert "ε = 1" in row["claim"]
+    (curve,) = make_plan(load(Path("small.yaml"), ["algorithms=mine"], include=[Path("mine.py")])).curves[:1]
+    assert curve.label == "Mine (ε = 1)"
+    wrapped = ["algorithms={name: mini_batch, base: mine, tau: 4}"]
+    assert "(ε = 1)" in make_plan(load(Path("small.yaml"), wrapped, include=[Path("mine.py")])).curves[0].label
+
+
+@pytest.mark.parametrize(
+    ("method", "returned", "message"),
+    [
+        ("guarantee", "1.0", "guarantee returned 1.0: return Guarantee(epsilon, delta, source, status), or None"),
+        ("bounds", STATED, "bounds returned Guarantee(eps"),
+        ("bounds", "[1.0]", "bounds returned [1.0]: return a list, [Guarantee(epsilon, delta, source, status), ...]"),
+        ("bounds", "[Guarantee(1.0, 0.0, 'here', 'proven')]", "status must be one of paper, proved, exact, numeric, "),
+    ],
+)
+def test_a_wrong_statement_of_privacy_is_refused_at_its_line(method, returned, message):
+    stating(method, returned)
+    words = ["small.yaml", "--include", "mine.py", "algorithms=mine"]
+    for result in (call("run", *words), call("privacy", *words), call("show", "mine", "--include", "mine.py")):
+        line = line_of(f"def {method}") + ("proven" in returned)
+        assert result.exit_code == 2 and f"mine.py:{line}: " in result.stderr, result.output
+        assert message in result.stderr and "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("bounds(self, setting, delta)", "`bounds` should take (self, setting, delta, sensitivity=1.0)"),
+        ("bounds(self, setting, delta, sensitivity)", "`bounds` should take (self, setting, delta, sensitivity=1.0)"),
+        ("guarantee(self, setting)", "`guarantee` should take (self, setting, delta=None, sensitivity=1.0)"),
+        ("regret_bound(self, rounds, setting)", "`regret_bound` should take (self, rounds, setting, memory=0)"),
+        (
+            "draws(self, setting, rounds)",
+            "the game bandit has no method `draws`: write `def periods(self): return {'un",
+        ),
+    ],
+)
+def test_a_method_that_takes_too_little_or_is_of_another_game_is_refused(method, message):
+    edited("    def state", f"    def {method}:\n        return None\n\n    def state")
+    assert f"mine.py:{line_of('def ' + method)}: {message}" in errors()
+
+
+@pytest.mark.parametrize("drawn", ['("uniform", "uniform")', '{"uniform": 4}', '"uniform"', '("normal",)'])
+def test_what_is_drawn_is_a_tuple_of_kinds(drawn):
+    edited("    display", f"    drawn = {drawn}\n    display")
+    assert f"mine.py:{line_of('class Parameters')}: drawn is " in errors() and "a round has one" in errors()
+
+
+def test_random_numbers_of_another_game_are_refused():
+    assert call("new", "algorithm", "theirs.py", "--game", "contextual").exit_code == 0
+    edited("    def state", "    def periods(self):\n        return {'uniform': 1}\n\n    def state", "theirs.py")
+    result = call("run", "linucb_time", "--include", "theirs.py", "algorithms=theirs")
+    assert result.exit_code == 2 and "the game contextual has no method `periods`: `rng` is a NumPy" in result.stderr
+
+
 def test_validate_keeps_errors_of_own_files_to_the_terminals_width(monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     edited(ARGMAX, "return 4")
     Path("own.yaml").write_text(SMALL.replace("algorithms:", "include: mine.py\nalgorithms:\n  - mine"))
-    found = call("validate", "own.yaml").stderr.splitlines()
+    _, *found = call("validate", "own.yaml").stderr.splitlines()  # the first line names the file that is executed
     assert "mine.py:27: choose returned arm 4" in found[0] and max(map(len, found)) <= 60, found
 
 
@@ -737,8 +817,31 @@ def test_a_shipped_config_is_found_by_its_name_and_a_local_file_wins():
     Path("fig1").mkdir()  # a folder of that name is no config
     assert load(Path("fig1")).keys.experiment == "small"
     assert "fig1 " in call("list", "experiments").stdout
-    with pytest.raises(ConfigError, match=r"no_such: cannot be read: No such file.*; the shipped configs are: .*fig1"):
+    with pytest.raises(ConfigError, match=r"no_such: cannot be read: No such.* \(known: fig1, small, .*smoke_linear, "):
         load(Path("no_such"))
+
+
+@pytest.mark.parametrize(
+    ("written", "hint"),
+    [
+        ("configs/fig1.yaml", "; it is shipped with the package as fig1, as in `privbandits run fig1`"),
+        ("fgi1", ", did you mean 'fig1'?"),
+        ("configs/fgi1.yaml", ", did you mean 'fig1'?"),
+        ("smal.yaml", ", did you mean 'small'?"),
+        ("mine/smal.yaml", ", did you mean 'mine/small.yaml'? (known: mine/small.yaml)"),
+        ("switching_costs", "; switching_costs is not a config: try `privbandits show switching_costs`"),
+        ("ran", "; the config of this results folder is ran/config.yaml"),
+    ],
+)
+def test_a_config_that_is_not_there_is_not_far(written, hint):
+    for name in ("mine", "ran"):
+        Path(name).mkdir()
+    Path("mine", "small.yaml").write_text(SMALL)
+    Path("ran", "config.yaml").write_text(SMALL)
+    with pytest.raises(ConfigError) as error:
+        load(Path(written))
+    reason = "Is a directory" if written == "ran" else "No such file or directory"
+    assert str(error.value) == f"{written}: cannot be read: {reason}{hint}"
 
 
 def test_the_library_takes_a_name_or_a_path_where_it_takes_an_experiment():
@@ -753,3 +856,9 @@ def test_the_files_that_a_wrapper_needs():
     (name,) = loader.modules(wrapped)
     assert loader.source_of(name).path == "mine.py"
     assert loader.modules(make("exp3")) == ()
+
+
+def test_a_dry_run_reports_the_errors_of_own_files():
+    edited(ARGMAX, "return 4")
+    result = call("run", "small.yaml", "--include", "mine.py", "algorithms=mine", "--dry-run")
+    assert result.exit_code == 2 and "mine.py:" in result.stderr and "choose returned arm 4 in round" in result.stderr

@@ -45,6 +45,10 @@ try {
   seen.outside = all("main *").filter((part) => !part.closest(".scroll, pre, svg, details") &&
     part.getBoundingClientRect().right > innerWidth + 1).map((part) => part.outerHTML.slice(0, 80));
   seen.tables = all(".scroll").every((box) => box.getBoundingClientRect().right <= innerWidth + 1);
+  const inside = (part) => part.getBoundingClientRect().right <= innerWidth + 1;
+  seen.rows = all(".rows th, .rows td").every(inside);
+  seen.wide = all("table.finals").map((table) => [table.offsetWidth > table.parentElement.clientWidth + 1,
+    getComputedStyle(table.parentElement, "::before").content]);
   seen.paper = getComputedStyle(document.body).backgroundColor;
   seen.text = getComputedStyle(document.body).color;
   seen.fetched = performance.getEntriesByType("resource").map((entry) => entry.name);
@@ -138,6 +142,9 @@ def test_a_report_is_read(folder, tmp_path, width, dark):
     seen = browse(folder / "report.html", tmp_path, width, dark)
     assert seen["errors"] == [] and seen["fetched"] == []  # files are not listed
     assert seen["width"] == width and seen["page"] <= width and seen["outside"] == [] and seen["tables"]
+    assert seen["rows"]  # no column of the ledger or of the claims is hidden
+    assert all((hint != "none") == hidden for hidden, hint in seen["wide"])
+    assert any(hidden for hidden, _ in seen["wide"]) == (width == 390)  # four panels
     brightness = [sum(map(float, re.findall(r"[\d.]+", seen[name])[:3])) for name in ("paper", "text")]
     assert (brightness[0] < brightness[1]) == dark
     assert len(set(seen["inks"])) == 3

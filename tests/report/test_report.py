@@ -15,8 +15,9 @@ from plotly.graph_objects import Figure
 
 from privbandits_cli.actions import report
 from privbandits_cli.analysis.format import amount
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.report import page as pages
-from privbandits_cli.report.data import finals
+from privbandits_cli.report.data import Cell, finals
 from privbandits_cli.report.page import index
 from privbandits_cli.report.tables import latex, markdown, tex
 from tests.cli.test_cli import call
@@ -276,6 +277,54 @@ def test_the_command_writes_pages_and_an_index(finished, tmp_path):
     assert nowhere.exit_code == 2 and "no summary.csv here" in nowhere.stderr
 
 
+def test_several_folders_are_reported(finished, tmp_path):
+    tree = tmp_path / "tree"
+    other, listed = (shutil.copytree(finished, path) for path in (tmp_path / "other", tree / "listed"))
+    made = call("report", finished, other, tree)
+    assert made.exit_code == 0
+    pages = [f"{folder}/report.html" for folder in (finished, other, listed)]
+    assert made.stdout.split() == [*pages, f"{tree}/index.html"]
+    assert not (tmp_path / "index.html").exists()
+    half = call("report", finished, tmp_path / "nowhere")
+    assert half.exit_code == 2 and "no summary.csv here" in half.stderr
+
+
+def test_no_line_of_the_grid_strikes_a_title_through(nasty):
+    """Every title of a distribution lies on blank rows, one for each of its lines, without points and zero lines."""
+    read = Read(page(report.gather(nasty)))
+    panels = [plot for plot in read.plots if "shapes" in plot["layout"]]
+    assert len(panels) == 4  # distributions and pairs, in two panels each
+    for plot in panels:
+        shapes = plot["layout"]["shapes"]
+        texts = [trace for trace in plot["data"] if trace["mode"] == "text"]
+        titles = [
+            (y, text.count("<br>") + 1) for trace in texts for y, text in zip(trace["y"], trace["text"], strict=True)
+        ]
+        rows = [y for trace in plot["data"] if trace["mode"] == "markers" for y in trace["y"]]
+        blank = [(shape["y0"], shape["y1"]) for shape in shapes if shape["type"] == "rect"]
+        lines = [(shape["y0"], shape["y1"]) for shape in shapes if shape["type"] == "line"]
+        assert sorted((y - n / 2, y + n / 2) for y, n in titles) == sorted(blank) and blank
+        assert all(high <= start or low >= end for low, high in lines for start, end in blank)
+        assert not any(start < y < end for y in rows for start, end in blank)
+        assert all(shape["layer"] == "between" for shape in shapes)
+    assert max(n for _, n in titles) == 2  # the last panel has the differences from the curve with the long label
+
+
+def test_one_is_singular(finished):
+    found = report.gather(finished)
+    lines = {title: [replace(line, trials=1) for line in each] for title, each in found.table.panels.items()}
+    made = {**found.manifest, "jobs": 1}
+    alone = replace(found, table=replace(found.table, panels=lines), manifest=made)
+    text = " ".join(Read(page(alone)).text)
+    assert "of 1 trial" in text and "1 job" in text and not re.search(r"\b1 (trials|jobs)\b", text)
+    assert "1 experiment." in " ".join(Read(index([alone])).text)
+
+
+def test_bars_without_length_are_not_printed():
+    cells = [Cell(6939.0, 0.0, 113.6), Cell(7757.0, 76.8, 9.1e-13), Cell(3.0, 0.0, 0.0)]
+    assert [cell.bars for cell in cells] == [{"+": "113.6"}, {"−": "76.8"}, {}]
+
+
 def test_a_tree_of_results_has_one_script(finished, tmp_path):
     assert call("report", tmp_path).exit_code == 0
     script = tmp_path / "plotly.min.js"
@@ -333,16 +382,56 @@ def test_latex_tables_are_whole(nasty):
     assert re.findall(r"\\begin{(\w+)}", table) == re.findall(r"\\end{(\w+)}", table) == ["tabular"]
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on this machine")
-def test_pdflatex_compiles_the_table(nasty):
-    report.write(nasty, report.gather(nasty))
-    (nasty / "paper.tex").write_text(
-        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}"
-        r"\begin{document}\input{table.tex}\end{document}"
+def typeset(folder):
+    """What pdflatex says of a paper that shows table.tex."""
+    (folder / "paper.tex").write_text(
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs,graphicx}"
+        r"\begin{document}\noindent\input{table.tex}\end{document}"
     )
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    made = subprocess.run(command, cwd=nasty, capture_output=True, text=True, errors="replace", timeout=120)
+    made = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=120)
     if "not found" in made.stdout:
-        pytest.skip("a LaTeX package is not on this machine: booktabs")
+        pytest.skip("a LaTeX package is not on this machine: booktabs or graphicx")
     assert made.returncode == 0, made.stdout[-2000:]
-    assert (nasty / "paper.pdf").stat().st_size > 10_000
+    assert (folder / "paper.pdf").stat().st_size > 10_000
+    return made.stdout
+
+
+LATEX = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not on this machine")
+
+
+@LATEX
+def test_pdflatex_compiles_the_table(nasty):
+    report.write(nasty, report.gather(nasty))
+    typeset(nasty)
+
+
+def many(finished, values, lines, label="Algorithm"):
+    """A report on a table with this many columns and rows."""
+    found = report.gather(finished)
+    (line, *_) = found.table.panels["Stochastic"]
+    x = np.arange(1.0, values + 1)
+    shape = {"x": x, "regret": 45_678.9 * x, "below": 1_234.5 * x, "above": 987.6 * x}
+    every = [replace(line, label=Name(f"{label} {i}", {"gap": "gap = 0.05"}), **shape) for i in range(lines)]
+    return replace(found, table=replace(found.table, panels={Name("Stochastic"): every}, x_label="epsilon"))
+
+
+def test_a_large_latex_table_is_divided(finished):
+    table = latex(many(finished, 24, 50))
+    blocks = re.findall(r"\\begin{tabular}.*?\\end{tabular}", table, re.DOTALL)
+    assert len(blocks) > 20 and all(block.count(r"\\") <= 29 for block in blocks)
+    heads = [block.split(r"\toprule")[1].split(r"\\")[0].split("&")[1:] for block in blocks]
+    cells = [int(x) for head, block in zip(heads, blocks, strict=True) for x in head * block.count("Algorithm")]
+    assert sorted(cells) == sorted([*range(1, 25)] * 50)  # each value of each row once
+
+
+@LATEX
+@pytest.mark.parametrize("label", ["A", "A label that is much too long for a column of a table in a paper"])
+def test_pdflatex_fits_a_large_table_into_the_page(finished, tmp_path, label):
+    table = latex(many(finished, 24, 70, label))
+    (tmp_path / "table.tex").write_text(table)
+    assert "Overfull" not in typeset(tmp_path)
+    unfitted = re.sub(r"(newcommand{.fitted}\[1\]){.*}%", r"\1{#1}%", table)
+    (tmp_path / "table.tex").write_text(unfitted)
+    too_wide = [float(x) for x in re.findall(r"Overfull .hbox \(([\d.]+)pt", typeset(tmp_path))]
+    assert label != "A" or max(too_wide, default=0) < 35  # a tenth of the text's width

@@ -24,6 +24,15 @@
     });
   }
 
+  // Tables that are wider than the window say so.
+  const watch = new ResizeObserver((found) => {
+    for (const { target: table } of found) {
+      const box = table.parentElement;
+      box.classList.toggle("wide", table.offsetWidth > box.clientWidth + 1);
+    }
+  });
+  for (const table of document.querySelectorAll(".scroll > table")) watch.observe(table);
+
   // A button shows and hides its curve in all figures.
   for (const button of buttons) {
     button.addEventListener("click", () => {

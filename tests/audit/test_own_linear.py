@@ -1,0 +1,287 @@
+"""A user's own private linear learners, honest and with planted faults, audited by the view that they declare."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from privbandits_cli.cli import app
+
+EXPERIMENT = """\
+experiment: own
+game: linear
+set: simplex
+dimension: 3
+horizon: 2^16
+trials: 24
+adversary: iid_uniform
+algorithms: [own]
+"""
+
+LEADER = '''\
+"""The leader of noisy sums: a tree counter for all experts together, its noise on every node."""
+
+import numpy as np
+
+from privbandits_cli.accounting.guarantee import noised
+from privbandits_cli.games import linear, views
+from privbandits_cli.games.linear import Draws, Setting
+from privbandits_cli.numerics.jit import record
+
+
+class Parameters(linear.Algorithm):
+    """The privacy."""
+
+    private = True
+    epsilon: float = 1.0
+    delta: float = 0.1
+
+    def levels(self, setting: Setting):
+        return int(setting.horizon - 1).bit_length()
+
+    def state(self, setting: Setting):
+        n, levels = setting.n_arms, self.levels(setting)
+        kept = record(sums=np.zeros(n), noisy=np.zeros(n), nodes=np.zeros((levels, n)))
+        return record(t=0, scale=levels * n / self.epsilon, hint=0.0, kept=kept)
+
+    def draws(self, setting, rounds):
+        return {"laplace": np.full_like(rounds, setting.n_arms)}
+
+    def bounds(self, setting, delta, sensitivity=1.0):
+        return noised(self.epsilon * sensitivity, 0.0, "each loss in one node of a level", "node", "all noisy sums")
+
+    def view(self, setting):
+        return views.Prefix("kept.noisy", levels=self.levels(setting), top_up=False)
+
+
+def choose(state, x: np.ndarray, rng: Draws) -> None:
+    x[:] = 0.0
+    x[np.argmin(state.kept.noisy)] = 1.0
+
+
+def update(state, losses: np.ndarray, rng: Draws) -> None:
+    kept = state.kept
+    state.t += 1
+    level = 0
+    while state.t >> level & 1 == 0:
+        level += 1
+    if level < len(kept.nodes):
+        kept.sums[:] += losses
+        kept.nodes[:level] = 0.0
+        kept.nodes[level] = state.scale * rng.laplace
+        kept.noisy[:] = kept.sums
+        for j in range(len(kept.nodes)):
+            kept.noisy[:] += kept.nodes[j]
+'''
+
+NOISE, LEAST = "state.scale * rng.laplace\n", "np.argmin(state.kept.noisy)"
+SCALE = "scale=levels * n / self.epsilon"
+
+LEADER_FAULTS = {
+    "choose by the exact sums": ("kept.sums carries", (LEAST, "np.argmin(state.kept.sums)")),
+    "the same after round 60,000": (
+        "kept.sums carries",
+        (LEAST, "np.argmin(state.kept.noisy if state.t < 60_000 else state.kept.sums)"),
+    ),
+    "a hint of the last loss": (
+        "in round 3, two games with the same prefixes play different points: hint carries",
+        ("x[:] = 0.0", "x[:] = state.hint"),
+        ("    state.t += 1", "    state.t += 1\n    state.hint = 1e-4 * losses[0]"),
+    ),
+    "a quarter from level 2 up": ("round 4 closes at level 2", (NOISE, "(0.25 if level > 1 else 1.0) * " + NOISE)),
+    "a quarter on the deepest level": ("closes at level 15", (NOISE, "(0.25 if level == 15 else 1.0) * " + NOISE)),
+    "none after round 1,000": ("the loss of round 1,001", (NOISE, "(1.0 if state.t <= 1000 else 0.0) * " + NOISE)),
+    "none in one round": ("the loss of round 12,345", (NOISE, "(0.0 if state.t == 12_345 else 1.0) * " + NOISE)),
+    "less on the last coordinate": ("0.5 of its noise", (NOISE, NOISE + "        kept.nodes[level, -1] *= 0.5\n")),
+    "in proportion to the loss": ("", (NOISE, "np.abs(losses).max() * " + NOISE)),
+    "nodes are forgotten": (
+        "prefix 5,000 does not have",
+        ("kept.nodes[:level] = 0.0", "kept.nodes[: 16 if state.t == 5000 else level] = 0.0"),
+    ),
+    "one level only": ("costs ε = 16", (SCALE, "scale=n / self.epsilon")),
+    "delta for epsilon": ("costs ε = 160", (SCALE, "scale=self.delta * n / self.epsilon")),
+    "the sign of the noise": ("no multiple of `rng.laplace`", (NOISE, "state.scale * np.sign(rng.laplace)\n")),
+    "clipped noise": ("no multiple of `rng.laplace`", (NOISE, "state.scale * np.minimum(2.0, rng.laplace)\n")),
+    "no noise": ("the loss of round 1", (NOISE, "0.0 * " + NOISE)),
+    "each loss counted twice": ("not the sum of the losses", ("sums[:] += losses", "sums[:] += 2 * losses")),
+    "numbers used twice": (
+        "`choose` uses random numbers that are the noise of a node",
+        (LEAST, "np.argmin(state.kept.noisy + rng.laplace)"),
+    ),
+}
+
+GUESSER = '''\
+"""Steps along estimated losses, which are noisy: each play is a random axis away from a point that moves slowly."""
+
+import numpy as np
+
+from privbandits_cli.accounting.guarantee import noised
+from privbandits_cli.games import linear, views
+from privbandits_cli.games.linear import Draws, Setting
+from privbandits_cli.numerics.jit import record
+
+
+class Parameters(linear.Algorithm):
+    """The privacy."""
+
+    private = True
+    feedback = "bandit"
+    epsilon: float = 1.0
+
+    def state(self, setting: Setting):
+        return record(t=0, scale=2 / self.epsilon, axis=0, sign=1.0, drift=np.zeros(setting.n_arms))
+
+    def draws(self, setting, rounds):
+        return {"uniform": np.ones_like(rounds), "laplace": np.ones_like(rounds)}
+
+    def bounds(self, setting, delta, sensitivity=1.0):
+        return noised(self.epsilon * sensitivity, 0.0, "each loss released once", "noisy loss", "all noisy losses")
+
+    def view(self, setting):
+        return views.NoisyLoss()
+
+
+def choose(state, x: np.ndarray, rng: Draws) -> None:
+    drawn = int(2 * len(x) * rng.uniform[0])
+    state.axis = drawn // 2
+    state.sign = 1.0 - 2.0 * (drawn % 2)
+    x[:] = -0.5 * state.drift / (1.0 + np.sqrt((state.drift**2).sum()))
+    x[state.axis] += 0.5 * state.sign
+
+
+def released(state, x: np.ndarray, loss: float, rng: Draws) -> float:
+    return loss + state.scale * rng.laplace[0]
+
+
+def update(state, x: np.ndarray, loss: float, rng: Draws) -> None:
+    state.t += 1
+    state.drift[state.axis] += 0.01 * state.sign * released(state, x, loss, rng)
+'''
+
+NUMBER, FED = "state.scale * rng.laplace[0]", "released(state, x, loss, rng)\n"
+
+GUESSER_FAULTS = {
+    "the true loss is used": ("in round 2, two games", (FED, "loss\n")),
+    "the same after round 60,000": (
+        "in round 60,002, two games with the same releases play different points: drift carries",
+        (FED, "(loss if state.t > 60_000 else released(state, x, loss, rng))\n"),
+    ),
+    "none after round 1,000": ("in round 1,001, two games", (NUMBER, NUMBER + " * (state.t < 1000)")),
+    "in proportion to the loss": ("depends on the loss", (NUMBER, NUMBER + " * abs(loss)")),
+    "half of the noise": ("has 0.5 of its scale", ("scale=2 / self.epsilon", "scale=1 / self.epsilon")),
+    "clipped noise": ("not its loss and a multiple", (NUMBER, "state.scale * min(1.0, rng.laplace[0])")),
+    "numbers used twice": (
+        "in round 1, two games with the same releases play different points: a random number",
+        ("0.5 * state.sign", "0.5 * state.sign + 0.01 * rng.laplace[0]"),
+    ),
+}
+
+
+def audited(folder, text, experiment=EXPERIMENT):
+    """The only row of the audit of this file."""
+    (folder / "own.py").write_text(text)
+    (folder / "own.yaml").write_text(experiment)
+    words = ["audit", str(folder / "own.yaml"), "--include", str(folder / "own.py"), "--json"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code in (0, 4), result.stderr
+    return json.loads(result.stdout)[0]
+
+
+def broken(text, changes):
+    """The file with these changes, each of which must have its place."""
+    for old, new in changes:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return text
+
+
+ON_THE_BALL = EXPERIMENT.replace("simplex", "sphere").replace("linear\n", "linear\nfeedback: bandit\n")
+
+
+@pytest.mark.parametrize(("text", "experiment"), [(LEADER, EXPERIMENT), (GUESSER, ON_THE_BALL)])
+def test_an_honest_file_is_consistent(tmp_path, text, experiment):
+    found = audited(tmp_path, text, experiment)
+    assert found["verdict"] == "CONSISTENT", found["found"]
+    assert found["epsilon_seen"] == pytest.approx(1.0, rel=0.05)
+    assert "65,536 rounds, N = 3" in found["played"]
+
+
+PER_LEVEL = [  # numbers for every level are drawn in every round
+    ("np.full_like(rounds, setting.n_arms)", "np.full_like(rounds, setting.n_arms * self.levels(setting))"),
+    (NOISE, "state.scale * rng.laplace[level * len(losses) : (level + 1) * len(losses)]\n"),
+]
+LOCAL = [  # every loss has noise of its own
+    (", levels=self.levels(setting), top_up=False", ""),
+    (SCALE, "scale=n / self.epsilon"),
+    ("kept.nodes[:level] = 0.0", "kept.noisy[:] = 0.0"),
+    ("kept.nodes[level] = ", "kept.nodes[0] += "),
+]
+IN_CHOOSE = [  # the node of a round is closed in the next one
+    ("    x[:] = 0.0", "    close(state, rng)\n    x[:] = 0.0"),
+    ("def update(state, losses: np.ndarray, rng: Draws) -> None:", "def close(state, rng: Draws) -> None:"),
+    ("    state.t += 1\n", "    if state.t == 0:\n        return\n"),
+    ("        kept.sums[:] += losses\n", ""),
+    (
+        "            kept.noisy[:] += kept.nodes[j]\n",
+        "            kept.noisy[:] += kept.nodes[j]\n\n\n"
+        "def update(state, losses: np.ndarray, rng: Draws) -> None:\n"
+        "    state.t += 1\n"
+        "    state.kept.sums[:] += losses\n",
+    ),
+]
+
+
+@pytest.mark.parametrize("changes", [PER_LEVEL, LOCAL, IN_CHOOSE], ids=["per level", "local", "in choose"])
+def test_other_honest_leaders_are_consistent(tmp_path, changes):
+    found = audited(tmp_path, broken(LEADER, changes))
+    assert found["verdict"] == "CONSISTENT", found["found"]
+    assert found["epsilon_seen"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", ["the same after round 60,000", "nodes are forgotten"])
+def test_faults_of_a_leader_that_closes_nodes_in_choose_are_found(tmp_path, name):
+    words, *changes = LEADER_FAULTS[name]
+    found = audited(tmp_path, broken(LEADER, [*IN_CHOOSE, *changes]))
+    assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
+
+
+@pytest.mark.parametrize("name", LEADER_FAULTS)
+def test_faults_of_a_leader_are_found(tmp_path, name):
+    words, *changes = LEADER_FAULTS[name]
+    found = audited(tmp_path, broken(LEADER, changes))
+    assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
+
+
+@pytest.mark.parametrize("name", GUESSER_FAULTS)
+def test_faults_of_a_bandit_are_found(tmp_path, name):
+    words, *changes = GUESSER_FAULTS[name]
+    found = audited(tmp_path, broken(GUESSER, changes), ON_THE_BALL)
+    assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
+
+
+NORMALS = [('"laplace"', '"normal"'), ("rng.laplace", "rng.normal")]
+
+
+@pytest.mark.parametrize(("text", "experiment"), [(LEADER, EXPERIMENT), (GUESSER, ON_THE_BALL)])
+def test_noise_of_other_numbers_than_the_view_declares_is_not_auditable(tmp_path, text, experiment):
+    found = audited(tmp_path, broken(text, NORMALS), experiment)
+    assert found["verdict"] == "NOT AUDITABLE" and "not made of `rng.laplace`" in found["found"]
+
+
+@pytest.mark.parametrize(
+    ("text", "experiment", "change", "message"),
+    [
+        (LEADER, EXPERIMENT, ('x("kept.noisy"', 'x("kept.nodes"'), "name a field with one number for each of 3 losses"),
+        (
+            GUESSER,
+            ON_THE_BALL,
+            ("NoisyLoss()", 'Prefix("drift")'),
+            'needs `feedback = "full"`: return a views.NoisyLoss',
+        ),
+    ],
+)
+def test_a_view_that_does_not_fit_is_reported_at_its_line(tmp_path, text, experiment, change, message):
+    with pytest.raises(AssertionError) as failed:
+        audited(tmp_path, broken(text, [change]), experiment)
+    words, line = " ".join(str(failed.value).split()), 1 + text[: text.index("    def view")].count("\n")
+    assert f"own.py:{line}: " in words and message in words

@@ -1,0 +1,143 @@
+"""Adversaries in a user's file that crash in a late round, on every engine: an error with a name, and nothing lost."""
+
+import json
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import SMALL
+from tests.engine.test_engine import csvs, manifest
+
+CRASHES = {
+    "segfault": "import ctypes; ctypes.string_at(0)",
+    "exit": "os._exit(3)",
+    "system_exit": "raise SystemExit(3)",
+    "recursion": "deeper()",
+    "memory": "np.ones(50 * 2**27)",
+    "interrupt": "raise KeyboardInterrupt",
+}
+DEADLY = ("segfault", "exit")  # they end the process that plays
+ERRORS = {
+    "system_exit": "SystemExit: 3",
+    "recursion": "RecursionError: maximum recursion depth",
+    "memory": "MemoryError: Unable to allocate 50.0 GiB",
+    "interrupt": "KeyboardInterrupt",
+}
+MINE = '''"""A game of zeros. A trial whose first random number is below 0.15 crashes in a late round."""
+
+import os
+
+import numpy as np
+
+from privbandits_cli.games import bandit
+
+
+def deeper():
+    return deeper()
+
+
+class Parameters(bandit.Adversary):
+    """No parameters."""
+
+    def gains(self, setting, rng, blocks):
+        """Zeros."""
+        late = rng.random() < 0.15
+        for rounds in blocks:
+            if late and rounds.stop > 500:
+                pass  # HERE
+            yield np.zeros((len(rounds), setting.n_arms))
+'''
+LINE = 1 + MINE[: MINE.index("pass  # HERE")].count("\n")
+FEW = SMALL.replace("[stochastic, switching_costs]", "[stochastic, crashing]").replace("  - exp3_tau\n", "")
+ENGINES = ("threads", "processes", pytest.param("dask", marks=pytest.mark.slow))
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A working directory with an experiment whose second adversary is the user's."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.yaml").write_text(FEW)
+    return tmp_path
+
+
+def run(*words):
+    """A run with little memory."""
+    command = [sys.executable, "-m", "privbandits_cli", "run", "small.yaml", "--include", "crashing.py", "--jobs", "2"]
+    limit = 16 * 2**30
+    return subprocess.run(
+        [*command, *words],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+
+
+def chunks(desk):
+    return sorted((desk / "results" / "small" / "chunks").glob("*stochastic*.npz"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ERRORS)
+def test_what_a_file_raises_is_an_error_of_its_trials(desk, kind, engine):
+    (desk / "crashing.py").write_text(MINE.replace("pass  # HERE", CRASHES[kind]))
+    done = run("--engine", engine)
+    assert done.returncode == 1, done.stderr
+    line = MINE[: MINE.index("return deeper()")].count("\n") + 1 if kind == "recursion" else LINE
+    assert f"crashing.py:{line}: {ERRORS[kind]}" in done.stderr
+    made = manifest(desk / "results" / "small")
+    failed = {failure["trial"] for failure in made["failures"]}
+    assert {failure["adversary"] for failure in made["failures"]} == {"crashing"}
+    assert 0 < len(failed) < 16 and made["trials"]["missing"] == 2 * len(failed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", DEADLY)
+def test_what_ends_a_process_is_named_and_loses_no_finished_chunk(desk, kind, engine):
+    (desk / "crashing.py").write_text(MINE.replace("pass  # HERE", CRASHES[kind]))
+    done = run("--engine", engine)
+    kept = chunks(desk)
+    if engine == "threads":
+        assert done.returncode in (3, -11)
+        assert "crashing.py ended it; finished trials are kept" in done.stderr
+        assert kind != "segfault" or f'File "crashing.py", line {LINE} in gains' in done.stderr
+    else:
+        assert done.returncode == 1, done.stderr
+        made = manifest(desk / "results" / "small")
+        assert {failure["adversary"] for failure in made["failures"]} == {"crashing"}
+        assert all("that played it died" in one["error"] or "process died" in one["error"] for one in made["failures"])
+        assert len(kept) > 1 and f"{made['failures'][0]['label']} against crashing, trial" in done.stderr
+    before = {path: path.stat().st_mtime_ns for path in kept}
+    (desk / "crashing.py").write_text(MINE)
+    assert run("-q", "trials=16").returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == before
+    whole = subprocess.run([sys.executable, "-m", "privbandits_cli", "run", "small.yaml", "--include", "crashing.py",
+                            "--results", "whole", "-q"], capture_output=True, text=True, timeout=300)  # fmt: skip
+    assert whole.returncode == 0, whole.stderr
+    assert csvs(desk / "results" / "small") == csvs(desk / "whole" / "small")
+
+
+@pytest.mark.parametrize("kind", CRASHES)
+@pytest.mark.parametrize("place", ["import", "first round"])
+def test_a_crash_before_anything_is_played_names_the_file_too(desk, kind, place):
+    text = MINE.replace("class Parameters", f"{CRASHES[kind]}\n\n\nclass Parameters")
+    if place == "first round":
+        text = MINE.replace("if late and rounds.stop > 500", "if True").replace("pass  # HERE", CRASHES[kind])
+    (desk / "crashing.py").write_text(text)
+    done = run("--json")
+    assert "crashing.py" in done.stderr and not done.stdout.strip() and not chunks(desk)
+    if kind in DEADLY:
+        assert done.returncode in (3, -11) and "the run was killed, or " in done.stderr
+        assert kind != "segfault" or 'File "crashing.py", line ' in done.stderr
+    else:
+        assert done.returncode == 2 and ERRORS[kind] in done.stderr and "Traceback" not in done.stderr
+    assert not (desk / "results" / "small" / "manifest.json").exists()
+
+
+def test_without_a_death_there_are_no_last_words(desk):
+    (desk / "crashing.py").write_text(MINE.replace("0.15", "0"))
+    done = run("--json")
+    assert done.returncode == 0 and "killed" not in done.stderr and json.loads(done.stdout)["experiment"] == "small"
