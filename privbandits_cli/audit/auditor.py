@@ -105,7 +105,7 @@ def _written(kind: type[views.View]) -> str:
 
 def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> str | None:
     """What is wrong with one field of a view; a `Place` must be one that the state has, of the right shape."""
-    name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_leaves(state.dtype))
+    name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
     if kind not in (views.Place, views.Range):
@@ -122,11 +122,12 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
     return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
 
 
-def _leaves(layout: Any, prefix: str = "") -> Iterator[str]:
+def _fields(layout: Any, prefix: str = "") -> Iterator[str]:
     """The fields of a record by dotted names."""
     for name in layout.names:
-        inner = layout[name]
-        yield from [prefix + name] if inner.names is None else _leaves(inner, f"{prefix}{name}.")
+        yield prefix + name
+        if layout[name].names is not None:
+            yield from _fields(layout[name], f"{prefix}{name}.")
 
 
 def _answer_and_base(target: Target[views.Answer]) -> Audit:
@@ -137,7 +138,7 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     if claim is None or view is None or math.isinf(claim.epsilon):
         return audit(base, setting, half.alpha, target.budget, target.seed, test=target.test)  # not auditable
     inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
-    error = _error(inner.view, target.steps, target.state)
+    error = _error(inner.view, base.game, setting.n_arms, target.steps, target.state)
     if error is not None:
         raise PluginError(error, type(base).view)
     later = AUDITS[type(view)](inner)
