@@ -62,11 +62,10 @@ def audit_answers(target: Target[Answer], trio: Trio) -> Audit:
     """Whether the arm played reveals more about its own round's arms than ε allows; trio: the games of its base."""
     epsilon, rounds = target.view.epsilon, int(min(target.setting.horizon, LONGEST, max(64, target.budget // 4)))
     words, early, bank = f"ε = {epsilon:.4g} of the arm of a round", min(EARLY, rounds), best_arms(target)
-    (long, short), so_far = trio.series(
-        words, "base", ("answers", rounds, 1, bank), ("early answers", early, 4 * EARLY, bank)
-    )
+    games, so_far = trio.series(words, "base", ("answers", rounds, 1, bank), ("early answers", early, 4 * EARLY, bank))
     if so_far.verdict != "CONSISTENT":
         return so_far
+    long, short = games
     arms, coins = (
         np.concatenate([a.ravel(), b.ravel()]) for a, b in ((short.arms, long.arms), (short.shown, long.shown))
     )

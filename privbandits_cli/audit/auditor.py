@@ -142,12 +142,12 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     if error is not None:
         raise PluginError(error, type(base).view)
     later = AUDITS[type(view)](inner)
+    if later.verdict != "CONSISTENT":
+        return later
     own = audit_answers(half, _trio(inner))
-    worse = own if later.verdict == "CONSISTENT" else later
-    words, found = f"{own.claim}; {later.claim}", f"{own.found}; {later.found}" if worse is own else later.found
-    played = f"{own.played}; {later.played}"
-    cost, assumed = own.cost + later.cost, own.assumed or later.assumed
-    return replace(worse, claim=words, found=found, cost=cost, refutable=own.refutable, played=played, assumed=assumed)
+    words, found = f"{own.claim}; {later.claim}", f"{own.found}; {later.found}"
+    played, cost = f"{own.played}; {later.played}", own.cost + later.cost
+    return replace(own, claim=words, found=found, cost=cost, played=played, assumed=own.assumed or later.assumed)
 
 
 def _trio(target: Target[Any]) -> Trio:
