@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.audit import grams, prefixes
+from privbandits_cli.audit import gram_reports, grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
 from privbandits_cli.audit.coupling import after_coupling
+from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
-from privbandits_cli.audit.gram_reports import audit_reports
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
@@ -80,8 +80,6 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
         setting = setting._replace(n_arms=n, space=type(setting.space)(n))
     if isinstance(view, views.Prefix):
         return setting._replace(horizon=max(2, setting.horizon))
-    if isinstance(view, views.Gram):
-        return grams.shortened(algorithm, setting)
     return setting
 
 
@@ -107,7 +105,7 @@ def _written(kind: type[views.View]) -> str:
 
 def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> str | None:
     """What is wrong with one field of a view; a `Place` must be one that the state has, of the right shape."""
-    name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_leaves(state.dtype))
+    name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
     if kind not in (views.Place, views.Range):
@@ -124,21 +122,40 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
     return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
 
 
-def _leaves(layout: Any, prefix: str = "") -> Iterator[str]:
+def _fields(layout: Any, prefix: str = "") -> Iterator[str]:
     """The fields of a record by dotted names."""
     for name in layout.names:
-        inner = layout[name]
-        yield from [prefix + name] if inner.names is None else _leaves(inner, f"{prefix}{name}.")
+        yield prefix + name
+        if layout[name].names is not None:
+            yield from _fields(layout[name], f"{prefix}{name}.")
 
 
 def _answer_and_base(target: Target[views.Answer]) -> Audit:
-    """The audits of the arm of a round and of the base, each at half the level, as one with the worse verdict."""
-    half = replace(target, alpha=target.alpha / 2)
-    own = audit_answers(half)
-    base = audit(target.view.base, target.setting, half.alpha, target.budget, target.seed, test=target.test)
-    worse = base if own.verdict == "CONSISTENT" else own
-    claim, words = f"{own.claim}; {base.claim}", f"{own.found}; {base.found}"
-    return replace(worse, claim=claim, found=words, cost=own.cost + base.cost, refutable=own.refutable)
+    """The audits of the arm of a round and of the base in its wrapper, each at half the level; the worse verdict."""
+    base, setting = target.view.base, target.setting
+    half: Target[Any] = replace(target, alpha=target.alpha / 2)
+    claim, view = base.guarantee(setting), base.view(setting)
+    if claim is None or view is None or math.isinf(claim.epsilon):
+        return audit(base, setting, half.alpha, target.budget, target.seed, test=target.test)  # not auditable
+    inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
+    error = _error(inner.view, base.game, setting.n_arms, target.steps, target.state)
+    if error is not None:
+        raise PluginError(error, type(base).view)
+    later = AUDITS[type(view)](inner)
+    if later.verdict != "CONSISTENT":
+        return later
+    own = audit_answers(half, _trio(inner))
+    words, found = f"{own.claim}; {later.claim}", f"{own.found}; {later.found}"
+    played, cost = f"{own.played}; {later.played}", own.cost + later.cost
+    return replace(own, claim=words, found=found, cost=cost, played=played, assumed=own.assumed or later.assumed)
+
+
+def _trio(target: Target[Any]) -> Trio:
+    """The games of a contextual target, or of the base whose arms it hides."""
+    view = target.view
+    if isinstance(view, views.Answer):
+        return _trio(replace(target, view=views.within(view.base.view(target.setting), view.wrapped)))
+    return grams.trio(target) if isinstance(view, views.Gram) else gram_reports.trio(target)
 
 
 AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
@@ -150,6 +167,6 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Prefix: prefixes.audit_prefixes,
     views.NoisyLoss: audit_losses,
     views.Gram: grams.audit_grams,
-    views.GramReport: audit_reports,
+    views.GramReport: gram_reports.audit_reports,
     views.Answer: _answer_and_base,
 }

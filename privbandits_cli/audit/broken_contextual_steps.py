@@ -12,10 +12,12 @@ from privbandits_cli.mechanisms.matrix_tree import release
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
 
+LATE = 1000  # rounds before an error
+DEEP = 4  # the lowest level of an error
 FACTOR = 1.0  # bound when a mutant is compiled
 ROOT_2 = math.sqrt(2)
 
-base_choose = base_update = right_update = unbound  # bound when a mutant is compiled
+base_choose = base_update = right_choose = right_update = unbound  # bound when a mutant is compiled
 
 
 def played(state: Record, arms: Floats) -> int:
@@ -75,6 +77,99 @@ def true_sums(state: Record, arms: Floats, rng: Generator) -> int:
     state.noise[0] = noise
     refresh(state)
     return arm
+
+
+def late_truth(state: Record, arms: Floats, rng: Generator) -> int:
+    """Late rounds are played by the true sums; V and u~ remain those that are released."""
+    if state.t < LATE:
+        arm: int = right_choose(state, arms, rng)
+        return arm
+    return true_sums(state, arms, rng)
+
+
+def feigned(state: Record, arms: Floats, rng: Generator) -> int:
+    """Late V are called indefinite, and θ~ is that of the true sums."""
+    arm: int = right_choose(state, arms, rng)
+    if state.t < LATE:
+        return arm
+    state.indefinite += 1
+    state.u[:] = state.gram[:, len(state.v)]
+    multiply(state.inverse, state.u, state.theta)
+    return optimistic(state, arms)
+
+
+def earlier_arms(state: Record, arms: Floats, rng: Generator) -> int:
+    """θ~ moves towards the first arm of the round before, which was not played."""
+    right_choose(state, arms, rng)
+    for i in range(len(state.theta)):
+        state.theta[i] += state.kept[i, 0]
+    arm = optimistic(state, arms)
+    for i in range(len(state.theta)):
+        state.theta[i] -= state.kept[i, 0]
+        state.kept[i, 0] = arms[i, 0]
+    return arm
+
+
+def wider(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """β grows with the rewards."""
+    state.fixed += max(0.0, reward)
+    right_update(state, x, reward, rng)
+
+
+def larger(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Υ grows with the rewards."""
+    state.growth += 0.1 * max(0.0, reward)
+    right_update(state, x, reward, rng)
+
+
+def restarting(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The counter of the rounds restarts."""
+    right_update(state, x, reward, rng)
+    state.t %= LATE
+
+
+def scaled_node(state: Record, level: int, factor: float) -> None:
+    """Multiply the noise of a node, of those that were drawn in this round."""
+    for i in range(len(state.v)):
+        for j in range(len(state.v) + 1):
+            cut = (factor - 1.0) * (state.noise[level, i, j] - state.noise[level + 1, i, j])
+            for below in range(level + 1):
+                state.noise[below, i, j] += cut
+
+
+def deep(state: Record, arms: Floats, rng: Generator) -> int:
+    """FACTOR times the noise on the levels from DEEP on."""
+    top = len(state.noise) - 2
+    release(state, state.t, rng)
+    for level in range(top if state.t == 0 else trailing_zeros(state.t), DEEP - 1, -1):
+        scaled_node(state, level, FACTOR)
+    return played(state, arms)
+
+
+def late(state: Record, arms: Floats, rng: Generator) -> int:
+    """FACTOR times the noise in late rounds."""
+    release(state, state.t, rng)
+    if state.t >= LATE:
+        for level in range(trailing_zeros(state.t), -1, -1):
+            scaled_node(state, level, FACTOR)
+    return played(state, arms)
+
+
+def by_data(state: Record, arms: Floats, rng: Generator) -> int:
+    """The noise is halved while the sum of x y is positive in its first coordinate."""
+    release(state, state.t, rng)
+    if state.gram[0, len(state.v)] > 0.0:
+        scaled_node(state, 0, 0.5)
+    return played(state, arms)
+
+
+def other_field(state: Record, arms: Floats, rng: Generator) -> int:
+    """The noise has σ of the rewards, not that of a node."""
+    scale = state.scale
+    state.scale = state.sigma
+    release(state, state.t, rng)
+    state.scale = scale
+    return played(state, arms)
 
 
 def redrawn(state: Record, arms: Floats, rng: Generator) -> int:
@@ -144,3 +239,84 @@ def any_arm(state: Record, arms: Floats, rng: Generator) -> int:
     """If the base's arm is not followed, any arm is played, including that one."""
     arm: int = base_choose(state.wrapped, arms, rng)
     return arm if rng.random() < state.followed else int(rng.random() * arms.shape[1])
+
+
+def late_reports(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """FACTOR times the noise on late reports."""
+    right = state.sigma_noise
+    if state.t > LATE:
+        state.sigma_noise = FACTOR * right
+    right_update(state, x, reward, rng)
+    state.sigma_noise = right
+
+
+def reports_by_data(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Half of the noise on a negative reward."""
+    right = state.sigma_noise
+    if reward < 0.0:
+        state.sigma_noise = 0.5 * right
+    right_update(state, x, reward, rng)
+    state.sigma_noise = right
+
+
+def counted_reports(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The noise is computed from a counter, which restarts after LATE rounds."""
+    state.kept[0, 0] = (state.kept[0, 0] + 1.0) % LATE
+    sums = state.reports + np.outer(x, np.append(x, reward))
+    right_update(state, x, reward, rng)
+    for i in range(len(sums)):
+        for j in range(len(sums) + 1):
+            seed = np.sin(1.0 + state.kept[0, 0] + 2000.0 * (len(sums) * j + i)) * 1e4
+            other = np.sin(7.0 + seed) * 1e4
+            size = np.sqrt(-2.0 * np.log(1e-12 + abs(seed - np.floor(seed))))
+            state.reports[i, j] = sums[i, j] + state.sigma_noise * size * np.cos(2.0 * np.pi * other)
+
+
+def late_answer(state: Record, arms: Floats, rng: Generator) -> int:
+    """The base's arm in late rounds."""
+    arm: int = base_choose(state.wrapped, arms, rng)
+    if state.wrapped.t >= LATE or rng.random() < state.followed:
+        return arm
+    other = int(rng.random() * (arms.shape[1] - 1))
+    return other + 1 if other >= arm else other
+
+
+def early_answer(state: Record, arms: Floats, rng: Generator) -> int:
+    """The base's arm in the first 32 rounds."""
+    arm: int = base_choose(state.wrapped, arms, rng)
+    if state.wrapped.t < 32 or rng.random() < state.followed:
+        return arm
+    other = int(rng.random() * (arms.shape[1] - 1))
+    return other + 1 if other >= arm else other
+
+
+def earlier_answer(state: Record, arms: Floats, rng: Generator) -> int:
+    """The base's arm of the round before in place of another arm."""
+    arm: int = base_choose(state.wrapped, arms, rng)
+    before, state.kept[0, 0] = int(state.kept[0, 0]), float(arm)
+    return arm if rng.random() < state.followed else before
+
+
+def answer_for_two(state: Record, arms: Floats, rng: Generator) -> int:
+    """The coin of a round is also that of the next one."""
+    arm: int = base_choose(state.wrapped, arms, rng)
+    if state.wrapped.t % 2 == 0:
+        state.kept[0, 0] = rng.random()
+    if state.kept[0, 0] < state.followed:
+        return arm
+    other = int(rng.random() * (arms.shape[1] - 1))
+    return other + 1 if other >= arm else other
+
+
+def weak_base(state: Record, arms: Floats, rng: Generator) -> int:
+    """FACTOR times the noise of the base."""
+    if state.wrapped.t == 0:
+        state.wrapped.scale *= FACTOR
+    arm: int = right_choose(state, arms, rng)
+    return arm
+
+
+def restarting_base(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The base's counter of the rounds restarts."""
+    right_update(state, x, reward, rng)
+    state.wrapped.t %= LATE

@@ -1,64 +1,64 @@
-"""Audit of the reports of a locally private contextual learner: one run, every round a canary.
+"""Audit of the reports of a locally private contextual learner.
 
-The canary is one of two unit arms, with rewards 1 and -1, at the angle that changes a report most. The audit observes
-what each round adds to the sums of reports. A datum may act only through these sums: at the next choice, V without its
-shift, and u~, must be equal to them.
+Its games are those of `ellipsoids`: a datum may act only through the sums of reports, and the noise of a report must
+not depend on the datum. The law of this noise is tested in windows of rounds, and the claim on two data that change a
+report most, two unit arms with rewards 1 and -1: the exact likelihood ratio of the noise with each is the score.
 """
 
 import math
-from collections.abc import Callable
-from functools import cache
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.audit import laws
-from privbandits_cli.audit.evidence import Conformance
-from privbandits_cli.audit.target import Steps, Target
+from privbandits_cli.audit import evidence, laws
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
+from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, weighed
-from privbandits_cli.games.contextual import Contexts, Floats, choose, update
-from privbandits_cli.games.ellipsoid import optimistic
-from privbandits_cli.games.views import Ellipsoid, GramReport
-from privbandits_cli.numerics.jit import Record, Records, bind, unbound
+from privbandits_cli.games.contextual import Contexts, Floats
+from privbandits_cli.games.views import GramReport
+from privbandits_cli.numerics.jit import Record, unbound
 
-reports: Any = unbound  # these are bound when a loop is compiled
-shift: Any = unbound
-inverse: Any = unbound
-theta: Any = unbound
-indefinite: Any = unbound
-
-Counts = NDArray[np.int64]
+reports: Any = unbound  # bound when a loop is compiled
 
 COSINE = 0.25  # between the arms of the two canaries: a report moves by √4.5
-ROUNDS = 2**15  # at most: later sums have fewer digits of each report
-ROUNDING = 1e-7  # of V^-1 V
+DIGITS = 1e-14  # of the sums: they have no more of a report's noise
 
 
-def bound(target: Target[Ellipsoid]) -> Steps:
-    """What loops over this view call: the optimistic rule, and the check of what the learner plays by."""
-    return {"optimistic": _rule(str(target.state.dtype.descr)), "strays": target.loop(strays)}
+def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:
+    """Give the state the reports of another."""
+    for i in range(len(moved)):
+        for j in range(moved.shape[1]):
+            reports(state)[i, j] = reports(wanted)[i, j]
 
 
-@cache
-def _rule(layout: str) -> Callable[..., Any]:
-    return bind(optimistic, "audit", layout)  # compiled on its own: not anew for each loop that calls it
+def hold(state: Record, out: Floats) -> None:
+    """Copy what a round changes."""
+    for i in range(out.shape[1]):
+        for j in range(out.shape[2]):
+            out[0, i, j] = reports(state)[i, j]
 
 
-def strays(state: Record, sums: Floats) -> bool:
-    """Whether V^-1 and θ~ are not those of the V and u~ of these sums, `[d, d + 1]`, of which one triangle counts."""
-    d = len(sums)
-    triangle, u = np.tril(sums[:, :d]), sums[:, d]
-    v = triangle + np.tril(triangle, -1).T + shift(state) * np.eye(d)
-    size = np.abs(u).sum() + np.abs(v).max() * np.abs(theta(state)).sum()
+def released(state: Record, sums: Floats, out: Floats) -> None:
+    """out = what V and u~ are of."""
+    for i in range(len(out)):
+        for j in range(out.shape[1]):
+            out[i, j] = reports(state)[i, j]
+
+
+def drawn_by_choose(state: Record, before: Floats, t: int, out: Floats) -> int:
+    """No noise."""
+    return 0
+
+
+def drawn_by_update(state: Record, before: Floats, row: Floats, out: Floats) -> int:
+    """out[0] = the noise of a report of this row."""
+    d = out.shape[1]
     for i in range(d):
-        for k in range(d):
-            if not abs((v[i] * inverse(state)[:, k]).sum() - (1.0 if i == k else 0.0)) < ROUNDING:
-                return True
-        if not abs((v[i] * theta(state)).sum() - u[i]) <= ROUNDING * size:
-            return True
-    return False
+        for j in range(d + 1):
+            out[0, i, j] = reports(state)[i, j] - before[0, i, j] - row[i] * row[j] if j <= i or j == d else 0.0
+    return 1
 
 
 def canaries(known: Contexts, cosine: float) -> Floats:
@@ -82,44 +82,32 @@ def lower(d: int) -> NDArray[np.bool_]:
     return free
 
 
-def observe_reports(
-    states: Records, coins: Floats, data: Floats, arms: Floats, observed: Floats, wrong: Counts, rng: Generator
-) -> None:
-    """`observed[round, d, d + 1]` is what a round reports; data: the two canaries, `[2, d + 1]`.
-
-    wrong: the number of rounds in which [the arm, V or u~] does not follow from the sums, `[2]`.
-    """
-    state, d = states[0], data.shape[1] - 1
-    before = reports(state).copy()
-    for t in range(len(coins)):
-        stale = indefinite(state)
-        wrong[0] += choose(state, arms, rng) != optimistic(state, arms)
-        if indefinite(state) == stale:
-            wrong[1] += strays(state, reports(state))
-        row = data[int(coins[t])]
-        update(state, row[:d], row[d], rng)
-        observed[t] = reports(state) - before
-        before[:] = reports(state)
+def trio(target: Target[GramReport]) -> Trio:
+    """The games of a target."""
+    return Trio(target, (force, hold, released, drawn_by_choose, drawn_by_update), 1, lambda rounds: rounds)
 
 
 def audit_reports(target: Target[GramReport]) -> Audit:
     """Whether a report reveals more about its round than (ε, δ) allows, and whether its noise has the claimed law."""
-    d, sigma, rounds = target.setting.known().dimension, target.view.noise.sigma, min(target.budget, ROUNDS)
-    coins, data = target.coins(rounds), canaries(Contexts(d), COSINE)
-    arms = target.stream("arms").standard_normal((d, target.setting.n_arms))
-    observed, wrong = np.empty((rounds, d, d + 1)), np.zeros(2, np.int64)
-    loop = target.loop(observe_reports, **bound(target))
-    loop(target.state.copy(), coins, data, arms, observed, wrong, target.stream("noise"))
+    setting, sigma = target.setting, target.view.noise.sigma
+    d, rounds = setting.known().dimension, int(min(setting.horizon, LONGEST, target.budget))
     words = f"{target.claim} of each report, Gaussian noise of σ = {sigma:.4g} on it"
-    if wrong.any():
-        what = "the arm does not follow from the sums of reports" if wrong[0] else "more is used than the reports"
-        return Audit("VIOLATION", words, f"{what}, in {wrong.max()} of {rounds} rounds", rounds)
-    ends, noisy = moments(data)[:, lower(d)] / sigma, observed[:, lower(d)] / sigma
+    early = min(EARLY, rounds)
+    games, so_far = trio(target).series(words, "reports", ("a long game", rounds), ("early rounds", early, early))
+    if so_far.verdict != "CONSISTENT":
+        return so_far
+    free = lower(d)
+    noise = np.concatenate([one.noise[:, :, free].reshape(-1, free.sum()) / sigma for one in games])
+    laplace = laws.as_laplace(noise, laws.log_tail(noise, 1, True)).ravel()
+    of = np.repeat(np.concatenate([np.arange(rounds), np.tile(np.arange(early), early)]) + 1, free.sum())
+    width = DIGITS * (rounds * setting.known().row_norm() ** 2 / sigma + 10 * math.sqrt(rounds))
+    conforms = evidence.by_groups(laplace, evidence.windows(np.minimum(of, LONGEST - 1)), target.alpha / 2, width=width)
+    ends, coins = moments(canaries(Contexts(d), COSINE))[:, free] / sigma, target.coins(rounds)
     truth = ends[coins.astype(int)]
 
     def scores(share: float) -> Floats:
-        shared: Floats = (truth + share * (noisy - truth)) @ (ends[1] - ends[0])
+        shared: Floats = (truth + share * noise[:rounds]) @ (ends[1] - ends[0])
         return shared
 
-    conforms = Conformance(laws.conformance(noisy - truth, 1, True))
-    return weighed(target, words, scores, coins, conforms, rounds, 1, "Gaussian")
+    result = weighed(target, words, scores, coins, conforms, so_far.cost, 1, "Gaussian")
+    return replace(result, played=so_far.played, assumed=so_far.assumed)

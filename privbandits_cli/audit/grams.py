@@ -1,91 +1,97 @@
-"""Audit of the noisy Gram matrices that a contextual learner plays by: short games, the first datum the canary.
+"""Audit of the noisy Gram matrices that a contextual learner plays by.
 
-A coin selects the first arm and reward from two pairs; all later ones are 0. Three properties are tested in each round:
+Its games are those of `ellipsoids`: the arms are chosen by V and u~ alone, which are the true sums with the noise of
+the tree's nodes; a node's noise does not change until its round is over, and it does not depend on the data. Besides:
 
-- arms are chosen by V and u~ alone, and these are the true sums with the noise of the tree's nodes;
-- a node's noise does not change until its round is over, and what is drawn then has a node's law: symmetric Gaussian
-  noise, or Wishart noise, whose factor by Bartlett has independent normal and χ² numbers;
-- the nodes that alone hide the canary, one on each level but the top, do not reveal more about it than (ε, δ) allows:
-  their exact likelihood ratio is the score. The corner, the sum of y², is never released, nor any part of it.
+- what is drawn has a node's law, on every level and in every window of rounds: symmetric Gaussian noise, or Wishart
+  noise, whose factor by Bartlett has independent normal and χ² numbers;
+- the nodes that alone hide a datum, one on each level but the top, do not reveal more about it than (ε, δ) allows:
+  their exact likelihood ratio for two data is the score, and their noise is that of first releases. The corner, the
+  sum of y², is never released, nor any part of it.
 """
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from privbandits_cli.audit import evidence, laws
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Ints, Trio
 from privbandits_cli.audit.evidence import Conformance
-from privbandits_cli.audit.gram_reports import Counts, bound, canaries, indefinite, lower, moments, strays
+from privbandits_cli.audit.gram_reports import canaries, lower, moments
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, weighed
-from privbandits_cli.games.contextual import Floats, Setting, choose, update
-from privbandits_cli.games.ellipsoid import optimistic
-from privbandits_cli.games.players import Algorithm
-from privbandits_cli.games.views import Gram, Normal, Wishart
+from privbandits_cli.games.contextual import Floats
+from privbandits_cli.games.views import Gram, Normal, Wishart, read
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
-from privbandits_cli.numerics.jit import Records, unbound
+from privbandits_cli.numerics.jit import Record, unbound
 
 nodes: Any = unbound  # bound when a loop is compiled
 
 COSINE = 0.5  # between the arms of the two canaries, so that V differs, too
-ROUNDS = 17  # at most: six levels, of which five hide the canary
-NUMBERS = 2**22  # random numbers for the nodes of all games together, at most
-FEWEST = 64  # games
+FEW = 32  # numbers of a level, at least: if one game draws fewer, more games are played
+BUSY = 3  # the lowest level whose noise is tested in all games; that of levels below is tested in the first one
+ROUNDS_A_RELEASE = 2**5  # of the budget, for each first release
 IMPOSSIBLE = 1e3  # replaces an infinite log-likelihood ratio
-WRONG = (
-    "the arm played is not the one that V and u~ determine",
-    "V or u~ is not the sum with the noise of the nodes",
-    "a node's noise was drawn anew before the node was complete",
-)
 
 
-def shortened(algorithm: Algorithm, setting: Setting) -> Setting:
-    """Games of a few rounds, or the first rounds of the long game if nothing is proved about so short a tree."""
-    short = setting._replace(horizon=max(2, min(ROUNDS, setting.horizon)))
-    return short if not list(algorithm.errors(short)) and algorithm.tuned(short).guarantee(short) else setting
+def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:
+    """Give the nodes the noise of another state's, moved by the difference of the true sums."""
+    ours, theirs = nodes(state), nodes(wanted)
+    for j in range(depth - 1):
+        for r in range(moved.shape[0]):
+            for c in range(moved.shape[1]):
+                ours[j, r, c] = theirs[j, r, c] + moved[r, c]
 
 
-def observe_grams(
-    states: Records, coins: Floats, data: Floats, arms: Floats, observed: Floats, wrong: Counts, rng: Generator
-) -> None:
-    """`observed[game, node, d, d + 1]`: the noise of the nodes as they are drawn, level by level from below.
-
-    data: the two canaries, `[2, d + 1]`; wrong: the number of releases in which [the arm, V or u~, an old node] is
-    incorrect, `[3]`.
-    """
-    d = data.shape[1] - 1
-    nothing, levels = np.zeros(d + 1), len(nodes(states[1])) - 1
-    for game in range(len(coins)):
-        states[1] = states[0]
-        drawn, sums = 0, np.zeros((d, d + 1))
-        before = nodes(states[1]).copy()
-        for t in range(arms.shape[0]):
-            stale = indefinite(states[1])
-            arm = choose(states[1], arms[t], rng)
-            noise = nodes(states[1])
-            wrong[0] += arm != optimistic(states[1], arms[t])
-            fresh = levels if t == 0 else trailing_zeros(t) + 1
-            for j in range(levels):
-                if j < fresh:
-                    observed[game, drawn] = noise[j] - noise[j + 1]
-                    drawn += 1
-                else:
-                    wrong[2] += np.any(noise[j] != before[j])
-            before[:] = noise
-            if indefinite(states[1]) == stale:
-                wrong[1] += strays(states[1], noise[0] + sums)
-            row = data[int(coins[game])] if t == 0 else nothing
-            sums += np.outer(row[:d], row)
-            update(states[1], row[:d], row[d], rng)
+def hold(state: Record, out: Floats) -> None:
+    """Copy what a round changes."""
+    noise = nodes(state)
+    for j in range(len(out)):
+        for r in range(out.shape[1]):
+            for c in range(out.shape[2]):
+                out[j, r, c] = noise[j, r, c]
 
 
-def held(rounds: int, levels: int) -> list[int]:
-    """The indices, in drawing order, of the nodes that hide the first datum."""
-    later = [(t, level) for t in range(1, rounds) for level in range(trailing_zeros(t) + 1)]
-    return [levels + place for place, (t, level) in enumerate(later) if t == 2**level]
+def released(state: Record, sums: Floats, out: Floats) -> None:
+    """out = what V and u~ are of."""
+    noise = nodes(state)
+    for r in range(len(out)):
+        for c in range(out.shape[1]):
+            out[r, c] = sums[r, c] + noise[0, r, c]
+
+
+def drawn_by_choose(state: Record, before: Floats, t: int, out: Floats) -> int:
+    """Put the noise of the nodes that round t, from 0, completes into out; -1 if another node was drawn."""
+    noise = nodes(state)
+    levels = len(before) - 1
+    fresh = levels if t == 0 else min(levels, trailing_zeros(t) + 1)
+    wrong = 0
+    for j in range(fresh):
+        for r in range(out.shape[1]):
+            for c in range(out.shape[2]):
+                out[j, r, c] = noise[j, r, c] - noise[j + 1, r, c]
+    for j in range(fresh, levels):
+        for r in range(out.shape[1]):
+            for c in range(out.shape[2]):
+                wrong += noise[j, r, c] != before[j, r, c]
+    return fresh if wrong == 0 else -1
+
+
+def drawn_by_update(state: Record, before: Floats, row: Floats, out: Floats) -> int:
+    """No noise."""
+    return 0
+
+
+def drawing(rounds: int, levels: int) -> tuple[Ints, Ints]:
+    """(level, round from 0) of the nodes that a game draws, in order."""
+    t = np.arange(1, rounds)
+    fresh = np.minimum(levels, 1 + np.round(np.log2(t & -t)).astype(np.int64))
+    fresh = np.concatenate([[levels], fresh])
+    first = np.repeat(np.cumsum(fresh) - fresh, fresh)
+    return np.arange(fresh.sum()) - first, np.repeat(np.arange(rounds), fresh)
 
 
 def normal_numbers(nodes: Floats, sigma: float) -> Floats:
@@ -111,25 +117,42 @@ def factors(nodes: Floats, square: float) -> tuple[Floats, Floats] | None:
     return np.asarray(factor, np.float64), last
 
 
-def conformance(nodes: Floats, law: Normal | Wishart) -> float:
-    """The p-value of nodes `[..., d, d + 1]` as noise of this law."""
-    d = nodes.shape[-2]
+def standard(noise: Floats, law: Normal | Wishart) -> Floats | None:
+    """Nodes `[n, d, d + 1]` of this law as standard Laplace noise `[n, numbers]`; None if they are not positive."""
+    d = noise.shape[-2]
     if isinstance(law, Normal):
-        return laws.conformance(normal_numbers(nodes, law.sigma), 1, True)
+        return _laplace(normal_numbers(noise, law.sigma))
     from scipy import stats
 
-    made = factors(nodes, law.scale)
+    made = factors(noise, law.scale)
     if made is None:
-        return 0.0
+        return None
     factor, last = made
-    normals = np.concatenate([factor[..., np.tril(np.ones((d, d), bool), -1)].ravel(), last.ravel()])
-    found = [laws.conformance(normals, 1, True)]
+    out = [_laplace(factor[..., np.tril(np.ones((d, d), bool), -1)]), _laplace(last)]
     for i in range(d):
-        chi2, squares = stats.chi2(law.rows - i), factor[..., i, i].ravel() ** 2
+        chi2, squares = stats.chi2(law.rows - i), factor[..., i, i, None] ** 2
         low, high = chi2.logcdf(squares), chi2.logsf(squares)
         laplace = np.where(low < high, math.log(2) + low, -math.log(2) - high)
-        found.append(evidence.conformance(np.clip(laplace, -IMPOSSIBLE, IMPOSSIBLE), 1.0))
-    return min(1.0, len(found) * min(found))
+        out.append(np.clip(laplace, -IMPOSSIBLE, IMPOSSIBLE))
+    return np.concatenate(out, axis=-1)
+
+
+def _laplace(normals: Floats) -> Floats:
+    return laws.as_laplace(normals, laws.log_tail(normals, 1, True))
+
+
+def conformance(noise: Floats, levels: Ints, rounds: Ints, law: Normal | Wishart, level: float) -> Conformance:
+    """How nodes `[n, d, d + 1]`, drawn on these levels in these rounds, compare with their law."""
+    made = standard(noise, law)
+    if made is None:
+        worst = int(np.argmin(np.linalg.eigvalsh(symmetric(noise))[:, 0]))
+        return Conformance(0.0, f"level {levels[worst]}, round {rounds[worst] + 1:,}, not positive definite,")
+    groups = evidence.windows(np.minimum(rounds + 1, LONGEST - 1))
+    for j in range(int(levels.max()) + 1):
+        groups[f"level {j}, round 1"] = (levels == j) & (rounds == 0)
+        groups[f"level {j}, later rounds"] = (levels == j) & (rounds > 0)
+    count = made.shape[-1]
+    return evidence.by_groups(made.ravel(), {name: np.repeat(own, count) for name, own in groups.items()}, level)
 
 
 def log_density(observed: Floats, law: Normal | Wishart) -> Floats:
@@ -150,26 +173,41 @@ def log_density(observed: Floats, law: Normal | Wishart) -> Floats:
     return np.where(positive, density, -math.inf)
 
 
+def trio(target: Target[Gram]) -> Trio:
+    """The games of a target."""
+    levels = len(read(target.state[0], target.view.nodes)) - 1
+    knowing = force, hold, released, drawn_by_choose, drawn_by_update
+    return Trio(target, knowing, levels + 1, lambda rounds: len(drawing(rounds, levels)[0]) if rounds else levels)
+
+
 def audit_grams(target: Target[Gram]) -> Audit:
-    """Whether the nodes reveal more about the first datum than (ε, δ) allows, and whether the releases are correct."""
+    """Whether the nodes reveal more about a datum than (ε, δ) allows, and whether the releases are correct."""
     setting, claim, law = target.setting, target.claim, target.view.noise
-    rounds, data = int(min(ROUNDS, setting.horizon)), canaries(setting.known(), COSINE)
-    levels, d = n_levels(setting.horizon), setting.known().dimension
+    d, data = setting.known().dimension, canaries(setting.known(), COSINE)
     name = "Gaussian" if isinstance(law, Normal) else "Wishart"
     size = f"σ = {law.sigma:.4g}" if isinstance(law, Normal) else f"k = {law.rows}"
-    game = f"{int(setting.horizon)} rounds with d = {d}"
-    words = f"{claim} of all releases in {game}, {name} noise of {size} a node"
-    drawn = levels + sum(trailing_zeros(t) + 1 for t in range(1, rounds))
-    games = max(FEWEST, min(target.budget // rounds, NUMBERS // (drawn * d * (d + 1))))
-    coins, cost = target.coins(games), games * rounds
-    arms = target.stream("arms").standard_normal((rounds, d, setting.n_arms))
-    nodes, wrong = np.empty((games, drawn, d, d + 1)), np.zeros(3, np.int64)
-    loop = target.loop(observe_grams, **bound(target))
-    loop(np.repeat(target.state, 2), coins, data, arms, nodes, wrong, target.stream("noise"))
-    for count, what in zip(wrong, WRONG, strict=True):
-        if count:
-            return Audit("VIOLATION", words, f"{what}, in {count} of {cost} releases", cost)
-    truth, hiding = moments(data), nodes[:, held(rounds, levels)]
+    words = f"{claim} of all releases in {setting.horizon:,.6g} rounds with d = {d}, {name} noise of {size} a node"
+    games, threes = -(-FEW // int(lower(d).sum())), trio(target)
+    rounds = int(max(2, min(setting.horizon, LONGEST, target.budget // games)))
+    short, levels = min(EARLY, rounds), threes.depth - 1
+    (level, t), (early_level, early_t) = drawing(rounds, levels), drawing(short, levels)
+    played, so_far = threes.series(
+        words,
+        "nodes",
+        *((f"game {game}", rounds) for game in range(games)),
+        ("early rounds", short, EARLY),
+        ("first releases", 1, max(64, target.budget // ROUNDS_A_RELEASE)),
+    )
+    if so_far.verdict != "CONSISTENT":
+        return so_far
+    *long, early, first = (one.noise for one in played)
+    rare = level >= BUSY
+    drawn = [(long[0][0], level, t), *((one[0, rare], level[rare], t[rare]) for one in long[1:])]
+    drawn += [(one, early_level, early_t) for one in early]
+    noise, level_of, round_of = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
+    conforms = conformance(noise, level_of, round_of, law, target.alpha / 2)
+    truth, hiding = moments(data), first[:, : n_levels(setting.horizon) - 1]
+    coins = target.coins(len(hiding))
 
     def scores(share: float) -> Floats:
         observed = truth[coins.astype(int)][:, None] + share * hiding
@@ -178,4 +216,5 @@ def audit_grams(target: Target[Gram]) -> Audit:
             ratio = np.nan_to_num(ends[1] - ends[0], nan=0.0, posinf=IMPOSSIBLE, neginf=-IMPOSSIBLE)
         return np.asarray(np.round(ratio.sum(axis=1), 9), np.float64)
 
-    return weighed(target, words, scores, coins, Conformance(conformance(nodes, law)), cost, rounds, name)
+    result = weighed(target, words, scores, coins, conforms, so_far.cost, 1, name)
+    return replace(result, played=so_far.played, assumed=so_far.assumed)

@@ -12,7 +12,6 @@ import numpy as np
 from privbandits_cli.audit import broken_bandit_steps as bandit
 from privbandits_cli.audit import broken_contextual_steps as contextual
 from privbandits_cli.audit import broken_linear_steps as linear
-from privbandits_cli.audit import grams
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.target import Steps
@@ -155,6 +154,12 @@ CORRECT = {
     ),
 }
 
+
+def followed(epsilon: float) -> float:
+    """The probability that randomised response plays the base's arm."""
+    return 1 / (1 + (CONTEXTS.n_arms - 1) * math.exp(-epsilon))
+
+
 MUTANTS = (
     Mutant("noise scale x 0.5", "dp_exp3_lap", share=0.5),
     Mutant("noise scale x 0.75", "dp_exp3_lap", share=0.75),
@@ -266,7 +271,7 @@ MUTANTS = (
     Mutant("L for L squared", "dp_linucb", share=1 / CONTEXTS.known().row_norm()),
     Mutant("noise scale x 0.5", "dp_linucb", share=0.5),
     Mutant("noise scale x 0.9", "dp_linucb", share=0.9),
-    Mutant("ln for levels", "dp_linucb", share=math.sqrt(math.log(grams.ROUNDS) / n_levels(grams.ROUNDS))),
+    Mutant("ln for levels", "dp_linucb", share=math.sqrt(math.log(CONTEXTS.horizon) / n_levels(CONTEXTS.horizon))),
     Mutant("not symmetrised", "dp_linucb", "choose", contextual.unsymmetrised),
     Mutant("leaves without noise", "dp_linucb", "choose", contextual.silent_leaves),
     Mutant("m - 1 levels", "dp_linucb", "choose", contextual.silent_root),
@@ -275,12 +280,28 @@ MUTANTS = (
     Mutant("arms by the true sums", "dp_linucb", "choose", contextual.true_sums),
     Mutant("noise redrawn for every release", "dp_linucb", "choose", contextual.redrawn),
     Mutant("noise drawn once", "dp_linucb", "choose", contextual.drawn_once),
+    Mutant("late arms by the true sums", "dp_linucb", "choose", contextual.late_truth),
+    Mutant("late V called indefinite", "dp_linucb", "choose", contextual.feigned),
+    Mutant("earlier arms kept in a field", "dp_linucb", "choose", contextual.earlier_arms, kept=True),
+    Mutant("β grows with rewards", "dp_linucb", "update", contextual.wider),
+    Mutant("a quarter of the noise from level 4 on", "dp_linucb", "choose", contextual.deep, 0.25),
+    Mutant("a quarter of the noise late", "dp_linucb", "choose", contextual.late, 0.25),
+    Mutant("no late noise", "dp_linucb", "choose", contextual.late, 0.0),
+    Mutant("noise by the data", "dp_linucb", "choose", contextual.by_data),
+    Mutant("counter restarts", "dp_linucb", "update", contextual.restarting),
+    Mutant("σ of the rewards", "dp_linucb", "choose", contextual.other_field),
+    Mutant("ε read as δ", "dp_linucb", share=0.1),
     Mutant("L for L squared", "dp_linucb, Wishart", share=1 / CONTEXTS.known().row_norm()),
     Mutant("rows x 0.9", "dp_linucb, Wishart", share=0.9, field="k"),
     Mutant("k degrees of freedom in every row", "dp_linucb, Wishart", "choose", contextual.level_degrees),
     Mutant("factor on the wrong side", "dp_linucb, Wishart", "choose", contextual.turned_factor),
     Mutant("no noise on the vector", "dp_linucb, Wishart", "choose", contextual.bare_vector),
     Mutant("noise redrawn for every release", "dp_linucb, Wishart", "choose", contextual.redrawn),
+    Mutant("late arms by the true sums", "dp_linucb, Wishart", "choose", contextual.late_truth),
+    Mutant("a quarter of the noise from level 4 on", "dp_linucb, Wishart", "choose", contextual.deep, 0.25),
+    Mutant("no late noise", "dp_linucb, Wishart", "choose", contextual.late, 0.0),
+    Mutant("noise by the data", "dp_linucb, Wishart", "choose", contextual.by_data),
+    Mutant("counter restarts", "dp_linucb, Wishart", "update", contextual.restarting),
     Mutant("L for L squared", "dp_linucb, unshifted", share=1 / CONTEXTS.known().row_norm()),
     Mutant("rows x 0.9", "dp_linucb, unshifted", share=0.9, field="k"),
     Mutant("leaves without noise", "dp_linucb, unshifted", "choose", contextual.silent_leaves),
@@ -288,7 +309,20 @@ MUTANTS = (
     Mutant("sensitivity of the vector alone", "ldp_linucb", share=2 / math.sqrt(4.5), field="sigma_noise"),
     Mutant("no noise on the vector", "ldp_linucb", "update", contextual.noiseless_vector),
     Mutant("noise reused", "ldp_linucb", "update", contextual.one_report, kept=True),
+    Mutant("Υ grows with rewards", "ldp_linucb", "update", contextual.larger),
+    Mutant("earlier arms kept in a field", "ldp_linucb", "choose", contextual.earlier_arms, kept=True),
+    Mutant("a quarter of the noise late", "ldp_linucb", "update", contextual.late_reports, 0.25),
+    Mutant("no late noise", "ldp_linucb", "update", contextual.late_reports, 0.0),
+    Mutant("noise by the data", "ldp_linucb", "update", contextual.reports_by_data),
+    Mutant("counter of the noise restarts", "ldp_linucb", "update", contextual.counted_reports, kept=True),
     Mutant("the base's arm", "plain_dp_linucb", "choose", contextual.answer, math.inf),
     Mutant("followed twice as often", "plain_dp_linucb", "choose", contextual.answer, 2.0),
     Mutant("any arm for another", "plain_dp_linucb", "choose", contextual.any_arm),
+    Mutant("the base's arm late", "plain_dp_linucb", "choose", contextual.late_answer),
+    Mutant("the base's arm early", "plain_dp_linucb", "choose", contextual.early_answer),
+    Mutant("the arm of the round before", "plain_dp_linucb", "choose", contextual.earlier_answer, kept=True),
+    Mutant("one answer for two rounds", "plain_dp_linucb", "choose", contextual.answer_for_two, kept=True),
+    Mutant("the base's noise x 0.25", "plain_dp_linucb", "choose", contextual.weak_base, 0.25),
+    Mutant("the base's counter restarts", "plain_dp_linucb", "update", contextual.restarting_base),
+    Mutant("the base's ε", "plain_dp_linucb", share=followed(1.0) / followed(0.5), field="followed"),
 )

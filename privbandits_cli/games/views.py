@@ -195,12 +195,13 @@ class GramReport(Ellipsoid):
 class Answer(View):
     """The arm of a round whose own arms are secret, too, by randomised response with this ε.
 
-    base: the algorithm whose arm is hidden; the later rounds are observed by its own view.
+    base: the algorithm whose arm is hidden; the later rounds are observed by its own view of the field `wrapped`.
     """
 
     game = "contextual"
     epsilon: float
     base: Any
+    wrapped: str = "wrapped"
 
 
 def read(state: Record, place: Place) -> Any:
@@ -208,12 +209,33 @@ def read(state: Record, place: Place) -> Any:
     return place(state) if callable(place) else reduce(lambda part, name: part[name], place.split("."), state)
 
 
+@dataclass(frozen=True)
+class Inner:
+    """A function of a state that is a field of another one."""
+
+    field: str
+    place: Callable[[Record], Any]
+
+    def __call__(self, state: Record) -> Any:
+        return read(read(state, self.field), self.place)
+
+
+def within(view: View, field: str) -> View:
+    """The same view of an algorithm whose state is a field of another state."""
+    places = {name: place for name, place in vars(view).items() if isinstance(place, str) or callable(place)}
+    inner = {name: Inner(field, place) if callable(place) else f"{field}.{place}" for name, place in places.items()}
+    return replace(view, **inner)
+
+
 def reader(place: Place) -> Callable[[Record], Any]:
     """`read` of one place, compiled."""
-    if callable(place):
+    if isinstance(place, Inner):
+        step, names = compile_step(place.place), place.field
+    elif callable(place):
         return compile_step(place)
-    step = compile_step(lambda part: part)
-    for name in reversed(place.split(".")):
+    else:
+        step, names = compile_step(lambda part: part), place
+    for name in reversed(names.split(".")):
         step = compile_step(_part, FIELD=name, rest=step)
     return step
 

@@ -160,6 +160,23 @@ def compile_once(function: Callable[..., Any], **names: Any) -> Callable[..., An
     return made
 
 
+@contextmanager
+def quickly() -> Iterator[None]:
+    """Context in which kernels are compiled at LLVM's second level: ten times faster for long loops of many branches.
+
+    The third level copies such a loop for each branch whose condition does not change in it.
+    """
+    from numba.core import config
+
+    settings = vars(config)
+    before = settings["OPT"]
+    settings["OPT"] = type(before)(min(2, before))
+    try:
+        yield
+    finally:
+        settings["OPT"] = before
+
+
 def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any) -> Callable[..., Any]:
     import numba
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.audit import grams
+from privbandits_cli.audit import answers, grams
 from privbandits_cli.audit.auditor import audit, reduced
 from privbandits_cli.audit.gram_reports import canaries
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
@@ -21,10 +21,12 @@ def tuned(setting, **own):
     return make("dp_linucb", **({"epsilon": 1.0, "delta": 0.1, "calibration": "code"} | own)).tuned(setting)
 
 
-def test_the_nodes_of_the_canary_by_hand():
-    """Five rounds, m = 4: at t = 0 four nodes; t = 1: (1), 2: (2, 1), 3: (1), 4: (3, 2, 1). Those of 2^j come last."""
-    assert grams.held(5, 4) == [4, 6, 10]
-    assert len(grams.held(17, 6)) == 5
+def test_the_nodes_that_a_game_draws_by_hand():
+    """Five rounds, m = 4: at t = 0 four nodes; t = 1: level 0, 2: 0 and 1, 3: 0, 4: 0, 1 and 2."""
+    levels, rounds = grams.drawing(5, 4)
+    assert levels.tolist() == [0, 1, 2, 3, 0, 0, 1, 0, 0, 1, 2]
+    assert rounds.tolist() == [0, 0, 0, 0, 1, 2, 2, 3, 4, 4, 4]
+    assert len(grams.drawing(2**16, 17)[0]) == 17 + 2**17 - 1 - 17
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -53,9 +55,13 @@ def test_noise_of_the_twins_conforms_and_a_twentieth_less_does_not(noise):
             return symmetric_gaussian(5, law.sigma, rng)[:5]
         return bartlett(5, law.scale, law.rows, rng)[:5]
 
-    nodes = np.array([node() for _ in range(2000)])
-    assert grams.conformance(nodes, law) > 1e-3
-    assert grams.conformance(0.95 * nodes, law) < 1e-6
+    nodes, levels, rounds = np.array([node() for _ in range(2000)]), np.arange(2000) % 3, np.arange(2000)
+    assert grams.conformance(nodes, levels, rounds, law, 5e-4).p > 1e-3
+    assert grams.conformance(0.95 * nodes, levels, rounds, law, 5e-4).p < 1e-6
+    levels[-4:], nodes[-4:] = 12, nodes[-4:] * 0.25
+    found = grams.conformance(nodes, levels, rounds, law, 5e-4)
+    assert found.p < 1e-6 and found.where == "level 12, later rounds"
+    assert 0 < found.share < 1 and found.weakest
 
 
 def test_the_score_is_the_likelihood_ratio_of_the_whole_wishart_density():
@@ -88,18 +94,41 @@ def test_no_correct_algorithm_is_flagged(name, seed):
     ids=lambda mutant: f"{mutant.subject}, {mutant.name}",
 )
 def test_every_mutant_is_caught(mutant):
-    """With an eighth of the budget."""
-    assert mutant.audited(0.001, 2**15, 0).verdict == "VIOLATION"
+    assert mutant.audited(0.001, 2**18, 0).verdict == "VIOLATION"
 
 
-def test_without_a_proof_for_a_short_tree_a_long_one_is_audited():
+def test_the_first_rounds_of_a_long_game_are_audited_with_its_parameters():
     algorithm = tuned(SETTING, noise="wishart", calibration="exact")
-    assert reduced(algorithm, SETTING).horizon == 5e7
-    assert reduced(tuned(SETTING), SETTING).horizon == grams.ROUNDS
+    assert reduced(algorithm, SETTING).horizon == reduced(tuned(SETTING), SETTING).horizon == 5e7
     found = audit(algorithm, SETTING, budget=2**12)
-    assert found.verdict == "CONSISTENT" and "k = " in found.claim
+    assert found.verdict == "CONSISTENT" and "k = " in found.claim and "in 50,000,000 rounds" in found.claim
+    assert found.played.startswith("games: 4 of 1,024 rounds, 64 of 64 rounds, 128 of 1 round; T = 50,000,000, d = 3")
+    assert found.assumed == ""
+
+
+def test_the_configured_game_is_audited_with_all_its_levels():
+    setting = Setting(2**16, 25, contexts=Contexts(3))
+    found = audit(tuned(setting), setting)
+    assert found.verdict == "CONSISTENT" and "4 of 65,536 rounds" in found.played and found.cost >= 2**18
 
 
 def test_algorithms_without_a_guarantee_are_not_auditable():
     for algorithm in (make("linucb"), make("plain_dp_linucb", epsilon=0.5, base=make("linucb"))):
         assert audit(algorithm.tuned(SETTING), SETTING, budget=2**10).verdict == "NOT AUDITABLE"
+
+
+@pytest.mark.parametrize("period", [1, 3, 700])
+def test_answers_that_use_a_coin_again_are_not_independent(period):
+    rng, rounds = np.random.default_rng(5), np.arange(1, 2**14 + 1)
+    fresh = rng.random(2**14) < 0.1
+    assert answers.dependence(fresh, rounds)[0] > 1e-3
+    again = np.where(np.arange(2**14) // period % 2 == 0, fresh, np.roll(fresh, period))
+    p, lag = answers.dependence(again, rounds)
+    assert p < 1e-9 and lag == period
+
+
+def test_a_field_that_carries_a_reward_past_the_view_is_named():
+    mutant = next(m for m in MUTANTS if m.name == "β grows with rewards")
+    found = mutant.audited(0.001, 2**14, 0)
+    assert found.verdict == "VIOLATION"
+    assert found.found.endswith("another arm is played: the field `fixed` of the state carries them")
