@@ -28,7 +28,7 @@ from privbandits_cli.games import views
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import PluginError, Records
+from privbandits_cli.numerics.jit import PluginError, Records, quickly
 from privbandits_cli.plugins import messages
 
 COORDINATES = 10  # of an observed linear game, at most
@@ -66,7 +66,8 @@ def audit(
         declares = type(algorithm).view
         raise PluginError(error, type(algorithm) if declares is Algorithm.view else declares)  # which sets `observed`
     target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test)
-    return AUDITS[type(view)](target)
+    with quickly():  # most of an audit's time is compiling
+        return AUDITS[type(view)](target)
 
 
 def reduced(algorithm: Algorithm, setting: Setting) -> Setting:

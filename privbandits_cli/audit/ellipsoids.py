@@ -29,7 +29,7 @@ from privbandits_cli.games.contextual import Floats, choose, update
 from privbandits_cli.games.ellipsoid import invert, optimistic
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.views import Ellipsoid
-from privbandits_cli.numerics.jit import PluginError, Record, Records, bind, borrow, borrower, quickly, unbound
+from privbandits_cli.numerics.jit import PluginError, Record, Records, bind, borrow, borrower, unbound
 
 shift: Any = unbound  # these are bound when a loop is compiled
 inverse: Any = unbound
@@ -373,8 +373,7 @@ class Trio:
         found, d = np.zeros(7, np.int64), deal.sums.shape[1]
         before, noises, work = (np.zeros((*count, d, d + 1)) for count in ((2, self.depth), (self.depth,), (5,)))
         try:
-            with quickly():
-                self.loop(*deal, self.by_rule, noise, arms, found, before, noises, work, np.zeros((2, d + 1)))
+            self.loop(*deal, self.by_rule, noise, arms, found, before, noises, work, np.zeros((2, d + 1)))
         except WrongArm as error:
             arm, k, t = error.args
             message = f"choose returned arm {arm} in round {t + 1}; the arms are 0 to {k - 1}"

@@ -223,7 +223,6 @@ MUTANTS = (
     Mutant("noise depends on the gain", "dp_ucb", "update", bandit.noise_by_gain),
     Mutant("noise forgotten", "dp_ucb", "update", bandit.restarted),
     Mutant("divided by the plays", "dp_ucb", "update", bandit.plays_for_scale),
-    Mutant("gains count as rounds late", "dp_ucb", "update", bandit.counted_gains),
     Mutant("noise scale x 0.5", "dp_ftrl", share=0.5),
     Mutant("noise scale x 0.75", "dp_ftrl", share=0.75),
     Mutant("log2 for levels", "dp_ftrl", share=math.log2(EXPERTS.horizon) / height(EXPERTS.horizon)),
