@@ -311,6 +311,8 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
         linear, own = linear and found.linear, float(np.abs(found.moves).sum())
         if found.linear and own > loss:
             loss, at, most = own, t + 1, t + 1 + int(np.argmax(np.abs(found.moves)))
+        if loss > allowed:
+            break
     result = Coupling(rounds, None, True, loss if linear else None, at, len(canaries))
     if loss <= allowed:
         return result

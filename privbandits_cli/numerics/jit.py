@@ -154,9 +154,8 @@ def compile_once(function: Callable[..., Any], **names: Any) -> Callable[..., An
         return _rebound(function, names)
     import numba
 
-    made: Callable[..., Any] = numba.njit(nogil=True, boundscheck=is_users(function.__module__))(
-        _rebound(function, names)
-    )
+    options: dict[str, Any] = {"nogil": True, "boundscheck": is_users(function.__module__), "no_cfunc_wrapper": True}
+    made: Callable[..., Any] = numba.njit(**options)(_rebound(function, names))
     return made
 
 
