@@ -118,7 +118,11 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
         shape = np.asarray(views.read(state[0], value), float).shape
     except Exception as error:  # whatever a user's function raises
         return f"whose `{name}` cannot be read: {messages.summary(error)}"
-    n, each = (2, "the lowest and the highest gain") if name == "canary" else (n_arms, "a number for each arm")
+    n, each = (
+        (2, "the lowest and the highest gain")
+        if name == "canary"
+        else (n_arms, f"a number for each of {n_arms} {'losses' if name == 'losses' else 'arms'}")
+    )
     wrong = name in ("canary", "values", "losses") and shape != (n,)
     return f"whose `{name}` have the shape {shape}: it takes {each}" if wrong else None
 

@@ -18,7 +18,7 @@ from privbandits_cli.numerics.types import Floats
 
 Test = Literal["bets", "counts"]
 
-FIRST = 5  # the first window ends before round 2^(FIRST + 1)
+FIRST = 6  # the first window ends with round 2^FIRST
 LARGEST = 50.0  # no count can reach this ε: a run would need e^50 rounds
 
 
@@ -145,9 +145,9 @@ class Conformance:
 
 def windows(rounds: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
     """Which of `rounds[n]`, from 1 on, lie in each window between two powers of two; the first window is longer."""
-    power = np.maximum(np.frexp(rounds)[1] - 1, FIRST)
+    power = np.maximum(np.frexp(rounds - 1)[1], FIRST)
     return {
-        f"rounds {2**k if k > FIRST else 1:,} to {2 ** (k + 1) - 1:,}": power == k for k in np.unique(power).tolist()
+        f"rounds {2 ** (k - 1) + 1 if k > FIRST else 1:,} to {2**k:,}": power == k for k in np.unique(power).tolist()
     }
 
 

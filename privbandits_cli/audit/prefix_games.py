@@ -13,8 +13,8 @@ import numpy as np
 from privbandits_cli.audit.draws import Marks, drawn, marks_of, numbers_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
-from privbandits_cli.games.views import Prefix, read
-from privbandits_cli.numerics.jit import PluginError, Records, unbound
+from privbandits_cli.games.views import Prefix
+from privbandits_cli.numerics.jit import Records, unbound
 
 losses: Any = unbound  # bound when a loop is compiled
 
@@ -127,10 +127,6 @@ class Bench:
 
 def bench(target: Target[Prefix], kind: str) -> Bench:
     """The games of an audit; PluginError if the view does not fit the algorithm."""
-    shape, n = np.shape(read(target.state[0], target.view.losses)), target.setting.n_arms
-    if shape != (n,):
-        message = f"view returned a views.Prefix of shape {shape}: name a field with one number for each of {n} losses"
-        raise PluginError(message, type(target.algorithm).view)
     marks = marks_of(target)
     return Bench(target, kind, marks, drawn(target, marks, "first"), *twin_losses(target, len(marks[0]) - 1))
 

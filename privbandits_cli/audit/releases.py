@@ -96,7 +96,7 @@ def _judged(
         return Audit("NOT AUDITABLE", str(target.claim), few, rounds)
     noise, sides = target.claim.epsilon * (observed - coins)[moved], coins[moved]
     groups = windows((np.arange(rounds) % length + 1)[moved]) if length > 1 else {}
-    rounding = max(1e-12, 4e-16 * target.claim.epsilon)
+    rounding = max(1e-12, 1e-15 * target.claim.epsilon)
     found = judge(target, observed[moved], sides, what, by_groups(noise, groups, level, sides, rounding))
     games = f"{-(-rounds // length):,} games of {length:,} {what}s" if length > 1 else f"{rounds:,} {what}s"
     return replace(found, played=games)

@@ -18,7 +18,7 @@ from privbandits_cli.numerics.jit import Records
 
 GAMES = 32  # so that a quarter of the scale would be found on a level with one node in a game
 TESTED = 2**22  # nodes, at most
-ROUNDING = 1e-9  # of a node's noise, in units of its scale
+ROUNDING = 1e-15  # of a sum of gains, relative
 
 
 def observe_nodes(
@@ -62,7 +62,7 @@ def audit_tree(target: Target[Tree]) -> Audit:
     groups = {f"level {level}": levels.ravel() == level for level in np.unique(levels).tolist()}
     groups |= windows(np.tile(np.arange(1, rounds + 1), games))
     unit = noise.ravel() * target.claim.epsilon / scale
-    found = by_groups(unit, groups, level, coins.ravel(), ROUNDING)
+    found = by_groups(unit, groups, level, coins.ravel(), ROUNDING * rounds * (1 + target.claim.epsilon))
     claim = f"{target.claim} of all noisy sums, Laplace noise of scale {scale}/ε times a gain's range on each node"
     verdict: Verdict = "VIOLATION" if found.p < level else "CONSISTENT"
     played = f"{games} games of {rounds:,} rounds with {levels.max() + 1} levels"

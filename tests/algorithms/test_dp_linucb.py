@@ -50,7 +50,7 @@ def test_rho_min_equals_the_authors_value(parameters, rho_min):
 
 @pytest.mark.parametrize("given", [{"shift": "rho_min=many"}, {"shift": "rho_min=3", "rho": 3.0}])
 def test_a_malformed_shift_is_refused(given):
-    with pytest.raises(ValidationError, match="'paper' or 'optimal'"):
+    with pytest.raises(ValidationError, match="should be paper, optimal, or rho_min=NUMBER"):
         ready(**given)
 
 

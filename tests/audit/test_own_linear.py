@@ -202,7 +202,7 @@ ON_THE_BALL = EXPERIMENT.replace("simplex", "sphere").replace("linear\n", "linea
 def test_an_honest_file_is_consistent(tmp_path, text, experiment):
     found = audited(tmp_path, text, experiment)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert found["epsilon_seen"] == pytest.approx(1.0, rel=0.05)
+    assert 0.85 < found["epsilon_seen"] < 1 + 1e-9  # exact for the points that were played
     assert "65,536 rounds, N = 3" in found["played"]
 
 
@@ -271,7 +271,7 @@ def test_noise_of_other_numbers_than_the_view_declares_is_not_auditable(tmp_path
 @pytest.mark.parametrize(
     ("text", "experiment", "change", "message"),
     [
-        (LEADER, EXPERIMENT, ('x("kept.noisy"', 'x("kept.nodes"'), "name a field with one number for each of 3 losses"),
+        (LEADER, EXPERIMENT, ('x("kept.noisy"', 'x("kept.nodes"'), "it takes a number for each of 3 losses"),
         (
             GUESSER,
             ON_THE_BALL,

@@ -409,6 +409,8 @@ def test_audit(small, monkeypatch):
         "cost": 1,
         "epsilon_seen": 2.0,
         "refutable": None,
+        "played": "p",
+        "assumed": "",
     }
     monkeypatch.setattr(audit, "audit_experiment", lambda *_: [row])
     assert call("audit", small).exit_code == 4
