@@ -198,7 +198,7 @@ def couple(
         before = trial(states, 1, arm, other, u, z)
         slope -= before
         if (start + t + 1) % (rest + 1) == 0:
-            slack = ROUNDING * max(abs(own), abs(slope)) + 4e-12 * abs(wanted)
+            slack = ROUNDING * max(abs(own), abs(slope)) + 4e-12 * (abs(wanted) + abs(before))
             move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
             if attempts == 0:
                 return BARE, t, 0.0, linear
