@@ -129,11 +129,11 @@ def standard(noise: Floats, law: Normal | Wishart) -> Floats | None:
         return None
     factor, last = made
     out = [_laplace(factor[..., np.tril(np.ones((d, d), bool), -1)]), _laplace(last)]
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (len(noise), d))
     for i in range(d):
-        chi2, squares = stats.chi2(law.rows - i), factor[..., i, i, None] ** 2
-        low, high = chi2.logcdf(squares), chi2.logsf(squares)
-        laplace = np.where(low < high, math.log(2) + low, -math.log(2) - high)
-        out.append(np.clip(laplace, -IMPOSSIBLE, IMPOSSIBLE))
+        squares = factor[..., i, i] ** 2  # too small ones become small numbers
+        size = np.minimum(-stats.chi2(law.rows - i).logsf(squares), IMPOSSIBLE)
+        out.append((signs[:, i] * size)[:, None])
     return np.concatenate(out, axis=-1)
 
 
