@@ -186,7 +186,7 @@ def audit_grams(target: Target[Gram]) -> Audit:
     d, data = setting.known().dimension, canaries(setting.known(), COSINE)
     name = "Gaussian" if isinstance(law, Normal) else "Wishart"
     size = f"σ = {law.sigma:.4g}" if isinstance(law, Normal) else f"k = {law.rows}"
-    words = f"{claim} of all releases in {setting.horizon:,.6g} rounds with d = {d}, {name} noise of {size} a node"
+    words = f"{claim} of all releases in {int(setting.horizon):,} rounds with d = {d}, {name} noise of {size} a node"
     games, threes = -(-FEW // int(lower(d).sum())), trio(target)
     rounds = int(max(2, min(setting.horizon, LONGEST, target.budget // games)))
     short, levels = min(EARLY, rounds), threes.depth - 1
