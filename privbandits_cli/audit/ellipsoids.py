@@ -354,7 +354,7 @@ class Trio:
             counts[some[1]] = counts.get(some[1], 0) + (some[2] if len(some) > 2 else 1)
         parts = [f"{count:,} of {rounds:,} round{'s' if rounds > 1 else ''}" for rounds, count in counts.items()]
         shape = f"d = {setting.known().dimension}, {setting.n_arms} arms"
-        return f"games: {', '.join(parts)}; T = {setting.horizon:,.6g}, {shape}"
+        return f"games: {', '.join(parts)}; T = {int(setting.horizon):,}, {shape}"
 
     def _dealt(self, name: str, rounds: int, games: int, bank: Floats) -> Deal:
         known, rng = self.target.setting.known(), self.target.stream(name)
