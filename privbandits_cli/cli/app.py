@@ -139,8 +139,9 @@ def _options(
 
 
 def dumps(data: object) -> str:
-    """JSON on one line; infinities and NaN, which JSON lacks, become text."""
-    return json.dumps(_finite(data), ensure_ascii=False, allow_nan=False)
+    """JSON on one line; infinities and NaN, which JSON lacks, become text; halves of characters are escaped."""
+    text = json.dumps(_finite(data), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _finite(data: object) -> object:

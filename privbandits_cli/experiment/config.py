@@ -19,7 +19,7 @@ from privbandits_cli.experiment.errors import ENOUGH, suggestion, translated
 from privbandits_cli.experiment.keys import Grid, Keys
 from privbandits_cli.experiment.matchups import Matchup, matchups, of_the_game
 from privbandits_cli.experiment.patience import OutOfTime, Patience
-from privbandits_cli.experiment.received import CONTROL, KEPT, Admit, Outside, everything, inside
+from privbandits_cli.experiment.received import KEPT, Admit, Outside, everything, inside
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, variants
 from privbandits_cli.games.players import Adversary, Setting
@@ -188,7 +188,7 @@ def _included(document: Document, folder: Path, further: Sequence[Path], admit: 
     """The registry with the users' files; beside the config of a results folder are copies of them."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    names = {name: ("include", i) for i, name in enumerate(named) if isinstance(name, str) and not CONTROL.search(name)}
+    names = {name: ("include", i) for i, name in enumerate(named) if isinstance(name, str)}
     if further:
         document.data["include"] = list(dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)]))
     files = []

@@ -171,7 +171,7 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
     if isinstance(node, yaml.MappingNode):
         out: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            key, place = str(key_node.value), (key_node.start_mark.line, key_node.start_mark.column)
+            key, place = shown(str(key_node.value)), (key_node.start_mark.line, key_node.start_mark.column)
             again = (*loc, key, "\0again")
             if not isinstance(key_node, yaml.ScalarNode):
                 document.errors.append(Error(again, "a key is a word, not a list or a mapping", at_key=True))
@@ -182,15 +182,15 @@ def _plain(node: yaml.Node, loc: Loc, document: Document) -> Any:
                 document.keys[again] = place
             else:
                 document.keys[(*loc, key)] = place
+                _refuse_controls(key_node, (*loc, key), document, at_key=True)
                 out[key] = _plain(value_node, (*loc, key), document)
         return out
     return _scalar(node, loc, document)
 
 
 def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
-    text = str(node.value)
-    if found := CONTROL.search(text):
-        document.errors.append(Error(loc, f"the text holds the control character {shown(found[0])}: leave it out"))
+    text = shown(str(node.value))
+    _refuse_controls(node, loc, document)
     if node.tag == IMPLICIT["number"]:
         try:
             return number(text)
@@ -198,6 +198,15 @@ def _scalar(node: yaml.Node, loc: Loc, document: Document) -> Any:
             document.errors.append(Error(loc, str(error)))
             return 0
     return {IMPLICIT["bool"]: text.lower() == "true", IMPLICIT["null"]: None}.get(node.tag, text)
+
+
+def _refuse_controls(node: yaml.Node, loc: Loc, document: Document, at_key: bool = False) -> None:
+    if found := CONTROL.search(str(node.value)):
+        document.errors.append(Error(loc, _control(found[0]), at_key))
+
+
+def _control(sign: str) -> str:
+    return f"the text holds the control character {shown(sign)}: leave it out"
 
 
 @lru_cache(maxsize=1)  # `validate` reads a config twice
@@ -247,6 +256,11 @@ _STEP = re.compile(r"([A-Za-z_][\w]*)|\[(\d+)\]")
 
 def override(document: Document, text: str) -> None:
     """Apply one `KEY=VALUE`, with KEY like `algorithms[1].epsilon` and VALUE as in YAML."""
+    if found := CONTROL.search(text):
+        text = shown(text)
+        document.overrides[("\0", text)] = text
+        document.errors.append(Error(("\0", text), _control(found[0])))
+        return
     key, equals, value_text = text.partition("=")
     more = key.endswith("+")  # KEY+=VALUE adds to a list
     key = key.removesuffix("+")

@@ -14,8 +14,8 @@ from typing import Protocol
 from privbandits_cli.plugins.loader import IncludeError
 
 KEPT = "included"  # where a results folder keeps copies of the users' files that played
-# Control characters except tab and line ends, and the signs that change the direction of a text.
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]|\r(?!\n)")
+# Control characters except tab and line ends, the signs that change the direction of a text, and halves of characters.
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|\r(?!\n)")
 
 
 class Outside(OSError):

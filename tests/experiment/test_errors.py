@@ -248,5 +248,19 @@ def test_files_that_cannot_be_used_are_reported_with_all_other_errors(tmp_path, 
         "x.yaml:15:20: simplex: the file name must be a Python name (",
         "x.yaml:15:29: gone.py: cannot be read: No such file or direc",
         "x.yaml:15:38: the text holds the control character \\x00: lea",
+        "x.yaml:15:38: a\\x00b.py: the file name must be a Python name",
         "x.yaml:15:49: ",
+    ]
+
+
+def test_half_a_character_is_refused_wherever_it_stands(tmp_path):
+    """UTF-8 has no place for U+D800: a CSV of this name could not be written."""
+    text = SMALL.replace("  - exp3\n", '  - "\\ud800"\n') + '"x\\udfff": 1\n'
+    found = errors(tmp_path, text, r"title=a\udcff".encode().decode("unicode_escape"))
+    assert [error.splitlines()[0].partition("(")[0] for error in found] == [
+        r"override 'title=a\udcff': the text holds the control character \udcff: leave it out",
+        r"x.yaml:9:5: the text holds the control character \ud800: leave it out",
+        r"x.yaml:9:5: unknown algorithm '\ud800' ",
+        r"x.yaml:13:1: the text holds the control character \udfff: leave it out",
+        r"x.yaml:13:1: unknown key 'x\udfff' ",
     ]
