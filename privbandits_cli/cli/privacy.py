@@ -20,6 +20,8 @@ from privbandits_cli.cli.options import (
     level,
 )
 
+MOST_ITEMS = 2**22  # the noise of every prefix is computed
+
 
 @app.command()
 def privacy(
@@ -76,6 +78,25 @@ def tune(
             hint = "; name one with --base" if first["loc"] == ("base",) else ""
             raise fail(f"{algorithm}: {first['loc'][0]}: {first['msg']}{hint}") from error
     print(dumps(rows)) if as_json else terminal.print_tuning(algorithm, rows)
+
+
+@app.command()
+def counters(
+    horizon: Annotated[int, typer.Option(min=3, max=MOST_ITEMS, help="T; the counters sum T - 1 items.")] = 2**16,
+    epsilon: Annotated[float, typer.Option(min=1e-6, max=1e6, help="ε.")] = 1.0,
+    delta: Annotated[float, typer.Option(callback=level, help="δ of Gaussian noise; Laplace noise has δ = 0.")] = 1e-6,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the noise of mechanisms that sum a stream privately.
+
+    A counter releases all prefix sums of a stream whose items change by at most 1. Shows the standard deviation of the
+    noise of a prefix, and what each counter needs to remember.
+    """
+    from privbandits_cli.actions.counters import counters as compared
+    from privbandits_cli.cli import terminal
+
+    rows = compared(horizon, epsilon, delta)
+    print(dumps(rows)) if as_json else terminal.print_counters(rows)
 
 
 @app.command()
