@@ -2,6 +2,8 @@
 
 x_t = argmin over x in X of η <x, L~_{t-1}> + R(x), where L~_t is the sum of the first t losses and of m = ⌈log2 T⌉ node
 noises in every coordinate, Laplace or Gaussian (mechanisms/tree.py). Each loss is in at most m nodes.
+
+`counter: blt` replaces the tree by correlated Gaussian noise that is close to the least possible (mechanisms/blt.py).
 """
 
 import math
@@ -12,7 +14,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting import gaussian, laplace
+from privbandits_cli.accounting import gaussian, laplace, toeplitz
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.convex.losses import UnitCube
@@ -20,12 +22,16 @@ from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, loss_set
 from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.mechanisms import tree
+from privbandits_cli.mechanisms.blt import add_item
 from privbandits_cli.mechanisms.tree import close_vector, ones
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 
 ONE_OF = "give either epsilon or blur"
+BUFFERS = 3  # of a BLT: at T = 2^16 its noise is 2 % above that of the square root
+VIEW = "all noisy prefixes"
+NOTHING = Guarantee(0.0, 0.0, "no prefix with a loss is released", "exact", neighbours=laplace.REPLACED, view=VIEW)
 
 
 class Aggregating(linear.Algorithm):
@@ -62,10 +68,14 @@ class Tree(Aggregating):
             levels=levels,
             gaussian=self.gaussian(),
             once=self.spare == "once",
+            buffered=False,
             scale=self.node_scale(setting),
             prefix=np.zeros(n),
             noise=np.zeros((levels + 1, n)),
             shared=np.zeros((levels, n)),
+            buffers=np.zeros((1, n)),
+            weights=np.zeros(1),
+            rates=np.zeros(1),
             wrapped=self.base.state(setting),
         )
 
@@ -86,18 +96,16 @@ class Tree(Aggregating):
         With shared top-up noise the prefixes reveal the nodes. Fresh top-up noise hides part of them: the bound that is
         proved for the nodes may then not be tight at δ > 0, so no attack is claimed there.
         """
-        view = "all noisy prefixes"
         if setting.horizon <= 1:
-            nothing = "no prefix with a loss is released"
-            return [Guarantee(0.0, 0.0, nothing, "exact", neighbours=laplace.REPLACED, view=view)]
+            return [NOTHING]
         levels, scale = tree.height(setting.horizon), self.node_scale(setting) / sensitivity
         losses, once = loss_set(setting), self.spare == "once"
         if not self.gaussian():
-            found = laplace.vectors(levels, scale, losses.changes(), isinstance(losses, UnitCube), delta, view)
+            found = laplace.vectors(levels, scale, losses.changes(), isinstance(losses, UnitCube), delta, VIEW)
             return [bound for bound in found if once or not bound.lower or bound.delta == 0]
         mu = math.sqrt(levels) * losses.changes()[1] / scale if scale > 0 else math.inf
         epsilon = gaussian.epsilon_of(mu, delta)
-        known = partial(Guarantee, epsilon, delta, neighbours=laplace.REPLACED, view=view)
+        known = partial(Guarantee, epsilon, delta, neighbours=laplace.REPLACED, view=VIEW)
         upper = known(source=f"{levels} Gaussian nodes, {mu:.4g}-GDP", status="exact" if once else "proved")
         return [upper, known(source="attack: all nodes of one loss", status="exact", lower=True)] if once else [upper]
 
@@ -118,12 +126,18 @@ class Parameters(Aggregating):
     """ε, or the size of the noise instead; FTRL's own parameters are under `base`."""
 
     display = "DP-FTRL"
+    later = frozenset({"counter", "buffers"})
 
     epsilon: float | None = Field(None, ge=1e-9, description="ε")
     nodes: Literal["laplace", "gaussian"] = Field(
         "laplace", description="the law of a node's noise; `gaussian` is (ε, δ)-private"
     )
-    blur: Size | None = Field(None, description="instead of ε: η times the deviation of a prefix's noise")
+    counter: Literal["tree", "blt"] = Field(
+        "tree",
+        description="what sums the losses: a tree, or `blt`, Gaussian noise with a few buffers and near the least",
+    )
+    buffers: int | None = Field(None, ge=1, le=8, description="buffers of a BLT; default 3")
+    blur: Size | None = Field(None, description="instead of ε: η times the (largest) deviation of a prefix's noise")
     calibration: Literal["honest", "printed"] = Field(
         "honest", description="λ = m |l - l'|_1 / ε; `printed`: |l|_1 log2 T / ε"
     )
@@ -141,6 +155,12 @@ class Parameters(Aggregating):
             yield "Laplace nodes need no delta: leave it out, or set nodes: gaussian"
         if self.gaussian() and self.calibration == "printed":
             yield "the paper has no Gaussian nodes for FTRL: leave calibration out, or set nodes: laplace"
+        if self.counter == "tree" and self.buffers is not None:
+            yield "a tree has no buffers: leave buffers out, or set counter: blt"
+        if self.counter == "blt" and not self.gaussian():
+            yield "the noise of a BLT is Gaussian: set nodes: gaussian, or counter: tree"
+        if self.counter == "blt" and self.spare == "once":
+            yield "a BLT needs no top-up noise: leave spare out, or set counter: tree"
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
@@ -150,13 +170,24 @@ class Parameters(Aggregating):
 
     def tuned(self, setting: Setting) -> "Tuned":
         delta = (self.delta or linear.papers_delta(setting)) if self.gaussian() else None
-        return Tuned(**dict(self) | {"base": self.base.tuned(setting), "delta": delta})
+        buffers = (self.buffers or BUFFERS) if self.counter == "blt" else None
+        found = dict(self) | {"base": self.base.tuned(setting), "delta": delta, "buffers": buffers}
+        return Tuned.of(self.counter)(**found)
+
+    @classmethod
+    def tuned_from(cls, values: dict[str, Any]) -> "Tuned":
+        return Tuned.of(values.get("counter")).model_validate(values, strict=False)
 
 
 class Tuned(Parameters, Tree):
     """The tree, around FTRL with its η; Gaussian nodes have a δ, Laplace ones none."""
 
     base: ftrl.Tuned
+
+    @classmethod
+    def of(cls, counter: Any) -> "type[Tuned]":
+        """The class for this counter."""
+        return TunedBlt if counter == "blt" else cls
 
     def node_scale(self, setting: Setting) -> float:
         """The scale that follows from ε and the law of the nodes, or from `blur`."""
@@ -196,6 +227,86 @@ class Tuned(Parameters, Tree):
         return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
 
 
+class TunedBlt(Tuned):
+    """The same with a BLT in place of the tree; the scale σ is that of the numbers from which its noise is made."""
+
+    delta: float
+    buffers: int
+
+    def blt(self, setting: Setting) -> toeplitz.Blt:
+        """The BLT fitted to the prefixes 1, ..., T - 1."""
+        return toeplitz.fitted(last_prefix(setting), self.buffers)
+
+    def node_scale(self, setting: Setting) -> float:
+        """σ = |c| |l - l'|_2 / μ(ε, δ), or from `blur`."""
+        last, blt = last_prefix(setting), self.blt(setting)
+        if self.blur is not None:
+            return self.blur / self.base.eta / blt.deviation(last)
+        if self.epsilon is None:
+            raise ValueError(ONE_OF)
+        return blt.sensitivity(last) * loss_set(setting).changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
+
+    def deviation(self, setting: Setting) -> float:
+        """The largest standard deviation of the noise of a prefix in one coordinate, that of the last prefix."""
+        return self.node_scale(setting) * self.blt(setting).deviation(last_prefix(setting))
+
+    def state(self, setting: Setting) -> Records:
+        n, blt = setting.n_arms, self.blt(setting)
+        return record(
+            t=0,
+            levels=0,
+            gaussian=True,
+            once=False,
+            buffered=True,
+            scale=self.node_scale(setting),
+            prefix=np.zeros(n),
+            noise=np.zeros((1, n)),
+            shared=np.zeros((1, n)),
+            buffers=np.zeros((self.buffers, n)),
+            weights=blt.weights(),
+            rates=blt.rates,
+            wrapped=self.base.state(setting),
+        )
+
+    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
+        """A number for each coordinate."""
+        return {"normal": np.full_like(rounds, setting.n_arms)}
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """The exact ε: the prefixes are as private as Gaussian noise on C l, which a loss moves by |c| |l - l'|_2."""
+        if setting.horizon <= 1:
+            return [NOTHING]
+        change = self.blt(setting).sensitivity(last_prefix(setting)) * loss_set(setting).changes()[1] * sensitivity
+        scale = self.node_scale(setting)
+        mu = change / scale if scale > 0 else math.inf
+        known = partial(Guarantee, gaussian.epsilon_of(mu, delta), delta, neighbours=laplace.REPLACED, view=VIEW)
+        return [
+            known(source=f"BLT with {self.buffers} buffers, {mu:.4g}-GDP", status="exact"),
+            known(source="attack: all prefixes from the first loss on", status="exact", lower=True),
+        ]
+
+    def mechanism(self) -> str:
+        return f"Gaussian noise of a BLT with {self.buffers} buffers"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return views.Correlated("wrapped.losses")
+
+    def caveats(self, setting: Setting) -> list[str]:
+        blt, last = self.blt(setting), last_prefix(setting)
+        rates, weights = (", ".join(f"{x:.4g}" for x in found) for found in (blt.rates, blt.weights()))
+        return [
+            *super().caveats(setting),
+            f"The BLT is fitted to {last:,} prefixes: 1 - θ = {rates}; ω = {weights}; "
+            f"|c| = {blt.sensitivity(last):.6g}; σ = {self.node_scale(setting):.4g}. "
+            "It promises nothing in a longer game.",
+        ]
+
+
+def last_prefix(setting: Setting) -> int:
+    """The last prefix that is released, T - 1; at least 1."""
+    return max(1, math.ceil(setting.horizon) - 1)
+
+
 def log2(horizon: float) -> float:
     """log2 T where the paper counts levels with it, and at least 1."""
     return max(1.0, math.log2(horizon))
@@ -225,13 +336,13 @@ def choose(state: Record, x: Floats, rng: Draws) -> None:
 
 
 def release(state: Record, scratch: Floats, rng: Draws) -> None:
-    """L~_t for the base: the prefix, the noise of its nodes, and top-up noise for each zero of t in binary."""
+    """L~_t for the base: the prefix and its noise; with a tree, also top-up noise for each zero of t in binary."""
     n = len(state.prefix)
     if state.once and state.t == 0:
         begin(state, rng.normal if state.gaussian else rng.laplace)
     for i in range(n):
         state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
-    if not state.once:
+    if not state.once and not state.buffered:
         top_up(state, scratch, rng)
 
 
@@ -267,9 +378,12 @@ def top_up(state: Record, scratch: Floats, rng: Draws) -> None:
 
 def update(state: Record, losses: Floats, rng: Draws) -> None:
     state.t += 1
-    if state.t >> state.levels:  # t is T, a power of 2: the prefix of all losses is never used
+    if state.buffered:
+        add_item(state.buffers, state.noise[0], state.weights, state.rates, state.scale, rng.normal)
+    elif state.t >> state.levels:  # t is T, a power of 2: the prefix of all losses is never used
         return
-    numbers = rng.normal if state.gaussian else rng.laplace
-    close_vector(state.noise, state.shared, state.t, state.scale, numbers[len(numbers) - len(losses) :])
+    else:
+        numbers = rng.normal if state.gaussian else rng.laplace
+        close_vector(state.noise, state.shared, state.t, state.scale, numbers[len(numbers) - len(losses) :])
     for i in range(len(state.prefix)):
         state.prefix[i] += losses[i]

@@ -15,6 +15,7 @@ import numpy as np
 from privbandits_cli.audit import gram_reports, grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
+from privbandits_cli.audit.correlated import audit_correlated
 from privbandits_cli.audit.coupling import after_coupling
 from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
@@ -79,7 +80,7 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
     if isinstance(setting.space, Simplex | Sphere | Cube):
         n = min(COORDINATES, setting.n_arms)
         setting = setting._replace(n_arms=n, space=type(setting.space)(n))
-    if isinstance(view, views.Prefix):
+    if isinstance(view, views.Prefix | views.Correlated):
         return setting._replace(horizon=max(2, setting.horizon))
     return setting
 
@@ -170,6 +171,7 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Tree: after_coupling(audit_tree),
     views.Arms: audit_arms,
     views.Prefix: prefixes.audit_prefixes,
+    views.Correlated: audit_correlated,
     views.NoisyLoss: audit_losses,
     views.Gram: grams.audit_grams,
     views.GramReport: gram_reports.audit_reports,

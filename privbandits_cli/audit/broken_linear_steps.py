@@ -113,6 +113,45 @@ def restarted(state: Record, losses: Floats, rng: Draws) -> None:
     right_update(state, losses, rng)
 
 
+def no_sum(state: Record, losses: Floats, rng: Draws) -> None:
+    """The noise of a prefix of a BLT is x_t alone, not the sum of x_1, ..., x_t."""
+    state.noise[:] = 0.0
+    right_update(state, losses, rng)
+
+
+def other_factor(state: Record, losses: Floats, rng: Draws) -> None:
+    """The noise of a prefix of a BLT is (C z)_t, not (B z)_t."""
+    fresh = state.scale * rng.normal
+    state.noise[0] = fresh
+    for j in range(len(state.rates)):
+        state.noise[0] += state.weights[j] * state.buffers[j]
+        state.buffers[j] += fresh - state.rates[j] * state.buffers[j]
+    state.prefix += losses
+    state.t += 1
+
+
+def other_sign(state: Record, losses: Floats, rng: Draws) -> None:
+    """The buffers of a BLT are added, not subtracted."""
+    state.weights[:] = -np.abs(state.weights)
+    right_update(state, losses, rng)
+
+
+def redrawn_sum(state: Record, x: Floats, rng: Draws) -> None:
+    """Fresh noise for every prefix, in place of the correlated one of a BLT."""
+    state.noise[0] = state.scale * rng.normal
+    release(state, x, rng)
+    base_choose(state.wrapped, x, rng)
+
+
+def used_twice(state: Record, x: Floats, rng: Draws) -> None:
+    """In every thousandth round, the point that the noise of the loss to come makes the best one."""
+    release(state, x, rng)
+    base_choose(state.wrapped, x, rng)
+    if state.t % 1000 == 999:
+        x[:] = 0.0
+        x[np.argmin(rng.normal)] = 1.0
+
+
 def silent_level(state: Record, losses: Floats, rng: Draws) -> None:
     """The nodes of the second level have no noise."""
     if state.t % 4 == 1:

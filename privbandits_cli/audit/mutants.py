@@ -137,6 +137,7 @@ CORRECT = {
     "dp_ftrl, Gaussian": subject(
         "dp_ftrl", BALL, "Gaussian nodes", epsilon=1.0, nodes="gaussian", delta=1e-6, spare="once"
     ),
+    "dp_ftrl, BLT": subject("dp_ftrl", EXPERTS, "BLT", epsilon=1.0, nodes="gaussian", delta=1e-6, counter="blt"),
     "dp_ftpl": subject("dp_ftpl", EXPERTS, epsilon=1.0, delta=1e-6),
     "noisy_ftrl": subject("noisy_ftrl", EXPERTS, epsilon=1.0),
     "dp_scrible": subject("dp_scrible", BALL, epsilon=1.0),
@@ -159,6 +160,9 @@ def followed(epsilon: float) -> float:
     """The probability that randomised response plays the base's arm."""
     return 1 / (1 + (CONTEXTS.n_arms - 1) * math.exp(-epsilon))
 
+
+# |c| of the BLT that is fitted to 49,999 prefixes, after one item and after half of them, as shares of |c| after all.
+ONE, HALF = 0.476464, 0.983808
 
 MUTANTS = (
     Mutant("noise scale x 0.5", "dp_exp3_lap", share=0.5),
@@ -246,6 +250,19 @@ MUTANTS = (
     Mutant("noise scale x 0.75", "dp_ftrl, Gaussian", share=0.75),
     Mutant("noise redrawn for every prefix", "dp_ftrl, Gaussian", "choose", linear.redrawn),
     Mutant("a quarter of the noise on the last level", "dp_ftrl, Gaussian", "update", linear.quarter, 15),
+    Mutant("noise scale x 0.75", "dp_ftrl, BLT", share=0.75),
+    Mutant("|c| of half of the rounds", "dp_ftrl, BLT", share=HALF),
+    Mutant("a row's norm for a column's", "dp_ftrl, BLT", share=ONE),
+    Mutant("no cumulative sum", "dp_ftrl, BLT", "update", linear.no_sum),
+    Mutant("C z for B z", "dp_ftrl, BLT", "update", linear.other_factor),
+    Mutant("buffers added", "dp_ftrl, BLT", "update", linear.other_sign),
+    Mutant("noise redrawn for every prefix", "dp_ftrl, BLT", "choose", linear.redrawn_sum),
+    Mutant("no noise after round 1,000", "dp_ftrl, BLT", "update", linear.fading, kept=True),
+    Mutant("noise by the loss", "dp_ftrl, BLT", "update", linear.by_loss),
+    Mutant("noise forgotten after round 1,000", "dp_ftrl, BLT", "update", linear.restarted),
+    Mutant("a number of the noise used twice", "dp_ftrl, BLT", "choose", linear.used_twice),
+    Mutant("leader of the true prefix, late", "dp_ftrl, BLT", "choose", linear.late_leader),
+    Mutant("hint beside the prefix", "dp_ftrl, BLT", "choose", linear.hinted, kept=True),
     Mutant("noise scale x 0.75", "dp_ftpl", share=0.75),
     Mutant("no noise after round 1,000", "dp_ftpl", "update", linear.fading, kept=True),
     Mutant("noise scale x 0.5", "noisy_ftrl", share=0.5),

@@ -13,7 +13,6 @@ import numpy as np
 from privbandits_cli.audit.draws import Marks, drawn, marks_of, numbers_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
-from privbandits_cli.games.views import Prefix
 from privbandits_cli.numerics.jit import Records, unbound
 
 losses: Any = unbound  # bound when a loop is compiled
@@ -51,7 +50,7 @@ class Bench:
     divide; given, other: the losses, `[round, N]`, and those of the twin; cost: the rounds of all games so far.
     """
 
-    target: Target[Prefix]
+    target: Target[Any]  # with noisy prefixes as its view
     kind: str
     marks: Marks
     numbers: Draws
@@ -125,13 +124,13 @@ class Bench:
         return ROUNDING * math.sqrt(self.rounds) * max(float(np.abs(game.prefixes).max()) for game in games)
 
 
-def bench(target: Target[Prefix], kind: str) -> Bench:
+def bench(target: Target[Any], kind: str) -> Bench:
     """The games of an audit; PluginError if the view does not fit the algorithm."""
     marks = marks_of(target)
     return Bench(target, kind, marks, drawn(target, marks, "first"), *twin_losses(target, len(marks[0]) - 1))
 
 
-def twin_losses(target: Target[Prefix], rounds: int) -> tuple[Floats, Floats]:
+def twin_losses(target: Target[Any], rounds: int) -> tuple[Floats, Floats]:
     """Two tables of losses, `[round, N]`, which differ in most rounds and lean towards different coordinates.
 
     Some losses are 0, or an end of the loss set, for noise that depends on the losses.

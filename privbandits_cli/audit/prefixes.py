@@ -156,14 +156,14 @@ def measured(table: Bench, law: Law) -> Nodes:
     once, again = (law.nodes(game.prefixes - table.first.prefixes) for game in games)
     scale = np.where(where >= 0, once / steps, 0.0)
     slack = table.slack(table.first, *games)
-    silent = _first(np.abs(scale[1:]) <= slack / size) + 1
-    mixed = _first(~(np.abs(again - scale * shift) <= slack * (1 + np.abs(shift) / size)))
+    silent = first_row(np.abs(scale[1:]) <= slack / size) + 1
+    mixed = first_row(~(np.abs(again - scale * shift) <= slack * (1 + np.abs(shift) / size)))
     if silent < mixed:
         raise Refuted(f"no noise of its own hides the loss of round {silent:,}")
     if mixed < table.rounds:
         words = f"noise was dropped, drawn anew, or is no multiple of `rng.{law.kind}`"
         raise Refuted(f"prefix {mixed:,} does not have the noise of its nodes: {words}")
-    t = min(_apart(table, table.nudged(where, shift, not later), table.first))
+    t = min(apart(table, table.nudged(where, shift, not later), table.first))
     if t < table.rounds:
         step = "update" if later else "choose"
         raise Refuted(f"by round {t + 1:,}, `{step}` uses random numbers that are the noise of a node, too")
@@ -207,14 +207,14 @@ def _moving(table: Bench, t: int, later: bool) -> Ints:
     return found
 
 
-def _apart(table: Bench, game: Game, other: Game) -> tuple[int, int]:
+def apart(table: Bench, game: Game, other: Game) -> tuple[int, int]:
     """The first rounds, counted from 0, in which two games have other prefixes, and other points."""
     near = ALIKE * table.target.setting.decisions().radius()
     prefixes = ~(np.abs(game.prefixes - other.prefixes) <= table.slack(game, other))
-    return _first(prefixes), _first(~(np.abs(game.points - other.points) <= near))
+    return first_row(prefixes), first_row(~(np.abs(game.points - other.points) <= near))
 
 
-def _first(wrong: NDArray[np.bool_]) -> int:
+def first_row(wrong: NDArray[np.bool_]) -> int:
     """The first row of `wrong[round, N]` with a True; the number of rows if there is none."""
     rows = np.flatnonzero(wrong.any(axis=1))
     return int(rows[0]) if len(rows) else len(wrong)
@@ -254,25 +254,27 @@ def explained(table: Bench, law: Law, nodes: Nodes) -> None:
     ahead[1:] = np.cumsum(table.given - table.other, axis=0)[:-1]
     shift = np.divide(law.nodes(ahead), nodes.scale, out=np.zeros_like(ahead), where=nodes.where >= 0)
     numbers = table.moved(nodes.where, shift)
-    prefix, point = _apart(table, table.first, table.play(numbers, given=table.other))
+    prefix, point = apart(table, table.first, table.play(numbers, given=table.other))
     if prefix < table.rounds and prefix <= point:
         raise Refuted(f"prefix {prefix:,} is not the sum of the losses and of noise that does not depend on them")
     if point < table.rounds:
         words = f"in round {point + 1:,}, two games with the same prefixes play different points"
-        raise Refuted(f"{words}: {_carrier(table, point, numbers)} carries the losses past the view")
+        raise Refuted(f"{words}: {carrier_of(table, point, numbers)} carries the losses past the view")
 
 
-def _carrier(table: Bench, t: int, numbers: Draws) -> str:
+def carrier_of(table: Bench, t: int, numbers: Draws) -> str:
     """The fields of the state that make the twin with these numbers play differently in this round."""
     own = table.play(rounds=range(t)).state
     other = table.play(numbers, given=table.other, rounds=range(t)).state
 
-    def apart(mixed: Records) -> tuple[int, int]:
+    def first_apart(mixed: Records) -> tuple[int, int]:
         game, right = (table.play(rounds=range(t, t + 1), state=state) for state in (mixed, own))
-        return _apart(table, game, right)
+        return apart(table, game, right)
 
-    past = carrier(own, other, lambda mixed: apart(mixed) == (1, 0))  # the same prefix, another point
-    return past or carrier(own, other, lambda mixed: apart(mixed)[1] == 0) or "a random number, or several fields,"
+    past = carrier(own, other, lambda mixed: first_apart(mixed) == (1, 0))  # the same prefix, another point
+    return (
+        past or carrier(own, other, lambda mixed: first_apart(mixed)[1] == 0) or "a random number, or several fields,"
+    )
 
 
 # -------------------------------------------------------------------------------------------------- statistics
@@ -306,7 +308,7 @@ def top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
         return _shared_top_ups(table, law, nodes)
     missing = law.levels - np.bitwise_count(np.arange(table.rounds)).astype(int)
     noise = _top_up(table, nodes, table.numbers, table.rounds) / law.scale
-    bare = _first((noise == 0).all(axis=1, keepdims=True) & (missing > 0)[:, None])
+    bare = first_row((noise == 0).all(axis=1, keepdims=True) & (missing > 0)[:, None])
     if bare < table.rounds:
         raise Refuted(f"prefix {bare:,} {BARE}")
     found = {}
@@ -332,7 +334,7 @@ def _shared_top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
         noise = _top_up(table, nodes, own, len(t))
         each = noise[0] - noise[1 << np.arange(levels)]  # prefix 2^j lacks all levels but j
         rest = law.nodes(noise)[1:] + each[np.bitwise_count((t[1:] & -t[1:]) - 1)]
-        wrong = _first(~(np.abs(rest) <= table.slack(table.first)))
+        wrong = first_row(~(np.abs(rest) <= table.slack(table.first)))
         if wrong < len(rest) or not each.all():
             raise Refuted(f"prefix {0 if wrong == len(rest) else wrong + 1:,} {BARE}")
         found.append(each / law.scale)

@@ -71,7 +71,7 @@ class Curve:
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of both players that are set, as in summary.csv; names have columns of their own."""
-        sides = {"adversary": self.adversary.described(), "algorithm": self.algorithm.described()}
+        sides = {"adversary": self.adversary.recorded(), "algorithm": self.algorithm.recorded()}
         found = {
             side: {k: v for k, v in values.items() if v is not None and k != "name"} for side, values in sides.items()
         }

@@ -20,6 +20,7 @@ class Parameters(BaseModel):
 
     game: ClassVar[str]
     display: ClassVar[str] = ""
+    later: ClassVar[frozenset[str]] = frozenset()  # parameters that older results do not have; see `recorded`
 
     @property
     def name(self) -> str:
@@ -37,6 +38,11 @@ class Parameters(BaseModel):
         found: type[Self] = getattr(sys.modules[cls.__module__], "Tuned", cls)
         return found
 
+    @classmethod
+    def tuned_from(cls, values: dict[str, Any]) -> "Parameters":
+        """The tuned parameters with these values, which may come from JSON."""
+        return cls.tuned_class().model_validate(values, strict=False)
+
     def described(self) -> dict[str, Any]:
         """Name and parameters as plain data, nested ones included; infinity as the string `inf`."""
         out: dict[str, Any] = {"name": self.name}
@@ -49,6 +55,20 @@ class Parameters(BaseModel):
             out[field] = value
         return out
 
+    def recorded(self) -> dict[str, Any]:
+        """`described`, without parameters of `later` that have their defaults.
+
+        A parameter that joins an algorithm then changes neither the random numbers nor the keys of older results.
+        """
+        out = self.described()
+        for name, field in type(self).model_fields.items():
+            value = getattr(self, name)
+            if isinstance(value, Parameters):
+                out[name] = value.recorded()
+            elif name in self.later and value == field.default:
+                del out[name]
+        return out
+
     def identity(self) -> str:
         """Canonical JSON of name and parameters; two players with the same identity play the same."""
-        return json.dumps(self.described(), sort_keys=True, allow_nan=False)
+        return json.dumps(self.recorded(), sort_keys=True, allow_nan=False)

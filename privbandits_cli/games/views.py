@@ -128,6 +128,18 @@ class Prefix(View):
 
 
 @dataclass(frozen=True)
+class Correlated(View):
+    """The noisy sums of the losses so far, through which alone losses act on the next point; their noise is correlated.
+
+    The noise of all sums together is a linear function of the numbers of `rng.normal`, of which each round has N.
+    Number i of a round enters the noise of coordinate i in `update`, from the next sum on.
+    """
+
+    game = "linear"
+    losses: Place
+
+
+@dataclass(frozen=True)
 class NoisyLoss(View):
     """The noisy loss of a point, `released(state, x, loss, rng)`, a step of the algorithm's file.
 

@@ -80,7 +80,7 @@ class Registry:
         for field, value in values.items():
             if isinstance(value, dict) and "name" in value:
                 values[field] = self.rebuilt("algorithms", value)
-        return model.tuned_class().model_validate(values, strict=False)
+        return model.tuned_from(values)
 
     def _own(self, kind: Kind) -> dict[str, Source]:
         return {source.name: source for source in self.files if _kind(source) == kind}
