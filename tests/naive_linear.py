@@ -111,6 +111,32 @@ class Aggregating:
         self.nodes[t >> level] = [self.scale * number for number in fresh]
 
 
+class Correlated(Aggregating):
+    """The noise of all prefixes at once: σ B z with the whole matrix B = A C^-1, not with the buffers of its BLT."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
+        self.base, self.n = learner(algorithm.base, setting), setting.n_arms
+        self.factor = algorithm.node_scale(setting) * dense(algorithm, setting)[0]
+        self.losses, self.numbers = [], []
+
+    def choose(self, numbers: Numbers) -> list[float]:
+        t = len(self.losses)
+        noise = self.factor[t - 1, :t] @ np.reshape(self.numbers, (t, self.n)) if t else np.zeros(self.n)
+        return self.base.lead((np.sum(self.losses, axis=0) + noise).tolist())
+
+    def update(self, losses: Sequence[float], numbers: Numbers) -> None:
+        self.losses.append(losses)
+        self.numbers.append(numbers["normal"])
+
+
+def dense(algorithm: Algorithm, setting: Setting):
+    """The factors (B, C) of the matrix of prefix sums, `[T - 1, T - 1]`, from the θ and ω of a BLT."""
+    n, blt = max(1, int(setting.horizon) - 1), algorithm.blt(setting)
+    c = [1.0, *(sum(blt.weights() * (1 - blt.rates) ** (k - 1)) for k in range(1, n))]
+    right = np.array([[c[i - j] if i >= j else 0.0 for j in range(n)] for i in range(n)])
+    return np.tri(n) @ np.linalg.inv(right), right
+
+
 class NoisyFtrl:
     """Each loss with independent Laplace noise."""
 
@@ -187,7 +213,7 @@ def learner(algorithm: Algorithm, setting: Setting):
     """The twin of a tuned algorithm."""
     twins = {
         "dp_ftpl": Aggregating,
-        "dp_ftrl": Aggregating,
+        "dp_ftrl": Correlated if getattr(algorithm, "counter", "") == "blt" else Aggregating,
         "ftpl": Ftpl,
         "ftrl": Ftrl,
         "noisy_ftrl": NoisyFtrl,

@@ -166,7 +166,12 @@ class Parameters(Aggregating):
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
         laplace = cls.model_validate({"epsilon": epsilon, **given})
         gauss = laplace.model_copy(update={"nodes": "gaussian", "delta": delta})
-        return {"certified": laplace, "gaussian": gauss, "paper": laplace.model_copy(update={"calibration": "printed"})}
+        return {
+            "certified": laplace,
+            "gaussian": gauss,
+            "blt": gauss.model_copy(update={"counter": "blt"}),
+            "paper": laplace.model_copy(update={"calibration": "printed"}),
+        }
 
     def tuned(self, setting: Setting) -> "Tuned":
         delta = (self.delta or linear.papers_delta(setting)) if self.gaussian() else None

@@ -16,8 +16,9 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import tree
 from privbandits_cli.numerics.jit import compile_step
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import foe, make
-from tests.naive_linear import regrets
+from tests.naive_linear import dense, regrets
 
 HOMES = [Simplex(2), Simplex(5), Sphere(1), Sphere(4), Cube(1), Cube(3)]
 EMPTY = np.empty(0)
@@ -29,6 +30,7 @@ LAWS = [
     for nodes in ("laplace", "gaussian")
     for top_up in ("fresh", "once")
 ]
+BLT = {**GAUSSIAN, "counter": "blt"}
 PLAYERS = [
     ("ftrl", {}),
     ("ftrl", {"regulariser": "euclidean"}),
@@ -76,6 +78,16 @@ def test_the_shortest_games(name, parameters, horizon):
     match = game(make(name, **parameters), Simplex(2), horizon, range(1, horizon + 1))
     found = linear.play(match, trials=[0])[0, 0]
     np.testing.assert_array_equal(found, regrets(match, trial=0))
+
+
+@pytest.mark.parametrize("space", HOMES, ids=str)
+@pytest.mark.parametrize("buffers", [1, 3, 5])
+def test_the_twin_with_the_whole_matrix_plays_the_same_game(buffers, space):
+    """The twin multiplies dense matrices, so that rounding may differ."""
+    for horizon, checkpoints in ((1, [1]), (2, [1, 2]), (3, [3]), (77, [1, 2, 33, 77])):
+        match = game(make("dp_ftrl", buffers=buffers, **BLT), space, horizon, checkpoints)
+        found = linear.play(match, trials=[2])[0, 0]
+        np.testing.assert_allclose(found, regrets(match, trial=2), rtol=1e-9, atol=1e-9)
 
 
 # --------------------------------------------------------------------------------------------- points
@@ -223,6 +235,46 @@ def test_top_up_noise_has_the_law_of_its_laplace_numbers(horizon):
         assert stats.kstest(found[0] / scale, "laplace").pvalue > 1e-4
 
 
+@pytest.mark.parametrize("buffers", [1, 3])
+def test_prefixes_of_a_blt_have_its_noise_to_every_digit(buffers):
+    losses, n, horizon = np.random.default_rng(1).random((200, 3)), 3, 200
+    drawn = []
+
+    def keep(t, kind, numbers):
+        drawn.append(numbers.copy())
+        return numbers
+
+    found, algorithm = released("dp_ftrl", n, horizon, losses, keep, buffers=buffers, **BLT)
+    known = setting(Simplex(n), horizon)
+    left, right = dense(algorithm, known)
+    np.testing.assert_allclose(left @ right, np.tri(horizon - 1), atol=1e-10)
+    wanted = losses.cumsum(axis=0)[:-1] + algorithm.node_scale(known) * left @ np.array(drawn[:-1])
+    np.testing.assert_allclose(found[1:], wanted, atol=1e-9)
+    assert (found[0] == 0).all()  # no loss is in it
+
+
+def test_prefixes_of_a_blt_have_its_covariance():
+    """4e4 coordinates at T = 100: S_ij has the error √((S_ii S_jj + S_ij²)/n), and six are allowed.
+
+    Controls: independent noise of the same variances, and 5 % less noise, are detected.
+    """
+    n, horizon = 40_000, 100
+    found, algorithm = released("dp_ftrl", n, horizon, np.zeros((horizon, n)), **BLT)
+    known = setting(Simplex(n), horizon)
+    left, _ = dense(algorithm, known)
+    sample = found[1:] @ found[1:].T / n / algorithm.node_scale(known) ** 2
+
+    def farthest(covariance):
+        own = np.diag(covariance)
+        return np.max(np.abs(sample - covariance) / np.sqrt((np.outer(own, own) + covariance**2) / n))
+
+    wanted = left @ left.T
+    assert farthest(wanted) < 6
+    assert wanted[-1, -1] == pytest.approx((algorithm.deviation(known) / algorithm.node_scale(known)) ** 2, rel=1e-9)
+    for other in (np.diag(np.diag(wanted)), 0.95**2 * wanted):
+        assert farthest(other) > 6
+
+
 close_vector = compile_step(tree.close_vector)
 
 
@@ -283,6 +335,45 @@ def test_gaussian_nodes_have_exactly_the_epsilon_and_delta_asked_for(space):
 
 
 @pytest.mark.parametrize("space", [Simplex(10), Sphere(10), Cube(10)], ids=str)
+@pytest.mark.parametrize("buffers", [1, 3, 8])
+def test_a_blt_has_exactly_the_epsilon_and_delta_asked_for(buffers, space):
+    """μ is the distance of the means of two streams, in the metric of the covariance of all prefixes."""
+    for horizon, epsilon in ((2, 0.7), (3, 1.0), (300, 0.1), (300, 20.0)):
+        known = setting(space, horizon)
+        algorithm = make("dp_ftrl", epsilon=epsilon, buffers=buffers, **BLT).tuned(known)
+        upper, lower = algorithm.bounds(known, 1e-6)
+        assert upper.epsilon == lower.epsilon == pytest.approx(epsilon, rel=1e-9)
+        assert (upper.status, lower.status, lower.lower) == ("exact", "exact", True)
+        left, _ = dense(algorithm, known)
+        change = {Simplex: math.sqrt(10), Sphere: 2.0, Cube: 2.0}[type(space)]
+        moves = np.tri(horizon - 1)  # column i: of the prefixes, if loss i changes by 1
+        squares = np.diag(moves.T @ np.linalg.solve(left @ left.T, moves))
+        mu = change * math.sqrt(squares.max()) / algorithm.node_scale(known)
+        assert mu == pytest.approx(gaussian.mu_of(epsilon, 1e-6), rel=1e-9)
+
+
+def test_a_blt_has_a_third_of_the_trees_noise_and_a_short_state():
+    known = setting(Simplex(10), 2**16)
+    blt, other = (make("dp_ftrl", **law).tuned(known) for law in (BLT, GAUSSIAN))
+    assert other.deviation(known) / blt.deviation(known) == pytest.approx(16 / 4.697, rel=1e-3)
+    long = setting(Simplex(10), 10**9)
+    assert make("dp_ftrl", **BLT).tuned(long).state(long).nbytes == blt.state(known).nbytes < 1000
+
+
+def test_parameters_with_their_defaults_change_no_older_result():
+    known = setting(Simplex(10), 2**16)
+    plain, blt = (make("dp_ftrl", **law).tuned(known) for law in (GAUSSIAN, BLT))
+    assert not {"counter", "buffers"} & set(plain.recorded()) and '"counter"' not in plain.identity()
+    assert plain.described()["counter"] == "tree" and blt.recorded() == blt.described()
+    assert '"buffers": 3' in blt.identity() and '"counter": "blt"' in blt.identity()
+    for algorithm in (plain, blt):
+        again = Registry().rebuilt("algorithms", algorithm.recorded())
+        assert again == algorithm and type(again) is type(algorithm) and algorithm.tuned(known) == algorithm
+    inside = make("dp_lambda_lap", base=make("exp3")).recorded()
+    assert inside == make("dp_lambda_lap", base=make("exp3")).described()
+
+
+@pytest.mark.parametrize("space", [Simplex(10), Sphere(10), Cube(10)], ids=str)
 @pytest.mark.parametrize("name", ["dp_ftrl", "noisy_ftrl"])
 def test_laplace_noise_at_a_delta_lies_between_its_attack_and_its_proof(name, space):
     """For experts the two agree: ε at δ = 1e-6 of 12 nodes of 10 numbers each and ε = 1; dp-accounting confirms."""
@@ -327,7 +418,7 @@ def test_laplace_numbers_outside_the_domain_are_refused(given):
 
 
 def test_blur_is_the_deviation_in_units_of_the_rate():
-    for law in ({}, {"nodes": "gaussian"}):
+    for law in ({}, {"nodes": "gaussian"}, BLT):
         known = setting(Simplex(10), 2**12)
         algorithm = make("dp_ftrl", epsilon=None, blur=0.3, **law).tuned(known)
         assert algorithm.deviation(known) * algorithm.base.eta == pytest.approx(0.3)
@@ -386,6 +477,9 @@ SQUARE = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1)), (1, 1, 1, 1))
         ("dp_ftrl", Cube(2), {"blur": 1.0}, "give either epsilon or blur"),
         ("dp_ftrl", Cube(2), {"delta": 0.1}, "Laplace nodes need no delta"),
         ("dp_ftrl", Cube(2), {**GAUSSIAN, "calibration": "printed"}, "has no Gaussian nodes for FTRL"),
+        ("dp_ftrl", Cube(2), {"counter": "blt"}, "the noise of a BLT is Gaussian: set nodes: gaussian"),
+        ("dp_ftrl", Cube(2), {**BLT, "spare": "once"}, "a BLT needs no top-up noise: leave spare out"),
+        ("dp_ftrl", Cube(2), {"buffers": 3}, "a tree has no buffers: leave buffers out, or set counter: blt"),
     ],
 )
 def test_unsupported_settings_are_reported(name, space, parameters, message):
@@ -398,7 +492,7 @@ def test_unsupported_settings_are_reported(name, space, parameters, message):
 
 
 @pytest.mark.parametrize("space", [Simplex(4), Sphere(3), Cube(3)], ids=str)
-@pytest.mark.parametrize(("name", "parameters"), PLAYERS, ids=str)
+@pytest.mark.parametrize(("name", "parameters"), [*PLAYERS, ("dp_ftrl", BLT)], ids=str)
 def test_mean_regret_stays_below_its_bound(name, parameters, space):
     """At gaps that are hard to see and against alternating losses; four standard errors are allowed."""
     known = setting(space, 2000)
@@ -438,10 +532,10 @@ def test_ftpls_default_sigma_minimises_its_bound_on_the_sphere():
         assert ftpl.perturbed(sigma * make("ftpl").tuned(known).sigma, rounds, known) > least
 
 
-@pytest.mark.parametrize("name", ["dp_ftrl", "dp_ftpl"])
-def test_a_single_round_releases_nothing(name):
+@pytest.mark.parametrize(("name", "law"), [("dp_ftrl", {}), ("dp_ftrl", BLT), ("dp_ftpl", {})])
+def test_a_single_round_releases_nothing(name, law):
     known = Setting(1, 3, space=Simplex(3))
-    (bound,) = make(name).tuned(known).bounds(known, 0.1)
+    (bound,) = make(name, **law).tuned(known).bounds(known, 0.1)
     assert bound.epsilon == bound.delta == 0 and bound.status == "exact"
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privbandits_cli.accounting import toeplitz
 from privbandits_cli.audit import laws
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.audit.mutants import CORRECT, MUTANTS, Mutant
+from privbandits_cli.audit.mutants import CORRECT, EXPERTS, HALF, MUTANTS, ONE, Mutant
 from privbandits_cli.audit.prefix_games import twin_losses
 from privbandits_cli.audit.prefixes import Law
 from privbandits_cli.audit.target import Target
@@ -165,6 +166,15 @@ FOUND = {  # the round, the level and the field in question
     ("dp_ftrl", "nodes forgotten after round 1,000"): ["prefix 1,001 does not have the noise of its nodes"],
     ("dp_ftrl", "top-up missing"): ["prefix 0 does not have top-up noise"],
     ("dp_ftrl, shared", "top-up missing"): ["prefix 0 does not have top-up noise"],
+    ("dp_ftrl, BLT", "noise scale x 0.75"): ["the loss of round 1 costs ε = 1.36"],
+    ("dp_ftrl, BLT", "|c| of half of the rounds"): ["the loss of round 1 costs ε = 1.017"],
+    ("dp_ftrl, BLT", "no cumulative sum"): ["the loss of round 1 costs ε = 10,20"],
+    ("dp_ftrl, BLT", "C z for B z"): ["the loss of round 1 costs ε = 1.047"],
+    ("dp_ftrl, BLT", "buffers added"): ["prefix 2,610 is not a finite number"],
+    ("dp_ftrl, BLT", "noise redrawn for every prefix"): ["no noise of its own hides the loss of round 1"],
+    ("dp_ftrl, BLT", "no noise after round 1,000"): ["no noise of its own hides the loss of round 1,001"],
+    ("dp_ftrl, BLT", "leader of the true prefix, late"): ["in round 40,001,", ": prefix carries"],
+    ("dp_ftrl, BLT", "hint beside the prefix"): ["in round 1,000,", ": kept carries"],
     ("dp_scrible", "base fed the true loss, late"): ["in round 40,002,", ": wrapped.losses carries"],
     ("dp_scrible", "base fed a thousandth of the true loss"): ["in round 2,", ": wrapped.losses carries"],
     ("dp_scrible", "no noise after round 1,000"): ["no noise hides the loss of round 1,001"],
@@ -175,6 +185,42 @@ FOUND = {  # the round, the level and the field in question
 
 def test_every_finding_is_of_a_mutant():
     assert set(FOUND) <= {(mutant.subject, mutant.name) for mutant in MUTANTS}
+
+
+BLT = {"nodes": "gaussian", "delta": 1e-6, "counter": "blt"}
+
+
+def test_the_shares_of_the_mutants_of_a_blt_are_those_of_its_norms():
+    blt = toeplitz.fitted(EXPERTS.horizon - 1, 3)
+    shares = [blt.sensitivity(n) / blt.sensitivity(EXPERTS.horizon - 1) for n in (1, (EXPERTS.horizon - 1) // 2)]
+    assert shares == pytest.approx([ONE, HALF], rel=1e-5)
+
+
+def test_the_noise_of_a_blt_is_measured_to_a_millionth():
+    less = Mutant("less noise", "dp_ftrl, BLT", share=1 - 1e-5).audited(0.001, 2**18, seed=1)
+    assert less.verdict == "VIOLATION" and "the loss of round 1 costs ε = 1.00001" in less.found
+    more = Mutant("more noise", "dp_ftrl, BLT", share=1.5).audited(0.001, 2**18, seed=1)
+    assert more.verdict == "CONSISTENT" and more.epsilon_seen == pytest.approx(0.643, abs=1e-3)
+
+
+@pytest.mark.parametrize("space", [Sphere(1), Sphere(12), Cube(3), Simplex(3)], ids=str)
+def test_a_blt_of_short_and_long_games_on_other_sets(space):
+    for horizon in (1, 2, 3, 100, 10**6):
+        known = setting(space, horizon)
+        found = audit(make("dp_ftrl", epsilon=2.0, **BLT).tuned(known), known)
+        assert found.verdict == "CONSISTENT", found.found
+        first = found.epsilon_seen < 1.99 and "later rounds like the first ones" in found.assumed
+        assert first if horizon == 10**6 else found.epsilon_seen == pytest.approx(2.0, rel=1e-9)
+
+
+def test_a_blt_whose_noise_rounding_hides_or_which_draws_other_numbers_is_not_auditable(monkeypatch):
+    known = setting(Simplex(2))
+    algorithm = make("dp_ftrl", epsilon=1e15, **BLT).tuned(known)
+    found = audit(algorithm, known)
+    assert found.verdict == "NOT AUDITABLE" and "is lost in the rounding of sums of losses" in found.found
+    monkeypatch.setattr(type(algorithm), "draws", lambda self, known, rounds: {"normal": np.full_like(rounds, 3)})
+    found = audit(make("dp_ftrl", **BLT).tuned(known), known)
+    assert found.verdict == "NOT AUDITABLE" and "one number of `rng.normal` for each coordinate" in found.found
 
 
 @pytest.mark.parametrize("subject", ["dp_ftrl", "dp_ftrl, Gaussian", "noisy_ftrl", "dp_scrible", "dp_scrible, scalar"])
