@@ -192,6 +192,9 @@ def linear_candidates():
         yield f"{name}, polytope", linear_game("linear", PreparedLosses(), algorithms, box)
     once = make("dp_ftrl", spare="once")
     yield "dp_ftrl, spare once", linear_game("linear", PreparedLosses(), [once], linear.Simplex(10))
+    gauss, blt = (make("dp_ftrl", nodes="gaussian", counter=counter) for counter in ("tree", "blt"))
+    yield "dp_ftrl, Gaussian", linear_game("linear", PreparedLosses(), [gauss], linear.Simplex(10))
+    yield "dp_ftrl, BLT", linear_game("linear", PreparedLosses(), [blt], linear.Simplex(10))
     yield "(no algorithm), 1000 experts", linear_game("linear", PreparedLosses(), [], linear.Simplex(1000))
     for algorithm, name in ((make("dp_ftrl"), "dp_ftrl"), (once, "dp_ftrl, spare once")):
         yield f"{name}, 1000 experts", linear_game("linear", PreparedLosses(), [algorithm], linear.Simplex(1000))

@@ -107,11 +107,10 @@ def audit_correlated(target: Target[Correlated]) -> Audit:
         return verdict("VIOLATION", str(finding))
     claim = target.claim
     seen = gaussian.epsilon_of(mu, claim.delta)
-    if mu > (1 + EXACT) * gaussian.mu_of(claim.epsilon, claim.delta):
-        allowed = f"ε = {at_most(claim.epsilon)} is allowed"
-        return verdict(
-            "VIOLATION", f"the loss of round {at:,} costs ε = {at_least(seen)}, μ = {mu:.6g}, where {allowed}"
-        )
+    allowed = gaussian.mu_of(claim.epsilon, claim.delta)
+    if mu > (1 + EXACT) * allowed:
+        most = f"μ = {mu:.6g} where {allowed:.6g} is allowed"
+        return verdict("VIOLATION", f"the loss of round {at:,} costs ε = {at_least(seen)}, {most}")
     words = f"a loss costs at most ε = {at_most(seen)}, exactly: that of round {at:,}, μ = {mu:.6g}"
     result = verdict("CONSISTENT", f"equal prefixes lead to equal points; {words}")
     return replace(result, refutable=(1 + EXACT) * claim.epsilon)

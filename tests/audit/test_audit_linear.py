@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.accounting import toeplitz
+from privbandits_cli.accounting import gaussian, toeplitz
 from privbandits_cli.audit import laws
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.audit.mutants import CORRECT, EXPERTS, HALF, MUTANTS, ONE, Mutant
@@ -198,9 +198,11 @@ def test_the_shares_of_the_mutants_of_a_blt_are_those_of_its_norms():
 
 def test_the_noise_of_a_blt_is_measured_to_a_millionth():
     less = Mutant("less noise", "dp_ftrl, BLT", share=1 - 1e-5).audited(0.001, 2**18, seed=1)
-    assert less.verdict == "VIOLATION" and "the loss of round 1 costs ε = 1.00001" in less.found
+    assert less.verdict == "VIOLATION" and "μ = 0.236707 where 0.236704 is allowed" in less.found
     more = Mutant("more noise", "dp_ftrl, BLT", share=1.5).audited(0.001, 2**18, seed=1)
-    assert more.verdict == "CONSISTENT" and more.epsilon_seen == pytest.approx(0.643, abs=1e-3)
+    assert more.verdict == "CONSISTENT" and more.epsilon_seen == pytest.approx(
+        gaussian.epsilon_of(gaussian.mu_of(1.0, 1e-6) / 1.5, 1e-6), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("space", [Sphere(1), Sphere(12), Cube(3), Simplex(3)], ids=str)
