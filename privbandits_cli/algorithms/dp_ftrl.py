@@ -134,7 +134,7 @@ class Parameters(Aggregating):
     )
     counter: Literal["tree", "blt"] = Field(
         "tree",
-        description="what sums the losses: a tree, or `blt`, Gaussian noise with a few buffers and near the least",
+        description="what sums the losses: a tree, or `blt`: correlated Gaussian noise, near the least possible",
     )
     buffers: int | None = Field(None, ge=1, le=8, description="buffers of a BLT; default 3")
     blur: Size | None = Field(None, description="instead of ε: η times the (largest) deviation of a prefix's noise")
