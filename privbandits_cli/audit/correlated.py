@@ -196,7 +196,7 @@ def _followed(pair: Bench, other: Floats, rates: Floats, start: int) -> Draws:
     loop(states, other[start:].copy(), moved, marks, wanted, rates[start:], prefixes, points)
     prefix, point = apart(pair, Game(prefixes, points, states), Game(wanted, first.points[start:], first.state))
     if prefix <= point and prefix < len(rounds):
-        words = "is not the sum of the losses and of noise that is linear in `rng.normal`"
+        words = "is not the sum of the losses and of noise that does not depend on them and is linear in `rng.normal`"
         raise Refuted(f"prefix {start + prefix:,} {words}")
     if point < len(rounds):
         t = start + point

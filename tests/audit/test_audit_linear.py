@@ -14,9 +14,12 @@ from privbandits_cli.audit.prefix_games import twin_losses
 from privbandits_cli.audit.prefixes import Law
 from privbandits_cli.audit.target import Target
 from privbandits_cli.convex.polytope import Polytope
-from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
+from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
+from privbandits_cli.numerics.jit import unbound
 from tests.audit import SEEDS, conforms
 from tests.conftest import make
+
+right_update = unbound  # bound when a mutant is compiled
 
 # ---------------------------------------------------------------------------------------------- laws
 
@@ -203,6 +206,39 @@ def test_the_noise_of_a_blt_is_measured_to_a_millionth():
     assert more.verdict == "CONSISTENT" and more.epsilon_seen == pytest.approx(
         gaussian.epsilon_of(gaussian.mu_of(1.0, 1e-6) / 1.5, 1e-6), rel=1e-9
     )
+
+
+def weights_by_noise(state, losses, rng):
+    state.weights[0] = 0.01 if state.noise[0, 0] > 0 else 0.1
+    right_update(state, losses, rng)
+
+
+def squares(state, losses, rng):
+    right_update(state, losses, Draws(rng.uniform, rng.laplace, rng.normal + 0.1 * rng.normal**2))
+
+
+def halved_by_zeros(state, losses, rng):
+    share = 0.5 if (losses == 0).all() else 1.0
+    right_update(state, losses, Draws(rng.uniform, rng.laplace, share * rng.normal))
+
+
+def slightly_less_by_zeros(state, losses, rng):
+    share = 1.0 - 1e-5 if (losses == 0).all() else 1.0
+    right_update(state, losses, Draws(rng.uniform, rng.laplace, share * rng.normal))
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (weights_by_noise, "depends on the noise, which is then not Gaussian"),
+        (squares, "prefix 1 is not the sum of the losses and of noise that does not depend on them"),
+        (halved_by_zeros, "prefix 1 is not the sum of the losses and of noise that does not depend on them"),
+        (slightly_less_by_zeros, "the noise of prefix 1 depends on the losses, or is no multiple of `rng.normal`"),
+    ],
+)
+def test_a_blt_whose_noise_is_no_linear_function_of_normal_numbers_is_refuted(step, words):
+    found = Mutant(step.__name__, "dp_ftrl, BLT", "update", step).audited(0.001, 2**18, seed=0)
+    assert found.verdict == "VIOLATION" and words in found.found, found.found
 
 
 @pytest.mark.parametrize("space", [Sphere(1), Sphere(12), Cube(3), Simplex(3)], ids=str)
