@@ -139,13 +139,18 @@ def _judged(
         few = f"only {moved.sum()} gains change a {what}"
         return Audit("NOT AUDITABLE", str(target.claim), few, rounds)
     noise, sides = (observed - coins)[moved], coins[moved]
-    noise = noise / scale[moved] if exact else target.claim.epsilon * noise
+    noise = in_own_scale(noise, scale[moved] * exact, target.claim.epsilon)
     groups = windows((np.arange(rounds) % length + 1)[moved]) if length > 1 else {}
     rounding = max(1e-12, 1e-15 * target.claim.epsilon)
     law = by_groups(noise, groups, level, sides, rounding, arms[moved])
     found = judge(target, observed[moved], sides, what, replace(law, share=None) if exact else law)
     games = f"{-(-rounds // length):,} games of {length:,} {what}s" if length > 1 else f"{rounds:,} {what}s"
     return replace(found, played=games)
+
+
+def in_own_scale(noise: Floats, scale: Floats, epsilon: float) -> Floats:
+    """Each number of the noise in units of its own scale, or in units of 1/ε where that is 0."""
+    return np.divide(noise, scale, out=epsilon * noise, where=scale != 0)
 
 
 def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:

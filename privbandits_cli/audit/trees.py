@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.evidence import by_groups, windows
+from privbandits_cli.audit.releases import in_own_scale
 from privbandits_cli.audit.target import Target, canary, choose, update, values
 from privbandits_cli.audit.verdict import Audit, Verdict, law_words
 from privbandits_cli.games.bandit import Draws, Floats
@@ -80,7 +81,7 @@ def audit_tree(target: Target[Tree], exact: bool = False) -> Audit:
         observe(states, coins[game], uniform[game], laplace[game], *seen)
     groups = {f"level {level}": levels.ravel() == level for level in np.unique(levels).tolist()}
     groups |= windows(np.tile(np.arange(1, rounds + 1), games))
-    unit = noise.ravel() / scale.ravel() if exact else noise.ravel() * target.claim.epsilon / needed
+    unit = in_own_scale(noise.ravel(), scale.ravel() * exact, target.claim.epsilon / needed)
     width = ROUNDING * rounds * (1 + target.claim.epsilon)
     found = by_groups(unit, groups, level, coins.ravel(), width, arms.ravel())
     claim = f"{target.claim} of all noisy sums, Laplace noise of scale {needed}/ε times a gain's range on each node"
