@@ -109,6 +109,12 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
     name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
+    if name in ("played", "length") and value is not None:
+        counts = np.asarray(state[0][value])
+        if counts.dtype.kind not in "iu" or counts.shape not in ((), (n_arms,)):
+            return (
+                f"whose `{name}` is {value!r}: name a field that counts plays, of each arm or of all, in whole numbers"
+            )
     if kind not in (views.Place, views.Range):
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
         return None if fits else f"whose `{name}` is {value!r}, not {getattr(kind, '__name__', kind)}"
