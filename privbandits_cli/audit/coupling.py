@@ -160,7 +160,7 @@ class _Game(NamedTuple):
         return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms)
 
     def all_different(self, pairs: Sequence[tuple[Floats, Floats, int]]) -> Iterator[tuple[Played, Spent]]:
-        """Games in which all gains differ, and the largest cost of a gain, in its own release or in all nodes of a tree.
+        """Games in which all gains differ; the largest cost of a gain, in its own release or in all nodes of a tree.
 
         At δ > 0 its own release is judged, by the most that one Laplace number may cost.
         """
