@@ -23,7 +23,7 @@ from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
-from privbandits_cli.numerics.jit import Records, bind, borrow, compile_step, kept, record, unbound
+from privbandits_cli.numerics.jit import Records, bind, borrow, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
@@ -33,6 +33,7 @@ __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "p
 BLOCK = 16384  # rounds; fewer where there are many arms
 BYTES = 2**21  # at most, of one trial's block, and of an algorithm's random numbers of a kind in it
 LANES = 4  # trials side by side
+MORE = False  # bound to True for an algorithm that takes `Numbers`
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 ROWS = 16  # rows of 0 and 1 that are counted in parallel
 
@@ -107,22 +108,6 @@ class Algorithm(players.Algorithm):
 
 choose: Any = unbound
 update: Any = unbound
-deal: Any = unbound  # `dealt`, or `dealt_more`
-
-
-def dealt(numbers: Any, lane: int, t: int) -> Draws:
-    """One number of each kind."""
-    return Draws(numbers.uniform[lane, t], numbers.laplace[lane, t])
-
-
-def dealt_more(numbers: Any, lane: int, t: int) -> Numbers:
-    """Of each kind one number, or a row."""
-    return Numbers(
-        borrow(numbers.uniform)[lane, t],
-        borrow(numbers.laplace)[lane, t],
-        borrow(numbers.normal)[lane, t],
-        borrow(numbers.bits)[lane, t],
-    )
 
 
 def play_block(
@@ -131,14 +116,17 @@ def play_block(
     earned: Floats,
     seated: Records,
     states: Records,
-    numbers: Any,
+    uniform: Any,
+    laplace: Any,
+    normal: Any,
+    bits: Any,
     worth: Floats,
     memory: int,
     observed: bool,
 ) -> None:
     """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the learner's gain after `marks[i]` rounds.
 
-    numbers: `Draws` or `Numbers` of tables, `[lane, round]` or `[lane, round, number]`.
+    uniform, laplace, normal, bits: random numbers, `[lane, round]` or `[lane, round, number]`.
     worth: what one play of an arm counts for the regret, `[arms]`; if empty, its gain.
     """
     t = 0
@@ -148,7 +136,15 @@ def play_block(
                 if lane >= len(states):
                     break
                 state, player = states[lane], seated[lane]
-                rng = deal(numbers, lane, t)
+                if MORE:
+                    rng: Any = Numbers(
+                        borrow(uniform)[lane, t],
+                        borrow(laplace)[lane, t],
+                        borrow(normal)[lane, t],
+                        borrow(bits)[lane, t],
+                    )
+                else:
+                    rng = Draws(uniform[lane, t], laplace[lane, t])
                 arm = choose(state, rng)
                 if GUARDED and (arm < 0 or arm >= gains.shape[2]):
                     raise WrongArm(arm, gains.shape[2], t)
@@ -213,9 +209,7 @@ def loop(modules: tuple[str, ...], layout: str, binary: bool, more: str = "") ->
 
     more: the `Asked.layout` of its random numbers.
     """
-    steps = in_loop(modules)
-    deal = compile_step(dealt_more, borrow=steps["borrow"]) if more else compile_step(dealt)
-    return bind(play_block, *modules, layout, str(binary), *filter(None, [more]), deal=deal, **steps)
+    return bind(play_block, *modules, layout, str(binary), more, MORE=bool(more), **in_loop(modules))
 
 
 @kept
@@ -285,7 +279,7 @@ def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, list[Fil
     }
 
 
-def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Any]:
+def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
     """For each algorithm, tables for the numbers of a block; those of the same kind and count share their memory."""
     none = np.full((lanes, rounds), np.nan)  # for a kind that an algorithm does not draw
 
@@ -293,11 +287,10 @@ def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Any]:
     def table(kind: str, *count: int) -> NDArray[Any]:
         return np.zeros((lanes, rounds, *count), np.uint64 if kind == "bits" else np.float64)
 
-    def tables(asked: Asked) -> Any:
+    def tables(asked: Asked) -> Numbers:
         made = {kind: table(kind) for kind in asked.periods}
         made |= {kind: table(kind, count) for kind, count in asked.counts.items()}
-        numbers: Any = Numbers if asked.layout else Draws
-        return numbers(*(made.get(kind, none) for kind in numbers._fields))
+        return Numbers(*(made.get(kind, none) for kind in Numbers._fields))
 
     return [tables(seat.asked) for seat in seats]
 
@@ -348,7 +341,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
         for k, seat in enumerate(seats):
             for kind, fills in sources[k].items():
                 draw(rounds, seat.asked.periods.get(kind, 1), fills, getattr(numbers[k], kind))
-            table = gains, marks, earned, seated[k], states[k], numbers[k], worth, *adversary.reaction()
+            table = gains, marks, earned, seated[k], states[k], *numbers[k], worth, *adversary.reaction()
             guards.play_block(seat.play_block, table, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets
