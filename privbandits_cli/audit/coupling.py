@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, FOUND, Loops, compiled, float_fields
+from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, FOUND, MIXED, Loops, compiled, float_fields
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit
@@ -37,6 +37,9 @@ ROUNDS = 2**24  # of all canaries' games together
 ARMS = 8  # each of which, at most, is the best in a pair of games
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 OTHERS = 2  # further uniform numbers for which both games choose, in every round
+EARLY = 2**10  # first rounds, in which a learner explores most
+MANY = 64  # further uniform numbers of these rounds
+OTHERS_NOISE = "the noise of what is released is not `rng.laplace` alone, the one number a round that this audit moves"
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 
 
@@ -56,7 +59,8 @@ class Spent(NamedTuple):
 class Coupling:
     """What coupled games found.
 
-    rounds: of each game; violation: in words, or None; forced: whether every release could be made equal.
+    rounds: of each game; violation: in words, or None; forced: whether every release could be made equal; unknown: why
+    nothing follows, in words.
     loss: the largest privacy loss of one gain, in nats, exact; None if a release is not linear in its Laplace number.
     at: the round of that gain; canaries: for how many gains the loss was computed.
     """
@@ -67,6 +71,7 @@ class Coupling:
     loss: float | None = None
     at: int = 0
     canaries: int = 0
+    unknown: str = ""
 
     def games(self) -> str:
         """What was played, in words."""
@@ -77,7 +82,8 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
     """Play pairs of games with equal releases: all gains different, and then one gain different at a time."""
     rounds, rng = int(min(target.setting.horizon, LONGEST)), target.stream("couple")
     uniform: Floats = np.stack([target.numbers("uniform", rounds), *rng.random((OTHERS, rounds))], axis=1)
-    game = _Game(target, compiled(target), uniform, target.numbers("laplace", rounds))
+    early: Floats = (np.arange(MANY) + rng.random((min(EARLY, rounds), MANY))) / MANY
+    game = _Game(target, compiled(target), uniform, early, target.numbers("laplace", rounds))
     pairs, canaries = _pairs(rounds, target.setting.n_arms, rng), _canaries(rounds, rng)
     gains = (rng.random(rounds) < DEEP).astype(float)
     linear, worst = True, Spent()
@@ -143,6 +149,7 @@ class _Game(NamedTuple):
     target: Target[Kept | Release]
     loops: Loops
     uniform: Floats
+    early: Floats
     laplace: Floats
 
     def play(self, states: Records, first: Floats, second: Floats, start: int, best: int = 0) -> Played:
@@ -151,12 +158,14 @@ class _Game(NamedTuple):
         moves, costs, arms = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         rest = self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
         least = SLACK * min(1.0, self.target.claim.epsilon)
-        numbers = self.uniform[start:, : 1 if start else None], self.laplace[start:]
+        uniform, early = (self.uniform[start:, :1], self.early[:0]) if start else (self.uniform, self.early)
         fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
         gains, kinds = (first[start:], second[start:]), (self.target.algorithm.bounded, best)
         plan = start, rest, least, *kinds
-        outcome = self.loops.couple(states, words, fields, *gains, *numbers, *plan, moves, costs, arms)
+        outcome = self.loops.couple(
+            states, words, fields, *gains, uniform, early, self.laplace[start:], *plan, moves, costs, arms
+        )
         return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms)
 
     def all_different(self, pairs: Sequence[tuple[Floats, Floats, int]]) -> Iterator[tuple[Played, Spent]]:
@@ -193,6 +202,10 @@ class _Game(NamedTuple):
     def stopped(self, found: Played, rounds: int) -> Coupling:
         """The violation that ended a pair of games, or that it could not be played on."""
         t, states = found.rounds, found.states
+        if found.outcome == MIXED or (
+            found.outcome == BARE and self.target.more and self._noise_of_other_numbers(found)
+        ):
+            return Coupling(rounds, unknown=OTHERS_NOISE)
         if found.outcome != ARM:
             if found.outcome == BARE and self._noise_of_uniform_numbers(found):
                 return Coupling(rounds, forced=False)
@@ -205,9 +218,21 @@ class _Game(NamedTuple):
     def _choice(self, state: Records, uniform: float, t: int) -> int:
         return self.loops.choice(np.repeat(state, 6), 0, uniform, self.laplace[t])
 
+    def _arm(self, found: Played) -> int:
+        """The arm of the round that ended a pair of games."""
+        return int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
+
+    def _noise_of_other_numbers(self, found: Played) -> bool:
+        """Whether the release moves with any number of its round, from which `choose` may have kept noise."""
+        z, arm, seen = self.laplace[found.rounds], self._arm(found), set()
+        for uniform in np.linspace(0.01, 0.99, 50).tolist():
+            if self.loops.choice(found.states.copy(), 4, uniform, z) == arm:
+                seen.add(self.loops.trial(found.states.copy(), 4, arm, 0.0, uniform, z))
+        return len(seen) > 1
+
     def _noise_of_uniform_numbers(self, found: Played) -> bool:
         """Whether the release that was not forced moves with the uniform number, and never with the Laplace one."""
-        t, arm = found.rounds, int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
+        t, arm = found.rounds, self._arm(found)
         z = self.laplace[t]
 
         def release(uniform: float, laplace: float) -> float:
@@ -225,6 +250,8 @@ def after_coupling(law: Callable[[Target[Any], bool], Audit]) -> Callable[[Targe
         found, claim = coupled(target), f"{target.claim} of {target.claim.view or 'all arms played'}"
         if found.violation:
             return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
+        if found.unknown:
+            return Audit("NOT AUDITABLE", claim, found.unknown, 0)
         result = law(target, found.loss is not None and target.claim.delta == 0)
         if result.verdict == "NOT AUDITABLE" and not found.loss:
             return result

@@ -21,13 +21,14 @@ ranges: Any = unbound
 choice: Any = unbound
 trial: Any = unbound
 reach: Any = unbound
+MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
 
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # of a released value, in scales of its noise
 GRAIN = 1e-12  # of a number that is too large to be a sum of gains: a product or a power of them
 WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
 
-AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER = range(7)  # what ends a pair of games
+AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED = range(8)  # what ends a pair of games
 FOUND = {
     BARE: "what is released depends on the gains, and no noise hides it",
     SCALE: "the scale of the noise depends on the gains",
@@ -144,6 +145,7 @@ def couple(
     first: Floats,
     second: Floats,
     uniform: Floats,
+    early: Floats,
     laplace: Floats,
     start: int,
     rest: int,
@@ -158,7 +160,7 @@ def couple(
 
     words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
     canary's range; all arms but `best` earn them upside down. uniform: `[rounds, ...]`, the round's number and
-    others for which the choices are compared, too. start: rounds played before; rest: rounds of a block before its
+    others for which the choices are compared, too; early: many more for the first rounds, `[rounds, ...]`. start: rounds played before; rest: rounds of a block before its
     last one; least: a smaller move is rounding; bounded: whether all gains are in [0, 1], whatever the canary's range.
 
     Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
@@ -173,6 +175,9 @@ def couple(
             return RANGE, t, 0.0, linear
         states[3], states[4] = states[0], states[1]
         z = laplace[t]
+        for j in range(early.shape[1] if t < len(early) else 0):
+            if choice(states, 3, early[t, j], z) != choice(states, 4, early[t, j], z):
+                return ARM, t, early[t, j], linear
         for j in range(uniform.shape[1] - 1, -1, -1):
             u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
             if choice(states, 4, u, z) != arm:
@@ -181,7 +186,10 @@ def couple(
         other = low + (high - low) * (second[t] if arm == best else 1.0 - second[t])
         arms[t], moves[t], costs[t] = arm, 0.0, 0.0
         own = trial(states, 3, arm, gain, u, z + 1.0)
+        further = trial(states, 3, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
         wanted = trial(states, 3, arm, gain, u, z)
+        if MORE and uniform.shape[1] > 1 and own != wanted and further != wanted:
+            return MIXED, t, 0.0, linear
         own -= wanted
         states[0] = states[2]
         slope = trial(states, 4, arm, other, u, z + 1.0)
@@ -262,4 +270,5 @@ def compiled(target: Target[View]) -> Loops:
     }
     calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, **calls)}
     calls["settled"] = target.call(values_settled if kept else releases_settled)
-    return Loops(target.loop(couple, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])
+    played = target.loop(couple, **calls, MORE=target.more)
+    return Loops(played, target.loop(advance, **calls), calls["choice"], calls["trial"])
