@@ -159,9 +159,10 @@ def couple(
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
     words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
-    canary's range; all arms but `best` earn them upside down. uniform: `[rounds, ...]`, the round's number and
-    others for which the choices are compared, too; early: many more for the first rounds, `[rounds, ...]`. start: rounds played before; rest: rounds of a block before its
-    last one; least: a smaller move is rounding; bounded: whether all gains are in [0, 1], whatever the canary's range.
+    canary's range; all arms but `best` earn them upside down. uniform: `[rounds, ...]`, the round's number, and others
+    for which the choices are compared, too; early: `[first rounds, ...]`, many more of them. start: rounds played
+    before; rest: rounds of a block before its last one; least: a smaller move is rounding; bounded: whether all gains
+    are in [0, 1], whatever the canary's range.
 
     Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
     own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
