@@ -133,9 +133,12 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
     if not isinstance(value, str) and not callable(value):
         return f"whose `{name}` is {value!r}: name a field of the state, or give a function of the state"
     try:
-        shape = np.asarray(views.read(state[0], value), float).shape
+        numbers = np.asarray(views.read(state[0], value))
+        shape = numbers.astype(float).shape
     except Exception as error:  # whatever a user's function raises
         return f"whose `{name}` cannot be read: {messages.summary(error)}"
+    if numbers.dtype in (np.float16, np.float32):
+        return f"whose `{name}` are {numbers.dtype}, which rounds away part of the noise: keep them as float64"
     n, each = (
         (2, "the lowest and the highest gain")
         if name == "canary"

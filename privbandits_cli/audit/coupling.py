@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, FOUND, MIXED, Loops, compiled, float_fields
+from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, CLIPPED, FOUND, MIXED, Loops, compiled, float_fields
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit
@@ -39,6 +39,10 @@ DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it
 OTHERS = 2  # further uniform numbers for which both games choose, in every round
 EARLY = 2**10  # first rounds, in which a learner explores most
 MANY = 64  # further uniform numbers of these rounds
+CUT = (
+    "what the view names is clipped to a range: let it name the numbers before they are clipped, and clip them in "
+    "`choose`, which costs no privacy"
+)
 OTHERS_NOISE = "the noise of what is released is not `rng.laplace` alone, the one number a round that this audit moves"
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 
@@ -206,6 +210,8 @@ class _Game(NamedTuple):
             found.outcome == BARE and self.target.more and self._noise_of_other_numbers(found)
         ):
             return Coupling(rounds, unknown=OTHERS_NOISE)
+        if found.outcome == CLIPPED:
+            return Coupling(rounds, unknown=CUT)
         if found.outcome != ARM:
             if found.outcome == BARE and self._noise_of_uniform_numbers(found):
                 return Coupling(rounds, forced=False)

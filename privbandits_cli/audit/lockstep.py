@@ -26,9 +26,10 @@ MORE = False  # bound to True for a target that asks for more numbers than a uni
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # of a released value, in scales of its noise
 GRAIN = 1e-12  # of a number that is too large to be a sum of gains: a product or a power of them
+HUGE = 1e12  # a Laplace number that moves every release to the end of its range, if it has one
 WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
 
-AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED = range(8)  # what ends a pair of games
+AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED, CLIPPED = range(9)  # what ends a pair of games
 FOUND = {
     BARE: "what is released depends on the gains, and no noise hides it",
     SCALE: "the scale of the noise depends on the gains",
@@ -211,7 +212,7 @@ def couple(
             if attempts > STRAIGHT or min(abs(own), abs(slope)) <= 1e7 * blur or 0.0 < moved < 1e7 * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope):
-                return SCALE, t, 0.0, linear
+                return CLIPPED if clipped(states, arm, gain, other, u) else SCALE, t, 0.0, linear
             else:
                 costs[t] = moved / abs(slope)
             moves[t] = move if abs(move) > least else 0.0
@@ -220,6 +221,13 @@ def couple(
         if not settled(states):
             return OTHER_ARM, t, 0.0, linear
     return AGREED, len(laplace), 0.0, linear
+
+
+def clipped(states: Records, arm: int, gain: float, other: float, u: float) -> bool:
+    """Whether huge noise of either sign leads to the same release in both games: that of the end of a range."""
+    low, high = trial(states, 3, arm, gain, u, -HUGE), trial(states, 3, arm, gain, u, HUGE)
+    same: bool = low == trial(states, 4, arm, other, u, -HUGE) and high == trial(states, 4, arm, other, u, HUGE)
+    return same and low != high
 
 
 def extent(states: Records, arm: int, low: float, high: float, bounded: bool, u: float, z: float) -> float:
@@ -270,6 +278,7 @@ def compiled(target: Target[View]) -> Loops:
         "trial": target.call(observe_on_copy, observe=watch),
     }
     calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, **calls)}
+    calls["clipped"] = target.call(clipped, **calls)
     calls["settled"] = target.call(values_settled if kept else releases_settled)
     played = target.loop(couple, **calls, MORE=target.more)
     return Loops(played, target.loop(advance, **calls), calls["choice"], calls["trial"])

@@ -9,6 +9,7 @@ import pytest
 
 from privbandits_cli.actions.audit import audit_experiment
 from privbandits_cli.experiment.config import load
+from privbandits_cli.numerics.jit import PluginError
 
 HONEST = Path(__file__).with_name("greedy.py").read_text(encoding="utf-8")
 CONFIG = """\
@@ -151,6 +152,18 @@ FAULTS |= {  # with random numbers used twice, and with what the games of an aud
         {NOISE: f"{NOISE} * (0.7 if arm == 2 and state.t > 50000 else 1.0)"},
         "needs more noise",
     ),
+    "a hint from round 2, used in round 45 and seldom then": (
+        {
+            FIRST: FIRST + "            hint=0,\n",
+            COUNTED: COUNTED + "    if state.t == 2:\n        state.hint = int(gain > 0.9)\n",
+            LEADER: LEADER + "    if state.t == 45:\n        return state.hint\n",
+        },
+        "in round 45 two games",
+    ),
+    "half of the noise of one node, with a small δ": (
+        {"sensitivity, 0.0": "sensitivity, 1e-9", NOISE: f"{NOISE} * (0.25 if n == 8192 else 1.0)"},
+        "costs at least δ = ",
+    ),
     "too little noise for its δ": (
         {"sensitivity, 0.0": "sensitivity, 1e-9", NOISE: f"{NOISE} * (0.05 if n == 8192 else 1.0)"},
         "needs more noise",
@@ -205,6 +218,21 @@ def test_the_honest_file_is_consistent_and_its_privacy_loss_is_exact(tmp_path):
 def test_more_noise_than_needed_is_no_violation(tmp_path):
     row = audited(tmp_path, HONEST.replace(NOISE, f"1.5 * {NOISE}"))
     assert row["verdict"] == "CONSISTENT" and row["epsilon_seen"] == pytest.approx(16 / 17 / 1.5)
+
+
+@pytest.mark.slow
+def test_clipped_values_are_not_audited(tmp_path):
+    """Clipping after the noise costs nothing, but it hides the noise from the audit."""
+    means = "state.scale * rng.laplace)) / n"
+    assert means in HONEST
+    clip = f"{means}\n    state.means[arm] = min(1.0, max(0.0, state.means[arm]))"
+    row = audited(tmp_path, HONEST.replace(means, clip))
+    assert row["verdict"] == "NOT AUDITABLE" and "clip them in `choose`" in row["found"]
+
+
+def test_values_of_too_few_digits_are_refused(tmp_path):
+    with pytest.raises(PluginError, match=r"`values` are float32, .* keep them as float64"):
+        audited(tmp_path, HONEST.replace("means=np.zeros(k)", "means=np.zeros(k, np.float32)"))
 
 
 @pytest.mark.slow
