@@ -17,6 +17,7 @@ copyright = author
 release = version = __version__
 
 extensions = [
+    "_generate.links",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

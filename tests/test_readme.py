@@ -334,6 +334,41 @@ def test_the_table_of_figure_1_is_the_committed_csv():
         assert states("README.md", f"| {label} | {cells} |") and states(ADVERSARIAL, f"| {label} | {cells} |")
 
 
+def test_the_sentences_of_the_paper_beside_figure_1():
+    exp3, laplace, tau = (
+        {row["adversary"]: float(row["regret"]) for row in rows("fig1", algorithm=name)}
+        for name in ("exp3", "dp_exp3_lap", "exp3_tau")
+    )
+    more = [f"{100 * (laplace[name] / exp3[name] - 1):.0f}" for name in OBLIVIOUS]
+    times = [f"{tau[name] / exp3[name]:.1f}" for name in OBLIVIOUS]
+    assert states(ADVERSARIAL, "holds; {} to {} % more regret", min(more, key=float), max(more, key=float))
+    assert states(ADVERSARIAL, "holds; {} to {} times the regret of EXP3", min(times, key=float), max(times, key=float))
+    assert states(
+        ADVERSARIAL, "EXP3-τ has {} % of the regret of EXP3", 100 * tau["switching_costs"] / exp3["switching_costs"]
+    )
+    ends = [end(laplace[name] for name in OBLIVIOUS) for end in (min, max)]
+    assert states(ADVERSARIAL, "by 344 | fails; its regret is {} to {} |", *ends) and ends[0] > 344
+
+
+def test_the_rates_and_the_bounded_rewards_of_heavy_tails():
+    _, _, claims = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8").partition("## heavy_scaling")
+    for algorithm, name in (("dp_robust_se", "Algorithm 3"), ("ldp_robust_se", "Algorithm 4"), ("ldp_robust_ucb", "")):
+        found = re.search(rf"worst gap: slope\({algorithm}\) [^|]*\| [^|]*\| (.*? \(.*?\)),", claims)[1]
+        assert re.search(rf"\| {name or f'`{algorithm}`[^|]*'} \| \w+ \| T\^{re.escape(found)} \|", TEXTS[HEAVY_TAILS])
+    for label, name in (
+        ("UCB1", "UCB1, without privacy"),
+        ("AdaP-UCB (ε = 1)", "AdaP-UCB"),
+        ("DP-UCB, with ν (ε = 1)", "DP-UCB with its ν/n bonus"),
+        ("DP-SE (ε = 1)", "DP-SE"),
+        ("DP-UCB, Mishra & Thakurta (ε = 1)", "DP-UCB with the bonus of Mishra & Thakurta"),
+    ):
+        found = [row for row in rows("bounded_private", label=label) if '"means":"C2"' in row["parameters"]]
+        assert states(HEAVY_TAILS, f"| {name} | {{}} |", float(found[0]["regret"]))
+    without = [float(row["regret"]) for row in rows("bounded_without_nu", "final", label="DP-UCB, without ν (ε = 1)")]
+    assert states(HEAVY_TAILS, "{} of 200 trials have a regret above 50,000", sum(x > 50_000 for x in without))
+    assert len(without) == 200 and states(HEAVY_TAILS, "and {} have a regret below 15", sum(x < 15 for x in without))
+
+
 def test_the_advice_follows_from_the_state_of_the_art():
     def trials(label, epsilon):
         found = rows("state_of_the_art", "final", adversary="switching_costs", algorithm=label, epsilon=epsilon)

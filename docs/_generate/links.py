@@ -1,4 +1,4 @@
-"""Links that work on GitHub and in the site: files outside of docs/ are downloads, headings of the glossary are terms."""
+"""Links for GitHub and the site: files outside of docs/ are downloads, headings of the glossary are terms."""
 
 import os
 import re
