@@ -22,7 +22,6 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
-    "sphinx_click",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build", "_generate", "_generated", "**/.ipynb_checkpoints"]
