@@ -79,7 +79,7 @@ def _row(row: Mapping[str, str], curve: Mapping[str, Any], label: Name) -> dict[
 def guarantees(plan: Plan, delta: float | None = None) -> Rows:
     """A row for each tuned algorithm of a plan in each of its settings; delta: as for `Algorithm.guarantee`."""
     found: dict[tuple[str, Setting], Guarantee | None] = {}
-    rows = []
+    rows = {}
     for curve in plan.curves:
         at = curve.algorithm.identity(), curve.setting
         if at not in found:
@@ -92,9 +92,8 @@ def guarantees(plan: Plan, delta: float | None = None) -> Rows:
             "source": getattr(found[at], "source", None),
             **{name: _value(name, str(value)) for name, value in swept.items()},
         }
-        if row not in rows:
-            rows.append(row)
-    return Rows.of(rows)
+        rows[tuple(row.items())] = row
+    return Rows.of(list(rows.values()))
 
 
 def _certified(guarantee: Mapping[str, Any]) -> dict[str, Any]:

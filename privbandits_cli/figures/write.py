@@ -72,7 +72,11 @@ def drawn(folder: Path, wanted: Kind, trust: Trust = NOBODY) -> "Figure":
 
 
 def write(folder: Path, wanted: Kind, formats: Sequence[str], trust: Trust = NOBODY) -> list[Path]:
-    """Draw and save a figure, as `drawn` does; returns the paths."""
+    """Draw and save a figure, as `drawn` does, and describe it in the folder's crate; returns the paths."""
+    from privbandits_cli.analysis import crate
     from privbandits_cli.figures import plot
 
-    return plot.save(drawn(folder, wanted, trust), folder, folder.resolve().name + wanted.suffix, formats)
+    paths = plot.save(drawn(folder, wanted, trust), folder, folder.resolve().name + wanted.suffix, formats)
+    if (folder / crate.CRATE).exists():
+        crate.write(folder)
+    return paths
