@@ -1,0 +1,40 @@
+"""The documentation site: `make docs` writes it to docs/_build/html, which a browser opens without a network."""
+
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+
+from privbandits_cli import __version__  # noqa: E402
+
+project = "privbandits"
+author = "The privbandits developers"
+copyright = author
+release = version = __version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_click",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build", "_generate", "_generated", "**/.ipynb_checkpoints"]
+
+myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+
+html_theme = "sphinx_book_theme"
+html_css_files = ["site.css"]
+html_title = "privbandits"
+# MathJax is one file, which needs neither fonts nor a network.
+mathjax = files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg-full.js"
+html_static_path = ["_static", str(mathjax)]
+mathjax_path = "tex-svg-full.js"
+mathjax3_config = {"options": {"enableMenu": False}}
