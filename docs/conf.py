@@ -7,6 +7,8 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
+from _generate import generate  # noqa: E402
+
 from privbandits_cli import __version__  # noqa: E402
 
 project = "privbandits"
@@ -24,6 +26,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_generate", "_generated", "**/.ipynb_checkpoints"]
 
+nitpick_ignore_regex = [("py:.*", ".*")]  # the pages do not document the classes of the package
+
 myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
@@ -38,3 +42,8 @@ mathjax = files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg-full
 html_static_path = ["_static", str(mathjax)]
 mathjax_path = "tex-svg-full.js"
 mathjax3_config = {"options": {"enableMenu": False}}
+
+
+def setup(app):
+    """Write the generated pages before Sphinx looks for pages."""
+    app.connect("builder-inited", lambda _: generate())

@@ -22,7 +22,7 @@ LEAST = 100.0  # variance of a count, for the normal limit
 
 
 def best_arms(target: Target[Answer]) -> Floats:
-    """Pairs of sets of arms, `[2 sets, d, k]`: the only arm that is not 0 is the first one, or the second one."""
+    """Pairs of sets of arms, `[2 sets, d, k]`: in the first only arm 0 is not 0, in the second only arm 1."""
     known = target.setting.known()
     directions = target.stream("directions").standard_normal((SETS, known.dimension))
     directions *= known.norm / np.linalg.norm(directions, axis=1, keepdims=True)

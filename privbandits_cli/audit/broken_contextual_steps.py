@@ -80,7 +80,7 @@ def true_sums(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def late_truth(state: Record, arms: Floats, rng: Generator) -> int:
-    """Late rounds are played by the true sums; V and u~ remain those that are released."""
+    """Play late rounds by the true sums, while the state keeps the noisy V and u~ that are released."""
     if state.t < LATE:
         arm: int = right_choose(state, arms, rng)
         return arm

@@ -12,7 +12,7 @@ The game is the configured one, with all its rounds, or its first LONGEST rounds
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -21,220 +21,20 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.target import Target, canary, choose, released, update, values
+from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, FOUND, Loops, compiled, float_fields
+from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit
-from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.games.views import Kept, Release, Tree, View
-from privbandits_cli.numerics.jit import Records, unbound
-
-observe: Any = unbound  # these are bound when a loop is compiled
-settled: Any = unbound
-ranges: Any = unbound
-choice: Any = unbound
-trial: Any = unbound
+from privbandits_cli.games.bandit import Floats
+from privbandits_cli.games.views import Kept, Release, Tree
+from privbandits_cli.numerics.jit import Records
 
 LONGEST = 2**18  # rounds of a game
 CANARIES = 96  # gains whose privacy loss is computed, at most
 ROUNDS = 2**24  # of all canaries' games together
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 OTHERS = 2  # further uniform numbers for which both games choose, in every round
-STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
-ROUNDING = 1e-9  # of a released value, in scales of its noise
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
-
-AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM = range(6)
-FOUND = {
-    BARE: "what is released depends on the gains, and no noise hides it",
-    SCALE: "the scale of the noise depends on the gains",
-    RANGE: "the range of a gain depends on the gains before it",
-    OTHER_ARM: "a gain changes the value of an arm that was not played",
-}
-
-
-def observe_release(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """The release of a gain; `states[2]` plays on, and `states[5]` is scratch space."""
-    states[5] = states[2]
-    noisy: float = released(states[5], gain, rng)
-    update(states[2], arm, gain, rng)
-    return noisy
-
-
-def observe_value(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """The value of the arm after its gain; `states[2]` plays on."""
-    update(states[2], arm, gain, rng)
-    value: float = values(states[2])[arm]
-    return value
-
-
-def releases_settled(states: Records) -> bool:
-    """The view of releases has nothing but the release itself."""
-    return True
-
-
-def values_settled(states: Records) -> bool:
-    """Whether all arms have the same values in both games, up to rounding."""
-    ours, theirs = values(states[0]), values(states[1])
-    for i in range(len(ours)):
-        if not (ours[i] == theirs[i] or abs(ours[i] - theirs[i]) <= 1e-7 * max(1.0, abs(ours[i]))):
-            return False
-    return True
-
-
-def range_of_canary(states: Records, game: int) -> tuple[float, float]:
-    """The range of the next gain of `states[game]`."""
-    low, high = canary(states[game])
-    return low, high
-
-
-def round_off(words: Floats, fields: NDArray[np.int64]) -> None:
-    """Give B the numbers of A where they differ by rounding, which a long game could amplify.
-
-    words: the states as floats, `[6, words]`; fields: where each field of floats begins and ends, `[fields, 2]`.
-    """
-    for k in range(len(fields)):
-        ours, theirs = words[0, fields[k, 0] : fields[k, 1]], words[1, fields[k, 0] : fields[k, 1]]
-        largest = 0.0
-        for i in range(len(ours)):
-            if abs(ours[i]) < np.inf:
-                largest = max(largest, abs(ours[i]))
-        for i in range(len(ours)):
-            if ours[i] != theirs[i] and abs(ours[i] - theirs[i]) <= ROUNDING * largest:
-                theirs[i] = ours[i]
-
-
-def choose_on_copy(states: Records, game: int, uniform: float, laplace: float) -> int:
-    """The arm that `states[game]` chooses; `states[2]` is the state after that choice."""
-    states[2] = states[game]
-    arm: int = choose(states[2], Draws(uniform, laplace))
-    return arm
-
-
-def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
-    """What is released if `states[game]` sees this gain; `states[2]` is the state after that round."""
-    states[2] = states[game]
-    value: float = observe(states, arm, gain, Draws(uniform, laplace))
-    return value
-
-
-def forced(
-    states: Records, arm: int, gain: float, u: float, z: float, wanted: float, gap: float, slope: float, slack: float
-) -> tuple[float, int]:
-    """The move of the Laplace number z at which game B releases what is wanted, and the number of attempts; 0 if none.
-
-    gap: what B releases without a move, minus what is wanted; slope: how a release grows with the number. If it is
-    linear, one of the first STRAIGHT attempts is right. Otherwise the move is searched by doubling, to both sides, and
-    then by halving, as for a monotone release.
-    """
-    near, far, move = 0.0, 0.0, -gap / slope if slope != 0.0 else 0.0
-    for attempt in range(1, 200):
-        found = trial(states, 1, arm, gain, u, z + move) - wanted
-        if abs(found) <= slack:
-            return move, attempt
-        if found * gap < 0.0:
-            far = move
-        elif far != 0.0:
-            near = move
-        if attempt < STRAIGHT and slope != 0.0:
-            move -= found / slope
-        elif far != 0.0:
-            move = (near + far) / 2.0
-        elif attempt <= 60:
-            move = 2.0 ** (attempt // 2 - 6) * (1.0 if attempt % 2 == 0 else -1.0)
-        else:
-            return 0.0, 0
-    return 0.0, 0
-
-
-def couple(
-    states: Records,
-    words: Floats,
-    fields: NDArray[np.int64],
-    first: Floats,
-    second: Floats,
-    uniform: Floats,
-    laplace: Floats,
-    start: int,
-    rest: int,
-    least: float,
-    moves: Floats,
-    costs: Floats,
-    arms: NDArray[np.int64],
-) -> tuple[int, int, float, bool]:
-    """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
-
-    words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
-    canary's range; the arms after the first one earn them upside down. uniform: `[rounds, ...]`, the round's number and
-    others for which the choices are compared, too. start: rounds played before; rest: rounds of a block before its
-    last one; least: a smaller move is rounding.
-
-    Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
-    own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
-    uniform number of that choice, and whether every release was linear in its Laplace number.
-    """
-    linear = True
-    for t in range(len(laplace)):
-        low, high = ranges(states, 0)
-        lower, upper = ranges(states, 1)
-        if abs(low - lower) + abs(high - upper) > ROUNDING * (high - low):
-            return RANGE, t, 0.0, linear
-        states[3], states[4] = states[0], states[1]
-        z = laplace[t]
-        for j in range(uniform.shape[1] - 1, -1, -1):
-            u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
-            states[0] = states[2]
-            if choice(states, 4, u, z) != arm:
-                return ARM, t, u, linear
-            states[1] = states[2]
-        gain = low + (high - low) * (first[t] if arm == 0 else 1.0 - first[t])
-        other = low + (high - low) * (second[t] if arm == 0 else 1.0 - second[t])
-        arms[t], moves[t], costs[t] = arm, 0.0, 0.0
-        own = trial(states, 0, arm, gain, u, z + 1.0)
-        wanted = trial(states, 0, arm, gain, u, z)
-        own -= wanted
-        states[0] = states[2]
-        slope = trial(states, 1, arm, other, u, z + 1.0)
-        moved = trial(states, 1, arm, high, u, z) - trial(states, 1, arm, low, u, z)
-        before = trial(states, 1, arm, other, u, z)
-        slope -= before
-        if (start + t + 1) % (rest + 1) == 0:
-            slack = ROUNDING * max(abs(own), abs(slope)) + 4e-12 * (abs(wanted) + abs(before))
-            move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
-            if attempts == 0:
-                return BARE, t, 0.0, linear
-            blur = 4e-16 * (abs(wanted) + abs(before))  # of the differences of released values
-            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= 1e7 * blur or 0.0 < abs(moved) < 1e7 * blur:
-                linear = linear and moved == 0.0
-            elif abs(slope - own) > 1e-6 * abs(slope):
-                return SCALE, t, 0.0, linear
-            else:
-                costs[t] = abs(moved / slope)
-            moves[t] = move if abs(move) > least else 0.0
-        states[1] = states[2]
-        round_off(words, fields)
-        if not settled(states):
-            return OTHER_ARM, t, 0.0, linear
-    return AGREED, len(laplace), 0.0, linear
-
-
-def advance(states: Records, first: Floats, uniform: Floats, laplace: Floats) -> None:
-    """Play the game `states[0]` on with these gains, as `couple` plays A."""
-    for t in range(len(laplace)):
-        low, high = ranges(states, 0)
-        arm = choice(states, 0, uniform[t, 0], laplace[t])
-        states[0] = states[2]
-        gain = first[t] if arm == 0 else 1.0 - first[t]
-        trial(states, 0, arm, low + gain * (high - low), uniform[t, 0], laplace[t])
-        states[0] = states[2]
-
-
-def _float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Where each field of floats begins and ends in a record of this dtype, in numbers of eight bytes."""
-    for part, offset in ((own[0], own[1]) for own in layout.fields.values()):
-        if part.names is not None:
-            yield from _float_fields(part, start + offset)
-        elif part.base == np.float64:
-            yield (start + offset) // 8, (start + offset + part.itemsize) // 8
 
 
 @dataclass(frozen=True)
@@ -258,31 +58,9 @@ class Coupling:
         return f"pairs of games of {self.rounds:,} rounds with equal releases, {self.canaries:,} with one other gain"
 
 
-class Loops(NamedTuple):
-    """The compiled loops of a target, and the two calls of its steps on copies."""
-
-    couple: Callable[..., tuple[int, int, float, bool]]
-    advance: Callable[..., None]
-    choice: Callable[..., int]
-    trial: Callable[..., float]
-
-
-def _loops(target: Target[View]) -> Loops:
-    kept = isinstance(target.view, Kept)
-    watch = target.loop(observe_value if kept else observe_release)
-    calls = {
-        "ranges": target.call(range_of_canary),
-        "choice": target.call(choose_on_copy),
-        "trial": target.call(observe_on_copy, observe=watch),
-    }
-    calls["forced"] = target.call(forced, **calls)
-    calls["settled"] = target.call(values_settled if kept else releases_settled)
-    return Loops(target.loop(couple, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])
-
-
 def coupled(target: Target[Kept | Release]) -> Coupling:
     """Play pairs of games with equal releases: all gains different, and then one gain different at a time."""
-    rounds, rng, loops = int(min(target.setting.horizon, LONGEST)), target.stream("couple"), _loops(target)
+    rounds, rng, loops = int(min(target.setting.horizon, LONGEST)), target.stream("couple"), compiled(target)
     uniform: Floats = np.stack([target.numbers("uniform", rounds), *rng.random((OTHERS, rounds))], axis=1)
     laplace, inside = target.numbers("laplace", rounds), rng.random((2, rounds))
     coins: Floats = rng.integers(0, 2, rounds).astype(float)
@@ -372,7 +150,7 @@ class _Game(NamedTuple):
         rest = self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
         least = SLACK * min(1.0, self.target.claim.epsilon)
         numbers = self.uniform[start:, : 1 if start else None], self.laplace[start:]
-        fields = np.array([*_float_fields(states.dtype)], np.int64).reshape(-1, 2)
+        fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
         gains = first[start:], second[start:]
         outcome = self.loops.couple(states, words, fields, *gains, *numbers, start, rest, least, moves, costs, arms)

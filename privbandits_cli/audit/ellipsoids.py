@@ -1,11 +1,8 @@
 """Games of contextual learners that play by a noisy V and u~, in threes, to test that these explain the play.
 
 A and B are two games with different arms and rewards, and with opposite θ. C begins each round as a copy of B whose
-release is forced to be that of A. C sees the arms of A, and its random numbers are those of A. Whatever C does
-differently, B's data did, past the release:
-
-- C must play A's arm;
-- the noise that C draws must be A's.
+release is forced to be that of A. C sees the arms of A, and its random numbers are those of A. If C still behaves
+differently, the data of B have acted past the release. So C must play the arm of A and draw the noise of A.
 
 Besides, in each round of A, V and u~ must be the true sums with the noise that the view names. If a release cannot be
 forced, the arm of A is computed from V and u~ by the rule of `games.ellipsoid`.
@@ -45,7 +42,7 @@ Ints = NDArray[np.int64]
 
 LONGEST = 2**16  # rounds of a game
 EARLY = 64  # rounds of as many short games
-SETS = 1021  # of arms, from which each round shows one
+SETS = 1021  # number of sets of arms; each round shows one of them
 ROUNDING = 1e-7  # of V^-1 V
 DIGITS = 1e-11  # of sums, to which the same noise is found again
 LOST, ARM, NOISE, SUMS, NODE, KEPT, RULE = range(7)

@@ -231,14 +231,6 @@ def _data(noise: Floats, coins: Floats | None) -> float:
     return 2 * min(float(law.cdf(share)), float(law.sf(share)))
 
 
-def conformance(noise: Floats, scale: float) -> float:
-    """The p-value of noise as independent Laplace noise of this scale."""
-    if scale == 0:
-        return float(np.all(noise == 0))
-    found = by_groups(noise / scale, {}, 0.001)
-    return min(found.p, found.more)
-
-
 def binomial_conformance(hits: int, n: int, p: float) -> float:
     """The two-sided p-value of a count under Bin(n, p)."""
     from scipy import stats

@@ -1,7 +1,7 @@
 """Laws of sums of independent noise in closed form, and the transformation of noise of such a law to Laplace noise.
 
 If noise has the law in question, `as_laplace` turns it into exactly standard Laplace noise, for samples of any size, so
-that `evidence.conformance` can judge it. Units: the scale λ, or deviation σ, of one node.
+that `evidence.by_groups` can judge it. Units: the scale λ, or deviation σ, of one node.
 """
 
 import math
@@ -9,7 +9,6 @@ from functools import cache
 
 import numpy as np
 
-from privbandits_cli.audit import evidence
 from privbandits_cli.numerics.types import Floats
 
 CONDITION = 1e6  # condition number of the sum in `log_tail_of_point`, which then loses six of its 16 digits
@@ -62,10 +61,3 @@ def as_laplace(noise: Floats, log_tail: Floats) -> Floats:
     """Standard Laplace noise, if `log_tail` is that of the law of the noise."""
     made: Floats = np.sign(noise) * -(math.log(2) + log_tail)
     return made
-
-
-def conformance(noise: Floats, nodes: int, gaussian: bool) -> float:
-    """The p-value of the noise as that of a sum of nodes."""
-    if nodes == 0:
-        return evidence.conformance(noise.ravel(), 0.0)
-    return evidence.conformance(as_laplace(noise, log_tail(noise, nodes, gaussian)).ravel(), 1.0)

@@ -142,8 +142,8 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
 def measured(table: Bench, law: Law) -> Nodes:
     """The noise of each node, from games in which its numbers are moved.
 
-    Refuted if a node has none, if a prefix does not have the noise of its own nodes alone, or if another step uses the
-    same numbers.
+    Raises Refuted if a node has no noise, if the noise of a prefix is not that of its own nodes alone, or if another
+    step uses the same numbers.
     """
     if law.scale < CLEAR * table.slack(table.first):
         raise Unclear(f"noise of {law.scale:.2g} is lost in the rounding of sums of losses")

@@ -69,7 +69,7 @@ class Target(Generic[V]):
         return _compiled(compile_step, template, self._names(template, bound))
 
     def call(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
-        """`loop` for a function that other loops call in many places, into which its code is not copied."""
+        """As `loop`, for a function that other loops call often: it is compiled once, and not copied into them."""
         return _compiled(compile_once, template, self._names(template, bound))
 
     def _names(self, template: Callable[..., Any], bound: Steps) -> tuple[tuple[str, Callable[..., Any]], ...]:

@@ -84,17 +84,21 @@ def audit(
     overrides: Overrides = None,
     include: Include = None,
     alpha: Annotated[float, typer.Option(callback=level, help="False-positive rate.")] = 0.001,
-    budget: Annotated[int, typer.Option(min=1024, help="Rounds to observe for each algorithm.")] = 2**18,
+    budget: Annotated[
+        int, typer.Option(min=1024, help="Rounds that statistical tests may observe, for each algorithm.")
+    ] = 2**18,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the audit's random numbers.")] = 0,
     test: Annotated[
-        Literal["bets", "counts"], typer.Option(help="bets stops at a violation; counts uses the whole budget.")
+        Literal["bets", "counts"],
+        typer.Option(help="Statistical test: bets stops at a violation; counts uses the whole budget."),
     ] = "bets",
     mutants: Annotated[bool, typer.Option("--mutants", help="Audit deliberately broken algorithms instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Try to refute the privacy guarantees of an experiment.
 
-    An audit can refute a claim; it cannot prove one. Exit code 4 on a violation.
+    Where a release is a true value plus noise, the privacy loss is computed exactly from the game; statistical tests
+    cover the rest. An audit can refute a claim; it cannot prove one. Exit code 4 on a violation.
     """
     from privbandits_cli.actions import audit
     from privbandits_cli.cli import terminal

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.audit import evidence, laws
+from privbandits_cli.audit import laws
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS, Mutant
 from privbandits_cli.audit.prefix_games import twin_losses
@@ -14,7 +14,7 @@ from privbandits_cli.audit.prefixes import Law
 from privbandits_cli.audit.target import Target
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
-from tests.audit import SEEDS
+from tests.audit import SEEDS, conforms
 from tests.conftest import make
 
 # ---------------------------------------------------------------------------------------------- laws
@@ -50,13 +50,13 @@ def test_noise_of_its_law_becomes_laplace_noise(nodes, gaussian):
 
     def p(n, factor=1.0):
         noise = factor * draw((n, nodes)).sum(axis=1)
-        return evidence.conformance(laws.as_laplace(noise, laws.log_tail(noise, nodes, gaussian)), 1.0)
+        return conforms(laws.as_laplace(noise, laws.log_tail(noise, nodes, gaussian)))
 
     assert sum(p(500) < 0.05 for _ in range(400)) <= stats.binom.ppf(1 - 1e-6, 400, 0.05)
     assert p(20_000, 0.95) < 1e-4
     other = math.sqrt(nodes) * (rng.laplace(size=100_000) / math.sqrt(2) if gaussian else rng.normal(size=100_000))
     noise = other * (1.0 if gaussian else math.sqrt(2))  # the right deviation, another shape
-    assert evidence.conformance(laws.as_laplace(noise, laws.log_tail(noise, nodes, gaussian)), 1.0) < 1e-6
+    assert conforms(laws.as_laplace(noise, laws.log_tail(noise, nodes, gaussian))) < 1e-6
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 10])
@@ -68,9 +68,9 @@ def test_noise_along_a_point_becomes_laplace_noise(n):
     tail = laws.log_tail_of_point(noise, points)
     known = ~np.isnan(tail)
     assert known.mean() > 0.95
-    assert evidence.conformance(laws.as_laplace(noise, tail)[known], 1.0) > 1e-3
+    assert conforms(laws.as_laplace(noise, tail)[known]) > 1e-3
     along = laws.log_tail_of_point(noise, np.ascontiguousarray(points[:, ::-1]) * 1.05)
-    assert evidence.conformance(laws.as_laplace(noise, along)[~np.isnan(along)], 1.0) < 1e-4
+    assert conforms(laws.as_laplace(noise, along)[~np.isnan(along)]) < 1e-4
 
 
 def test_where_digits_cancel_no_tail_is_given():

@@ -86,7 +86,10 @@ FAULTS: dict[str, tuple[dict[str, str], str]] = {
     "no noise for the last arm": ({NOISE: f"{NOISE} * (arm != 3)"}, "no noise hides it"),
     "one node without noise": ({NOISE: f"{NOISE} * (n != 8192)"}, "no noise hides it"),
     "another parameter for epsilon": ({"levels / self.epsilon": "levels / self.explore"}, "needs more noise"),
-    "ln T for the levels": ({"levels / self.epsilon": "float(np.log(setting.horizon)) / self.epsilon"}, "needs more noise"),
+    "ln T for the levels": (
+        {"levels / self.epsilon": "float(np.log(setting.horizon)) / self.epsilon"},
+        "needs more noise",
+    ),
     "gains counted twice": ({"state.sums[arm] += gain": "state.sums[arm] += 2.0 * gain"}, "needs more noise"),
     "a view of the plays": ({'Tree("means")': 'Tree("plays")'}, "through means of the state"),
 }
