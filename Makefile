@@ -10,7 +10,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   price_bandit_scaling state_of_the_art
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-slow browser report check lint types fig1 figures audit smoke check-claims docs bench bench-keep schema clean
+.PHONY: help install test test-slow browser report check lint types fig1 figures audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -66,6 +66,9 @@ smoke: $(READY)  ## run every figure and every game, small; one per core, becaus
 
 docs: $(DOCS_READY)  ## build the documentation site and execute its tutorials: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+
+reproducibility: $(READY)  ## write REPRODUCIBILITY.md from the manifests in results/ and the claims in configs/
+	$(BIN)/python -m docs._generate.reproducibility
 
 bench: $(READY)  ## measure nanoseconds per round; fails if one is 1.5 times as slow as in results/bench.csv
 	$(BIN)/python -m tests.bench

@@ -344,23 +344,30 @@ def test_random_numbers_that_draws_asks_for_are_taken():
     [
         (
             "",
-            "rng.laplace holds no random numbers: ask for them in the method `periods`\n    state.",
+            "rng.laplace holds no random numbers: name the kind in the class, `drawn = (..., 'laplace')`, or return its "
+            "count in a method `draws`\n    state.",
         ),  # not silently a release without noise
-        ('{"uniform": 1}', "rng.laplace holds no random numbers: ask for them in the method `periods`\n    state."),
-        ('{"laplace": 1}', "rng.uniform holds no random numbers: ask for them in the method `periods`\n    if rng"),
+        (
+            '{"uniform": 1}',
+            "rng.laplace holds no random numbers: name the kind in the class, `drawn = (..., 'laplace')`",
+        ),
+        (
+            '{"laplace": 1}',
+            "rng.uniform holds no random numbers: name the kind in the class, `drawn = (..., 'uniform')`",
+        ),
         (
             '{"uniform": 1, "laplace": 0}',
             "periods returned {'laplace': 0, 'uniform': 1}: return a dict with keys among ",
         ),
         (
             '{"uniform": 1, "laplace": 1.5}',
-            "'uniform': 1}: return a dict with keys among uniform, laplace; a value is 1: a round has one number",
+            "return a dict with keys among uniform, laplace, normal, bits; a value is 1: one number in a round; the method "
+            "`draws` asks for several\n    def periods",
         ),
-        ('{"uniform": 1, "laplace": 1, "normal": 1}', "'uniform': 1}: return a dict with keys among uniform, laplace;"),
+        ('{"uniform": 1, "gaussian": 1}', "return a dict with keys among uniform, laplace, normal, bits; a value is 1"),
         (
             '{"uniform": 4, "laplace": 1}',
-            "periods returned {'laplace': 1, 'uniform': 4}: return a dict with keys among uniform, laplace; a value is "
-            "1: a round has one number of each kind\n    def periods",
+            "periods returned {'laplace': 1, 'uniform': 4}: return a dict with keys among",
         ),
         ('["uniform", "laplace"]', "periods returned ['uniform', 'laplace']: return a dict"),
     ],
@@ -665,7 +672,7 @@ def test_a_wrong_statement_of_privacy_is_refused_at_its_line(method, returned, m
         ("regret_bound(self, rounds, setting)", "`regret_bound` should take (self, rounds, setting, memory=0)"),
         (
             "draws(self, setting, rounds)",
-            "the game bandit has no method `draws`: write `def periods(self): return {'un",
+            "`draws` should take (self, setting)",
         ),
     ],
 )
@@ -674,10 +681,10 @@ def test_a_method_that_takes_too_little_or_is_of_another_game_is_refused(method,
     assert f"mine.py:{line_of('def ' + method)}: {message}" in errors()
 
 
-@pytest.mark.parametrize("drawn", ['("uniform", "uniform")', '{"uniform": 4}', '"uniform"', '("normal",)'])
+@pytest.mark.parametrize("drawn", ['("uniform", "uniform")', '{"uniform": 4}', '"uniform"', '("gaussian",)'])
 def test_what_is_drawn_is_a_tuple_of_kinds(drawn):
     edited("    display", f"    drawn = {drawn}\n    display")
-    assert f"mine.py:{line_of('class Parameters')}: drawn is " in errors() and "a round has one" in errors()
+    assert f"mine.py:{line_of('class Parameters')}: drawn is " in errors() and "asks for several numbers" in errors()
 
 
 def test_random_numbers_of_another_game_are_refused():
@@ -845,7 +852,7 @@ def test_a_config_that_is_not_there_is_not_far(written, hint):
 
 
 def test_the_library_takes_a_name_or_a_path_where_it_takes_an_experiment():
-    assert [row["algorithm"] for row in api.guarantee("small.yaml")] == ["EXP3", "DP-EXP3-Lap", "EXP3-τ"]
+    assert [row["algorithm"] for row in api.guarantee("small.yaml")] == ["exp3", "dp_exp3_lap", "exp3_tau"]
     with pytest.raises(ConfigError, match="no_such: cannot be read"):
         api.run("no_such")
 
