@@ -33,8 +33,8 @@ test: $(READY)  ## run the fast tests on every core, file by file, because the t
 test-slow: $(READY)  ## run the tests that start clusters, kill runs at every moment, fill disks or compile mutants
 	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
-browser: $(READY)  ## test the report pages in a headless Chromium, if one is installed
-	$(BIN)/python -m pytest -rs tests/report/test_browser.py
+browser: docs  ## test the report pages and the site in a headless Chromium, if one is installed
+	$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/docs/test_browser.py
 
 report: $(READY)  ## write the report pages and tables of all results: results/index.html
 	$(BIN)/privbandits report results
