@@ -65,7 +65,8 @@ smoke: $(READY)  ## run every figure and every game, small; one per core, becaus
 	  xargs -P $$(getconf _NPROCESSORS_ONLN) -L 1 $(BIN)/privbandits run -q -j 1
 
 docs: $(DOCS_READY)  ## build the documentation site and execute its tutorials: docs/_build/html/index.html
-	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+	rm -rf docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 
 reproducibility: $(READY)  ## write REPRODUCIBILITY.md from the manifests in results/ and the claims in configs/
 	$(BIN)/python -m docs._generate.reproducibility
