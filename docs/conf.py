@@ -7,7 +7,7 @@ from pathlib import Path
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS))
 
-from _generate import generate  # noqa: E402
+from _generate import generate, notebooks  # noqa: E402
 
 from privbandits_cli import __version__  # noqa: E402
 
@@ -34,6 +34,7 @@ myst_heading_anchors = 3
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_execution_in_temp = True
 
 smartquotes = False  # a prime is no quotation mark
 html_theme = "sphinx_book_theme"
@@ -51,6 +52,8 @@ mathjax = files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg-full
 html_static_path = ["_static", str(mathjax)]
 mathjax_path = "tex-svg-full.js"
 mathjax3_config = {"options": {"enableMenu": False}}
+
+notebooks.prepare()
 
 
 def setup(app):
