@@ -19,12 +19,13 @@ from privbandits_cli.audit.coupling import after_coupling
 from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.noisy_losses import audit_losses
+from privbandits_cli.audit.numbers import given_more
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.audit.trees import audit_tree
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.experiment.errors import suggestion
-from privbandits_cli.games import views
+from privbandits_cli.games import bandit, views
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
@@ -65,7 +66,12 @@ def audit(
     if error is not None:
         declares = type(algorithm).view
         raise PluginError(error, type(algorithm) if declares is Algorithm.view else declares)  # which sets `observed`
-    target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test)
+    asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else bandit.Asked({}, {})
+    if asked.layout and isinstance(view, views.Arms):
+        return Audit("NOT AUDITABLE", str(claim), "the arms are not drawn by one number `rng.uniform` a round", 0)
+    if asked.layout:
+        bound = given_more(bound, asked)
+    target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, bool(asked.layout))
     with quickly():  # most of an audit's time is compiling
         return AUDITS[type(view)](target)
 

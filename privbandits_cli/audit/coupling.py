@@ -21,7 +21,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, FOUND, Loops, compiled, float_fields
+from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, FOUND, MIXED, Loops, compiled, float_fields
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit
@@ -34,6 +34,7 @@ CANARIES = 96  # gains whose privacy loss is computed, at most
 ROUNDS = 2**24  # of all canaries' games together
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 OTHERS = 2  # further uniform numbers for which both games choose, in every round
+OTHERS_NOISE = "the noise of what is released is not `rng.laplace` alone, the one number a round that this audit moves"
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 
 
@@ -41,7 +42,8 @@ SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 class Coupling:
     """What coupled games found.
 
-    rounds: of each game; violation: in words, or None; forced: whether every release could be made equal.
+    rounds: of each game; violation: in words, or None; forced: whether every release could be made equal; unknown: why
+    nothing follows, in words.
     loss: the largest privacy loss of one gain, in nats, exact; None if a release is not linear in its Laplace number.
     at: the round of that gain; canaries: for how many gains the loss was computed.
     """
@@ -52,6 +54,7 @@ class Coupling:
     loss: float | None = None
     at: int = 0
     canaries: int = 0
+    unknown: str = ""
 
     def games(self) -> str:
         """What was played, in words."""
@@ -159,6 +162,10 @@ class _Game(NamedTuple):
     def stopped(self, found: Played, rounds: int) -> Coupling:
         """The violation that ended a pair of games, or that it could not be played on."""
         t, states = found.rounds, found.states
+        if found.outcome == MIXED or (
+            found.outcome == BARE and self.target.more and self._noise_of_other_numbers(found)
+        ):
+            return Coupling(rounds, unknown=OTHERS_NOISE)
         if found.outcome != ARM:
             if found.outcome == BARE and self._noise_of_uniform_numbers(found):
                 return Coupling(rounds, forced=False)
@@ -171,9 +178,23 @@ class _Game(NamedTuple):
     def _choice(self, state: Records, uniform: float, t: int) -> int:
         return self.loops.choice(np.repeat(state, 6), 0, uniform, self.laplace[t])
 
+    def _arm(self, found: Played) -> int:
+        """The arm of the round that ended a pair of games."""
+        return int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
+
+    def _noise_of_other_numbers(self, found: Played) -> bool:
+        """Whether the release moves with any number of its round, from which `choose` may have kept noise."""
+        z, arm, seen = self.laplace[found.rounds], self._arm(found), set()
+        for uniform in np.linspace(0.01, 0.99, 50).tolist():
+            states = found.states.copy()
+            if self.loops.choice(states, 4, uniform, z) == arm:
+                states[1] = states[2]
+                seen.add(self.loops.trial(states, 1, arm, 0.0, uniform, z))
+        return len(seen) > 1
+
     def _noise_of_uniform_numbers(self, found: Played) -> bool:
         """Whether the release that was not forced moves with the uniform number, and never with the Laplace one."""
-        t, arm = found.rounds, int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
+        t, arm = found.rounds, self._arm(found)
         z = self.laplace[t]
 
         def release(uniform: float, laplace: float) -> float:
@@ -191,6 +212,8 @@ def after_coupling(law: Callable[[Target[Any]], Audit]) -> Callable[[Target[Any]
         found, claim = coupled(target), f"{target.claim} of {target.claim.view or 'all arms played'}"
         if found.violation:
             return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
+        if found.unknown:
+            return Audit("NOT AUDITABLE", claim, found.unknown, 0)
         result = law(target)
         if result.verdict == "NOT AUDITABLE" and not found.loss:
             return result

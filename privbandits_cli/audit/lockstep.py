@@ -20,11 +20,12 @@ settled: Any = unbound
 ranges: Any = unbound
 choice: Any = unbound
 trial: Any = unbound
+MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
 
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # of a released value, in scales of its noise
 
-AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM = range(6)  # what ends a pair of games
+AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, MIXED = range(7)  # what ends a pair of games
 FOUND = {
     BARE: "what is released depends on the gains, and no noise hides it",
     SCALE: "the scale of the noise depends on the gains",
@@ -171,7 +172,10 @@ def couple(
         other = low + (high - low) * (second[t] if arm == 0 else 1.0 - second[t])
         arms[t], moves[t], costs[t] = arm, 0.0, 0.0
         own = trial(states, 0, arm, gain, u, z + 1.0)
+        further = trial(states, 0, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
         wanted = trial(states, 0, arm, gain, u, z)
+        if MORE and uniform.shape[1] > 1 and own != wanted and further != wanted:
+            return MIXED, t, 0.0, linear
         own -= wanted
         states[0] = states[2]
         slope = trial(states, 1, arm, other, u, z + 1.0)
@@ -238,4 +242,5 @@ def compiled(target: Target[View]) -> Loops:
     }
     calls["forced"] = target.call(forced, **calls)
     calls["settled"] = target.call(values_settled if kept else releases_settled)
-    return Loops(target.loop(couple, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])
+    played = target.loop(couple, **calls, MORE=target.more)
+    return Loops(played, target.loop(advance, **calls), calls["choice"], calls["trial"])
