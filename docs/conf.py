@@ -17,15 +17,16 @@ copyright = author
 release = version = __version__
 
 extensions = [
+    "_generate.links",
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
-    "sphinx_click",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build", "_generate", "_generated", "**/.ipynb_checkpoints"]
 
+default_role = "literal"  # as in the docstrings of the API
 nitpick_ignore_regex = [("py:.*", ".*")]  # the pages do not document the classes of the package
 
 myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "deflist", "dollarmath"]
@@ -35,7 +36,15 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_in_temp = True
 
+smartquotes = False  # a prime is no quotation mark
 html_theme = "sphinx_book_theme"
+html_theme_options = {
+    "navbar_persistent": [],  # the search field is in the sidebar
+    "show_toc_level": 2,
+    "use_download_button": False,
+    "use_fullscreen_button": False,
+}
+html_show_sourcelink = False
 html_css_files = ["site.css"]
 html_title = "privbandits"
 # MathJax is one file, which needs neither fonts nor a network.
@@ -43,7 +52,6 @@ mathjax = files("sphinx-mathjax-offline") / "static" / "mathjax" / "tex-svg-full
 html_static_path = ["_static", str(mathjax)]
 mathjax_path = "tex-svg-full.js"
 mathjax3_config = {"options": {"enableMenu": False}}
-
 
 notebooks.prepare()
 

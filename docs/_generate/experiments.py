@@ -92,7 +92,7 @@ def _claims(one: Played) -> Iterator[str]:
     for claimed in one.claims:
         verdict = claimed.verdict
         shown = f"**{verdict.verdict}**" if verdict.verdict == "FAILS" else verdict.verdict
-        measured = line(verdict.figures) + (f" Certified ε: {line(verdict.epsilon)}." if verdict.epsilon else "")
+        measured = line(verdict.figures) + (f". Certified ε: {line(verdict.epsilon)}." if verdict.epsilon else "")
         note = f"<br>*{line(verdict.note)}*" if verdict.note else ""
         claim = f"{line(verdict.source)}<br>{code(verdict.claim)}"
         rows.append([str(claimed.number), claim, shown, measured + note])

@@ -26,5 +26,7 @@ def prepare() -> None:
     startup = folder / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "00-strict.py").write_text(STARTUP, encoding="utf-8")
+    # A kernel on this machine need not warn that others could listen.
+    (startup.parent / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 40\n", encoding="utf-8")
     os.environ["IPYTHONDIR"] = str(folder)
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

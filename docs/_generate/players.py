@@ -1,5 +1,6 @@
 """A page for each algorithm and each adversary, from its own file, its guarantee, and the committed results."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -36,8 +37,9 @@ def formulas() -> Mapping[str, str]:
 
 
 def formula(name: str) -> str:
-    """The formula of a page as a block of its own."""
-    return f"$$\n{formulas()[name].strip()}\n$$\n"
+    """The formula of a page, with a line for each part that a `\\qquad` separates."""
+    lines = r" \\[1.5ex] ".join(part.strip() for part in formulas()[name].split(r"\qquad"))
+    return f"$$\n\\begin{{gathered}}\n{lines}\n\\end{{gathered}}\n$$\n"
 
 
 def pages() -> Iterator[tuple[str, str]]:
@@ -75,7 +77,7 @@ def _index(title: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 def _page(registry: Registry, kind: Kind, name: str, known: Mapping[str, Any]) -> Iterator[str]:
     model = registry.find(kind, name)
     first, _, rest = known["citation"].partition("\n\n")
-    yield f"# {model.display or name}\n"
+    yield f"# {model.display or line(re.split(' [(]|:', first)[0])}\n"
     yield f"`{name}` · game `{known['game']}` · `privbandits_cli/{kind}/{name}.py`\n"
     yield line(first) + "\n"
     yield formula(name)
@@ -94,7 +96,7 @@ def _picture(name: str, kind: Kind) -> Iterator[str]:
         return
     experiment = pictures.games()[planned.game]
     keys_ = experiment.keys
-    against = f"[{planned.adversary}](../adversaries/{planned.adversary}.md)"
+    against = f"[{planned.adversary}](../adversaries/{planned.adversary}.md)" if planned.own else "it"
     grey = " Grey lines are the other algorithms of the same game." if planned.own else ""
     size = f"{keys_.arms} arms" if keys_.game == "bandit" else f"dimension {keys_.dimension}"
     yield "## Regret\n"
@@ -120,10 +122,9 @@ def _parameters(registry: Registry, kind: Kind, name: str, known: Mapping[str, A
         tuned = known["tuned"].get(key)
         shown = "**required**" if parameter["required"] else "" if default is None else code(plain(default))
         allowed = "an algorithm" if isinstance(default, dict) or key == "base" else keys.values(fields[key])
-        rows.append(
-            [f"`{key}`", allowed, shown, "" if tuned is None else code(plain(tuned)), line(parameter["description"])]
-        )
-    yield table(["parameter", "value", "default", "here", ""], rows)
+        said = f"{line(parameter['description'])}<br>*Value:* {allowed}"
+        rows.append([f"`{key}`", said, shown, "" if tuned is None else code(plain(tuned))])
+    yield table(["parameter", "", "default", "here"], rows)
     size = f"{known['set']}, N" if known["set"] else "K"
     given = "".join(f", {key} = {value}" for key, value in known["shown_with"].items())
     dimension = f", d = {known['dimension']}" if known["dimension"] else ""
