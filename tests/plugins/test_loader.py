@@ -903,7 +903,7 @@ def test_a_config_that_is_not_there_is_not_far(written, hint):
 
 
 def test_the_library_takes_a_name_or_a_path_where_it_takes_an_experiment():
-    assert [row["algorithm"] for row in api.guarantee("small.yaml")] == ["EXP3", "DP-EXP3-Lap", "EXP3-τ"]
+    assert [row["algorithm"] for row in api.guarantee("small.yaml")] == ["exp3", "dp_exp3_lap", "exp3_tau"]
     with pytest.raises(ConfigError, match="no_such: cannot be read"):
         api.run("no_such")
 
