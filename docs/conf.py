@@ -44,6 +44,7 @@ html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
 }
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system has it
 html_show_sourcelink = False
 html_css_files = ["site.css"]
 html_title = "privbandits"
