@@ -6,10 +6,9 @@ from dataclasses import dataclass
 import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from privbandits_cli.figures.plot import COLUMN, STYLE, finish
+from privbandits_cli.figures.plot import COLUMN, STYLE, Figure, finish
 from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
 from privbandits_cli.numerics.types import Floats
 
