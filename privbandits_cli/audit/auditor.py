@@ -26,6 +26,7 @@ from privbandits_cli.audit.trees import audit_tree
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.games import bandit, views
+from privbandits_cli.games.guards import is_own
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
@@ -59,7 +60,8 @@ def audit(
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
     view = algorithm.view(setting)
     if view is None:
-        return Audit("NOT AUDITABLE", str(claim), f"no view is declared ({claim.source})", 0)
+        hint = f"; write `observed = ...` in the class: {_fitting(algorithm.game)}" if is_own(algorithm) else ""
+        return Audit("NOT AUDITABLE", str(claim), f"no view is declared ({claim.source}){hint}", 0)
     bound = steps(composition(algorithm)) if bound is None else bound
     state = algorithm.state(setting) if state is None else state
     error = _error(view, algorithm.game, setting.n_arms, bound, state)
@@ -92,16 +94,20 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
 
 def _error(view: Any, game: str, n_arms: int, bound: Steps, state: Records) -> str | None:
     """What is wrong with a view: its type, or a step or a field that the algorithm does not have."""
-    fit = [one for one in AUDITS if one.game == game]
-    if type(view) not in fit:
+    if type(view) not in AUDITS or view.game != game:
         shown = f"a views.{type(view).__name__}" if isinstance(view, views.View) else repr(view)
-        return f"view returned {shown}: in the game {game} return None, or one of {', '.join(map(_written, fit))}"
+        return f"view returned {shown}: in the game {game} return None, or {_fitting(game)}"
     kind = f"view returned a views.{type(view).__name__}"
     for step in view.steps:
         if step not in bound:
             return f"{kind}, which needs a function `{step}` in the algorithm's file"
     found = [_field_error(view, field, n_arms, state) for field in fields(view)]
     return next((f"{kind} {error}" for error in found if error), None)
+
+
+def _fitting(game: str) -> str:
+    """The views of a game, as files write them."""
+    return f"one of {', '.join(_written(view) for view in AUDITS if view.game == game)}"
 
 
 def _written(kind: type[views.View]) -> str:

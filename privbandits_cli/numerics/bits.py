@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-ONE, TWO, UNUSED = np.uint64(1), np.uint64(2), np.uint64(11)
+ONE, TWO, UNUSED = np.uint64(1), np.uint64(2), np.uint64(12)
 EARLY, MIDDLE, LATE = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
@@ -27,15 +27,15 @@ def stream(bits: Any, i: int) -> Any:
     return mixed(bits + STEP * (np.uint64(i) + ONE))
 
 
-def unit(state: Any) -> float:
-    """The number in (0, 1) of a state: one of 2^53, none of which is 0 or 1."""
-    number: float = (np.int64(mixed(state) >> UNUSED) + 0.5) * 2.0**-53
+def unit(word: Any) -> float:
+    """The number in (0, 1) of a word: one of 2^52, none of which is 0 or 1."""
+    number: float = (np.int64(word >> UNUSED) + 0.5) * 2.0**-52
     return number
 
 
 def standard_normal(state: Any) -> float:
     """The standard normal number of a state and the next one (Box & Muller 1958)."""
-    return math.sqrt(-2.0 * math.log(unit(state))) * math.cos(2.0 * math.pi * unit(state + STEP))
+    return math.sqrt(-2.0 * math.log(unit(mixed(state)))) * math.cos(2.0 * math.pi * unit(mixed(state + STEP)))
 
 
 def log_gamma_number(state: Any, shape: float) -> float:
@@ -47,7 +47,7 @@ def log_gamma_number(state: Any, shape: float) -> float:
         raise ValueError("the shapes of gamma(bits, i, shape) and beta(bits, i, a, b) must be positive and finite")
     boost = 0.0
     if shape < 1.0:
-        boost = math.log(unit(state)) / shape
+        boost = math.log(unit(mixed(state))) / shape
         shape += 1.0
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -58,13 +58,13 @@ def log_gamma_number(state: Any, shape: float) -> float:
         v = 1.0 + c * x
         if v > 0.0:
             v = v * v * v
-            if math.log(unit(state)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            if math.log(unit(mixed(state))) < 0.5 * x * x + d - d * v + d * math.log(v):
                 return math.log(d * v) + boost
 
 
 def uniform(bits: Any, i: int) -> float:
     """A number in (0, 1)."""
-    return unit(stream(bits, i))
+    return unit(mixed(stream(bits, i)))
 
 
 def normal(bits: Any, i: int) -> float:
