@@ -33,8 +33,8 @@ test: $(READY)  ## run the fast tests on every core, file by file, because the t
 test-slow: $(READY)  ## run the tests that start clusters, kill runs at every moment, fill disks or compile mutants
 	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
-browser: $(READY)  ## test the report pages in a headless Chromium, if one is installed
-	$(BIN)/python -m pytest -rs tests/report/test_browser.py
+browser: docs  ## test the report pages and the site in a headless Chromium, if one is installed
+	$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/docs/test_browser.py
 
 report: $(READY)  ## write the report pages and tables of all results: results/index.html
 	$(BIN)/privbandits report results
@@ -65,7 +65,8 @@ smoke: $(READY)  ## run every figure and every game, small; one per core, becaus
 	  xargs -P $$(getconf _NPROCESSORS_ONLN) -L 1 $(BIN)/privbandits run -q -j 1
 
 docs: $(DOCS_READY)  ## build the documentation site and execute its tutorials: docs/_build/html/index.html
-	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
+	rm -rf docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 
 reproducibility: $(READY)  ## write REPRODUCIBILITY.md from the manifests in results/ and the claims in configs/
 	$(BIN)/python -m docs._generate.reproducibility

@@ -155,7 +155,7 @@ def _is_nested(tree, node):
     )
 
 
-def test_the_top_level_is_what_the_readme_says():
+def test_the_top_level_is_tidy():
     tracked = {
         path.name for path in Path(ROOT).iterdir() if not path.name.startswith(".") and "egg-info" not in path.name
     }
