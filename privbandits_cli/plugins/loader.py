@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, get_args
 
 from privbandits_cli.games import bandit, contextual, linear, players
-from privbandits_cli.games.guards import KINDS
+from privbandits_cli.games.guards import KINDS, MAKERS
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
@@ -40,6 +40,8 @@ def read(path: Path) -> Source:
     """A user's file; IncludeError if it cannot be read or its name is no Python name."""
     if path.suffix != ".py" or not path.stem.isidentifier():
         raise IncludeError(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
+    if path.exists() and not path.is_file():
+        raise IncludeError(f"{path}: cannot be read: it is a folder, a pipe or a device, not a file")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -113,7 +115,8 @@ def _check(source: Source, made: ModuleType) -> None:
         several = "a method `draws(self, setting)` asks for several numbers of a kind, {'normal': 4}"
         raise refuse(model, f"drawn is {drawn!r}: make it a tuple with some of {kinds}, each once; {several}")
     for line, name in lint.unseeded(source.text, made):
-        raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`")
+        others = f"; {MAKERS} makes Beta and other numbers of `rng.bits`" if game == "bandit" else ""
+        raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`{others}")
     if issubclass(base, players.Adversary):
         return
     feedback = getattr(model, "feedback", "full")
