@@ -1,6 +1,7 @@
 """The documentation site: `make docs` writes it to docs/_build/html, which a browser opens without a network."""
 
 import sys
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 
@@ -32,6 +33,9 @@ nitpick_ignore_regex = [("py:.*", ".*")]  # the pages do not document the classe
 myst_enable_extensions = ["amsmath", "attrs_block", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "cache"
+sources = sorted((DOCS.parent / "privbandits_cli").rglob("*.py"))
+code = sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+nb_execution_cache_path = str(DOCS / "_build" / "notebooks" / code)  # tutorials run again if the package changed
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_execution_in_temp = True
