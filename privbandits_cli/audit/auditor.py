@@ -121,15 +121,24 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
     name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
+    if name in ("played", "length") and value is not None:
+        counts = np.asarray(state[0][value])
+        if counts.dtype.kind not in "iu" or counts.shape not in ((), (n_arms,)):
+            return (
+                f"whose `{name}` is {value!r}: name a field that counts plays, of each arm or of all, in whole numbers"
+            )
     if kind not in (views.Place, views.Range):
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
         return None if fits else f"whose `{name}` is {value!r}, not {getattr(kind, '__name__', kind)}"
     if not isinstance(value, str) and not callable(value):
         return f"whose `{name}` is {value!r}: name a field of the state, or give a function of the state"
     try:
-        shape = np.asarray(views.read(state[0], value), float).shape
+        numbers = np.asarray(views.read(state[0], value))
+        shape = numbers.astype(float).shape
     except Exception as error:  # whatever a user's function raises
         return f"whose `{name}` cannot be read: {messages.summary(error)}"
+    if numbers.dtype in (np.float16, np.float32):
+        return f"whose `{name}` are {numbers.dtype}, which rounds away part of the noise: keep them as float64"
     n, each = (
         (2, "the lowest and the highest gain")
         if name == "canary"

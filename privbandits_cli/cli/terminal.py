@@ -291,6 +291,26 @@ def _flow(parameters: dict[str, Any]) -> str:
     return ", ".join(f"{key}: {value}" for key, value in shown.items() if value is not None)
 
 
+def print_counters(rows: list[dict[str, Any]]) -> None:
+    """The noise of counters, a table for each law."""
+    heads = ["memory", "E max", "E rms", "deviation"]
+    for law in dict.fromkeys(row["noise"] for row in rows):
+        own = [row for row in rows if row["noise"] == law]
+        made = [[row["counter"], row["source"], row["memory"], *_sizes(row)] for row in own]
+        print_table([f"{law} noise", "source", *heads], made, text=2)
+        print()
+    notes = (
+        "deviation: of the noise of a prefix, as its root mean square over all prefixes, at this ε and δ. E: the same "
+        "times ε (Laplace) or times μ(ε, δ) (Gaussian). memory: numbers kept for each coordinate, up to a factor. "
+        "bound: no factorisation has less Gaussian noise."
+    )
+    print(filled(notes))
+
+
+def _sizes(row: dict[str, Any]) -> list[str]:
+    return [amount(row["max"]), amount(row["rms"]), amount(row["deviation"])]
+
+
 def print_audits(rows: list[dict[str, Any]]) -> None:
     """Verdicts, and the evidence for each."""
     cells = [

@@ -1,4 +1,4 @@
-"""Table -> Figure -> pdf, png, svg: the only module that imports matplotlib."""
+"""Table -> Figure -> pdf, png, svg."""
 
 import io
 import math

@@ -585,6 +585,12 @@ def test_a_file_that_cannot_be_included(name, desk):
         load(Path("small.yaml"), include=[Path(name)])
 
 
+def test_a_pipe_is_not_waited_for():
+    os.mkfifo("pipe.py")
+    with pytest.raises(ConfigError, match=r"pipe\.py: cannot be read: it is a folder, a pipe or a device, not a file"):
+        load(Path("small.yaml"), include=[Path("pipe.py")])
+
+
 def test_two_files_of_one_name_are_refused_and_one_given_twice_is_not():
     Path("sub").mkdir()
     Path("sub/mine.py").write_text(ALGORITHM)

@@ -1,0 +1,66 @@
+"""The exact privacy of trees whose releases do not reveal their nodes, for Gaussian noise of deviation 1 on every node.
+
+All releases are jointly Gaussian. If item i changes by 1, the means of all releases t >= i move by 1, and the releases
+are μ-GDP with μ² = a' S^-1 a, where S is their covariance and a = 1{t >= i}; the largest μ over i is the exact one, for
+adaptive streams as well (Denisov, McMahan, Rush, Smith & Guha Thakurta 2022).
+
+The recursion runs over the dyadic blocks of releases. All releases of a block share an offset, the noise of larger
+nodes. A block is described by its precision, the information that its releases have about the offset, and for each item
+by the information (J_xt, J_tt) about the offset x and the move t. Items that are worse in both cannot become the best
+one in any larger block, and are dropped.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from privbandits_cli.numerics.types import Floats
+
+
+def _worst(items: Floats) -> Floats:
+    """The items `[n, 2]` that no other one dominates, by a smaller J_xt and a larger J_tt."""
+    items = items[np.lexsort((-items[:, 1], items[:, 0]))]
+    best = np.maximum.accumulate(items[:, 1])
+    return np.asarray(items[np.concatenate([[True], items[1:, 1] > best[:-1]])], np.float64)
+
+
+def _through_node(precision: float) -> float:
+    """The precision about the offset without one more node, whose noise it had included."""
+    return precision / (1 + precision) if precision < math.inf else 1.0
+
+
+def _items_through_node(items: Floats, precision: float) -> Floats:
+    if precision == math.inf:
+        return np.ones_like(items[:1])
+    return np.stack([items[:, 0] / (1 + precision), items[:, 1] - items[:, 0] ** 2 / (1 + precision)], axis=1)
+
+
+def fresh_top_up(levels: int) -> float:
+    """μ of the prefixes 1, ..., 2^levels - 1 of a binary tree with fresh top-up noise (`mechanisms.tree`)."""
+
+    @cache
+    def precision(level: int, above: int) -> float:
+        """Of a block of 2^level prefixes to which `above` larger nodes contribute."""
+        if level == 0:
+            return 1 / (levels - above) if above < levels else math.inf
+        return precision(level - 1, above) + _through_node(precision(level - 1, above + 1))
+
+    @cache
+    def items(level: int, above: int) -> Floats:
+        if level == 0:
+            return np.full((1, 2), precision(0, above) if above else 0.0)  # prefix 0 has no item
+        right = precision(level - 1, above + 1)
+        first = items(level - 1, above) + _through_node(right)
+        return _worst(np.concatenate([first, _items_through_node(items(level - 1, above + 1), right)]))
+
+    return math.sqrt(float(items(levels, 0)[:, 1].max()))
+
+
+def redrawn(levels: int) -> float:
+    """μ of 2^(levels - 1) releases, where the node of level j is drawn anew every 2^j (`mechanisms.matrix_tree`)."""
+    precision, items = 1.0, np.ones((1, 2))
+    for _ in range(levels - 1):
+        both = _worst(np.concatenate([items + precision, items]))
+        precision, items = _through_node(2 * precision), _items_through_node(both, 2 * precision)
+    return math.sqrt(float(items[:, 1].max()))

@@ -1,0 +1,173 @@
+"""Counters: their noise against factorisations written out as matrices, and the values of independent computations."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from privbandits_cli.accounting import toeplitz, trees
+from privbandits_cli.accounting.counters import COUNTERS, _negative_digits, rms
+from privbandits_cli.cli import app
+from tests.conftest import ROOT
+
+FOUND = {(counter.law, counter.name): counter.errors for counter in COUNTERS}
+
+# E max and E rms at T = 2^10 and 2^16, from computations that are independent of this code.
+REFERENCE = {
+    ("Gaussian", "tree, shared top-up"): ("10", "10", "16", "16"),
+    ("Gaussian", "tree, fresh top-up"): ("", "", "12.56", "12.56"),
+    ("Gaussian", "tree, redrawn"): ("", "", "6.46", "6.46"),
+    ("Gaussian", "tree"): ("10", "7.07", "16", "11.31"),
+    ("Gaussian", "tree, smoothed"): ("7.62", "5.39", "11.87", "8.39"),
+    ("Gaussian", "smooth binary"): ("7", "7", "10", "10"),
+    ("Gaussian", "square root"): ("3.272", "", "4.596", "4.434"),
+    ("Gaussian", "BLT, 3 buffers"): ("3.277", "3.113", "4.697", "4.505"),
+    ("Gaussian", "BLT, 5 buffers"): ("3.272", "", "4.600", ""),
+    ("Laplace", "tree, top-up"): ("44.7", "44.7", "90.5", "90.5"),
+    ("Laplace", "tree"): ("44.7", "31.6", "90.5", "64.0"),
+    ("Laplace", "k-ary tree"): ("", "", "43.8", "31.0"),  # at 2^10, k = 11 is better than the reference's k = 32
+    ("Laplace", "k-ary, negative digits"): ("18.0", "", "33.9", "24.6"),
+    ("Laplace", "smooth, unbalanced"): ("17.5", "17.5", "32.4", "32.4"),
+}
+
+
+def test_every_counter_has_a_reference():
+    assert set(REFERENCE) == set(FOUND)
+
+
+@pytest.mark.parametrize("name", REFERENCE, ids=", ".join)
+def test_the_noise_is_that_of_independent_computations(name):
+    found = []
+    for power in (10, 16):
+        errors = FOUND[name](2**power - 1)
+        assert errors.shape == (2**power - 1,)
+        found += [errors.max(), rms(errors)]
+    for value, text in zip(found, REFERENCE[name], strict=True):
+        last = 10.0 ** -len(text.partition(".")[2])
+        assert not text or abs(value - float(text)) < 0.52 * last
+
+
+@pytest.mark.parametrize("n", [5, 64, 200])
+def test_factors_multiply_to_prefix_sums(n):
+    """B C = A, |c| is the largest column of C, and the variance of sum t is the square of row t of B."""
+    blt = toeplitz.fitted(n, 2)
+    c = np.concatenate([[1.0], ((1 - blt.rates) ** np.arange(n - 1)[:, None]) @ blt.weights()])
+    sums, lower = np.tril(np.ones((n, n))), _toeplitz(c)
+    rows = sums @ np.linalg.inv(lower)
+    np.testing.assert_allclose(rows, _toeplitz(blt.coefficients(n)), atol=1e-10)
+    assert blt.sensitivity(n) == pytest.approx(np.linalg.norm(lower, axis=0).max(), rel=1e-12)
+    assert blt.deviation(n) == pytest.approx(np.linalg.norm(rows, axis=1).max(), rel=1e-12)
+    root = _toeplitz(toeplitz.square_root(n))
+    np.testing.assert_allclose(root @ root, sums, atol=1e-12)
+
+
+def _toeplitz(c):
+    n = len(c)
+    return np.array([[c[i - j] if i >= j else 0.0 for j in range(n)] for i in range(n)])
+
+
+def test_the_fit_interleaves_and_is_as_published():
+    made = toeplitz.fitted(2**16 - 1, 3)
+    both = np.stack([made.rates, made.inverse_rates], axis=1).ravel()
+    assert np.all(np.diff(both) > 0) and both[0] > 0 and both[-1] < 1
+    np.testing.assert_allclose(made.rates, [3.1608e-5, 1.78910e-3, 8.12206e-2], rtol=2e-5)
+    np.testing.assert_allclose(made.weights(), [8.75923e-3, 5.05570e-2, 0.313733], rtol=2e-5)
+    assert made.sensitivity(2**16 - 1) == pytest.approx(2.116107, rel=1e-6)
+    assert toeplitz.fitted(5 * 10**7 - 1, 5).sensitivity(5 * 10**7 - 1) == pytest.approx(2.565163, rel=1e-5)
+
+
+def test_no_gaussian_counter_is_below_the_bound():
+    for n in (3, 100, 1023):
+        least = toeplitz.least_rms(n)
+        singular = np.linalg.svd(np.tril(np.ones((n, n))), compute_uv=False)
+        assert least == pytest.approx(singular.mean(), rel=1e-10)
+        for (law, name), errors in FOUND.items():
+            assert law == "Laplace" or rms(errors(n)) >= least, name
+
+
+def _nodes(t, levels):
+    """The nodes (level, number) of prefix t."""
+    return {(j, (t >> j) - 1) for j in range(levels) if t >> j & 1}
+
+
+def _largest_mu(covariance, first):
+    inverse = np.linalg.inv(covariance)
+    after = [(np.arange(first, first + len(inverse)) >= i).astype(float) for i in range(1, first + len(inverse))]
+    return max(math.sqrt(a @ inverse @ a) for a in after)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 5, 8])
+def test_the_exact_privacy_of_trees_is_that_of_the_covariance(levels):
+    prefixes = [_nodes(t, levels) for t in range(1, 2**levels)]
+    fresh = np.array([[float(len(a & b)) for b in prefixes] for a in prefixes])
+    fresh[np.diag_indices(len(fresh))] = levels
+    assert trees.fresh_top_up(levels) == pytest.approx(_largest_mu(fresh, 1), rel=1e-9)
+    t = np.arange(2 ** (levels - 1))
+    redrawn = sum((t[:, None] >> j == t[None, :] >> j).astype(float) for j in range(levels))
+    assert trees.redrawn(levels) == pytest.approx(_largest_mu(redrawn, 0), rel=1e-9)
+    assert trees.fresh_top_up(levels) < math.sqrt(levels) > trees.redrawn(levels)  # than if the nodes were released
+
+
+def test_large_trees():
+    assert trees.fresh_top_up(16) == pytest.approx(3.139, abs=5e-4)
+    assert [round(trees.redrawn(m), 3) for m in (17, 27)] == [1.568, 1.889]
+
+
+def test_negative_digits_represent_every_prefix():
+    """The noise is that of the shortest representation, found by trying all digits."""
+    k, height, n = 4, 3, 40
+    digits = np.arange(-(k // 2), k // 2 + 1)
+    least = np.full(n + 1, math.inf)
+    for a in digits:
+        for b in digits:
+            for c in digits:
+                value = a + k * b + k**2 * c
+                if 0 <= value <= n:
+                    least[value] = min(least[value], abs(a) + abs(b) + abs(c))
+    np.testing.assert_allclose(_negative_digits(n, k), height * np.sqrt(2 * least[1:]))
+
+
+def test_the_noise_of_a_blt_has_the_covariance_of_its_factor():
+    """The stream x_t = z_t - Σ ω_j s_j, s_j <- θ_j s_j + x_t, summed up, 40,000 times 30 items, within 6 errors."""
+    n, draws, rng = 30, 40_000, np.random.default_rng(1)
+    blt = toeplitz.fitted(n, 2)
+    weights, fade = blt.weights(), 1 - blt.rates
+    state, total, made = np.zeros((draws, 2)), np.zeros(draws), []
+    for _ in range(n):
+        x = rng.standard_normal(draws) - state @ weights
+        state = fade * state + x[:, None]
+        total += x
+        made.append(total.copy())
+    rows = _toeplitz(blt.coefficients(n))
+    wanted = rows @ rows.T
+    scale = np.sqrt((np.outer(np.diag(wanted), np.diag(wanted)) + wanted**2) / draws)
+    assert np.abs((np.cov(np.array(made)) - wanted) / scale).max() < 6
+    plain = np.minimum.outer(np.arange(1, n + 1), np.arange(1, n + 1))  # of sums of the normal numbers themselves
+    assert np.abs((np.cov(np.array(made)) - plain) / scale).max() > 100
+
+
+def test_the_command_prints_the_table():
+    found = CliRunner().invoke(app, ["counters", "--horizon", "1024", "--json"])
+    rows = json.loads(found.stdout)
+    assert [row["counter"] for row in rows] == [name for _, name in FOUND] + ["bound"]
+    blt = next(row for row in rows if row["counter"] == "BLT, 3 buffers")
+    assert blt["rms"] == pytest.approx(3.113, abs=5e-4)
+    text = CliRunner().invoke(app, ["counters", "--horizon", "1024"]).stdout
+    assert "BLT, 3 buffers" in text and max(map(len, text.splitlines())) <= 80
+
+
+def test_the_csv_is_the_committed_one_and_the_figure_has_all_counters(tmp_path):
+    found = CliRunner().invoke(app, ["counters", str(tmp_path)])
+    assert found.exit_code == 0
+    made, kept = (list(csv.DictReader((path / "counters.csv").open())) for path in (tmp_path, ROOT / "results"))
+    for one, other in zip(made, kept, strict=True):
+        assert {**one, "E": "", "rms": ""} == {**other, "E": "", "rms": ""}
+        for size in ("E", "rms"):  # a fit's last digits depend on the machine
+            assert float(one[size] or 0) == pytest.approx(float(other[size] or 0), rel=1e-4)
+    text = (tmp_path / "counters.svg").read_text(encoding="utf-8")
+    assert all(f"{name} (" in text for _, name in FOUND)
+    gone = CliRunner().invoke(app, ["counters", str(tmp_path / "gone")])
+    assert gone.exit_code == 2 and "gone: no such folder" in gone.stderr
