@@ -23,6 +23,7 @@ from privbandits_cli.numerics.types import Floats
 OUTSIDE = 1e-6  # how far outside its set a point may be, as a fraction of the set's radius
 MOST = 2**16  # random numbers of a kind in a round of a bandit
 KINDS = {"bandit": ("uniform", "laplace", "normal", "bits"), "linear": ("uniform", "laplace", "normal")}
+MAKERS = "privbandits_cli.numerics.bits"
 UNASKED = {
     "bandit": "name the kind in the class, `drawn = (..., {kind!r})`, or return its count in a method `draws`",
     "linear": "ask for them in the method `draws`",
@@ -160,10 +161,13 @@ class _Declared:
         self.numbers, self.game = numbers, game
 
     def __getattr__(self, kind: str) -> Any:
+        if kind.startswith("__"):  # NumPy asks whether this is an array
+            raise AttributeError(kind)
         found = getattr(self.numbers, kind, np.nan if kind in KINDS[self.game] else None)
         if found is None:
             kinds = ", ".join(f"rng.{known}" for known in KINDS[self.game])
-            raise PluginError(f"there is no rng.{kind}; the random numbers of a round are {kinds}")
+            others = f", of which {MAKERS} makes others" if self.game == "bandit" else ""
+            raise PluginError(f"there is no rng.{kind}; the random numbers of a round are {kinds}{others}")
         if np.isnan(found).any():
             raise PluginError(f"rng.{kind} holds no random numbers: {UNASKED[self.game].format(kind=kind)}")
         return found

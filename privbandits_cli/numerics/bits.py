@@ -24,7 +24,8 @@ def mixed(word: Any) -> Any:
 
 def stream(bits: Any, i: int) -> Any:
     """The state in which the stream of place i >= 0 begins; it adds STEP for each word."""
-    return mixed(bits + STEP * (np.uint64(i) + ONE))
+    word = np.uint64(bits)  # compiled, the sum of bits and an int is signed
+    return mixed(word + STEP * (np.uint64(i) + ONE))
 
 
 def unit(word: Any) -> float:

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, get_args
 
 from privbandits_cli.games import bandit, contextual, linear, players
-from privbandits_cli.games.guards import KINDS
+from privbandits_cli.games.guards import KINDS, MAKERS
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
@@ -115,7 +115,8 @@ def _check(source: Source, made: ModuleType) -> None:
         several = "a method `draws(self, setting)` asks for several numbers of a kind, {'normal': 4}"
         raise refuse(model, f"drawn is {drawn!r}: make it a tuple with some of {kinds}, each once; {several}")
     for line, name in lint.unseeded(source.text, made):
-        raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`")
+        others = f"; {MAKERS} makes Beta and other numbers of `rng.bits`" if game == "bandit" else ""
+        raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`{others}")
     if issubclass(base, players.Adversary):
         return
     feedback = getattr(model, "feedback", "full")

@@ -230,8 +230,26 @@ def test_a_number_that_is_not_asked_for_is_an_error_at_its_line(old, new, messag
     text = THOMPSON.replace(old, new)
     Path("mine.py").write_text(text)
     result = call("run", "small.yaml", "--include", "mine.py", "algorithms=mine")
-    line = next(i for i, row in enumerate(text.splitlines(), 1) if "rng.b" in row or "rng.normal" in row)
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if "theta = " in row or "rng.normal" in row)
     assert result.exit_code == 2 and f"mine.py:{line}: " in result.stderr and message in result.stderr, result.stderr
+
+
+def test_a_helper_is_imported_by_its_name():
+    text = THOMPSON.replace("bits import beta", "bits import beta as made\nfrom privbandits_cli.numerics import bits")
+    text = text.replace("beta(rng", "bits.beta(rng")
+    Path("mine.py").write_text(text)
+    result = call("run", "small.yaml", "--include", "mine.py", "algorithms=mine")
+    line = 1 + text[: text.index("    theta")].count("\n")
+    wanted = "write `from privbandits_cli.numerics.bits import beta`"
+    assert f"mine.py:{line}: cannot be compiled" in result.stderr and wanted in " ".join(result.stderr.split())
+
+
+def test_bits_and_an_int_have_one_sum_compiled_or_not():
+    """Compiled, the sum is signed."""
+    match = planned(THOMPSON.replace("beta(rng.bits, i,", "beta(rng.bits + i, 0,"))
+    with uncompiled():
+        plain = play(match, [0])
+    np.testing.assert_array_equal(play(match, [0]), plain)
 
 
 PRIVATE = '''\
