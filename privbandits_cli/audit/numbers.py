@@ -90,16 +90,18 @@ def numbers_of(rng: Draws) -> Numbers:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    """The algorithm's step of this name, as the other two are."""
+    """The algorithm's choice."""
     arm: int = step(state, numbers(rng))
     return arm
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The algorithm's update."""
     step(state, arm, gain, numbers(rng))
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:
+    """The algorithm's release."""
     noisy: float = step(state, gain, numbers(rng))
     return noisy
 
