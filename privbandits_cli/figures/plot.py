@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as _Figure
+from matplotlib.figure import Figure as AnyFigure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "m
 WATERMARK: dict[str, Any] = {"rotation": 30, "fontsize": 26, "color": "#b00000", "alpha": 0.35, "zorder": 10}
 
 
-class Figure(_Figure):
+class Figure(AnyFigure):
     """A figure that a notebook displays in a readable size."""
 
     def on_screen(self) -> "Figure":
@@ -215,7 +215,7 @@ def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[s
         out.legend(handles, texts, loc="outside lower center", ncols=columns, title=note)
 
 
-def finish(out: Figure, spare: Iterable[Axes], done: int, wanted: int) -> None:
+def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> None:
     """Blank the spare cells, mark an incomplete figure across its face, and lay it out once, for all formats."""
     for cell in spare:
         cell.axis("off")
@@ -225,7 +225,7 @@ def finish(out: Figure, spare: Iterable[Axes], done: int, wanted: int) -> None:
     out.set_layout_engine("none")
 
 
-def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
+def save(drawn: AnyFigure, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
     """Write the figure, byte for byte the same each time; raises ValueError on an unknown format."""
     unknown = [kind for kind in formats if kind not in FORMATS]
     if unknown:

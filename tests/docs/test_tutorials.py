@@ -28,7 +28,7 @@ def test_the_six_tutorials_are_on_the_site():
         "from-paper-to-figure", "own-algorithm", "own-private-algorithm", "own-data", "sweeping-epsilon",
         "many-machines",
     ]  # fmt: skip
-    assert "```{toctree}\n:caption: Tutorials\n:glob:\n\ntutorials/*\n```" in (ROOT / "docs" / "index.md").read_text()
+    assert "\ntutorials/*\n" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     for path in TUTORIALS:
         assert path.read_text(encoding="utf-8").startswith("---\nfile_format: mystnb\nkernelspec:\n"), path
         assert len(cells(path)) >= 5, path
