@@ -2,6 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
 # `make smoke` runs neighbours at the same time; in this order they share few kernels, which both would have to compile.
 FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_sphere heavy_local linucb_plain_dp price_cube \
   bounded_private linucb_dimension price_linear_bandit fig1_equal_privacy linucb_rho price_collapse frontier \
@@ -9,7 +10,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   price_bandit_scaling state_of_the_art
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-slow browser report check lint types fig1 figures audit smoke check-claims bench bench-keep schema clean
+.PHONY: help install test test-slow browser report check lint types fig1 figures audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -20,6 +21,10 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@
+
 install: $(READY)  ## create .venv and install privbandits with its development tools
 
 test: $(READY)  ## run the fast tests on every core, file by file, because the tests of a file share compiled kernels
@@ -28,8 +33,8 @@ test: $(READY)  ## run the fast tests on every core, file by file, because the t
 test-slow: $(READY)  ## run the tests that start clusters, kill runs at every moment, fill disks or compile mutants
 	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
-browser: $(READY)  ## test the report pages in a headless Chromium, if one is installed
-	$(BIN)/python -m pytest -rs tests/report/test_browser.py
+browser: docs  ## test the report pages and the site in a headless Chromium, if one is installed
+	$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/docs/test_browser.py
 
 report: $(READY)  ## write the report pages and tables of all results: results/index.html
 	$(BIN)/privbandits report results
@@ -59,6 +64,13 @@ smoke: $(READY)  ## run every figure and every game, small; one per core, becaus
 	(printf 'configs/%s.yaml\n' smoke smoke_linear; printf 'configs/%s.yaml --smoke\n' $(FIGURES)) | \
 	  xargs -P $$(getconf _NPROCESSORS_ONLN) -L 1 $(BIN)/privbandits run -q -j 1
 
+docs: $(DOCS_READY)  ## build the documentation site and execute its tutorials: docs/_build/html/index.html
+	rm -rf docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
+
+reproducibility: $(READY)  ## write REPRODUCIBILITY.md from the manifests in results/ and the claims in configs/
+	$(BIN)/python -m docs._generate.reproducibility
+
 bench: $(READY)  ## measure nanoseconds per round; fails if one is 1.5 times as slow as in results/bench.csv
 	$(BIN)/python -m tests.bench
 
@@ -68,6 +80,6 @@ bench-keep: $(READY)  ## measure and write results/bench.csv
 schema: $(READY)  ## write the JSON schema that editors read
 	$(BIN)/privbandits schema > configs/experiment.schema.json
 
-clean:  ## remove the environment, caches and chunks of trials; keep figures and CSVs
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis results/*/chunks
+clean:  ## remove the environment, caches, the built site and chunks of trials; keep figures and CSVs
+	rm -rf $(VENV) build docs/_build docs/_generated docs/algorithms docs/adversaries docs/mechanisms *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis results/*/chunks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

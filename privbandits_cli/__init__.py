@@ -1,6 +1,6 @@
 """privbandits: the figures of the differentially private bandit literature, reproduced.
 
-For notebooks: `load`, `run`, `summary`, `plot` and `guarantee` (`api.py`), imported when they are asked for.
+For notebooks: `load`, `run`, `summary`, `trials`, `plot` and `guarantee` (`api.py`), imported when they are asked for.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from privbandits_cli.version import __version__
 
 if TYPE_CHECKING:
-    from privbandits_cli.api import guarantee, load, plot, run, summary
+    from privbandits_cli.api import guarantee, load, plot, run, summary, trials
 
-__all__ = ["__version__", "guarantee", "load", "plot", "run", "summary"]
+__all__ = ["__version__", "guarantee", "load", "plot", "run", "summary", "trials"]
 
 
 def __getattr__(name: str) -> Any:
@@ -20,3 +20,8 @@ def __getattr__(name: str) -> Any:
     from privbandits_cli import api
 
     return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    """The names that a completion offers, although most are not imported yet."""
+    return sorted({*globals(), *__all__} - {"TYPE_CHECKING", "Any"})

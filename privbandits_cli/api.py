@@ -1,22 +1,27 @@
-"""The library for notebooks: `from privbandits_cli import load, run, summary, plot, guarantee`.
+"""The library for notebooks: `from privbandits_cli import guarantee, load, plot, run, summary, trials`.
 
-The functions do what the commands do, but return plain data and print nothing.
+The functions do what the commands do, but return plain data, and print nothing. The columns of their tables have one
+meaning everywhere, and curves one name, that of the figures, so that tables can be joined on the columns they share.
 """
 
-import csv
-from collections.abc import Sequence
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from privbandits_cli.experiment import config
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.received import Trust
 
 if TYPE_CHECKING:
+    from privbandits_cli.analysis.rows import Rows
+    from privbandits_cli.engine.play import Played
+    from privbandits_cli.engine.store import Store
+    from privbandits_cli.experiment.plan import Plan
     from privbandits_cli.figures.plot import Figure
-
-# columns of the CSVs that hold text
-TEXT = ("curve", "adversary", "algorithm", "label", "panel", "set", "parameters")
 
 
 class RunError(Exception):
@@ -51,11 +56,12 @@ def run(
 ) -> Path:
     """Run the missing trials of an experiment; returns its results folder, with figure, CSVs and manifest.
 
-    experiment: the result of `load`, or what `load` takes. jobs: 0 for all cores. engine: threads, processes or dask.
-    fresh: discard finished trials. Raises RunError if trials fail, ConfigError if a user's file cannot play,
-    EngineError if an engine cannot start, Busy if another process is running in the folder.
+    A notebook shows a progress bar. experiment: the result of `load`, or what `load` takes. jobs: 0 for all cores.
+    engine: threads, processes or dask. fresh: discard finished trials.
+    Raises RunError if trials fail, ConfigError if a user's file cannot play, EngineError if an engine cannot start,
+    Busy if another process is running in the folder.
     """
-    from privbandits_cli.actions.run import run
+    from privbandits_cli.actions.run import Events, run
     from privbandits_cli.engine import Engine, runner
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import make_plan
@@ -63,63 +69,93 @@ def run(
     chosen = Engine.parse(engine)
     plan = make_plan(_loaded(experiment))
     store = Store(Path(results) / plan.folder)
-    failures = run(plan, store, chosen, jobs or runner.cores(), ["privbandits_cli.run"], fresh=fresh).failures
-    if failures:
-        kinds = {f"{plan.legends[failure.key]}: {failure.error}": None for failure in failures}
-        raise RunError(f"{len(failures)} trials failed: " + "\n".join(kinds))
+    events = Events(playing=lambda: _progress(plan, store))
+    outcome = run(plan, store, chosen, jobs or runner.cores(), ["privbandits_cli.run"], fresh=fresh, events=events)
+    if outcome.failures:
+        kinds = {f"{plan.legends[failure.key]}: {failure.error}": None for failure in outcome.failures}
+        raise RunError(f"{len(outcome.failures)} trials failed: " + "\n".join(kinds))
     return store.folder
 
 
-def summary(folder: str | Path, final: bool = False) -> list[dict[str, Any]]:
+@contextmanager
+def _progress(plan: "Plan", store: "Store") -> "Iterator[Callable[[Played], bool]]":
+    """A progress bar below the cell of a notebook, and nothing elsewhere; yields what receives each chunk."""
+    done, trials = store.progress(plan)
+    start = time.monotonic()
+
+    def bar() -> dict[str, str]:
+        text = f"{plan.name}: {done:,}/{trials:,} trials, {time.monotonic() - start:.0f} s"
+        return {"text/plain": text, "text/html": f'<progress value="{done}" max="{trials}"></progress> {escape(text)}'}
+
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if done == trials or not hasattr(shell, "kernel"):  # IPython in a terminal has no kernel
+        yield lambda played: True
+        return
+    from IPython.display import display
+
+    shown = display(bar(), raw=True, display_id=True)
+
+    def watch(played: "Played") -> bool:
+        nonlocal done
+        done += len(played.chunk.keys) * len(played.chunk.trials)
+        shown.update(bar(), raw=True)
+        return True
+
+    yield watch
+
+
+def summary(folder: str | Path, final: bool = False) -> "Rows":
     """The rows of a results folder's summary.csv, or with `final` of its final.csv, which has a row per trial.
 
-    Numbers are converted, and an empty cell is None. Raises FileNotFoundError if nothing was run.
+    A sequence of dicts, whose `to_pandas()` is a DataFrame. Beside the columns of the CSV, whose empty cells are None,
+    there are `panel`, and the guarantee of the algorithm: `certified_epsilon`, `certified_delta` and `status`.
+    Raises FileNotFoundError if nothing was run.
     """
-    path = Path(folder) / ("final.csv" if final else "summary.csv")
-    with path.open(encoding="utf-8", newline="") as file:
-        return [{name: _value(name, cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+    from privbandits_cli.analysis import rows
+
+    return rows.summary(Path(folder), final)
 
 
-def _value(name: str, cell: str) -> str | int | float | None:
-    if cell == "":
-        return None
-    if name in TEXT:
-        return cell
-    try:
-        number = float(cell)
-    except ValueError:  # a swept parameter may be a name
-        return cell
-    return int(cell) if cell.lstrip("-").isdigit() else number
+def trials(folder: str | Path) -> "Rows":
+    """The regret of each trial at each checkpoint: a table as from `summary`, with the columns `trial` and `round`.
+
+    It is read from the folder's `chunks/`, which only the machine that ran the experiment has: FileNotFoundError
+    without them.
+    """
+    from privbandits_cli.analysis import rows
+
+    return rows.trials(Path(folder))
+
+
+def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -> "Rows":
+    """The privacy guarantee of each algorithm of an experiment: a table with the columns of `summary`, and `source`.
+
+    Without a guarantee the values are None. delta: by default that of the algorithm, or T^-2 as in the paper.
+    """
+    from privbandits_cli.analysis import rows
+    from privbandits_cli.experiment.plan import make_plan
+
+    return rows.guarantees(make_plan(_loaded(experiment)), delta)
 
 
 def plot(
     folder: str | Path,
+    kind: str = "regret",
+    pair: str = "",
     log: bool = False,
     bounds: bool = False,
     include: str | Path | Sequence[str | Path] = (),
     trust: bool = False,
 ) -> "Figure":
-    """Draw the figure of a results folder from its CSVs; a notebook shows it, `savefig` writes it to a file.
+    """Draw a figure of a results folder from its CSVs; a notebook shows it, `savefig` writes it to a file.
 
-    log: logarithmic axes. bounds: also draw the regret bounds of the theorems. include, trust: execute these files, or
-    those that the folder keeps; by default none is executed, and bounds of your own algorithms are those recorded.
+    kind: regret, distribution, against=PARAMETER or paired, as for `privbandits plot`. pair: two algorithms or labels,
+    for paired: "exp3_tau,exp3". log: logarithmic axes. bounds: also draw the regret bounds of the theorems.
+    include, trust: execute these files, or those that the folder keeps; by default none is executed, and bounds of your
+    own algorithms are those recorded.
+    Raises FileNotFoundError if nothing was run, ValueError if the options do not fit the folder.
     """
-    from privbandits_cli.figures import plot as plotting
-    from privbandits_cli.figures import table
+    from privbandits_cli.figures import write
 
-    trusted = Trust(_paths(include), trust)
-    return plotting.figure(table.read(Path(folder), bounds, trust=trusted), log)
-
-
-def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -> list[dict[str, Any]]:
-    """The privacy guarantee of each algorithm of an experiment: algorithm, epsilon, delta, status, source.
-
-    Without a guarantee the values are None. delta: by default that of the algorithm, or T^-2 as in the paper.
-    """
-    from privbandits_cli.actions.privacy import ledger
-
-    keys = ("epsilon", "delta", "status", "source")
-    return [
-        {"algorithm": block["algorithm"]} | {key: (block["leading"] or {}).get(key) for key in keys}
-        for block in ledger(_loaded(experiment), delta)
-    ]
+    wanted = write.kind(kind, pair, log, bounds)
+    return write.drawn(Path(folder), wanted, Trust(_paths(include), trust)).on_screen()

@@ -131,8 +131,9 @@ def candidates():
     yield "floor by hand", ("reference", lambda: floor_by_hand(table, uniform), ROUNDS, None)
     yield "EXP3 by hand", ("reference", lambda: exp3_by_hand(table, gamma, RNG), ROUNDS, None)
     for kind, source in SOURCES.items():
-        fill = source(Generator(SFC64(2)))
-        yield f"{kind} numbers", ("random numbers", lambda fill=fill: [fill(out) for _ in range(8)], 8 * BLOCK, None)
+        fill, own = source(Generator(SFC64(2))), out.view(np.uint64) if kind == "bits" else out
+        filled = ("random numbers", lambda fill=fill, own=own: [fill(own) for _ in range(8)], 8 * BLOCK, None)
+        yield f"{kind} numbers", filled
     for name in playing("adversaries"):
         yield name, game("adversaries", foe(name), [])
     log = Path(tempfile.mkdtemp()) / "log.npy"

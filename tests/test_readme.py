@@ -1,40 +1,84 @@
-"""The README agrees with the package: its commands, example files, and each number in its own sentence."""
+"""README and the pages of docs/ agree with the package: commands, files, links, and each number in its own sentence."""
 
 import csv
+import glob
+import math
 import re
+import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from privbandits_cli.accounting import bounded_range, draw
+from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.analysis import curves
+from privbandits_cli.audit.mutants import MUTANTS
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.figures import distributions, table
-from privbandits_cli.games.bandit import play
-from privbandits_cli.plugins.registry import including
-from tests.conftest import ROOT, match
+from privbandits_cli.games.bandit import Setting, play
+from privbandits_cli.plugins.registry import Registry, including
+from tests.conftest import ROOT, make, match
+from tests.test_architecture import FLOORS
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+# The pages that are written by hand; the tutorials are executed by `make docs`.
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+        *(
+            page
+            for room in ("start", "papers", "privacy", "reference")
+            for page in sorted(ROOT.glob(f"docs/{room}/*.md"))
+        ),
+    ]
+}
+README = PAGES["README.md"]
+OWN_FILES, EXPERIMENTS = "docs/reference/own_files.md", "docs/reference/experiments.md"
+WHICH, LEMMA_B = "docs/start/which_algorithm.md", "docs/privacy/lemma_b.md"
+ADVERSARIAL, HEAVY_TAILS, LINEAR, CONTEXTUAL = (
+    f"docs/papers/{name}.md" for name in ("adversarial", "heavy_tails", "linear", "contextual")
+)
 
 
-def block(language, containing):
-    code = [part.partition("\n") for part in README.split("\n```")[1::2]]  # between every second pair of fences
-    return next(text + "\n" for opening, _, text in code if opening == language and containing in text)
+def blocks(page):
+    """(language, text) of each fenced block of a page."""
+    for part in PAGES[page].split("\n```")[1::2]:  # between every second pair of fences
+        language, _, text = part.partition("\n")
+        yield language, text + "\n"
+
+
+def block(page, language, containing):
+    return next(text for opening, text in blocks(page) if opening == language and containing in text)
+
+
+def commands(*names):
+    """The lines of all blocks that begin with one of these commands, without their comments, each once."""
+    lines = [line for page in PAGES for language, text in blocks(page) if not language for line in text.splitlines()]
+    found = (line.partition("#")[0].strip() for line in lines if re.match(rf"privbandits ({'|'.join(names)})\b", line))
+    return list(dict.fromkeys(found))
+
+
+def words_of(line):
+    """The arguments of a command, with * replaced by the files that match it in the working directory."""
+    words = shlex.split(line.partition(">")[0])[1:]
+    return [path for word in words for path in (sorted(glob.glob(word)) if "*" in word else [word])]
 
 
 @pytest.fixture
 def own(tmp_path, monkeypatch):
-    """A working directory of one's own, with the README's algorithm and a log of three arms."""
+    """A working directory of one's own, with the pages' algorithm and a log of three arms."""
     monkeypatch.chdir(tmp_path)
-    Path("my_bandit.py").write_text(block("python", "class Parameters"), encoding="utf-8")
+    Path("my_bandit.py").write_text(block(OWN_FILES, "python", "class Parameters"), encoding="utf-8")
     rows = np.random.default_rng(1).random((2000, 3)).round(3)
     np.savetxt("clicks.csv", rows, delimiter=",", fmt="%.3f", header="red,green,blue", comments="")
     return tmp_path
 
 
-def test_the_algorithm_of_the_readme_plays(own):
+def test_the_algorithm_of_the_pages_plays(own):
     from tests.conftest import foe
 
     registry, _ = including([Path("my_bandit.py")])
@@ -43,112 +87,223 @@ def test_the_algorithm_of_the_readme_plays(own):
     assert play(game, range(4)).mean() < 0.45 * 4000 / 4
 
 
-def test_the_algorithm_of_the_readme_is_what_new_writes(own):
+def test_the_algorithm_of_the_pages_is_what_new_writes(own):
     written = Path("my_bandit.py").read_text(encoding="utf-8")
     Path("my_bandit.py").unlink()
     assert CliRunner().invoke(app, ["new", "algorithm", "my_bandit.py"]).exit_code == 0
     assert Path("my_bandit.py").read_text(encoding="utf-8") == written and written.count("\n") < 40
 
 
+ASKING = ("list", "show", "validate", "privacy", "tune", "audit")  # they write nothing
 SMALLER = ["horizon=2^9", "trials=24"]  # what the tutorial plays, in a second
 
 
-@pytest.mark.parametrize("containing", ["new algorithm", "new adversary"])
-def test_the_tutorial_of_the_readme_runs(own, containing):
-    import shlex
-
-    for line in block("", f"privbandits {containing}").splitlines():
-        words = shlex.split(line)[1:]
-        if words[:2] == ["new", "algorithm"]:
-            Path("my_bandit.py").unlink()
+@pytest.mark.parametrize("containing", ["algorithm my_bandit.py", "algorithm my_private.py", "adversary my_game.py"])
+def test_the_commands_for_own_files_run(own, containing):
+    """Each block of commands, in its order, from the one that writes the file."""
+    Path("my_bandit.py").unlink() if "my_bandit" in containing else None
+    for line in block(OWN_FILES, "", f"privbandits new {containing}").splitlines():
+        words = words_of(line)
         alone = [] if "adversary" in line else ["adversary=stochastic"]
         result = CliRunner().invoke(app, words + (SMALLER + alone if words[0] == "run" else []))
         assert result.exit_code == 0, (line, result.output)
-        assert ("My bandit" in result.stdout) == (words[0] == "run"), line
         if words[0] == "run":
-            assert list(Path("results").glob("*/included/my_bandit.py"))
+            title = "My private" if "my_private" in line else "My bandit"
+            assert title in result.stdout and list(Path("results").glob("*/included/my_*.py"))
 
 
-def test_the_python_of_the_readme_runs(own):
-    code = block("python", "from privbandits_cli import").replace("4096", "512")
+def test_the_python_of_the_pages_runs(own):
+    code = block(OWN_FILES, "python", "from privbandits_cli import").replace("4096", "512")
     found = {}
     exec(code.replace('"algorithms+=my_bandit"', f'"algorithms+=my_bandit", *{SMALLER}, "adversary=stochastic"'), found)
     assert found["best"]["label"] == "My bandit" and found["guarantee"](found["experiment"])[1]["status"] == "proved"
     assert Path("mine.png").stat().st_size > 10_000 and len(code.splitlines()) <= 10
 
 
-def test_the_error_of_the_tutorial_is_what_is_printed(own):
+def test_the_error_of_an_own_file_is_what_is_printed(own):
     text = Path("my_bandit.py").read_text(encoding="utf-8")
     wrong = text.replace("return int(np.argmax(state.means))", "return int(np.argmax(state.means)) + 1")
     Path("my_bandit.py").write_text(wrong, encoding="utf-8")
     words = "run fig1 --smoke --include my_bandit.py adversary=stochastic algorithms=my_bandit"
     result = CliRunner().invoke(app, words.split())
     assert result.exit_code == 2, result.output
-    assert result.stderr == block("", "my_bandit.py:27").removesuffix("\n") + "\n"
+    assert result.stderr == block(OWN_FILES, "", "my_bandit.py:27").removesuffix("\n") + "\n"
+
+
+def test_the_algorithm_of_the_readme_runs_as_shown(tmp_path, monkeypatch):
+    """Fifteen lines and their command; the algorithm finds the best arm."""
+    from tests.conftest import foe
+
+    monkeypatch.chdir(tmp_path)
+    text = block("README.md", "python", "class Parameters")
+    assert len([line for line in text.splitlines() if line]) <= 15
+    Path("greedy.py").write_text(text, encoding="utf-8")
+    (line,) = [line for line in commands("run") if "greedy.py" in line and line in README]
+    result = CliRunner().invoke(app, words_of(line) + SMALLER + ["adversary=stochastic"])
+    assert result.exit_code == 0 and "greedy" in result.stdout, result.output
+    registry, _ = including([Path("greedy.py")])
+    game = match(foe("stochastic", best=0.9, others=0.3), [registry.find("algorithms", "greedy")()], 4000)
+    assert play(game, range(4)).mean() < 0.45 * 4000 / 4
 
 
 def test_the_config_of_the_readme_is_valid(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text(block("yaml", "experiment: mine"))
+    path.write_text(block("README.md", "yaml", "experiment: mine"))
+    experiment = load(path)
+    assert len(experiment.algorithms) == 5 and experiment.keys.trials == 96
+
+
+def test_the_config_of_the_pages_is_valid(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(block(EXPERIMENTS, "yaml", "experiment: mine"))
     assert len(load(path).algorithms) == 6
     assert load(path, smoke=True).keys.horizon == 4096
 
 
-def test_the_linear_game_of_the_readme_is_valid(tmp_path):
+def test_the_linear_game_of_the_pages_is_valid(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text("experiment: mine\nhorizon: 1000\ntrials: 24\n" + block("yaml", "game: linear"))
+    path.write_text("experiment: mine\nhorizon: 1000\ntrials: 24\n" + block(EXPERIMENTS, "yaml", "game: linear"))
     assert [setting.n_arms for setting in load(path).settings] == [2, 10]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [line for line in README.splitlines() if re.match(r"privbandits (list|show|validate|privacy|tune|audit)", line)],
-)
-def test_the_commands_of_the_readme_work(line, monkeypatch):
-    import glob
-    import shlex
-
+@pytest.mark.parametrize("line", [line for line in commands(*ASKING) if "--include" not in line])
+def test_the_commands_of_the_pages_work(line, monkeypatch):
     monkeypatch.chdir(ROOT)
-    words = [
-        w
-        for word in shlex.split(line.partition("#")[0])[1:]
-        for w in (sorted(glob.glob(word)) if "*" in word else [word])
-    ]
-    assert CliRunner().invoke(app, words).exit_code == 0
+    assert CliRunner().invoke(app, words_of(line)).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "line",
-    [line for line in README.splitlines() if re.match(r"privbandits (run|slurm)", line) and "--include" not in line],
-    ids=str.split,
-)
-def test_the_runs_of_the_readme_could_be_played(line, monkeypatch):
-    import shlex
-
+@pytest.mark.parametrize("line", [line for line in commands("run", "slurm") if "--include" not in line], ids=str.split)
+def test_the_runs_of_the_pages_could_be_played(line, monkeypatch):
     monkeypatch.chdir(ROOT)
-    words = shlex.split(line.partition("#")[0].partition(">")[0])[1:]
+    words = words_of(line)
     result = CliRunner().invoke(app, words + ["--dry-run"] * (words[0] == "run"))
     assert result.exit_code == 0 and ("to run: " in result.stdout or "sbatch" in result.stdout)
 
 
-def test_the_error_of_the_readme_is_what_is_printed(tmp_path):
-    (shown,) = re.findall(r"configs/mine.yaml:\d+:\d+: (.*)", README)
+@pytest.mark.parametrize("line", commands("plot", "report", "check", "compare"))
+def test_the_commands_on_results_work(line, tmp_path, monkeypatch):
+    """On copies of the committed folders. `mine` is a copy of Figure 1; a claim of Figure 1 fails, with exit code 3."""
+    for name, source in (("fig1", "fig1"), ("mine", "fig1"), ("frontier", "frontier")):
+        if f"results/{name}" in line:
+            shutil.copytree(ROOT / "results" / source, tmp_path / "results" / name)
+    (tmp_path / "mine.yaml").write_text((ROOT / "configs" / "fig1.yaml").read_text(encoding="utf-8"))
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, words_of(line))
+    assert result.exit_code == (3 if words_of(line)[0] == "check" else 0), result.output
+
+
+def test_every_command_of_a_block_is_tested():
+    """No block shows a command that the tests above do not run; `merge` needs shards, see tests/actions."""
+    tested = "list|show|validate|privacy|tune|audit|run|slurm|plot|report|check|compare|new|merge"
+    assert {line.split()[1] for line in commands(r"\S+")} == set(tested.split("|"))
+
+
+def test_the_error_of_the_pages_is_what_is_printed(tmp_path):
+    (shown,) = re.findall(r"configs/mine.yaml:\d+:\d+: (.*)", PAGES[EXPERIMENTS])
     path = tmp_path / "mine.yaml"
-    path.write_text(block("yaml", "experiment: mine").replace("[0.1, 1, 10]", "[0.1, -1, 10]"))
+    path.write_text(block(EXPERIMENTS, "yaml", "experiment: mine").replace("[0.1, 1, 10]", "[0.1, -1, 10]"))
     result = CliRunner().invoke(app, ["validate", str(path)])
     assert shown in result.stderr
 
 
-def test_the_ledger_of_the_readme_is_what_is_printed(monkeypatch):
+def test_the_ledger_of_the_pages_is_what_is_printed(monkeypatch):
     monkeypatch.chdir(ROOT)
     printed = CliRunner().invoke(app, ["privacy", "configs/fig1.yaml"]).stdout
-    for part in block("", "ε at most").split("...\n"):
+    for part in block("docs/privacy/concepts.md", "", "ε at most").split("...\n"):
         assert part.strip() in printed
+
+
+# ------------------------------------------------------------------------------------------- pages and their links
+
+
+def slug(title):
+    """The anchor of a heading, on GitHub and in the site."""
+    return re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+
+
+def prose(page):
+    """The text of a page outside of its blocks."""
+    return "".join(PAGES[page].split("\n```")[::2])
+
+
+def test_the_readme_is_one_page():
+    lines = README.splitlines()
+    assert len(lines) <= 130 and max(map(len, lines)) <= 120
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    """To files of the repository, so that they work on GitHub and in the site, and to headings that exist."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if target.startswith("https://"):
+            continue
+        name, _, anchor = target.partition("#")
+        path = ((ROOT / page).parent / name).resolve() if name else ROOT / page
+        assert path.exists() and path.is_relative_to(ROOT), target
+        if anchor:
+            titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in map(slug, titles), target
+
+
+def test_the_readme_leads_to_every_page():
+    """In at most two steps, over another page that it links to; the reference also has generated pages."""
+    linked = {link.partition("#")[0] for link in re.findall(r"\]\((docs/[^)]+)\)", README)}
+    further = {
+        ((ROOT / page).parent / link.partition("#")[0]).resolve().relative_to(ROOT).as_posix()
+        for page in linked & set(PAGES)
+        for link in re.findall(r"\]\(([^)\s]+\.md[^)\s]*)\)", PAGES[page])
+    }
+    generated = {page for page, text in PAGES.items() if "{include}" in text or "eval-rst" in text}
+    assert {page for page in PAGES if page.startswith("docs/")} - generated <= linked | further
+
+
+def test_the_counts_of_the_pages():
+    registry = Registry()
+    (claims,) = re.findall(
+        r"^(\d+) claims:", (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    algorithms, adversaries = (len(registry.names(kind)) for kind in ("algorithms", "adversaries"))
+    assert states("README.md", f"`privbandits list algorithms` the {algorithms} algorithms.")
+    assert states("README.md", f"[{claims} claims of the papers with verdicts]")
+    assert states("docs/start/statement_of_need.md", f"{algorithms} algorithms and {adversaries} adversaries")
+    assert states("docs/privacy/audits.md", f"on {len(MUTANTS)} deliberately broken algorithms")
+
+
+def test_the_floors_of_the_pages_are_those_of_the_imports():
+    lines = re.findall(r"^\| (\d+) \| (.*?) \|", PAGES["docs/reference/architecture.md"], re.MULTILINE)
+    shown = {int(number): set(re.findall(r"`(\w+)`", rooms)) for number, rooms in lines}
+    assert shown == {i: rooms for i, rooms in enumerate(FLOORS, 1) if rooms.isdisjoint({"version", "__init__"})}
+    numbers = [int(number) for number, _ in lines]
+    assert numbers == sorted(numbers, reverse=True)
+
+
+def test_the_table_of_lemma_b():
+    """L, v and the ε of both lemmas and of the attack, for EXP3 and EXP3-τ as Figure 1 plays them."""
+    setting, delta = Setting(2**18, 4), 2.0**-36
+    for name, title in (("exp3", "EXP3"), ("exp3_tau", "EXP3-τ")):
+        algorithm = make(name).tuned(setting)
+        tau = getattr(algorithm, "tau", 1)
+        base = getattr(algorithm, "base", algorithm)
+        game = base.privacy_model(setting._replace(horizon=setting.horizon / tau), 1 / tau)
+        one = draw.draw(game)
+        (attack,) = (bound.epsilon for bound in algorithm.bounds(setting, delta) if bound.lower and bound.delta)
+        found = (
+            f"{game.k:,} | {'1' if tau == 1 else f'1/{tau}'} | {one.ratio:.3g} | {one.variance:.1e}".replace(
+                "e-0", "e-"
+            ),
+            at_most(bounded_range.composed(game.sensitivity, game.k, delta)),
+            at_most(draw.composed(one, game.k, delta)),
+            at_least(attack),
+        )
+        assert states(LEMMA_B, f"| {title} | {' | '.join(found)} |")
+    assert math.isclose(draw.A, 0.22) and states(LEMMA_B, r"\text{ with } a = 0.22")
+    for constant in (draw.REACH, draw.SLOPE, draw.SIZE):
+        assert states(LEMMA_B, rf"\le {constant}")
 
 
 # ------------------------------------------------------------------------------------- numbers from the committed CSVs
 
-TEXT = " ".join(README.split())
+TEXTS = {page: " ".join(text.split()) for page, text in PAGES.items()}
 OBLIVIOUS = ("deterministic", "stochastic", "fully_oblivious", "oblivious")
 
 
@@ -165,10 +320,10 @@ def worst(name, **where):
     return float(max(rows(name, **where), key=lambda row: float(row["mean"]))["regret"])
 
 
-def states(sentence, *numbers):
-    """Whether the README contains a sentence with these numbers in place of its {}."""
-    written = sentence.format(*(x if isinstance(x, str) else f"{x:,.0f}" for x in numbers))
-    assert written in TEXT, written
+def states(page, sentence, *numbers):
+    """Whether a page contains a sentence with these numbers in place of its {}."""
+    written = sentence.format(*(x if isinstance(x, str) else f"{x:,.0f}" for x in numbers)) if numbers else sentence
+    assert written in TEXTS[page], written
     return True
 
 
@@ -177,7 +332,42 @@ def test_the_table_of_figure_1_is_the_committed_csv():
     assert len(found) == 15
     for label in dict.fromkeys(row["label"] for row in found):
         cells = " | ".join(f"{float(row['regret']):,.0f}" for row in found if row["label"] == label)
-        assert f"| {label} | {cells} |" in README
+        assert states("README.md", f"| {label} | {cells} |") and states(ADVERSARIAL, f"| {label} | {cells} |")
+
+
+def test_the_sentences_of_the_paper_beside_figure_1():
+    exp3, laplace, tau = (
+        {row["adversary"]: float(row["regret"]) for row in rows("fig1", algorithm=name)}
+        for name in ("exp3", "dp_exp3_lap", "exp3_tau")
+    )
+    more = [f"{100 * (laplace[name] / exp3[name] - 1):.0f}" for name in OBLIVIOUS]
+    times = [f"{tau[name] / exp3[name]:.1f}" for name in OBLIVIOUS]
+    assert states(ADVERSARIAL, "holds; {} to {} % more regret", min(more, key=float), max(more, key=float))
+    assert states(ADVERSARIAL, "holds; {} to {} times the regret of EXP3", min(times, key=float), max(times, key=float))
+    assert states(
+        ADVERSARIAL, "EXP3-τ has {} % of the regret of EXP3", 100 * tau["switching_costs"] / exp3["switching_costs"]
+    )
+    ends = [end(laplace[name] for name in OBLIVIOUS) for end in (min, max)]
+    assert states(ADVERSARIAL, "by 344 | fails; its regret is {} to {} |", *ends) and ends[0] > 344
+
+
+def test_the_rates_and_the_bounded_rewards_of_heavy_tails():
+    _, _, claims = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8").partition("## heavy_scaling")
+    for algorithm, name in (("dp_robust_se", "Algorithm 3"), ("ldp_robust_se", "Algorithm 4"), ("ldp_robust_ucb", "")):
+        found = re.search(rf"worst gap: slope\({algorithm}\) [^|]*\| [^|]*\| (.*? \(.*?\)),", claims)[1]
+        assert re.search(rf"\| {name or f'`{algorithm}`[^|]*'} \| \w+ \| T\^{re.escape(found)} \|", TEXTS[HEAVY_TAILS])
+    for label, name in (
+        ("UCB1", "UCB1, without privacy"),
+        ("AdaP-UCB (ε = 1)", "AdaP-UCB"),
+        ("DP-UCB, with ν (ε = 1)", "DP-UCB with its ν/n bonus"),
+        ("DP-SE (ε = 1)", "DP-SE"),
+        ("DP-UCB, Mishra & Thakurta (ε = 1)", "DP-UCB with the bonus of Mishra & Thakurta"),
+    ):
+        found = [row for row in rows("bounded_private", label=label) if '"means":"C2"' in row["parameters"]]
+        assert states(HEAVY_TAILS, f"| {name} | {{}} |", float(found[0]["regret"]))
+    without = [float(row["regret"]) for row in rows("bounded_without_nu", "final", label="DP-UCB, without ν (ε = 1)")]
+    assert states(HEAVY_TAILS, "{} of 200 trials have a regret above 50,000", sum(x > 50_000 for x in without))
+    assert len(without) == 200 and states(HEAVY_TAILS, "and {} have a regret below 15", sum(x < 15 for x in without))
 
 
 def test_the_advice_follows_from_the_state_of_the_art():
@@ -186,11 +376,13 @@ def test_the_advice_follows_from_the_state_of_the_art():
         return [float(row["regret"]) for row in found]
 
     tau, tsallis = trials("exp3_tau", "0.1"), trials("dp_reduction", "0.1")
-    assert states("its regret is {} to {} in every trial;", min(tau), max(tau))
+    assert states(WHICH, "its regret is {} to {} in every trial.", min(tau), max(tau))
     assert sorted(tsallis)[len(tsallis) // 2] < 51
-    assert states("that of DP-Tsallis-INF is below 51 in half of the trials, but up to {} in others", max(tsallis))
+    assert states(
+        WHICH, "That of DP-Tsallis-INF is below 51 in half of the trials, but up to {} in others", max(tsallis)
+    )
     (found,) = rows("state_of_the_art", adversary="deterministic", algorithm="dp_reduction", epsilon="0.1")
-    assert states("on (a) its mean regret is {}, as much as that of uniform play.", float(found["mean"]))
+    assert states(WHICH, "On (a) its mean regret is {}, as much as that of uniform play.", float(found["mean"]))
 
 
 def test_privacy_at_epsilon_10_is_no_better_than_none():
@@ -200,13 +392,15 @@ def test_privacy_at_epsilon_10_is_no_better_than_none():
     pairs = distributions.paired(found, samples, ("DP-Tsallis-INF", "Tsallis-INF, not private"))
     rows_ = [row for members in pairs.panels.values() for row in members if row.at == "ε = 10"]
     means = [f"{row.mean:z,.0f}".replace("-", "−") for row in rows_]
-    assert states("by {} on (a), {} on (b), {} on (c), {} on (d) and {} on (e);", *means)
+    assert states(WHICH, "by {} on (a), {} on (b), {} on (c), {} on (d) and {} on (e).", *means)
     ends = [f"{low:z,.0f} to {high:z,.0f}".replace("-", "−") for low, high in (row.interval for row in rows_)]
-    assert states("the 95 % intervals are {}, {}, {}, {} and {}.", *ends)
-    assert states("costs {} on (c), and nothing that 144 trials can detect on the others", ends[2])
+    assert states(WHICH, "The 95 % intervals are {}, {}, {}, {} and {}.", *ends)
+    assert states(WHICH, "costs {} on (c), and nothing that 144 trials can detect on the others", ends[2])
     assert [row.interval[0] > 0 for row in rows_] == [False, False, True, False, False]
     trials = rows("state_of_the_art", "final", adversary="oblivious", algorithm="dp_reduction", epsilon="10")
-    assert states("where {} of its 144 trials have a negative regret", sum(float(row["regret"]) < 0 for row in trials))
+    assert states(
+        WHICH, "where {} of its 144 trials have a negative regret", sum(float(row["regret"]) < 0 for row in trials)
+    )
 
 
 def test_the_price_of_privacy_over_experts():
@@ -214,11 +408,11 @@ def test_the_price_of_privacy_over_experts():
         return worst("price_experts", adversary="gap", dimension="10", label=label)
 
     ftrl, laplace, gaussian = ten("FTRL"), ten("DP-FTRL, Laplace (ε = 1)"), ten("DP-FTRL, Gaussian (ε = 1, δ = 1e-06)")
-    assert states("With ten experts the regret of FTRL is {}.", ftrl)
-    assert states("which is {} times as much, and {} with Gaussian nodes.", f"{laplace / ftrl:.1f}", gaussian)
-    assert states("At ε = 1 its regret with ten experts is {},", laplace)
+    assert states(LINEAR, "With ten experts the regret of FTRL is {}.", ftrl)
+    assert states(LINEAR, "which is {} times as much, and {} with Gaussian nodes.", f"{laplace / ftrl:.1f}", gaussian)
+    assert states(LINEAR, "At ε = 1 its regret with ten experts is {},", laplace)
     dartboard = worst("price_experts", adversary="gap", dimension="10", algorithm="shrinking_dartboard", epsilon="1")
-    assert states("With ten experts at ε = 1 its regret is {}:", dartboard)
+    assert states(LINEAR, "With ten experts at ε = 1 its regret is {}:", dartboard)
 
 
 def test_the_thresholds_of_free_privacy_are_those_of_the_tables():
@@ -229,11 +423,14 @@ def test_the_thresholds_of_free_privacy_are_those_of_the_tables():
     ]
     free = {(row[1], row[2]): [cell.split(" (")[0] for cell in row[3:5]] for row in cells if row[2] in ("2", "10")}
     ten, two = free["experts", "10"], free["experts", "2"]
-    assert states("within 10 % of that for ε ≥ {}, and with Gaussian nodes (δ = 1e-6) for ε ≥ {};", *ten)
-    assert states("with two experts the thresholds are {} and {}.", *two)
+    assert states(LINEAR, "within 10 % of that for ε ≥ {}, and with Gaussian nodes (δ = 1e-6) for ε ≥ {};", *ten)
+    assert states(LINEAR, "with two experts the thresholds are {} and {}.", *two)
     sphere, cube = free["sphere", "10"], free["cube", "10"]
     assert states(
-        "On the sphere in ten dimensions the two thresholds are {} and {}, on the cube {} and {}.", *sphere, *cube
+        LINEAR,
+        "On the sphere in ten dimensions the two thresholds are {} and {}, on the cube {} and {}.",
+        *sphere,
+        *cube,
     )
 
 
@@ -243,10 +440,10 @@ def test_the_benefit_of_the_tree():
         for label in ("DP-FTRL, Laplace", "noisy losses, own rate", "noisy losses, FTRL's rate")
     )
     assert states(
-        "the regret at ε = 1 with ten experts is {}, and {} (± 410) with FTRL's own learning rate:", own, other
+        LINEAR, "the regret at ε = 1 with ten experts is {}, and {} (± 410) with FTRL's own learning rate:", own, other
     )
     times = f"{own / tree:.1f}", f"{other / tree:.1f}"
-    assert states("{} and {} times the {} of the tree in the same games", *times, tree)
+    assert states(LINEAR, "{} and {} times the {} of the tree in the same games", *times, tree)
 
 
 def test_the_price_of_privacy_over_arms_and_points():
@@ -259,18 +456,20 @@ def test_the_price_of_privacy_over_arms_and_points():
     printed, proved, variance = exp2("deterministic")
     exp3, uniform = at("deterministic", "EXP3"), at("deterministic", "Uniform")
     htinf, small = (at("deterministic", f"Batched HTINF (ε = {epsilon})") for epsilon in ("1", "0.1"))
-    assert states("where EXP3 has a regret of {} and uniform play of {}, the printed tuning", exp3, uniform)
-    assert states("of Theorem 4.1 has {}, and the tuning that its proof requires {}.", printed, proved)
-    assert states("has {} on the deterministic panel, and {} at ε = 0.1.", htinf, small)
+    assert states(LINEAR, "where EXP3 has a regret of {} and uniform play of {}, the printed tuning", exp3, uniform)
+    assert states(LINEAR, "of Theorem 4.1 has {}, and the tuning that its proof requires {}.", printed, proved)
+    assert states(LINEAR, "has {} on the deterministic panel, and {} at ε = 0.1.", htinf, small)
     *others, by_variance = exp2("stochastic")
-    assert states("the two have {} and {} (uniform play: {}).", *others, at("stochastic", "Uniform"))
-    assert states("its regret is {} and {}.", variance, by_variance)
+    assert states(LINEAR, "the two have {} and {} (uniform play: {}).", *others, at("stochastic", "Uniform"))
+    assert states(LINEAR, "its regret is {} and {}.", variance, by_variance)
     scrible, vector, scalar = (
         worst("price_linear_bandit", dimension="10", label=label)
         for label in ("SCRiBLe", "vector noise (ε = 1)", "scalar noise (ε = 1)")
     )
-    assert states("At N = 10, ε = 1 the regret of SCRiBLe is {}; with the noise vector it is {},", scrible, vector)
-    assert states("with one Laplace variable, which is equally private, {}.", scalar)
+    assert states(
+        LINEAR, "At N = 10, ε = 1 the regret of SCRiBLe is {}; with the noise vector it is {},", scrible, vector
+    )
+    assert states(LINEAR, "with one Laplace variable, which is equally private, {}.", scalar)
 
 
 def test_the_comparison_at_equal_privacy():
@@ -280,12 +479,14 @@ def test_the_comparison_at_equal_privacy():
         ]
 
     first, others = three("deterministic"), [three(adversary) for adversary in OBLIVIOUS[1:]]
-    assert states("(deterministic: {} against {}; EXP3: {})", *first) and 2 * first[0] < first[1]
-    assert states("(stochastic: {} against {}; EXP3: {}; uniform play: {}).", *others[0], 2**18 * 0.05 * 3 / 4)
+    assert states(ADVERSARIAL, "(deterministic: {} against {}; EXP3: {})", *first) and 2 * first[0] < first[1]
+    assert states(
+        ADVERSARIAL, "(stochastic: {} against {}; EXP3: {}; uniform play: {}).", *others[0], 2**18 * 0.05 * 3 / 4
+    )
     assert all(tau < lap for tau, lap, _ in others)
     tau, lap, _ = three("switching_costs")
-    assert states("its regret is {} against {}, and longer blocks", tau, lap)
-    assert states("with the same noise, Tsallis-INF has less regret than EXP3 on every panel for ε ≥ 1.")
+    assert states(ADVERSARIAL, "its regret is {} against {}, and longer blocks", tau, lap)
+    assert states(ADVERSARIAL, "With the same noise, Tsallis-INF has less regret than EXP3 on every panel for ε ≥ 1.")
     for adversary in (*OBLIVIOUS, "switching_costs"):
         for epsilon in ("1", "5", "20", "100", "300"):
             tsallis, exp3 = (
@@ -299,7 +500,7 @@ def test_the_growth_of_regret_with_the_dimension():
     panels = table.read(ROOT / "results" / "linucb_dimension").panels
     slopes = {panel: f"{lines[0].slope[0]:.2f}" for panel, lines in panels.items()}
     gaussian, signs = slopes["Gaussian rewards"], slopes["Rewards 1 and -1"]
-    assert states("grows like d^{} with Gaussian rewards and like d^{} with rewards of ±1", gaussian, signs)
+    assert states(CONTEXTUAL, "grows like d^{} with Gaussian rewards and like d^{} with rewards of ±1", gaussian, signs)
 
 
 def test_the_table_of_contextual_bandits():
@@ -312,4 +513,4 @@ def test_the_table_of_contextual_bandits():
     ):
         found = [row for gap in ("0", "0.1") for row in rows("linucb_time", label=label, gap=gap)]
         pairs = [(float(row["mean"]), 1.96 * float(row["sd"]) / 35**0.5) for row in found]
-        assert len(pairs) == 2 and states("| {} | {} ± {} | {} ± {} |", name, *pairs[0], *pairs[1])
+        assert len(pairs) == 2 and states(CONTEXTUAL, "| {} | {} ± {} | {} ± {} |", name, *pairs[0], *pairs[1])

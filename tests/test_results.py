@@ -2,10 +2,12 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
 
+from docs._generate.reproducibility import reproducibility
 from privbandits_cli.actions.price_tables import price_tables
 from privbandits_cli.experiment.config import load
 from privbandits_cli.plugins.registry import Registry
@@ -52,6 +54,25 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     for csv_file in ("summary.csv", "final.csv"):
         assert made["sha256"][csv_file] == hashlib.sha256((folder / csv_file).read_bytes()).hexdigest()
     assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / f"{name}.yaml").resolved()))
+
+
+def test_the_file_on_reproducibility_is_up_to_date():
+    made = reproducibility()
+    assert made == (ROOT / "REPRODUCIBILITY.md").read_text(encoding="utf-8"), "run `make reproducibility`"
+    commands = re.findall(
+        r"^\| `.*?`: .*? \| `privbandits run (configs/.*?)` \| [0-9.]+ \| [12] \|", made, re.MULTILINE
+    )
+    assert len(commands) == len(list((ROOT / "results").glob("*/manifest.json")))
+    assert all((ROOT / command).exists() for command in commands)
+    files = set(re.findall(r"`((?:results|configs)/[\w/]+\.(?:csv|pdf|yaml))`", made))
+    assert len(files) > 60 and all((ROOT / file).exists() for file in files)
+    assert (
+        "| 14 | `epsilon(exp3_tau) <= 243.3` | Tossou & Dimitrakakis 2017, Corollary 3.2 | `configs/fig1.yaml` |"
+        in made
+    )
+    table = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8")
+    claims = re.compile(r"^\| \d+ \|", re.MULTILINE)
+    assert len(claims.findall(made)) == len(claims.findall(table)) > 100
 
 
 def test_the_tables_of_rates_are_those_of_the_committed_figures():

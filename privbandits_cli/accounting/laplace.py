@@ -23,6 +23,8 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.numerics.types import Floats
 
 POINTS = 2**17  # approximate number of grid points of a composed law
+LARGEST = 64  # shifts of different sizes that are composed, at most
+STEPS = 2**13  # of the grid of their losses, to one side
 REPLACED = "the loss vector of one round replaced"
 BLUR = 1e-10  # relative error of the masses of an FFT, with a wide margin
 
@@ -35,6 +37,26 @@ def bracket(k: int, s: float, delta: float) -> tuple[float, float]:
     cells = min(4096, max(4, POINTS // k))
     low, high = (_epsilon(law, k, s, delta) for law in (_merged(s, cells), _split(s, cells)))
     return low, high
+
+
+def least_delta(shifts: Floats, epsilon: float) -> float:
+    """A lower bound on δ at this ε of independent Laplace numbers that one item shifts by so many scales, `[k]`.
+
+    Only the largest LARGEST shifts are used, and each loss is rounded down to a grid: both reveal no more.
+    """
+    own = np.sort(np.abs(shifts))[-LARGEST:]
+    own, total = own[own > 0], np.ones(1)
+    if own.sum() <= epsilon:
+        return 0.0
+    width = float(own.sum()) / STEPS
+    for s in own.tolist():
+        cells = np.arange(-math.ceil(s / width), math.floor(s / width) + 1) * width  # the lower ends
+        below = np.where(cells > -s, 0.5 * np.exp((np.minimum(cells, s) - s) / 2), 0.0)  # P(L < cell)
+        law = np.diff(np.append(below, 1.0))
+        total = np.convolve(total, law)
+    least = -sum(math.ceil(s / width) for s in own.tolist())
+    losses = (least + np.arange(len(total))) * width
+    return float(np.sum(total * -np.expm1(np.minimum(0.0, epsilon - losses))))
 
 
 def vectors(m: int, scale: float, changes: tuple[float, float], box: bool, delta: float, view: str) -> list[Guarantee]:

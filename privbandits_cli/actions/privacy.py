@@ -117,7 +117,8 @@ def tune(
     horizon, size, space, dimension: as in `settings.example`. Raises KeyError for an unknown name or an algorithm
     without a privacy parameter, ValueError if no parameters reach `epsilon`.
     """
-    known = [other for other, model in registry.every("algorithms") if issubclass(model, Algorithm) and model.private]
+    every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
+    known = [other for other, model in every if model.private or model.has_guarantee_alone()]
     if name not in registry.names("algorithms"):
         raise KeyError(f"unknown algorithm '{name}'" + suggestion(name, registry.names("algorithms")))
     model = registry.find("algorithms", name)
@@ -144,7 +145,7 @@ def tune(
                 | _evaluated(parameters.tuned(setting), setting, delta)
             )
             if choice == "certified" and rows[-1]["epsilon"] is None:
-                raise ValueError(f"nothing is proved about the privacy of {name}: define `bounds`")
+                raise ValueError(f"nothing is proved about the privacy of {name}: define `guarantee`")
     return rows
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from privbandits_cli.actions.privacy import ledger
-from privbandits_cli.analysis import summary
+from privbandits_cli.analysis import crate, summary
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.analysis.manifest import manifest, rendered
 from privbandits_cli.engine import Engine, rehearsal, runner
@@ -171,7 +171,7 @@ def _keep_included(plan: Plan, store: Store) -> None:
 
 
 def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[str, Any] | None) -> list[str]:
-    """Write config.yaml, summary.csv, final.csv, the manifest, and the figure if any of its sources changed.
+    """Write config.yaml, both CSVs, the manifest, the crate, and the figure if any of its sources changed.
 
     A shard gets the manifest only: its CSVs and figure could be mistaken for those of the whole experiment.
     run: how trials were run; None if none were, and the manifest then keeps its record of the last run.
@@ -182,7 +182,8 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
         done, trials = store.progress(plan)
         shard = {"part": f"{i}/{n}", "trials": trials, "done": done}
         _write_manifest(store, _manifest(plan, store, failures, run, shard=shard))
-        return [GIVEN, "manifest.json"]
+        crate.write(store.folder)
+        return [GIVEN, "manifest.json", crate.CRATE]
     _write_yaml(store.folder / "config.yaml", plan.experiment.resolved())
     write_atomically(store.folder / "summary.csv", summary.summary_csv(plan, store).encode())
     write_atomically(store.folder / "final.csv", (part.encode() for part in summary.final_csv(plan, store)))
@@ -195,7 +196,9 @@ def write_outputs(plan: Plan, store: Store, failures: list[Failure], run: dict[s
 
         plot.save(plot.figure(table.read(store.folder)), store.folder, plan.name, FIGURES)
         _write_manifest(store, made | {"figure_of": sources})
-    return ["config.yaml", "summary.csv", "final.csv", *(picture.name for picture in pictures), "manifest.json"]
+    crate.write(store.folder)
+    tables = ["config.yaml", "summary.csv", "final.csv"]
+    return [*tables, *(picture.name for picture in pictures), "manifest.json", crate.CRATE]
 
 
 def _manifest(

@@ -172,6 +172,8 @@ def _extremes(
 
 def table(path: str) -> NDArray[np.float64]:
     """The rows of a file `[rows, arms]`; raises OSError, or ValueError with the place of the error."""
+    if Path(path).exists() and not Path(path).is_file():
+        raise ValueError(f"{path}: a folder, a pipe or a device: gains are read from .csv or .npy files")
     return _table(path, _stamp(path))
 
 

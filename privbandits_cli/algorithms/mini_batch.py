@@ -135,6 +135,9 @@ class Tuned(Parameters):
     def periods(self) -> dict[str, int]:
         return {kind: self.tau * period for kind, period in self.base.periods().items()}
 
+    def draws(self, setting: Setting) -> dict[str, int]:
+        return self.base.draws(shortened(setting, self.tau))
+
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bounds of the base, which sees T/τ averages; one round changes an average by at most 1/τ."""
         return self.base.bounds(shortened(setting, self.tau), delta, sensitivity / self.tau)

@@ -20,12 +20,14 @@ from privbandits_cli.audit.coupling import after_coupling
 from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
 from privbandits_cli.audit.noisy_losses import audit_losses
+from privbandits_cli.audit.numbers import given_more
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.audit.trees import audit_tree
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.experiment.errors import suggestion
-from privbandits_cli.games import views
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.guards import is_own
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
@@ -59,14 +61,20 @@ def audit(
         return Audit("NOT AUDITABLE", "none", "nothing is promised", 0)
     view = algorithm.view(setting)
     if view is None:
-        return Audit("NOT AUDITABLE", str(claim), f"no view is declared ({claim.source})", 0)
+        hint = f"; write `observed = ...` in the class: {_fitting(algorithm.game)}" if is_own(algorithm) else ""
+        return Audit("NOT AUDITABLE", str(claim), f"no view is declared ({claim.source}){hint}", 0)
     bound = steps(composition(algorithm)) if bound is None else bound
     state = algorithm.state(setting) if state is None else state
     error = _error(view, algorithm.game, setting.n_arms, bound, state)
     if error is not None:
         declares = type(algorithm).view
         raise PluginError(error, type(algorithm) if declares is Algorithm.view else declares)  # which sets `observed`
-    target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test)
+    asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else bandit.Asked({}, {})
+    if asked.layout and isinstance(view, views.Arms):
+        return Audit("NOT AUDITABLE", str(claim), "the arms are not drawn by one number `rng.uniform` a round", 0)
+    if asked.layout:
+        bound = given_more(bound, asked)
+    target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, bool(asked.layout))
     with quickly():  # most of an audit's time is compiling
         return AUDITS[type(view)](target)
 
@@ -87,16 +95,20 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
 
 def _error(view: Any, game: str, n_arms: int, bound: Steps, state: Records) -> str | None:
     """What is wrong with a view: its type, or a step or a field that the algorithm does not have."""
-    fit = [one for one in AUDITS if one.game == game]
-    if type(view) not in fit:
+    if type(view) not in AUDITS or view.game != game:
         shown = f"a views.{type(view).__name__}" if isinstance(view, views.View) else repr(view)
-        return f"view returned {shown}: in the game {game} return None, or one of {', '.join(map(_written, fit))}"
+        return f"view returned {shown}: in the game {game} return None, or {_fitting(game)}"
     kind = f"view returned a views.{type(view).__name__}"
     for step in view.steps:
         if step not in bound:
             return f"{kind}, which needs a function `{step}` in the algorithm's file"
     found = [_field_error(view, field, n_arms, state) for field in fields(view)]
     return next((f"{kind} {error}" for error in found if error), None)
+
+
+def _fitting(game: str) -> str:
+    """The views of a game, as files write them."""
+    return f"one of {', '.join(_written(view) for view in AUDITS if view.game == game)}"
 
 
 def _written(kind: type[views.View]) -> str:
@@ -110,15 +122,24 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
     name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
+    if name in ("played", "length") and value is not None:
+        counts = np.asarray(state[0][value])
+        if counts.dtype.kind not in "iu" or counts.shape not in ((), (n_arms,)):
+            return (
+                f"whose `{name}` is {value!r}: name a field that counts plays, of each arm or of all, in whole numbers"
+            )
     if kind not in (views.Place, views.Range):
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
         return None if fits else f"whose `{name}` is {value!r}, not {getattr(kind, '__name__', kind)}"
     if not isinstance(value, str) and not callable(value):
         return f"whose `{name}` is {value!r}: name a field of the state, or give a function of the state"
     try:
-        shape = np.asarray(views.read(state[0], value), float).shape
+        numbers = np.asarray(views.read(state[0], value))
+        shape = numbers.astype(float).shape
     except Exception as error:  # whatever a user's function raises
         return f"whose `{name}` cannot be read: {messages.summary(error)}"
+    if numbers.dtype in (np.float16, np.float32):
+        return f"whose `{name}` are {numbers.dtype}, which rounds away part of the noise: keep them as float64"
     n, each = (
         (2, "the lowest and the highest gain")
         if name == "canary"

@@ -18,7 +18,7 @@ import numpy as np
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.draws import Marks, assumed, check_view, drawn, numbers_of, played, step_of
-from privbandits_cli.audit.prefix_games import Bench, Game, bench
+from privbandits_cli.audit.prefix_games import TWINS, Bench, Game, bench
 from privbandits_cli.audit.prefixes import CLEAR, EXACT, Refuted, Unclear, apart, carrier_of, first_row
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, Verdict
@@ -90,8 +90,8 @@ def audit_correlated(target: Target[Correlated]) -> Audit:
     table, seen = bench(target, "normal"), None
     taus = canaries(table)
     games = (
-        f"pairs of games of {played(target, table.marks)} with equal prefixes, one with all losses replaced, "
-        f"{len(taus)} with one loss replaced"
+        f"pairs of games of {played(target, table.marks)} with equal prefixes, {TWINS} with all losses replaced, "
+        f"{len(taus)} with one"
     )
 
     def verdict(word: Verdict, found: str) -> Audit:
@@ -125,7 +125,7 @@ def canaries(table: Bench) -> list[int]:
 
 
 def rates_of_noise(table: Bench) -> Floats:
-    """How each prefix grows with the number of the round before, `[round, N]`, after a game with all losses replaced.
+    """How each prefix grows with the number of the round before, `[round, N]`, after games with all losses replaced.
 
     Raises Refuted if a number has no effect, or if its effect depends on the losses or the noise.
     """
@@ -142,11 +142,13 @@ def rates_of_noise(table: Bench) -> Floats:
         raise Refuted(f"no noise of its own hides the loss of round {silent + 1:,}")
     if not np.abs(rates).min() > CLEAR * slack:
         raise Unclear(f"noise of {np.abs(rates).min():.2g} is lost in the rounding of sums of losses")
-    moved = _followed(table, table.other, rates, 0)
-    again = _rates(table, moved, table.other, by)
-    changed = first_row(~(np.abs(again - rates) <= EXACT * np.abs(rates) + 4 * slack))
-    if changed < len(rates):
-        raise Refuted(f"the noise of prefix {changed + 1:,} depends on the losses, or is no multiple of `rng.normal`")
+    for other in table.others:
+        moved = _followed(table, other, rates, 0)
+        again = _rates(table, moved, other, by)
+        changed = first_row(~(np.abs(again - rates) <= EXACT * np.abs(rates) + 4 * slack))
+        if changed < len(rates):
+            words = "depends on the losses, or is no multiple of `rng.normal`"
+            raise Refuted(f"the noise of prefix {changed + 1:,} {words}")
     return rates
 
 
@@ -201,7 +203,7 @@ def _followed(pair: Bench, other: Floats, rates: Floats, start: int) -> Draws:
     if point < len(rounds):
         t = start + point
         words = f"in round {t + 1:,}, two games with the same prefixes play different points"
-        raise Refuted(f"{words}: {carrier_of(replace(pair, other=other), t, moved)} carries the losses past the view")
+        raise Refuted(f"{words}: {carrier_of(pair, t, moved, other)} carries the losses past the view")
     return moved
 
 

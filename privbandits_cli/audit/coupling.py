@@ -12,16 +12,18 @@ The game is the configured one, with all its rounds, or its first LONGEST rounds
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, FOUND, Loops, compiled, float_fields
+from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, CLIPPED, FOUND, MIXED, Loops, compiled, float_fields
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
 from privbandits_cli.audit.verdict import Audit
@@ -32,16 +34,37 @@ from privbandits_cli.numerics.jit import Records
 LONGEST = 2**18  # rounds of a game
 CANARIES = 96  # gains whose privacy loss is computed, at most
 ROUNDS = 2**24  # of all canaries' games together
+ARMS = 8  # each of which, at most, is the best in a pair of games
 DEEP = 0.8  # share of the rounds in which the first arm is the best, so that it is played often
 OTHERS = 2  # further uniform numbers for which both games choose, in every round
+EARLY = 2**10  # first rounds, in which a learner explores most
+MANY = 64  # further uniform numbers of these rounds
+CUT = (
+    "what the view names is clipped to a range: let it name the numbers before they are clipped, and clip them in "
+    "`choose`, which costs no privacy"
+)
+OTHERS_NOISE = "the noise of what is released is not `rng.laplace` alone, the one number a round that this audit moves"
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
+
+
+class Spent(NamedTuple):
+    """What a gain costs, in nats; the round of the gain; the round of the release that costs most of it.
+
+    excess: what it costs beyond the claim, in words; "" if the claim allows it.
+    """
+
+    loss: float = 0.0
+    gain: int = 0
+    release: int = 0
+    excess: str = ""
 
 
 @dataclass(frozen=True)
 class Coupling:
     """What coupled games found.
 
-    rounds: of each game; violation: in words, or None; forced: whether every release could be made equal.
+    rounds: of each game; violation: in words, or None; forced: whether every release could be made equal; unknown: why
+    nothing follows, in words.
     loss: the largest privacy loss of one gain, in nats, exact; None if a release is not linear in its Laplace number.
     at: the round of that gain; canaries: for how many gains the loss was computed.
     """
@@ -52,6 +75,7 @@ class Coupling:
     loss: float | None = None
     at: int = 0
     canaries: int = 0
+    unknown: str = ""
 
     def games(self) -> str:
         """What was played, in words."""
@@ -60,44 +84,32 @@ class Coupling:
 
 def coupled(target: Target[Kept | Release]) -> Coupling:
     """Play pairs of games with equal releases: all gains different, and then one gain different at a time."""
-    rounds, rng, loops = int(min(target.setting.horizon, LONGEST)), target.stream("couple"), compiled(target)
+    rounds, rng = int(min(target.setting.horizon, LONGEST)), target.stream("couple")
     uniform: Floats = np.stack([target.numbers("uniform", rounds), *rng.random((OTHERS, rounds))], axis=1)
-    laplace, inside = target.numbers("laplace", rounds), rng.random((2, rounds))
-    coins: Floats = rng.integers(0, 2, rounds).astype(float)
-    pairs = (coins, 1.0 - coins), (np.ones(rounds), np.zeros(rounds)), (inside[0], inside[1])
-    game, loss, at, most, linear = _Game(target, loops, uniform, laplace), 0.0, 0, 0, True
-    for first, second in pairs:
-        found = game.play(np.repeat(target.state, 6), first, second, 0)
-        if found.outcome != AGREED:
-            return game.stopped(found, rounds)
-        linear = linear and found.linear
-        losses = found.losses(isinstance(target.view, Tree))
-        if losses.max() > loss:
-            loss, at, most = float(losses.max()), int(np.argmax(losses)) + 1, int(np.argmax(found.costs)) + 1
-    allowed = target.claim.epsilon * (1 + SLACK) if target.claim.delta == 0 else math.inf
-    canaries = _canaries(rounds, rng) if loss <= allowed else np.empty(0, np.int64)
+    early: Floats = (np.arange(MANY) + rng.random((min(EARLY, rounds), MANY))) / MANY
+    game = _Game(target, compiled(target), uniform, early, target.numbers("laplace", rounds))
+    pairs, canaries = _pairs(rounds, target.setting.n_arms, rng), _canaries(rounds, rng)
     gains = (rng.random(rounds) < DEEP).astype(float)
-    state, before = np.repeat(target.state, 6), 0
-    for t in canaries.tolist():
-        loops.advance(state, gains[before:t], uniform[before:t], laplace[before:t])
-        before = t
-        other = gains.copy()
-        other[t] = 1.0 - other[t]
-        found = game.play(np.repeat(state[:1], 6), gains, other, t)
+    linear, worst = True, Spent()
+    for found, spent in chain(game.all_different(pairs), game.one_different(gains, canaries)):
         if found.outcome != AGREED:
             return game.stopped(found, rounds)
-        linear, own = linear and found.linear, float(np.abs(found.moves).sum())
-        if found.linear and own > loss:
-            loss, at, most = own, t + 1, t + 1 + int(np.argmax(np.abs(found.moves)))
-        if loss > allowed:
-            break
-    result = Coupling(rounds, None, True, loss if linear else None, at, len(canaries))
-    if loss <= allowed:
-        return result
-    words = (
-        f"the gain of round {at:,} costs at least ε = {at_least(loss)}: the release of round {most:,} needs more noise"
-    )
-    return replace(result, violation=words)
+        linear, worst = linear and found.linear, max(worst, spent)
+        if spent.excess:
+            cost = f"the gain of round {spent.gain:,} costs at least {spent.excess}"
+            words = f"{cost}: the release of round {spent.release:,} needs more noise"
+            return Coupling(rounds, words, True, spent.loss, spent.gain)
+    return Coupling(rounds, None, True, worst.loss if linear else None, worst.gain, len(canaries))
+
+
+def _pairs(rounds: int, n_arms: int, rng: Generator) -> list[tuple[Floats, Floats, int]]:
+    """Gains of two games, all different, and the arm that does not earn them upside down."""
+    inside: Floats = rng.random((2, rounds))
+    coins: Floats = rng.integers(0, 2, rounds).astype(float)
+    for step, grid in enumerate((2, 4, 10)):  # 0.5 and other round numbers are gains, too
+        inside[:, step::6] = np.round(grid * inside[:, step::6]) / grid
+    ends = [(np.ones(rounds), np.zeros(rounds), best) for best in range(min(ARMS, n_arms))]
+    return [(coins, 1.0 - coins, 0), (inside[0], inside[1], 0), *ends]
 
 
 def _canaries(rounds: int, rng: Generator) -> NDArray[np.int64]:
@@ -141,24 +153,65 @@ class _Game(NamedTuple):
     target: Target[Kept | Release]
     loops: Loops
     uniform: Floats
+    early: Floats
     laplace: Floats
 
-    def play(self, states: Records, first: Floats, second: Floats, start: int) -> Played:
-        """Play the rounds from `start` on."""
+    def play(self, states: Records, first: Floats, second: Floats, start: int, best: int = 0) -> Played:
+        """Play the rounds from `start` on; all arms but the best one earn the gains upside down."""
         n = len(self.laplace) - start
         moves, costs, arms = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         rest = self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
         least = SLACK * min(1.0, self.target.claim.epsilon)
-        numbers = self.uniform[start:, : 1 if start else None], self.laplace[start:]
+        uniform, early = (self.uniform[start:, :1], self.early[:0]) if start else (self.uniform, self.early)
         fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
-        gains = first[start:], second[start:]
-        outcome = self.loops.couple(states, words, fields, *gains, *numbers, start, rest, least, moves, costs, arms)
+        gains, kinds = (first[start:], second[start:]), (self.target.algorithm.bounded, best)
+        plan = start, rest, least, *kinds
+        outcome = self.loops.couple(
+            states, words, fields, *gains, uniform, early, self.laplace[start:], *plan, moves, costs, arms
+        )
         return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms)
+
+    def all_different(self, pairs: Sequence[tuple[Floats, Floats, int]]) -> Iterator[tuple[Played, Spent]]:
+        """Games in which all gains differ; the largest cost of a gain, in its own release or in all nodes of a tree.
+
+        At δ > 0 its own release is judged, by the most that one Laplace number may cost.
+        """
+        epsilon, delta = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta
+        for first, second, best in pairs:
+            found = self.play(np.repeat(self.target.state, 6), first, second, 0, best)
+            losses = found.losses(isinstance(self.target.view, Tree) and delta == 0)
+            gain, release = int(np.argmax(losses)), int(np.argmax(found.costs))
+            loss = float(losses[gain])
+            excess = "" if loss <= epsilon - 2 * math.log1p(-delta) else f"ε = {at_least(loss)}"
+            yield found, Spent(loss, gain + 1, release + 1, excess)
+
+    def one_different(self, gains: Floats, canaries: NDArray[np.int64]) -> Iterator[tuple[Played, Spent]]:
+        """Games in which the gain of one round differs, and its cost."""
+        claim, state, before = self.target.claim, np.repeat(self.target.state, 6), 0
+        for t in canaries.tolist():
+            self.loops.advance(state, gains[before:t], self.uniform[before:t], self.laplace[before:t])
+            before = t
+            other = gains.copy()
+            other[t] = 1.0 - other[t]
+            found = self.play(np.repeat(state[:1], 6), gains, other, t)
+            moves = np.abs(found.moves)
+            loss = float(moves.sum()) if found.linear else 0.0
+            excess = "" if loss <= claim.epsilon * (1 + SLACK) else f"ε = {at_least(loss)}"
+            if excess and claim.delta > 0:
+                delta = least_delta(moves, claim.epsilon)
+                excess = "" if delta <= claim.delta * (1 + SLACK) else f"δ = {at_least(delta)} at {claim}"
+            yield found, Spent(loss, t + 1, t + 1 + int(np.argmax(moves)), excess)
 
     def stopped(self, found: Played, rounds: int) -> Coupling:
         """The violation that ended a pair of games, or that it could not be played on."""
         t, states = found.rounds, found.states
+        if found.outcome == MIXED or (
+            found.outcome == BARE and self.target.more and self._noise_of_other_numbers(found)
+        ):
+            return Coupling(rounds, unknown=OTHERS_NOISE)
+        if found.outcome == CLIPPED:
+            return Coupling(rounds, unknown=CUT)
         if found.outcome != ARM:
             if found.outcome == BARE and self._noise_of_uniform_numbers(found):
                 return Coupling(rounds, forced=False)
@@ -171,27 +224,41 @@ class _Game(NamedTuple):
     def _choice(self, state: Records, uniform: float, t: int) -> int:
         return self.loops.choice(np.repeat(state, 6), 0, uniform, self.laplace[t])
 
+    def _arm(self, found: Played) -> int:
+        """The arm of the round that ended a pair of games."""
+        return int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
+
+    def _noise_of_other_numbers(self, found: Played) -> bool:
+        """Whether the release moves with any number of its round, from which `choose` may have kept noise."""
+        z, arm, seen = self.laplace[found.rounds], self._arm(found), set()
+        for uniform in np.linspace(0.01, 0.99, 50).tolist():
+            if self.loops.choice(found.states.copy(), 4, uniform, z) == arm:
+                seen.add(self.loops.trial(found.states.copy(), 4, arm, 0.0, uniform, z))
+        return len(seen) > 1
+
     def _noise_of_uniform_numbers(self, found: Played) -> bool:
         """Whether the release that was not forced moves with the uniform number, and never with the Laplace one."""
-        t, arm = found.rounds, int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
+        t, arm = found.rounds, self._arm(found)
         z = self.laplace[t]
 
         def release(uniform: float, laplace: float) -> float:
-            return self.loops.trial(found.states.copy(), 1, arm, 0.0, uniform, laplace)
+            return self.loops.trial(found.states.copy(), 4, arm, 0.0, uniform, laplace)
 
         some = np.linspace(0.01, 0.99, 50).tolist()
         still = all(release(u, z) == release(u, z + 1.0) for u in some)
         return still and len({release(u, z) for u in some}) > 1
 
 
-def after_coupling(law: Callable[[Target[Any]], Audit]) -> Callable[[Target[Any]], Audit]:
+def after_coupling(law: Callable[[Target[Any], bool], Audit]) -> Callable[[Target[Any]], Audit]:
     """The audit that plays coupled games, and then the games of the test `law` of the noise."""
 
     def audited(target: Target[Any]) -> Audit:
         found, claim = coupled(target), f"{target.claim} of {target.claim.view or 'all arms played'}"
         if found.violation:
             return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
-        result = law(target)
+        if found.unknown:
+            return Audit("NOT AUDITABLE", claim, found.unknown, 0)
+        result = law(target, found.loss is not None and target.claim.delta == 0)
         if result.verdict == "NOT AUDITABLE" and not found.loss:
             return result
         later = [] if target.setting.horizon <= found.rounds else [f"rounds after {found.rounds:,} are like these"]
@@ -203,7 +270,8 @@ def after_coupling(law: Callable[[Target[Any]], Audit]) -> Callable[[Target[Any]
         if found.loss is None:
             later.append("the noise has the claimed scale wherever the release is not linear in it")
         else:
-            words.append(f"a gain costs at most ε = {at_most(found.loss)}, exactly")
+            at = " at δ = 0" if target.claim.delta > 0 else ""
+            words.append(f"a gain costs at most ε = {at_most(found.loss)}{at}, exactly: less noise would be found")
             seen = max(found.loss, result.epsilon_seen or 0.0)
             result = replace(result, epsilon_seen=seen, refutable=target.claim.epsilon)
         words.append(result.found)

@@ -34,7 +34,7 @@ def check_view(target: Target[Any], feedback: str, gaussian: bool = False) -> No
 def marks_of(target: Target[Any]) -> Marks:
     """By kind, where the numbers of each of the first rounds begin, and where the last round's end, `[rounds + 1]`."""
     rounds = min(ROUNDS, int(target.setting.horizon))
-    asked = guards.asked(target.algorithm, Draws._fields, target.setting, np.arange(1, rounds + 1))
+    asked = guards.asked(target.algorithm, "draws", target.setting, np.arange(1, rounds + 1))
     counts = (asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields)
     u, v, w = (np.append(0, np.cumsum(count)) for count in counts)
     return u, v, w

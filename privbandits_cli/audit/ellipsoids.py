@@ -134,7 +134,8 @@ def play(
 
     states: A, B, C and the first state of all; rngs: of A, B and C. shown: the arms of A and B in each round,
     `[games, 2, rounds]`, as places in the bank, `[sets, d, k]`. The reward is ±truth[d] of its `truth[2, d + 1]`, by
-    `numbers`, `[games, 2, rounds]`. sums: of A and B before the first round, `[2, d, d + 1]`. by_rule: whether the
+    `numbers`, `[games, 2, rounds]`; in some rounds it is a share of that. sums: of A and B before the first round,
+    `[2, d, d + 1]`. by_rule: whether the
     learner claims to play by the rule of `games.ellipsoid`. Filled in: `observed[games, drawn, d, d + 1]`, the noise in
     the order of drawing; `played[games, rounds]`, the arms of A; `found`: the fault, its game and round, the number of
     rounds in which the release of C could not be forced, and the arms. The other arrays are scratch space.
@@ -211,6 +212,10 @@ def play(
                     rows[side, j] = bank[shown[game, side, i], j, arms[side]]
                     mean += truth[side, j] * rows[side, j]
                 rows[side, d] = truth[side, d] if mean > numbers[game, side, i] else -truth[side, d]
+                if i % 4 == 1:
+                    rows[side, d] *= numbers[game, side, i]
+                elif i % 16 == 2:
+                    rows[side, d] *= np.round(2.0 * numbers[game, side, i]) / 2.0
                 for r in range(d):
                     for c in range(d + 1):
                         sums[side, r, c] += rows[side, r] * rows[side, c]

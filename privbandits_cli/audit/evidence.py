@@ -157,16 +157,17 @@ def by_groups(
     level: float,
     coins: Floats | None = None,
     width: float = 1e-12,
+    arms: NDArray[np.int64] | None = None,
 ) -> Conformance:
     """Test numbers as independent standard Laplace noise, altogether and in groups.
 
     noise: `[n]`, in the order of the rounds; groups: which numbers belong to each; level: of the test that follows,
     for `share`; coins: `[n]`, 0 or 1, which of two data each number hides; width: a smaller difference of two
-    numbers is rounding.
+    numbers is rounding; arms: `[n]`, the arm played with each number.
 
     Size, in every group: Σ|noise| has the law Gamma(n). Shape: the Kolmogorov-Smirnov test. Freshness: the number of
     pairs with noise that is equal up to rounding. Independence: the correlation of the ranks of neighbours. Data: the
-    share of Σ|noise| that one side of the coin has is Beta(n₁, n₀).
+    share of Σ|noise| that one side of the coin has is Beta(n₁, n₀). Arms: the noise that comes with each is symmetric.
     """
     from scipy import stats
 
@@ -175,10 +176,11 @@ def by_groups(
     sizes = {name: (int(own.sum()), float(np.abs(noise[own]).sum())) for name, own in parts.items()}
     less = {name: float(stats.gamma.cdf(total, n)) for name, (n, total) in sizes.items()}
     more = {name: float(stats.gamma.sf(total, n)) for name, (n, total) in sizes.items()}
-    tests = len(parts) + 4  # and four of all numbers together
+    tests = len(parts) + 5  # and five of all numbers together
     larger = min(1.0, tests * min(more.values()))
     scale = max(1.0, sizes[""][1] / len(noise)) if larger < level else 1.0  # the shape of larger noise is its own
     whole = [_shape(noise / scale), _freshness(noise / scale, width), _independence(noise), _data(noise, coins)]
+    whole.append(_arms(noise, arms))
     where = min(less, key=lambda name: less[name])
     p = min(less[where], *whole)
     if p < less[where]:
@@ -229,6 +231,18 @@ def _data(noise: Floats, coins: Floats | None) -> float:
     law = stats.beta(ones, len(coins) - ones)
     share = float(size[coins > 0].sum() / size.sum()) if size.any() else 0.0
     return 2 * min(float(law.cdf(share)), float(law.sf(share)))
+
+
+def _arms(noise: Floats, arms: NDArray[np.int64] | None) -> float:
+    """The p-value of the ranks of the noise that comes with each arm, by the bound of self-normalised sums."""
+    from scipy import stats
+
+    if arms is None:
+        return 1.0
+    ranks, n = stats.laplace.cdf(noise) - 0.5, int(arms.max()) + 1
+    sums, squares = np.bincount(arms, ranks, n), np.bincount(arms, ranks**2, n)
+    bounds = 2 * np.exp(-(sums**2) / (2 * np.maximum(squares, 1e-300)))
+    return min(1.0, n * float(bounds.min()))
 
 
 def binomial_conformance(hits: int, n: int, p: float) -> float:

@@ -20,16 +20,22 @@ settled: Any = unbound
 ranges: Any = unbound
 choice: Any = unbound
 trial: Any = unbound
+reach: Any = unbound
+MORE = False  # bound to True for a target that asks for more numbers than a uniform and a Laplace number a round
 
 STRAIGHT = 3  # attempts to force a release that is linear in the number; all but the first remove rounding
 ROUNDING = 1e-9  # of a released value, in scales of its noise
+GRAIN = 1e-12  # of a number that is too large to be a sum of gains: a product or a power of them
+HUGE = 1e12  # a Laplace number that moves every release to the end of its range, if it has one
+WIDE = 32.0  # width of the Laplace numbers that are tried for a choice: it may not depend on them
 
-AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM = range(6)  # what ends a pair of games
+AGREED, ARM, BARE, SCALE, RANGE, OTHER_ARM, NUMBER, MIXED, CLIPPED = range(9)  # what ends a pair of games
 FOUND = {
     BARE: "what is released depends on the gains, and no noise hides it",
     SCALE: "the scale of the noise depends on the gains",
     RANGE: "the range of a gain depends on the gains before it",
     OTHER_ARM: "a gain changes the value of an arm that was not played",
+    NUMBER: "the arm depends on the random number that hides its gain",
 }
 
 
@@ -68,19 +74,20 @@ def range_of_canary(states: Records, game: int) -> tuple[float, float]:
     return low, high
 
 
-def round_off(words: Floats, fields: NDArray[np.int64]) -> None:
+def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
     """Give B the numbers of A where they differ by rounding, which a long game could amplify.
 
-    words: the states as floats, `[6, words]`; fields: where each field of floats begins and ends, `[fields, 2]`.
+    words: the states as floats, `[6, words]`; fields: where each field of floats begins and ends, `[fields, 2]`; most:
+    the largest sum of what was released so far. Numbers of a field beyond it are no terms of its other numbers.
     """
     for k in range(len(fields)):
         ours, theirs = words[0, fields[k, 0] : fields[k, 1]], words[1, fields[k, 0] : fields[k, 1]]
         largest = 0.0
         for i in range(len(ours)):
-            if abs(ours[i]) < np.inf:
+            if abs(ours[i]) <= most:
                 largest = max(largest, abs(ours[i]))
         for i in range(len(ours)):
-            if ours[i] != theirs[i] and abs(ours[i] - theirs[i]) <= ROUNDING * largest:
+            if ours[i] != theirs[i] and abs(ours[i] - theirs[i]) <= max(ROUNDING * largest, GRAIN * abs(ours[i])):
                 theirs[i] = ours[i]
 
 
@@ -92,9 +99,14 @@ def choose_on_copy(states: Records, game: int, uniform: float, laplace: float) -
 
 
 def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: float, laplace: float) -> float:
-    """What is released if `states[game]` sees this gain; `states[2]` is the state after that round."""
+    """What is released if `states[game]` draws these numbers, plays this arm and sees this gain.
+
+    `states[2]` is the state after that round; `choose` may have kept a number in it.
+    """
     states[2] = states[game]
-    value: float = observe(states, arm, gain, Draws(uniform, laplace))
+    rng = Draws(uniform, laplace)
+    choose(states[2], rng)
+    value: float = observe(states, arm, gain, rng)
     return value
 
 
@@ -109,7 +121,7 @@ def forced(
     """
     near, far, move = 0.0, 0.0, -gap / slope if slope != 0.0 else 0.0
     for attempt in range(1, 200):
-        found = trial(states, 1, arm, gain, u, z + move) - wanted
+        found = trial(states, 4, arm, gain, u, z + move) - wanted
         if abs(found) <= slack:
             return move, attempt
         if found * gap < 0.0:
@@ -134,10 +146,13 @@ def couple(
     first: Floats,
     second: Floats,
     uniform: Floats,
+    early: Floats,
     laplace: Floats,
     start: int,
     rest: int,
     least: float,
+    bounded: bool,
+    best: int,
     moves: Floats,
     costs: Floats,
     arms: NDArray[np.int64],
@@ -145,15 +160,16 @@ def couple(
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
     words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
-    canary's range; the arms after the first one earn them upside down. uniform: `[rounds, ...]`, the round's number and
-    others for which the choices are compared, too. start: rounds played before; rest: rounds of a block before its
-    last one; least: a smaller move is rounding.
+    canary's range; all arms but `best` earn them upside down. uniform: `[rounds, ...]`, the round's number, and others
+    for which the choices are compared, too; early: `[first rounds, ...]`, many more of them. start: rounds played
+    before; rest: rounds of a block before its last one; least: a smaller move is rounding; bounded: whether all gains
+    are in [0, 1], whatever the canary's range.
 
     Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
     own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
     uniform number of that choice, and whether every release was linear in its Laplace number.
     """
-    linear = True
+    linear, most = True, 0.0
     for t in range(len(laplace)):
         low, high = ranges(states, 0)
         lower, upper = ranges(states, 1)
@@ -161,41 +177,67 @@ def couple(
             return RANGE, t, 0.0, linear
         states[3], states[4] = states[0], states[1]
         z = laplace[t]
+        for j in range(early.shape[1] if t < len(early) else 0):
+            if choice(states, 3, early[t, j], z) != choice(states, 4, early[t, j], z):
+                return ARM, t, early[t, j], linear
         for j in range(uniform.shape[1] - 1, -1, -1):
             u, arm = uniform[t, j], choice(states, 3, uniform[t, j], z)
-            states[0] = states[2]
             if choice(states, 4, u, z) != arm:
                 return ARM, t, u, linear
-            states[1] = states[2]
-        gain = low + (high - low) * (first[t] if arm == 0 else 1.0 - first[t])
-        other = low + (high - low) * (second[t] if arm == 0 else 1.0 - second[t])
+        gain = low + (high - low) * (first[t] if arm == best else 1.0 - first[t])
+        other = low + (high - low) * (second[t] if arm == best else 1.0 - second[t])
         arms[t], moves[t], costs[t] = arm, 0.0, 0.0
-        own = trial(states, 0, arm, gain, u, z + 1.0)
-        wanted = trial(states, 0, arm, gain, u, z)
+        own = trial(states, 3, arm, gain, u, z + 1.0)
+        further = trial(states, 3, arm, gain, uniform[t, uniform.shape[1] - 1], z) if MORE else 0.0
+        wanted = trial(states, 3, arm, gain, u, z)
+        if MORE and uniform.shape[1] > 1 and own != wanted and further != wanted:
+            return MIXED, t, 0.0, linear
         own -= wanted
         states[0] = states[2]
-        slope = trial(states, 1, arm, other, u, z + 1.0)
-        moved = trial(states, 1, arm, high, u, z) - trial(states, 1, arm, low, u, z)
-        before = trial(states, 1, arm, other, u, z)
+        slope = trial(states, 4, arm, other, u, z + 1.0)
+        moved = reach(states, arm, low, high, bounded, u, z)
+        before = trial(states, 4, arm, other, u, z)
+        states[1] = states[2]
         slope -= before
         if (start + t + 1) % (rest + 1) == 0:
             slack = ROUNDING * max(abs(own), abs(slope)) + 4e-12 * (abs(wanted) + abs(before))
             move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
             if attempts == 0:
                 return BARE, t, 0.0, linear
+            states[1] = states[2]
+            wide = WIDE * (uniform[t, -1] - 0.5)
+            if own != 0.0 and (choice(states, 3, u, wide) != arm or choice(states, 4, u, z + move) != arm):
+                return NUMBER, t, 0.0, linear
             blur = 4e-16 * (abs(wanted) + abs(before))  # of the differences of released values
-            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= 1e7 * blur or 0.0 < abs(moved) < 1e7 * blur:
+            if attempts > STRAIGHT or min(abs(own), abs(slope)) <= 1e7 * blur or 0.0 < moved < 1e7 * blur:
                 linear = linear and moved == 0.0
             elif abs(slope - own) > 1e-6 * abs(slope):
-                return SCALE, t, 0.0, linear
+                return CLIPPED if clipped(states, arm, gain, other, u) else SCALE, t, 0.0, linear
             else:
-                costs[t] = abs(moved / slope)
+                costs[t] = moved / abs(slope)
             moves[t] = move if abs(move) > least else 0.0
-        states[1] = states[2]
-        round_off(words, fields)
+        most = max(most, abs(low) + abs(high) + abs(wanted) + abs(before))
+        round_off(words, fields, most * (start + t + 1))
         if not settled(states):
             return OTHER_ARM, t, 0.0, linear
     return AGREED, len(laplace), 0.0, linear
+
+
+def clipped(states: Records, arm: int, gain: float, other: float, u: float) -> bool:
+    """Whether huge noise of either sign leads to the same release in both games: that of the end of a range."""
+    low, high = trial(states, 3, arm, gain, u, -HUGE), trial(states, 3, arm, gain, u, HUGE)
+    same: bool = low == trial(states, 4, arm, other, u, -HUGE) and high == trial(states, 4, arm, other, u, HUGE)
+    return same and low != high
+
+
+def extent(states: Records, arm: int, low: float, high: float, bounded: bool, u: float, z: float) -> float:
+    """By how much a release of game B can differ between two gains, in the canary's range or outside."""
+    ends = (low, high, min(low, 0.0), max(high, 1.0)) if bounded else (low, high, 1000 * low - high, 1000 * high - low)
+    least, most = np.inf, -np.inf
+    for i in range(2 if ends[2] == low and ends[3] == high else 4):
+        value = trial(states, 4, arm, ends[i], u, z)
+        least, most = min(least, value), max(most, value)
+    return most - least
 
 
 def advance(states: Records, first: Floats, uniform: Floats, laplace: Floats) -> None:
@@ -203,7 +245,6 @@ def advance(states: Records, first: Floats, uniform: Floats, laplace: Floats) ->
     for t in range(len(laplace)):
         low, high = ranges(states, 0)
         arm = choice(states, 0, uniform[t, 0], laplace[t])
-        states[0] = states[2]
         gain = first[t] if arm == 0 else 1.0 - first[t]
         trial(states, 0, arm, low + gain * (high - low), uniform[t, 0], laplace[t])
         states[0] = states[2]
@@ -236,6 +277,8 @@ def compiled(target: Target[View]) -> Loops:
         "choice": target.call(choose_on_copy),
         "trial": target.call(observe_on_copy, observe=watch),
     }
-    calls["forced"] = target.call(forced, **calls)
+    calls |= {"forced": target.call(forced, **calls), "reach": target.call(extent, **calls)}
+    calls["clipped"] = target.call(clipped, **calls)
     calls["settled"] = target.call(values_settled if kept else releases_settled)
-    return Loops(target.loop(couple, **calls), target.loop(advance, **calls), calls["choice"], calls["trial"])
+    played = target.loop(couple, **calls, MORE=target.more)
+    return Loops(played, target.loop(advance, **calls), calls["choice"], calls["trial"])

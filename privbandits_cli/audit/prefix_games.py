@@ -4,6 +4,7 @@ With full information a game is a function of these, so a change of the numbers 
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from privbandits_cli.numerics.jit import Records, unbound
 
 losses: Any = unbound  # bound when a loop is compiled
 
+TWINS = 6  # that meet other losses
 LEAN = 0.25  # of half of the losses of a game, towards one coordinate
 ROUNDING = 8 * float(np.finfo(float).eps)  # of one addition, with a margin
 
@@ -47,7 +49,7 @@ class Bench:
     """The first rounds of a game, or all, and its variants.
 
     kind: of the numbers that the noise of the nodes is made of; numbers: those of all rounds by kind, which `marks`
-    divide; given, other: the losses, `[round, N]`, and those of the twin; cost: the rounds of all games so far.
+    divide; given: the losses, `[round, N]`; cost: the rounds of all games so far.
     """
 
     target: Target[Any]  # with noisy prefixes as its view
@@ -55,13 +57,17 @@ class Bench:
     marks: Marks
     numbers: Draws
     given: Floats
-    other: Floats
     cost: int = 0
 
     @property
     def rounds(self) -> int:
         """Of a game."""
         return len(self.given)
+
+    @property
+    def others(self) -> Iterator[Floats]:
+        """The losses of twins."""
+        return (losses_of(self.target, self.rounds, number) for number in range(1, TWINS + 1))
 
     @cached_property
     def first(self) -> Game:
@@ -94,8 +100,7 @@ class Bench:
         ends = [(mark[rounds.start], mark[rounds.stop]) for mark in self.marks]
         u, v, w = (mark[rounds.start : rounds.stop + 1] - mark[rounds.start] for mark in self.marks)
         numbers = Draws(*(table[slice(*end)] for table, end in zip(self.numbers, ends, strict=True)))
-        given, other = (losses[rounds.start : rounds.stop] for losses in (self.given, self.other))
-        return Bench(before, self.kind, (u, v, w), numbers, given, other)
+        return Bench(before, self.kind, (u, v, w), numbers, self.given[rounds.start : rounds.stop])
 
     def nudged(self, where: Ints, by: Floats, in_choose: bool) -> Game:
         """The game with the numbers at `where` moved for `choose` alone, or for `update` alone."""
@@ -127,23 +132,26 @@ class Bench:
 def bench(target: Target[Any], kind: str) -> Bench:
     """The games of an audit; PluginError if the view does not fit the algorithm."""
     marks = marks_of(target)
-    return Bench(target, kind, marks, drawn(target, marks, "first"), *twin_losses(target, len(marks[0]) - 1))
+    return Bench(target, kind, marks, drawn(target, marks, "first"), losses_of(target, len(marks[0]) - 1, 0))
 
 
-def twin_losses(target: Target[Any], rounds: int) -> tuple[Floats, Floats]:
-    """Two tables of losses, `[round, N]`, which differ in most rounds and lean towards different coordinates.
+def losses_of(target: Target[Any], rounds: int, number: int) -> Floats:
+    """A table of losses, `[round, N]`; two of them differ in most rounds and lean towards different coordinates.
 
-    Some losses are 0, or an end of the loss set, for noise that depends on the losses.
+    Some losses are 0, or an end of the loss set, for noise that depends on the losses; those of later tables are round
+    numbers, for a step that waits for one.
     """
     allowed, n, t = loss_set(target.setting), target.setting.n_arms, np.arange(rounds)
-    tables = []
-    for name, axis, ends in (("losses", 0, {3: 0.0, 7: 1, 11: -1}), ("other losses", n - 1, {5: 0.0, 7: -1, 11: 1})):
-        lean = np.zeros((rounds, n))
-        lean[:, axis] = LEAN
-        uniform, leaning = target.stream(name).spawn(2)
-        table = allowed.uniform(uniform)(rounds)
-        table[t % 2 == 0] = allowed.leaning(leaning)(lean)[t % 2 == 0]
-        for phase, end in ends.items():
-            table[t % 16 == phase] = {0.0: np.zeros(n), -1: allowed.ends()[0], 1: allowed.ends()[1]}[end]
-        tables.append(table)
-    return tables[0], tables[1]
+    lean = np.zeros((rounds, n))
+    lean[t, (np.frexp(t + 1)[1] - number) % n] = LEAN  # towards another coordinate in each doubling of the rounds
+    name = ("losses", "other losses")[number] if number < 2 else f"other losses {number}"
+    uniform, leaning = target.stream(name).spawn(2)
+    table = allowed.uniform(uniform)(rounds)
+    table[t % 2 == 0] = allowed.leaning(leaning)(lean)[t % 2 == 0]
+    if number > 1:
+        grid = (2, 4, 10)[number % 3]
+        table = np.trunc(grid * table) / grid
+    ends = {5: 0.0, 7: -1, 11: 1} if number else {3: 0.0, 7: 1, 11: -1}
+    for phase, end in ends.items():
+        table[t % 16 == phase] = {0.0: np.zeros(n), -1: allowed.ends()[0], 1: allowed.ends()[1]}[end]
+    return table

@@ -250,22 +250,23 @@ def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
 
 def explained(table: Bench, law: Law, nodes: Nodes) -> None:
     """Refuted if a twin, whose noise makes up for other losses, has other prefixes or plays other points."""
-    ahead = np.zeros_like(table.given)
-    ahead[1:] = np.cumsum(table.given - table.other, axis=0)[:-1]
-    shift = np.divide(law.nodes(ahead), nodes.scale, out=np.zeros_like(ahead), where=nodes.where >= 0)
-    numbers = table.moved(nodes.where, shift)
-    prefix, point = apart(table, table.first, table.play(numbers, given=table.other))
-    if prefix < table.rounds and prefix <= point:
-        raise Refuted(f"prefix {prefix:,} is not the sum of the losses and of noise that does not depend on them")
-    if point < table.rounds:
-        words = f"in round {point + 1:,}, two games with the same prefixes play different points"
-        raise Refuted(f"{words}: {carrier_of(table, point, numbers)} carries the losses past the view")
+    for other in table.others:
+        ahead = np.zeros_like(table.given)
+        ahead[1:] = np.cumsum(table.given - other, axis=0)[:-1]
+        shift = np.divide(law.nodes(ahead), nodes.scale, out=np.zeros_like(ahead), where=nodes.where >= 0)
+        numbers = table.moved(nodes.where, shift)
+        prefix, point = apart(table, table.first, table.play(numbers, given=other))
+        if prefix < table.rounds and prefix <= point:
+            raise Refuted(f"prefix {prefix:,} is not the sum of the losses and of noise that does not depend on them")
+        if point < table.rounds:
+            words = f"in round {point + 1:,}, two games with the same prefixes play different points"
+            raise Refuted(f"{words}: {carrier_of(table, point, numbers, other)} carries the losses past the view")
 
 
-def carrier_of(table: Bench, t: int, numbers: Draws) -> str:
-    """The fields of the state that make the twin with these numbers play differently in this round."""
+def carrier_of(table: Bench, t: int, numbers: Draws, losses: Floats) -> str:
+    """The fields of the state that make the twin with these numbers and losses play differently in this round."""
     own = table.play(rounds=range(t)).state
-    other = table.play(numbers, given=table.other, rounds=range(t)).state
+    other = table.play(numbers, given=losses, rounds=range(t)).state
 
     def first_apart(mixed: Records) -> tuple[int, int]:
         game, right = (table.play(rounds=range(t, t + 1), state=state) for state in (mixed, own))
@@ -287,7 +288,7 @@ def tested(table: Bench, law: Law, nodes: Nodes) -> Conformance:
     """
     excess = max(1.0, float(np.abs(nodes.scale[1:]).min()) / law.scale)
     law = law._replace(scale=excess * law.scale)
-    own = (table.own(table.numbers)[nodes.where] * nodes.scale)[1:].T.ravel() / law.scale
+    own = table.own(table.numbers)[nodes.where][1:].T.ravel()  # the scale of each was measured
     t = np.tile(np.arange(1, table.rounds), table.given.shape[1])
     groups = evidence.windows(t)
     if law.tree:

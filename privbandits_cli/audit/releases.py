@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from privbandits_cli.audit.evidence import by_groups, windows
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
@@ -16,13 +17,22 @@ FEWEST = 1024  # numbers to test: the smallest budget
 
 
 def observe_gains(
-    states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats, rest: int, length: int
+    states: Records,
+    coins: Floats,
+    uniform: Floats,
+    laplace: Floats,
+    observed: Floats,
+    scale: Floats,
+    arms: NDArray[np.int64],
+    rest: int,
+    length: int,
 ) -> None:
     """Play rounds whose gain is one end of the canary's range; `observed` is its release, rescaled to [0, 1].
 
-    rest: rounds of a block before the canary in its last round; their gains are at the low end, and the canary moves
-    the block's mean. length: releases of one game, after which the next begins from `states[2]`. The release is read on
-    a copy, `states[1]`, so that a stateful release advances once a round.
+    scale: filled with by how much it grows with the Laplace number; arms: with those played. rest: rounds of a block
+    before the canary in its last round; their gains are at the low end, and the canary moves the block's mean. length:
+    releases of one game, after which the next begins from `states[2]`. The release is read on a copy, `states[1]`, so
+    that a stateful release advances once a round.
     """
     for t in range(len(coins)):
         if t % length == 0:
@@ -31,75 +41,116 @@ def observe_gains(
         low, high = canary(states[0])
         for _ in range(rest):
             update(states[0], choose(states[0], rng), low, rng)
-        arm = choose(states[0], rng)
         gain = high if coins[t] > 0 else low
+        states[1], moved = states[0], Draws(uniform[t], laplace[t] + 1.0)
+        choose(states[1], moved)
+        more = released(states[1], gain, moved)
+        arms[t] = choose(states[0], rng)
         states[1] = states[0]
-        observed[t] = (released(states[1], gain, rng) - low) / (high - low) * (rest + 1)
-        update(states[0], arm, gain, rng)
+        noisy = released(states[1], gain, rng)
+        observed[t] = (noisy - low) / (high - low) * (rest + 1)
+        scale[t] = (more - noisy) / (high - low) * (rest + 1)
+        update(states[0], arms[t], gain, rng)
 
 
 def observe_kept(
-    states: Records, coins: Floats, uniform: Floats, laplace: Floats, observed: Floats, length: int
+    states: Records,
+    coins: Floats,
+    uniform: Floats,
+    laplace: Floats,
+    observed: Floats,
+    scale: Floats,
+    arms: NDArray[np.int64],
+    length: int,
 ) -> None:
     """Play the same rounds; `observed` is the change of the arm's value: 0 or 1 without noise, NaN if nothing changes.
 
-    length: rounds of one game, after which the next begins from `states[2]`.
+    scale, arms, length: as for `observe_gains`.
     """
     none = Draws(0.0, 0.0)
     for t in range(len(coins)):
-        rng = Draws(uniform[t], laplace[t])
+        rng, silent, moved = Draws(uniform[t], laplace[t]), Draws(uniform[t], 0.0), Draws(uniform[t], laplace[t] + 1.0)
         if t % length == 0:
             states[0] = states[2]
+        states[3] = states[0]
         arm = choose(states[0], rng)
         low, high = canary(states[0])
-        states[1] = states[0]
+        gain = high if coins[t] > 0 else low
+        states[1] = states[3]
+        choose(states[1], silent)
         update(states[1], arm, low, none)
         least = values(states[1])[arm]
-        states[1] = states[0]
+        states[1] = states[3]
+        choose(states[1], silent)
         update(states[1], arm, high, none)
         most = values(states[1])[arm]
-        update(states[0], arm, high if coins[t] > 0 else low, rng)
-        observed[t] = (values(states[0])[arm] - least) / (most - least) if most != least else np.nan
+        states[1] = states[3]
+        choose(states[1], moved)
+        update(states[1], arm, gain, moved)
+        update(states[0], arm, gain, rng)
+        value = values(states[0])[arm]
+        observed[t] = (value - least) / (most - least) if most != least else np.nan
+        scale[t] = (values(states[1])[arm] - value) / (most - least) if most != least else np.nan
+        arms[t] = arm
 
 
-def audit_release(target: Target[Release]) -> Audit:
+def audit_release(target: Target[Release], exact: bool = False) -> Audit:
     """Every round is a canary: a coin puts the gain at one end of its range, and the noisy gain is observed."""
     block = target.view.rounds
-    return _judged(target, target.state, "gain", observe_gains, max(1, int(target.setting.horizon) // block), block - 1)
+    length = max(1, int(target.setting.horizon) // block)
+    return _judged(target, target.state, exact, "gain", observe_gains, length, block - 1)
 
 
-def audit_report(target: Target[Report]) -> Audit:
+def audit_report(target: Target[Report], exact: bool = False) -> Audit:
     """Whether the stored report of a canary reveals more about it than ε allows, in every round."""
     length = int(target.setting.horizon)
-    return moved_from_outside(target, target.state) or _judged(target, target.state, "report", observe_kept, length)
+    return moved_from_outside(target, target.state) or _judged(
+        target, target.state, exact, "report", observe_kept, length
+    )
 
 
-def audit_mean(target: Target[Mean]) -> Audit:
+def audit_mean(target: Target[Mean], exact: bool = False) -> Audit:
     """Whether the first mean, after gains of 0, reveals more about its last gain than ε allows."""
     view, state = target.view, target.state.copy()
     if view.played and view.length:
         state[view.played] = state[view.length] - 1
-    return moved_from_outside(target, state) or _judged(target, state, "mean", observe_kept, 1)
+    return moved_from_outside(target, state) or _judged(target, state, exact, "mean", observe_kept, 1)
 
 
 def _judged(
-    target: Target[Kept | Release], state: Records, what: str, observe: Callable[..., None], length: int, *rest: int
+    target: Target[Kept | Release],
+    state: Records,
+    exact: bool,
+    what: str,
+    observe: Callable[..., None],
+    length: int,
+    *rest: int,
 ) -> Audit:
-    """Play the budget in games of this length, and judge the noisy numbers."""
+    """Play the budget in games of this length, and judge the noisy numbers.
+
+    exact: whether the scale of their noise is known to suffice; then each number is compared with its own scale.
+    """
     rounds, level = target.budget, target.alpha / 2
-    coins, observed = target.coins(rounds), np.empty(rounds)
+    coins, observed, scale, arms = target.coins(rounds), np.empty(rounds), np.empty(rounds), np.empty(rounds, np.int64)
     uniform, laplace = target.numbers("uniform", rounds), target.numbers("laplace", rounds)
-    target.loop(observe)(np.repeat(state, 3), coins, uniform, laplace, observed, *rest, length)
+    target.loop(observe)(np.repeat(state, 4), coins, uniform, laplace, observed, scale, arms, *rest, length)
     moved = ~np.isnan(observed)  # an elimination algorithm with one arm left stores no gains
     if moved.sum() < FEWEST:
         few = f"only {moved.sum()} gains change a {what}"
         return Audit("NOT AUDITABLE", str(target.claim), few, rounds)
-    noise, sides = target.claim.epsilon * (observed - coins)[moved], coins[moved]
+    noise, sides = (observed - coins)[moved], coins[moved]
+    noise = in_own_scale(noise, scale[moved] * exact, target.claim.epsilon)
     groups = windows((np.arange(rounds) % length + 1)[moved]) if length > 1 else {}
     rounding = max(1e-12, 1e-15 * target.claim.epsilon)
-    found = judge(target, observed[moved], sides, what, by_groups(noise, groups, level, sides, rounding))
+    law = by_groups(noise, groups, level, sides, rounding, arms[moved])
+    found = judge(target, observed[moved], sides, what, replace(law, share=None) if exact else law)
     games = f"{-(-rounds // length):,} games of {length:,} {what}s" if length > 1 else f"{rounds:,} {what}s"
     return replace(found, played=games)
+
+
+def in_own_scale(noise: Floats, scale: Floats, epsilon: float) -> Floats:
+    """Each number of the noise in units of its own scale, or in units of 1/ε where that is 0."""
+    return np.divide(noise, scale, out=epsilon * noise, where=scale != 0)
 
 
 def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:

@@ -45,6 +45,7 @@ class Target(Generic[V]):
     budget: int
     seed: int
     test: Test
+    more: bool = False  # its steps ask for other numbers than one uniform and one Laplace number a round
 
     def stream(self, name: str) -> Generator:
         """Random numbers for this purpose."""
@@ -64,7 +65,7 @@ class Target(Generic[V]):
         """The compiled reader of this place of the state."""
         return _reader(place, str(self.state.dtype.descr))
 
-    def loop(self, template: Callable[..., Any], **bound: Callable[..., Any]) -> Callable[..., Any]:
+    def loop(self, template: Callable[..., Any], **bound: Any) -> Callable[..., Any]:
         """The template compiled with the steps that it calls, readers of the view's places, and what else is bound."""
         return _compiled(compile_step, template, self._names(template, bound))
 

@@ -4,11 +4,14 @@ A sum that is released is the sum without the node that the last gain closes, pl
 follows from two sums, and has a level, and the round in which it was drawn.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.evidence import by_groups, windows
+from privbandits_cli.audit.releases import in_own_scale
 from privbandits_cli.audit.target import Target, canary, choose, update, values
 from privbandits_cli.audit.verdict import Audit, Verdict, law_words
 from privbandits_cli.games.bandit import Draws, Floats
@@ -22,12 +25,20 @@ ROUNDING = 1e-15  # of a sum of gains, relative
 
 
 def observe_nodes(
-    states: Records, coins: Floats, uniform: Floats, laplace: Floats, noise: Floats, levels: NDArray[np.int64]
+    states: Records,
+    coins: Floats,
+    uniform: Floats,
+    laplace: Floats,
+    noise: Floats,
+    scale: Floats,
+    levels: NDArray[np.int64],
+    arms: NDArray[np.int64],
 ) -> None:
     """Play a game; `noise[round]` is that of the node that the round closes, in ranges of its gain.
 
     coins: whether the round's gain is at the upper end of its range, `[rounds]`; the arms after the first one earn it
-    upside down. levels: filled with the levels of the nodes, `[rounds]`.
+    upside down. Filled in as well, `[rounds]`: scale, by how much the noise grows with the Laplace number; levels, of
+    the nodes; arms, those played.
     """
     states[1] = states[0]
     kept = values(states[1])
@@ -37,33 +48,44 @@ def observe_nodes(
     for t in range(len(coins)):
         rng = Draws(uniform[t], laplace[t])
         low, high = canary(states[1])
+        states[2] = states[1]
         arm = choose(states[1], rng)
         gain = high if (coins[t] > 0) == (arm == 0) else low
         update(states[1], arm, gain, rng)
         plays[arm] += 1
+        moved = Draws(uniform[t], laplace[t] + 1.0)
+        choose(states[2], moved)
+        update(states[2], arm, gain, moved)
+        scale[t] = (values(states[2])[arm] - values(states[1])[arm]) * plays[arm] / (high - low)
         sums[arm] += gain
         level = trailing_zeros(plays[arm])
         total = values(states[1])[arm] * plays[arm] - sums[arm]
         noise[t] = (total - totals[arm, level + 1]) / (high - low)
-        levels[t] = level
+        levels[t], arms[t] = level, arm
         totals[arm, : level + 1] = total
 
 
-def audit_tree(target: Target[Tree]) -> Audit:
-    """Whether the noise of all nodes, on every level and in every round, is that of a tree with the claimed ε."""
-    rounds, scale = int(min(target.setting.horizon, LONGEST)), depth(target.setting.horizon)
+def audit_tree(target: Target[Tree], exact: bool = False) -> Audit:
+    """Whether the noise of all nodes, on every level and in every round, is that of a tree with the claimed ε.
+
+    exact: whether its scale is known to suffice; then each node's noise is compared with its own scale.
+    """
+    rounds, needed = int(min(target.setting.horizon, LONGEST)), depth(target.setting.horizon)
     games, level = max(1, min(GAMES, TESTED // rounds)), target.alpha / 2
     coins = (target.stream("coins").random((games, rounds)) < DEEP).astype(float)
     uniform, laplace = (target.numbers(kind, games * rounds).reshape(games, rounds) for kind in ("uniform", "laplace"))
-    noise, levels, states = np.empty((games, rounds)), np.empty((games, rounds), np.int64), np.repeat(target.state, 2)
-    observe = target.loop(observe_nodes)
+    (noise, scale), (levels, arms) = np.empty((2, games, rounds)), np.empty((2, games, rounds), np.int64)
+    states, observe = np.repeat(target.state, 3), target.loop(observe_nodes)
     for game in range(games):
-        observe(states, coins[game], uniform[game], laplace[game], noise[game], levels[game])
+        seen = noise[game], scale[game], levels[game], arms[game]
+        observe(states, coins[game], uniform[game], laplace[game], *seen)
     groups = {f"level {level}": levels.ravel() == level for level in np.unique(levels).tolist()}
     groups |= windows(np.tile(np.arange(1, rounds + 1), games))
-    unit = noise.ravel() * target.claim.epsilon / scale
-    found = by_groups(unit, groups, level, coins.ravel(), ROUNDING * rounds * (1 + target.claim.epsilon))
-    claim = f"{target.claim} of all noisy sums, Laplace noise of scale {scale}/ε times a gain's range on each node"
+    unit = in_own_scale(noise.ravel(), scale.ravel() * exact, target.claim.epsilon / needed)
+    width = ROUNDING * rounds * (1 + target.claim.epsilon)
+    found = by_groups(unit, groups, level, coins.ravel(), width, arms.ravel())
+    claim = f"{target.claim} of all noisy sums, Laplace noise of scale {needed}/ε times a gain's range on each node"
     verdict: Verdict = "VIOLATION" if found.p < level else "CONSISTENT"
     played = f"{games} games of {rounds:,} rounds with {levels.max() + 1} levels"
-    return Audit(verdict, claim, law_words(found, level), games * rounds, played=played)
+    words = law_words(replace(found, share=None) if exact else found, level)
+    return Audit(verdict, claim, words, games * rounds, played=played)

@@ -21,20 +21,30 @@ TRIALS: dict[tuple[Kind, Game], tuple[str, str]] = {
     ("adversary", "contextual"): ("linucb_time --smoke", "adversary={name} algorithms=linucb"),
 }
 
+PRIVATE = (  # what else to run after `--private`
+    "privacy fig1 {given} algorithms={name}",
+    "tune {name} --epsilon 0.5 --horizon 10000 {given}",
+    "audit fig1 horizon=4096 {given} algorithms={name}",
+)
+
 
 @app.command()
 def new(
     kind: Annotated[Kind, typer.Argument(help="The kind of player to write.")],
     path: Annotated[Path, typer.Argument(metavar="FILE.py", help="The new file; it is named after the player in it.")],
     game: Annotated[Game, typer.Option(help="The game that it plays.")] = "bandit",
+    private: Annotated[
+        bool, typer.Option("--private", help="A private algorithm of the game bandit, with a guarantee and a view.")
+    ] = False,
 ) -> None:
     """Write a template for your own algorithm or adversary.
 
-    The file is commented, has fewer than 40 lines, and runs unchanged with --include.
+    The file is commented, has fewer than 40 lines, with --private about 70, and runs unchanged with --include.
 
     \b
     Examples:
       privbandits new algorithm my_bandit.py
+      privbandits new algorithm my_private.py --private
       privbandits new adversary my_game.py
       privbandits new algorithm my_experts.py --game linear
     """
@@ -45,7 +55,10 @@ def new(
         raise fail(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
     if name in Registry().names("algorithms") + Registry().names("adversaries"):
         raise fail(f"{path}: the name '{name}' is already taken: choose another one")
-    text = Path(__file__).with_name(f"{kind}_{game}.txt").read_text(encoding="utf-8")
+    if private and (kind, game) != ("algorithm", "bandit"):
+        raise fail("--private writes an algorithm of the game bandit: leave it out, or write `new algorithm` alone")
+    template = f"{kind}_{game}_private.txt" if private else f"{kind}_{game}.txt"
+    text = Path(__file__).with_name(template).read_text(encoding="utf-8")
     text = text.replace("@NAME@", name).replace("@TITLE@", name.replace("_", " ").strip().capitalize())
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -55,5 +68,8 @@ def new(
     except OSError as error:
         raise fail(f"{path}: {error.strerror}") from error
     experiment, put = TRIALS[kind, game]
+    given = f"--include {shlex.quote(str(path))}"
     print(f"{path} is written. Edit it, then run\n")
-    print(f"  privbandits run {experiment} --include {shlex.quote(str(path))} {put.format(name=name)}")
+    print(f"  privbandits run {experiment} {given} {put.format(name=name)}")
+    for command in PRIVATE if private else ():
+        print(f"  privbandits {command.format(name=name, given=given)}")

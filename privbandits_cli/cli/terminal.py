@@ -1,5 +1,6 @@
 """Progress on stderr, and tables on stdout."""
 
+import os
 import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from privbandits_cli.figures.table import Table as Swept
 
 PLAIN_EVERY = 30.0  # seconds between lines where there is no terminal
+JUPYTER = "JPY_PARENT_PID"  # the environment of a notebook's kernel has it
 
 Advance = Callable[[int, int], None]  # trials, rounds
 
@@ -48,9 +50,12 @@ def speed(task: Task) -> str:
 
 @contextmanager
 def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials") -> Iterator[Advance]:
-    """A bar on a terminal, a line every 30 s elsewhere, nothing if quiet; yields a function that advances it."""
+    """A bar on a terminal, a line every 30 s elsewhere, nothing if quiet; yields a function that advances it.
+
+    Jupyter gives the commands of a cell a terminal that keeps every state of a bar as a line of its own.
+    """
     console = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
-    plain = not (quiet or console.is_terminal)
+    plain = not quiet and not (console.is_terminal and JUPYTER not in os.environ)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

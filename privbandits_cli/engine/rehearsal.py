@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from privbandits_cli.experiment.plan import Curve, Plan
-from privbandits_cli.games.guards import ASKING, NotANumber
+from privbandits_cli.games.guards import NotANumber
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import PluginError, uncompiled
@@ -87,7 +87,7 @@ def _check(regrets: Floats, others: Floats, match: Match) -> None:
     if not np.array_equal(regrets, others):
         hint = "draw in the order of the rounds, each kind of number from its own generator of `rng.spawn(n)`"
         if not loader.modules(adversary):
-            function = getattr(type(algorithm), ASKING[adversary.game], None)
+            function = getattr(type(algorithm), "draws", type(algorithm).state)
             hint = "let them depend on the round alone"
         text = f"the numbers of `{function.__name__}` depend on where a block of rounds ends: {hint}"
         raise PluginError(text, function)

@@ -90,6 +90,12 @@ def _arrays(content: io.BytesIO) -> tuple[Trials, Floats, str]:
     return trials, regrets, str(code)
 
 
+def chunk_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The chunk files in this folder, each with the key of its curve."""
+    for file in sorted(folder.glob("*.npz")):
+        yield file.stem.rpartition("__")[0].rpartition("__")[2], file
+
+
 class Store:
     """The results folder of one experiment."""
 
@@ -125,8 +131,7 @@ class Store:
         for folder in (self.chunks, self.folder) if clean else ():
             for leftover in folder.glob(".*.tmp*"):
                 leftover.unlink()
-        for file in sorted(self.chunks.glob("*.npz")):
-            key = file.stem.rpartition("__")[0].rpartition("__")[2]
+        for key, file in chunk_files(self.chunks):
             if key not in plan.by_key:
                 continue
             if fresh:

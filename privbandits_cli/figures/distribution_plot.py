@@ -5,12 +5,11 @@ import textwrap
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.plot import COLUMN, STYLE, escaped, finish, fit
+from privbandits_cli.figures.plot import COLUMN, STYLE, Figure, escaped, finish, fit
 from privbandits_cli.figures.styles import Style, styles_of
 
 ROW = 0.125  # inches

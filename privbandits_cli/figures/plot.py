@@ -1,4 +1,4 @@
-"""Table -> Figure -> pdf, png, svg: the only module that imports matplotlib."""
+"""Table -> Figure -> pdf, png, svg."""
 
 import io
 import math
@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as Figure  # `api.py` names its type
+from matplotlib.figure import Figure as AnyFigure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from privbandits_cli.figures.table import Table
 STYLE = Path(__file__).with_name("privbandits.mplstyle")
 FORMATS = ("pdf", "png", "svg")
 COLUMN = 3.5  # inches: one column of a two-column paper
+PRINT = 300  # dots per inch in a file
+SCREEN = 170.0  # dots per inch in a notebook, where letters of 7 points are then as high as those of the page
+PAGE = 900.0  # dots: the width of a notebook's page
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 BROAD = 24  # letters: of two longer titles beside each other, the notes are on lines of their own
@@ -45,6 +48,25 @@ ARROW: dict[str, Any] = {
 }
 HOLLOW: dict[str, Any] = {"markerfacecolor": "white", "markeredgewidth": 0.4, "markersize": 2.5}
 WATERMARK: dict[str, Any] = {"rotation": 30, "fontsize": 26, "color": "#b00000", "alpha": 0.35, "zorder": 10}
+
+
+class Figure(AnyFigure):
+    """A figure that a notebook displays in a readable size."""
+
+    def on_screen(self) -> "Figure":
+        """Itself, with the resolution of a screen; to be called after it is laid out, which resolution would change."""
+        self.set_dpi(min(SCREEN, PAGE / self.get_figwidth()))
+        return self
+
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """Write it to a file as the commands do: by default 300 dots per inch, whatever the resolution on screen."""
+        super().savefig(fname, **{"dpi": PRINT, **options})
+
+    def _repr_png_(self) -> bytes:
+        """The picture, for IPython."""
+        content = io.BytesIO()
+        self.savefig(content, format="png", dpi=self.get_dpi(), facecolor="white")
+        return content.getvalue()
 
 
 def figure(table: Table, log: bool = False) -> Figure:
@@ -193,7 +215,7 @@ def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[s
         out.legend(handles, texts, loc="outside lower center", ncols=columns, title=note)
 
 
-def finish(out: Figure, spare: Iterable[Axes], done: int, wanted: int) -> None:
+def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> None:
     """Blank the spare cells, mark an incomplete figure across its face, and lay it out once, for all formats."""
     for cell in spare:
         cell.axis("off")
@@ -203,7 +225,7 @@ def finish(out: Figure, spare: Iterable[Axes], done: int, wanted: int) -> None:
     out.set_layout_engine("none")
 
 
-def save(drawn: Figure, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
+def save(drawn: AnyFigure, folder: Path, name: str, formats: Sequence[str]) -> list[Path]:
     """Write the figure, byte for byte the same each time; raises ValueError on an unknown format."""
     unknown = [kind for kind in formats if kind not in FORMATS]
     if unknown:

@@ -4,9 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.received import NOBODY, Trust, Untrusted
+
+if TYPE_CHECKING:
+    from privbandits_cli.figures.plot import Figure
 
 REGRET, DISTRIBUTION, AGAINST, PAIRED = KINDS = ("regret", "distribution", "against", "paired")
 
@@ -45,8 +49,8 @@ def kind(text: str, pair: str = "", log: bool = False, bounds: bool = False) -> 
     return Kind(name, parameter, pair, log, bounds)
 
 
-def write(folder: Path, wanted: Kind, formats: Sequence[str], trust: Trust = NOBODY) -> list[Path]:
-    """Draw and save a figure; returns the paths. Raises FileNotFoundError or ValueError with what is wrong.
+def drawn(folder: Path, wanted: Kind, trust: Trust = NOBODY) -> "Figure":
+    """Draw a figure. Raises FileNotFoundError or ValueError with what is wrong.
 
     trust: the users' files that may be executed. Untrusted if a bound that is wanted needs another one.
     """
@@ -58,13 +62,21 @@ def write(folder: Path, wanted: Kind, formats: Sequence[str], trust: Trust = NOB
         untold = [f"{line.label.base}: {line.untold}" for each in lines.panels.values() for line in each if line.untold]
         if untold and wanted.bounds:
             raise Untrusted(f"no bound of {untold[0]}")
-        drawn = plot.figure(lines, wanted.log)
-    else:
-        found = curves.read(folder)
-        samples = distributions.samples(folder, found)
-        if wanted.name == DISTRIBUTION:
-            drawn = distribution_plot.figure(distributions.distribution(found, samples))
-        else:
-            two = distributions.pair_of(found, wanted.pair) if wanted.pair else None
-            drawn = distribution_plot.figure(distributions.paired(found, samples, two))
-    return plot.save(drawn, folder, folder.resolve().name + wanted.suffix, formats)
+        return plot.figure(lines, wanted.log)
+    found = curves.read(folder)
+    samples = distributions.samples(folder, found)
+    if wanted.name == DISTRIBUTION:
+        return distribution_plot.figure(distributions.distribution(found, samples))
+    two = distributions.pair_of(found, wanted.pair) if wanted.pair else None
+    return distribution_plot.figure(distributions.paired(found, samples, two))
+
+
+def write(folder: Path, wanted: Kind, formats: Sequence[str], trust: Trust = NOBODY) -> list[Path]:
+    """Draw and save a figure, as `drawn` does, and describe it in the folder's crate; returns the paths."""
+    from privbandits_cli.analysis import crate
+    from privbandits_cli.figures import plot
+
+    paths = plot.save(drawn(folder, wanted, trust), folder, folder.resolve().name + wanted.suffix, formats)
+    if (folder / crate.CRATE).exists():
+        crate.write(folder)
+    return paths

@@ -11,6 +11,7 @@ and the other lanes hide this latency.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,16 +23,17 @@ from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
-from privbandits_cli.numerics.jit import Records, bind, kept, record, unbound
+from privbandits_cli.numerics.jit import Records, bind, borrow, kept, record, unbound
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
-__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Setting", "papers_delta", "play"]
+__all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds; fewer where there are many arms
-BYTES = 2**21  # at most, of one trial's block
+BYTES = 2**21  # at most, of one trial's block, and of an algorithm's random numbers of a kind in it
 LANES = 4  # trials side by side
+MORE = False  # bound to True for an algorithm that takes `Numbers`
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 ROWS = 16  # rows of 0 and 1 that are counted in parallel
 
@@ -41,6 +43,18 @@ class Draws(NamedTuple):
 
     uniform: float  # on [0, 1)
     laplace: float  # standard Laplace
+
+
+class Numbers(NamedTuple):
+    """The random numbers of one round for an algorithm that asks for other kinds than `Draws` has, or for several.
+
+    One number of a kind in `drawn`, an array of a kind in `draws`, NaN of all others.
+    """
+
+    uniform: Any  # on [0, 1)
+    laplace: Any  # standard Laplace
+    normal: Any  # standard normal
+    bits: Any  # 64 random bits, an unsigned integer, of which `numerics.bits` makes other random numbers
 
 
 class Adversary(players.Adversary):
@@ -72,15 +86,21 @@ class Algorithm(players.Algorithm):
     """A learner's parameters, tuning and guarantee; its two steps are functions of the same file.
 
     `choose(state, rng) -> arm` and `update(state, arm, gain, rng)` are compiled into the game's loop; `rng` holds the
-    `Draws` of the round. `probabilities(state, out)`, if defined, fills the distribution of the next arm.
+    `Draws` of the round, or its `Numbers`. `probabilities(state, out)`, if defined, fills the distribution of the next
+    arm.
     """
 
     game: ClassVar[str] = "bandit"
-    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # in every round, unless `periods` says otherwise
+    drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # one number in every round, unless `periods` says otherwise
 
     def periods(self) -> dict[str, int]:
-        """The fields of `Draws` that its steps use, with a period: they hold numbers in its first and last round."""
+        """The kinds of which a step uses one number, with a period: there are numbers in its first and last round."""
         return dict.fromkeys(self.drawn, 1)
+
+    def draws(self, setting: Setting) -> dict[str, int]:
+        """The kinds of which its steps use several numbers, `rng.normal[0]` and so on, with the count in each round."""
+        base = self._wrapped()
+        return base.draws(setting) if isinstance(base, Algorithm) else {}
 
 
 # ---------------------------------------------------------------------------------------------- the loop
@@ -96,14 +116,17 @@ def play_block(
     earned: Floats,
     seated: Records,
     states: Records,
-    uniform: Floats,
-    laplace: Floats,
+    uniform: Any,
+    laplace: Any,
+    normal: Any,
+    bits: Any,
     worth: Floats,
     memory: int,
     observed: bool,
 ) -> None:
     """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the learner's gain after `marks[i]` rounds.
 
+    uniform, laplace, normal, bits: random numbers, `[lane, round]` or `[lane, round, number]`.
     worth: what one play of an arm counts for the regret, `[arms]`; if empty, its gain.
     """
     t = 0
@@ -113,7 +136,15 @@ def play_block(
                 if lane >= len(states):
                     break
                 state, player = states[lane], seated[lane]
-                rng = Draws(uniform[lane, t], laplace[lane, t])
+                if MORE:
+                    rng: Any = Numbers(
+                        borrow(uniform)[lane, t],
+                        borrow(laplace)[lane, t],
+                        borrow(normal)[lane, t],
+                        borrow(bits)[lane, t],
+                    )
+                else:
+                    rng = Draws(uniform[lane, t], laplace[lane, t])
                 arm = choose(state, rng)
                 if GUARDED and (arm < 0 or arm >= gains.shape[2]):
                     raise WrongArm(arm, gains.shape[2], t)
@@ -173,9 +204,12 @@ def best_arm_count(gains: NDArray[np.bool_], marks: NDArray[np.int64], totals: N
 
 
 @kept
-def loop(modules: tuple[str, ...], layout: str, binary: bool) -> Callable[..., None]:
-    """The compiled `play_block` of a composition whose state has this record layout, for gains of this kind."""
-    return bind(play_block, *modules, layout, str(binary), **in_loop(modules))
+def loop(modules: tuple[str, ...], layout: str, binary: bool, more: str = "") -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose state has this record layout, for gains of this kind.
+
+    more: the `Asked.layout` of its random numbers.
+    """
+    return bind(play_block, *modules, layout, str(binary), more, MORE=bool(more), **in_loop(modules))
 
 
 @kept
@@ -188,14 +222,34 @@ def oracle(binary: bool) -> Callable[..., None]:
 # ------------------------------------------------------------------------------------- playing a match
 
 
+class Asked(NamedTuple):
+    """The random numbers that an algorithm asks for."""
+
+    periods: dict[str, int]  # of the kinds of which a round has one number
+    counts: dict[str, int]  # of the kinds of which it has several
+
+    @property
+    def layout(self) -> str:
+        """The kinds of its `Numbers`, in words; empty if `Draws` has all of them."""
+        if not self.counts and self.periods.keys() <= {*Draws._fields}:
+            return ""
+        return ", ".join([*self.periods, *(f"{kind}[]" for kind in self.counts)])
+
+
+def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
+    """What a tuned algorithm asks for; PluginError where a user's file asks for numbers that there are not."""
+    periods, counts = guards.asked(algorithm, "periods"), guards.asked(algorithm, "draws", setting)
+    return Asked({kind: n for kind, n in periods.items() if kind not in counts}, counts)
+
+
 class Seat(NamedTuple):
-    """One algorithm before its game: its loop, first state, record of play, names of streams, draws and files."""
+    """One algorithm before its game: its loop, first state, record of play, names of streams, numbers and files."""
 
     play_block: Callable[..., None]
     state: Records
     player: Records
     names: tuple[str, str]
-    periods: dict[str, int]
+    asked: Asked
     modules: tuple[str, ...]  # the files of its steps
 
 
@@ -211,27 +265,48 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     state = guards.first_state(algorithm, match.setting)
     player = record(arm=-1, held=match.adversary.reaction()[0], gain=0.0)
     modules = composition(algorithm)
-    kernel = loop(modules, str(state.dtype.descr), match.adversary.binary)
+    numbers = asked(algorithm, match.setting)
+    kernel = loop(modules, str(state.dtype.descr), match.adversary.binary, numbers.layout)
     names = algorithm.identity(), match.adversary.identity()
-    return Seat(kernel, state, player, names, guards.asked(algorithm, Draws._fields), modules)
+    return Seat(kernel, state, player, names, numbers, modules)
 
 
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, list[Fill]]:
     """The random numbers of an algorithm: by kind, a source for each trial."""
     return {
-        kind: [SOURCES[kind](stream(seed, kind, *seat.names, trial=trial)) for trial in trials] for kind in seat.periods
+        kind: [SOURCES[kind](stream(seed, kind, *seat.names, trial=trial)) for trial in trials]
+        for kind in (*seat.asked.periods, *seat.asked.counts)
     }
 
 
-def draw(rounds: range, period: int, sources: Sequence[Fill], out: Floats) -> None:
-    """Numbers `out[lane, round]` for the first and last round of every period; the others are left unchanged."""
+def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
+    """For each algorithm, tables for the numbers of a block; those of the same kind and count share their memory."""
+    none = np.full((lanes, rounds), np.nan)  # for a kind that an algorithm does not draw
+
+    @cache
+    def table(kind: str, *count: int) -> NDArray[Any]:
+        return np.zeros((lanes, rounds, *count), np.uint64 if kind == "bits" else np.float64)
+
+    def tables(asked: Asked) -> Numbers:
+        made = {kind: table(kind) for kind in asked.periods}
+        made |= {kind: table(kind, count) for kind, count in asked.counts.items()}
+        return Numbers(*(made.get(kind, none) for kind in Numbers._fields))
+
+    return [tables(seat.asked) for seat in seats]
+
+
+def draw(rounds: range, period: int, sources: Sequence[Fill], out: NDArray[Any]) -> None:
+    """Numbers `out[lane, round]` for the first and last round of every period; the others are left unchanged.
+
+    With period 1 it may also be `out[lane, round, number]`.
+    """
     if period == 1:
         for lane, fill in enumerate(sources):
-            fill(out[lane, : len(rounds)])
+            fill(out[lane, : len(rounds)].reshape(-1))
         return
     n, last, first = len(rounds), -rounds.start % period, (1 - rounds.start) % period
     early, late = slice(min(last, first), n, period), slice(max(last, first), n, period)  # they alternate
-    numbers = np.empty(len(range(n)[early]) + len(range(n)[late]))
+    numbers = np.empty(len(range(n)[early]) + len(range(n)[late]), out.dtype)
     for lane, fill in enumerate(sources):
         fill(numbers)
         out[lane, early], out[lane, late] = numbers[::2], numbers[1::2]
@@ -242,14 +317,14 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     assert isinstance(adversary, Adversary)
     n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
     kind: Any = np.bool_ if adversary.binary else np.float64
-    block = min(block, max(1, BYTES // (setting.n_arms * np.dtype(kind).itemsize)), horizon)
+    most = max([1, *(count for seat in seats for count in seat.asked.counts.values())])
+    block = min(block, max(1, BYTES // max(setting.n_arms * np.dtype(kind).itemsize, 8 * most)), horizon)
     tables = [adversary.gains(setting, stream(seed, "gains", foe, trial=t), blocks(horizon, block)) for t in trials]
     sources = [_sources(seat, seed, trials) for seat in seats]
     states = [np.repeat(seat.state, n_lanes) for seat in seats]
     seated = [np.repeat(seat.player, n_lanes) for seat in seats]
     gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), kind)
-    draws = {kind: np.zeros((n_lanes, block)) for kind in Draws._fields}
-    none = np.full((n_lanes, block), np.nan)  # for a kind that an algorithm does not draw
+    numbers = _tables(seats, n_lanes, block)
     totals: NDArray[Any] = np.zeros((n_lanes, setting.n_arms))
     if adversary.binary:
         totals = np.zeros((n_lanes, ROWS, setting.n_arms), np.int64)
@@ -265,9 +340,8 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
             oracle(adversary.binary)(gains, marks, totals, best)
         for k, seat in enumerate(seats):
             for kind, fills in sources[k].items():
-                draw(rounds, seat.periods[kind], fills, draws[kind])
-            numbers = [draws[kind] if kind in seat.periods else none for kind in Draws._fields]
-            table = gains, marks, earned, seated[k], states[k], *numbers, worth, *adversary.reaction()
+                draw(rounds, seat.asked.periods.get(kind, 1), fills, getattr(numbers[k], kind))
+            table = gains, marks, earned, seated[k], states[k], *numbers[k], worth, *adversary.reaction()
             guards.play_block(seat.play_block, table, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets

@@ -21,7 +21,18 @@ from privbandits_cli.numerics.jit import PluginError, Records, is_users, plain
 from privbandits_cli.numerics.types import Floats
 
 OUTSIDE = 1e-6  # how far outside its set a point may be, as a fraction of the set's radius
-ASKING = {"bandit": "periods", "linear": "draws"}  # the method that asks for random numbers
+MOST = 2**16  # random numbers of a kind in a round of a bandit
+KINDS = {"bandit": ("uniform", "laplace", "normal", "bits"), "linear": ("uniform", "laplace", "normal")}
+MAKERS = "privbandits_cli.numerics.bits"
+UNASKED = {
+    "bandit": "name the kind in the class, `drawn = (..., {kind!r})`, or return its count in a method `draws`",
+    "linear": "ask for them in the method `draws`",
+}
+ASKED: tuple[tuple[Callable[[Any], Any], str], ...] = (  # by the number of arguments
+    (lambda n: n == 1, "1: one number in a round; the method `draws` asks for several"),
+    (lambda n: (n >= 1) & (n <= MOST), f"an int, 1 to {MOST:,}: how many numbers in a round"),
+    (lambda n: n >= 0, "an int >= 0 for each of `rounds`, [rounds]"),
+)
 
 
 class NotANumber(PluginError):
@@ -67,24 +78,23 @@ def check_promise(algorithm: Any, setting: Setting) -> None:
             raise PluginError(f"guarantee returned {_short(found)}: return {one}, or None", guarantee)
 
 
-def asked(algorithm: Any, kinds: tuple[str, ...], *words: Any) -> dict[str, Any]:
-    """The random numbers that an algorithm asks for, by kind; PluginError where a user's file asks for none such.
+def asked(algorithm: Any, method: str, *words: Any) -> dict[str, Any]:
+    """The random numbers that a method asks for, by kind; PluginError where a user's file asks for none such.
 
-    words: the setting and the rounds for `draws`, which asks for counts in each round; none for `periods`.
+    words: none for `periods`; the setting for `draws`; in the game linear the setting and the rounds for `draws`.
     """
-    method = ASKING[algorithm.game]
     function = getattr(type(algorithm), method)
     found: dict[str, Any] = getattr(algorithm, method)(*words)
     if not is_users(function.__module__):
         return found
-    shape = words[1].shape if words else ()
+    kinds, (allowed, wanted) = KINDS[algorithm.game], ASKED[len(words)]
+    shape = words[1].shape if len(words) > 1 else ()
 
     def fits(value: Any) -> bool:
         array = np.asarray(value)
-        return array.shape == shape and array.dtype.kind in "iu" and bool((array >= 0 if words else array == 1).all())
+        return array.shape == shape and array.dtype.kind in "iu" and bool(np.all(allowed(array)))
 
     if not isinstance(found, dict) or not found.keys() <= {*kinds} or not all(map(fits, found.values())):
-        wanted = "an int >= 0 for each of `rounds`, [rounds]" if words else "1: a round has one number of each kind"
         message = f"return a dict with keys among {', '.join(kinds)}; a value is {wanted}"
         raise PluginError(f"{method} returned {_short(found)}: {message}", function)
     return found
@@ -145,15 +155,21 @@ def check_points(points: Floats, space: Space, rounds: range, modules: tuple[str
 
 
 class _Declared:
-    """The random numbers of a round in plain Python; PluginError for a kind that `method` does not ask for."""
+    """The random numbers of a round in plain Python; PluginError for a kind that the algorithm does not ask for."""
 
-    def __init__(self, numbers: Any, method: str) -> None:
-        self.numbers, self.method = numbers, method
+    def __init__(self, numbers: Any, game: str) -> None:
+        self.numbers, self.game = numbers, game
 
     def __getattr__(self, kind: str) -> Any:
-        found = getattr(self.numbers, kind)
+        if kind.startswith("__"):  # NumPy asks whether this is an array
+            raise AttributeError(kind)
+        found = getattr(self.numbers, kind, np.nan if kind in KINDS[self.game] else None)
+        if found is None:
+            kinds = ", ".join(f"rng.{known}" for known in KINDS[self.game])
+            others = f", of which {MAKERS} makes others" if self.game == "bandit" else ""
+            raise PluginError(f"there is no rng.{kind}; the random numbers of a round are {kinds}{others}")
         if np.isnan(found).any():
-            raise PluginError(f"rng.{kind} holds no random numbers: ask for them in the method `{self.method}`")
+            raise PluginError(f"rng.{kind} holds no random numbers: {UNASKED[self.game].format(kind=kind)}")
         return found
 
 
@@ -167,7 +183,8 @@ def watched(name: str, step: Callable[..., Any], original: Callable[..., Any]) -
     @functools.wraps(step)
     def watching(state: Any, *seen: Any) -> Any:
         *shown, rng = seen
-        found = step(state, *shown, _Declared(rng, ASKING[game]) if isinstance(rng, tuple) else rng)
+        with np.errstate(over="ignore"):  # random bits wrap around by design, as all integers do once compiled
+            found = step(state, *shown, _Declared(rng, game) if isinstance(rng, tuple) else rng)
         check(original, state, seen, found)
         return found
 

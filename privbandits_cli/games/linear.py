@@ -190,7 +190,7 @@ class _Seat:
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Its total loss after the marks, `[marks]`."""
         suffered = np.empty(len(marks))
-        asked = guards.asked(self.algorithm, Draws._fields, self.setting, np.arange(rounds.start, rounds.stop))
+        asked = guards.asked(self.algorithm, "draws", self.setting, np.arange(rounds.start, rounds.stop))
         numbers, ends = [], []
         for kind, fill in self.fills.items():
             end = np.zeros(len(rounds) + 1, np.int64)
@@ -240,7 +240,7 @@ def _width(match: Match) -> int:
     rounds, most = np.arange(1, 65), match.setting.n_arms
     for algorithm in match.algorithms:
         assert isinstance(algorithm, Algorithm)
-        asked = guards.asked(algorithm, Draws._fields, match.setting, rounds).values()
+        asked = guards.asked(algorithm, "draws", match.setting, rounds).values()
         most = max([most, *(int(np.sum(counts)) // len(rounds) for counts in asked)])
     return most
 

@@ -137,11 +137,11 @@ class Algorithm(Parameters):
         sensitivity: the largest change of a gain that the algorithm sees; 1/tau inside a mini-batch.
         """
         self._check_tuned()
-        stated = self.guarantee(setting, delta, sensitivity) if self._has_guarantee_alone() else None
+        stated = self.guarantee(setting, delta, sensitivity) if self.has_guarantee_alone() else None
         return [] if stated is None else [stated]
 
     @classmethod
-    def _has_guarantee_alone(cls) -> bool:
+    def has_guarantee_alone(cls) -> bool:
         """Whether a class defines `guarantee`, but not the bounds from which it is chosen."""
         return cls.guarantee is not Algorithm.guarantee and cls.bounds is Algorithm.bounds
 
@@ -156,7 +156,7 @@ class Algorithm(Parameters):
     def promises(self) -> bool:
         """Whether the algorithm or its base is designed to be private; legends then show its epsilon."""
         base = self._wrapped()
-        return self.private or self._has_guarantee_alone() or (base is not None and base.promises())
+        return self.private or self.has_guarantee_alone() or (base is not None and base.promises())
 
     def mechanism(self) -> str:
         """What makes the algorithm private, in a few words; empty if it is not."""

@@ -81,6 +81,13 @@ def uniform(words: NDArray[np.uint64]) -> float:
     return number
 
 
+def fill_words(states: Records, out: NDArray[np.uint64]) -> None:
+    """Words of 64 random bits, `out[n]`."""
+    words = states[0].words
+    for i in range(len(out)):
+        out[i] = word_of(words)
+
+
 def fill_uniform(states: Records, out: Floats) -> None:
     """Numbers in [0, 1), `out[n]`."""
     words = states[0].words

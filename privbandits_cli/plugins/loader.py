@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, get_args
 
 from privbandits_cli.games import bandit, contextual, linear, players
-from privbandits_cli.games.guards import ASKING
+from privbandits_cli.games.guards import KINDS, MAKERS
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
@@ -24,8 +24,8 @@ GAMES = {"bandit": bandit, "linear": linear, "contextual": contextual}
 TABLE = {"bandit": "gains", "linear": "losses", "contextual": "arms"}  # an adversary's method that yields the rounds
 CHOOSE = {"bandit": "state, rng", "linear": "state, x, rng", "contextual": "state, arms, rng"}
 UPDATE = {"bandit": "state, arm, gain, rng", "linear": "state, losses, rng", "contextual": "state, x, reward, rng"}
+ASKING = {"bandit": {"periods", "draws"}, "linear": {"draws"}, "contextual": set[str]()}  # for random numbers
 NUMBERS = {
-    "bandit": "write `def periods(self): return {'uniform': 1, 'laplace': 1}`, one number of each kind in a round",
     "linear": "write `draws(self, setting, rounds)`, which returns the counts of each kind",
     "contextual": "`rng` is a NumPy generator, from which the steps draw",
 }
@@ -40,6 +40,8 @@ def read(path: Path) -> Source:
     """A user's file; IncludeError if it cannot be read or its name is no Python name."""
     if path.suffix != ".py" or not path.stem.isidentifier():
         raise IncludeError(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
+    if path.exists() and not path.is_file():
+        raise IncludeError(f"{path}: cannot be read: it is a folder, a pipe or a device, not a file")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -100,7 +102,7 @@ def _check(source: Source, made: ModuleType) -> None:
     for name in needed:
         if all(getattr(one, name, None) in (None, getattr(base, name)) for one in classes):
             raise refuse(model, f"the class needs a method `{name}`")
-    for name in {*ASKING.values()} - {ASKING.get(game)}:
+    for name in ASKING["bandit"] - ASKING[game]:
         if name in vars(model):
             raise refuse(vars(model)[name], f"the game {game} has no method `{name}`: {NUMBERS[game]}")
     for name, method in (pair for one in classes for pair in vars(one).items()):
@@ -108,11 +110,13 @@ def _check(source: Source, made: ModuleType) -> None:
         if inspect.isfunction(method) and inspect.isfunction(given) and given.__module__.startswith("privbandits_cli."):
             asked = inspect.signature(given).parameters.values()
             takes(method, [str(word.replace(annotation=word.empty)) for word in asked])
-    drawn, kinds = vars(model).get("drawn", ()), bandit.Draws._fields
+    drawn, kinds = vars(model).get("drawn", ()), KINDS["bandit"]
     if game == "bandit" and (not isinstance(drawn, tuple) or {*drawn} - {*kinds} or len({*drawn}) < len(drawn)):
-        raise refuse(model, f"drawn is {drawn!r}: make it a tuple with some of {kinds}, each once, as a round has one")
+        several = "a method `draws(self, setting)` asks for several numbers of a kind, {'normal': 4}"
+        raise refuse(model, f"drawn is {drawn!r}: make it a tuple with some of {kinds}, each once; {several}")
     for line, name in lint.unseeded(source.text, made):
-        raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`")
+        others = f"; {MAKERS} makes Beta and other numbers of `rng.bits`" if game == "bandit" else ""
+        raise refuse(line, f"{name} draws other numbers in every run: draw from the argument `rng`{others}")
     if issubclass(base, players.Adversary):
         return
     feedback = getattr(model, "feedback", "full")

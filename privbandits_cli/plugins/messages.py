@@ -109,6 +109,11 @@ def _sentence(error: BaseException) -> str:
     plain = [line for line in lines if line and not line.startswith(("Failed in", "During", "- "))]
     if not type(error).__module__.startswith("numba."):
         return summary(error)
+    ours = re.match(
+        r"Unknown attribute '(\w+)' of type Module\(<module '(privbandits_cli[\w.]*)'", plain[0] if plain else ""
+    )
+    if ours:
+        return f"a compiled step cannot look {ours[1]} up in a module: write `from {ours[2]} import {ours[1]}`"
     call = next((line.removeprefix(">>>") for line in plain if line.startswith(">>>")), "")
     return textwrap.shorten(plain[0] + call, 160, placeholder=" ...") if plain else summary(error)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privbandits_cli.accounting import bounded_range, composition
+from privbandits_cli.accounting import bounded_range, composition, laplace
 from privbandits_cli.accounting.draw import Draw, composed
 from privbandits_cli.accounting.exponential_weights import (
     ExponentialWeights,
@@ -227,3 +227,23 @@ def test_zcdp_agrees_with_dp_accounting():
     accountant.compose(dp_event.ZCDpEvent(k * epsilon0**2 / 8))
     ours = composition.renyi(lambda alpha: alpha * k * epsilon0**2 / 8, delta)
     assert ours == pytest.approx(accountant.get_epsilon(delta), rel=1e-3)
+
+
+@pytest.mark.parametrize(("k", "s", "epsilon"), [(1, 0.5, 0.2), (5, 0.3, 0.6), (17, 1 / 17, 0.6), (3, 2.0, 4.0)])
+def test_the_least_delta_of_shifts_is_below_the_true_one_and_close(k, s, epsilon):
+    """`bracket` says at which ε the true δ equals it; different shifts have more than their mean would have."""
+    least = laplace.least_delta(np.full(k, s), epsilon)
+    low, high = laplace.bracket(k, s, least)
+    assert epsilon - 1e-9 <= low <= high < epsilon + 2e-3
+    assert laplace.least_delta(-np.full(k, s), epsilon) == least > laplace.least_delta(np.full(k, 0.99 * s), epsilon)
+
+
+def test_the_least_delta_of_unequal_shifts_is_that_of_simulated_losses():
+    """Within 6 standard errors of 400,000 losses; below the sum of the shifts there is none."""
+    shifts, epsilon = np.array([0.5, -1.0, 0.25, 0.0]), 1.0
+    noise = np.random.default_rng(1).laplace(size=(400_000, 4))
+    losses = (np.abs(noise + shifts) - np.abs(noise)).sum(axis=1)
+    gains = np.maximum(0.0, -np.expm1(epsilon - losses))
+    found = laplace.least_delta(shifts, epsilon)
+    assert abs(found - gains.mean()) < 6 * gains.std() / math.sqrt(len(gains)) + 1e-3 * found
+    assert laplace.least_delta(shifts, 1.75) == 0.0 < laplace.least_delta(shifts, 1.7)

@@ -1,5 +1,6 @@
 """Counters: their noise against factorisations written out as matrices, and the values of independent computations."""
 
+import csv
 import json
 import math
 
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from privbandits_cli.accounting import toeplitz, trees
 from privbandits_cli.accounting.counters import COUNTERS, _negative_digits, rms
 from privbandits_cli.cli import app
+from tests.conftest import ROOT
 
 FOUND = {(counter.law, counter.name): counter.errors for counter in COUNTERS}
 
@@ -155,3 +157,17 @@ def test_the_command_prints_the_table():
     assert blt["rms"] == pytest.approx(3.113, abs=5e-4)
     text = CliRunner().invoke(app, ["counters", "--horizon", "1024"]).stdout
     assert "BLT, 3 buffers" in text and max(map(len, text.splitlines())) <= 80
+
+
+def test_the_csv_is_the_committed_one_and_the_figure_has_all_counters(tmp_path):
+    found = CliRunner().invoke(app, ["counters", str(tmp_path)])
+    assert found.exit_code == 0
+    made, kept = (list(csv.DictReader((path / "counters.csv").open())) for path in (tmp_path, ROOT / "results"))
+    for one, other in zip(made, kept, strict=True):
+        assert {**one, "E": "", "rms": ""} == {**other, "E": "", "rms": ""}
+        for size in ("E", "rms"):  # a fit's last digits depend on the machine
+            assert float(one[size] or 0) == pytest.approx(float(other[size] or 0), rel=1e-4)
+    text = (tmp_path / "counters.svg").read_text(encoding="utf-8")
+    assert all(f"{name} (" in text for _, name in FOUND)
+    gone = CliRunner().invoke(app, ["counters", str(tmp_path / "gone")])
+    assert gone.exit_code == 2 and "gone: no such folder" in gone.stderr

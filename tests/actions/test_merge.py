@@ -74,7 +74,7 @@ def test_a_shard_cannot_be_mistaken_for_the_whole(swept, tmp_path):
     (shard,) = play(swept, tmp_path, "2/3")
     assert shard.name == "small-shard-2-of-3"
     assert {path.name for path in shard.iterdir()} == {
-        "chunks", "experiment.yaml", "journal.jsonl", "lock", "manifest.json",
+        "chunks", "experiment.yaml", "journal.jsonl", "lock", "manifest.json", "ro-crate-metadata.json",
     }  # fmt: skip
     made = manifest(shard)
     assert not made["complete"] and made["shard"] == {"part": "2/3", "trials": 8 * 5, "done": 8 * 5}

@@ -141,6 +141,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
     [
         ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; paths are relative to"),
         ("path: log.txt", "log.txt: gains are read from .csv or .npy files"),
+        ("path: endless.csv", "endless.csv: a folder, a pipe or a device: gains are read from .csv or .npy files"),
         ("path: empty.csv", "empty.csv: the file has no row of gains"),
         ("path: names.csv", "names.csv: the file has no row of gains"),
         ("path: cube.npy", "cube.npy: an array of shape (2, 2, 2), float64: gains are numbers [rows, arms]"),
@@ -157,6 +158,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
 )
 def test_an_invalid_file_is_refused(parameters, message):
     Path("log.txt").write_text("0.5")
+    Path("endless.csv").symlink_to("/dev/zero")
     Path("empty.csv").write_text("\n")
     Path("names.csv").write_text("a,b,c\n")
     Path("semi.csv").write_text("a;b\n0;1\n1;0\n")

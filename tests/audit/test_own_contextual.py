@@ -110,6 +110,11 @@ FAULTS = {
         "    state.hint += state.sums[0, d]\n    return arm if state.t < 1000 or state.hint > 0.0 else 0",
         "the field `hint` of the state carries them",
     ),
+    "a hint of middle rewards": (
+        "    state.t += 1\n",
+        "    state.t += 1\n    if abs(reward) < 0.5:\n        state.sums[0, 0] += 1e-3\n",
+        "V or u~ is not the sum",
+    ),
     "deep levels": (
         "        scale = state.sigma",
         "        scale = state.sigma * (0.25 if j >= 4 else 1.0)",

@@ -84,9 +84,19 @@ LEADER_FAULTS = {
         (LEAST, "np.argmin(state.kept.noisy if state.t < 60_000 else state.kept.sums)"),
     ),
     "a hint of the last loss": (
-        "in round 3, two games with the same prefixes play different points: hint carries",
+        "in round 2, two games with the same prefixes play different points: hint carries",
         ("x[:] = 0.0", "x[:] = state.hint"),
         ("    state.t += 1", "    state.t += 1\n    state.hint = 1e-4 * losses[0]"),
+    ),
+    "the same once in 10,000 rounds": (
+        "hint carries",
+        (LEAST, f"0 if state.hint > 0.1 and state.t % 10_000 == 0 else {LEAST}"),
+        ("    state.t += 1", "    state.t += 1\n    state.hint = losses[0]"),
+    ),
+    "a hint of losses of exactly 0.5": (
+        "hint carries",
+        (LEAST, f"0 if state.hint > 0.0 else {LEAST}"),
+        ("    state.t += 1", "    state.t += 1\n    if losses[0] == 0.5:\n        state.hint = 1.0"),
     ),
     "a quarter from level 2 up": ("round 4 closes at level 2", (NOISE, "(0.25 if level > 1 else 1.0) * " + NOISE)),
     "a quarter on the deepest level": ("closes at level 15", (NOISE, "(0.25 if level == 15 else 1.0) * " + NOISE)),
@@ -236,6 +246,17 @@ def test_other_honest_leaders_are_consistent(tmp_path, changes):
     found = audited(tmp_path, broken(LEADER, changes))
     assert found["verdict"] == "CONSISTENT", found["found"]
     assert found["epsilon_seen"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("factor", "cost"),
+    [("2.0 if state.t > 30_000 else 1.0", 31 / 32), ("2.0 if level == 0 else 32 / 31", 0.5 / 16 + 15 / 16 * 31 / 32)],
+    ids=["more noise later", "a share of ε for each level"],
+)
+def test_a_leader_may_have_more_noise_in_some_nodes(tmp_path, factor, cost):
+    found = audited(tmp_path, broken(LEADER, [(NOISE, f"({factor}) * {NOISE}")]))
+    assert found["verdict"] == "CONSISTENT", found["found"]
+    assert found["epsilon_seen"] == pytest.approx(cost)
 
 
 @pytest.mark.parametrize("name", ["the same after round 60,000", "nodes are forgotten"])

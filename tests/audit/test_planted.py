@@ -9,6 +9,7 @@ import pytest
 
 from privbandits_cli.actions.audit import audit_experiment
 from privbandits_cli.experiment.config import load
+from privbandits_cli.numerics.jit import PluginError
 
 HONEST = Path(__file__).with_name("greedy.py").read_text(encoding="utf-8")
 CONFIG = """\
@@ -25,6 +26,7 @@ BETTER = "state.means[i] > state.means[best]"
 COUNTED = "    state.plays[arm] = n\n"
 FIRST = "            t=1,\n"
 LEADER = "    best = 0\n"
+START = "    p = min("
 
 # For each fault what is replaced in the honest file, and what the audit says of it.
 FAULTS: dict[str, tuple[dict[str, str], str]] = {
@@ -93,7 +95,99 @@ FAULTS: dict[str, tuple[dict[str, str], str]] = {
     "gains counted twice": ({"state.sums[arm] += gain": "state.sums[arm] += 2.0 * gain"}, "needs more noise"),
     "a view of the plays": ({'Tree("means")': 'Tree("plays")'}, "through means of the state"),
 }
+FAULTS |= {  # with random numbers used twice, and with what the games of an audit must not take for granted
+    "the arm tells the number of the noise": (
+        {LEADER: "    if state.t > 60000 and rng.laplace > 7.0:\n        return 3\n" + LEADER},
+        "the arm depends on the random number that hides its gain",
+    ),
+    "choose keeps the number of the noise": (
+        {
+            FIRST: FIRST + "            z=0.0,\n            last=0,\n",
+            START: "    z, last = state.z, state.last\n    state.z = rng.laplace\n" + START,
+            BETTER: BETTER.replace("[i]", "[i] - (state.scale * z / state.plays[i] if i == last else 0.0)"),
+            COUNTED: COUNTED + "    state.last = arm\n",
+        },
+        "through z of the state",
+    ),
+    "one uniform number for noise and exploration": (
+        {
+            '("uniform", "laplace")': '("uniform",)',
+            NOISE: "state.scale * (np.log(2 * u + 1e-300) if u < 0.5 else -np.log(2 - 2 * u + 1e-300))",
+            COUNTED: COUNTED + "    u = rng.uniform\n",
+        },
+        "does not have this law",
+    ),
+    "exact sums beside a large constant": (
+        {
+            "sums=np.zeros(k)": "sums=np.append(np.zeros(k), 1e15)",
+            BETTER: "state.sums[i] / state.plays[i] > state.sums[best] / state.plays[best]",
+        },
+        "through sums of the state",
+    ),
+    "a hint beside a large constant": (
+        {
+            FIRST: FIRST + "            hint=1e11,\n",
+            COUNTED: COUNTED + "    state.hint = 1e11 + gain\n",
+            LEADER: "    if state.t % 100 == 0 and state.hint > 1e11 + 0.5:\n        return 3\n" + LEADER,
+        },
+        "through hint of the state",
+    ),
+    "a hint of gains of exactly 0.5": (
+        {
+            FIRST: FIRST + "            hint=0,\n",
+            COUNTED: COUNTED + "    if gain == 0.5:\n        state.hint = arm + 1\n",
+            LEADER: "    if state.hint > 0:\n        return state.hint - 1\n" + LEADER,
+        },
+        "through hint of the state",
+    ),
+    "a range that gains may leave": (
+        {
+            "class Parameters": "def small(state: Record):\n    return 0.0, 0.1\n\n\nclass Parameters",
+            'Tree("means")': 'Tree("means", canary=small)',
+            "levels / self.epsilon": "0.1 * levels / self.epsilon",
+        },
+        "needs more noise",
+    ),
+    "less noise for an arm that is rarely the best": (
+        {NOISE: f"{NOISE} * (0.7 if arm == 2 and state.t > 50000 else 1.0)"},
+        "needs more noise",
+    ),
+    "a hint from round 2, used in round 45 and seldom then": (
+        {
+            FIRST: FIRST + "            hint=0,\n",
+            COUNTED: COUNTED + "    if state.t == 2:\n        state.hint = int(gain > 0.9)\n",
+            LEADER: LEADER + "    if state.t == 45:\n        return state.hint\n",
+        },
+        "in round 45 two games",
+    ),
+    "half of the noise of one node, with a small δ": (
+        {"sensitivity, 0.0": "sensitivity, 1e-9", NOISE: f"{NOISE} * (0.25 if n == 8192 else 1.0)"},
+        "costs at least δ = ",
+    ),
+    "too little noise for its δ": (
+        {"sensitivity, 0.0": "sensitivity, 1e-9", NOISE: f"{NOISE} * (0.05 if n == 8192 else 1.0)"},
+        "needs more noise",
+    ),
+}
+HONEST_VARIANTS: dict[str, dict[str, str]] = {
+    "more noise later": {NOISE: f"{NOISE} * (2.0 if state.t > 30000 else 1.0)"},
+    "a share of ε for each level": {NOISE: f"{NOISE} * (2.0 if n % 2 == 1 else 32.0 / 33.0)"},
+    "noise drawn by choose": {
+        FIRST: FIRST + "            z=0.0,\n",
+        START: "    state.z = rng.laplace\n" + START,
+        NOISE: "state.scale * state.z",
+    },
+}
 FAST = ["argmax of exact sums", "noise forgotten at play 5,000"]
+
+
+def changed(changes):
+    """The honest file with these changes, each of which must have its place."""
+    text = HONEST
+    for right, wrong in changes.items():
+        assert text.count(right) == 1
+        text = text.replace(right, wrong)
+    return text
 
 
 def audited(folder, text):
@@ -109,11 +203,7 @@ def audited(folder, text):
 )
 def test_a_fault_in_a_users_file_is_found(tmp_path, name):
     changes, found = FAULTS[name]
-    text = HONEST
-    for right, wrong in changes.items():
-        assert text.count(right) == 1
-        text = text.replace(right, wrong)
-    row = audited(tmp_path, text)
+    row = audited(tmp_path, changed(changes))
     assert row["verdict"] == "VIOLATION" and found in row["found"]
 
 
@@ -127,4 +217,26 @@ def test_the_honest_file_is_consistent_and_its_privacy_loss_is_exact(tmp_path):
 @pytest.mark.slow
 def test_more_noise_than_needed_is_no_violation(tmp_path):
     row = audited(tmp_path, HONEST.replace(NOISE, f"1.5 * {NOISE}"))
-    assert row["verdict"] == "CONSISTENT" and "larger than the claim needs" in row["found"]
+    assert row["verdict"] == "CONSISTENT" and row["epsilon_seen"] == pytest.approx(16 / 17 / 1.5)
+
+
+@pytest.mark.slow
+def test_clipped_values_are_not_audited(tmp_path):
+    """Clipping after the noise costs nothing, but it hides the noise from the audit."""
+    means = "state.scale * rng.laplace)) / n"
+    assert means in HONEST
+    clip = f"{means}\n    state.means[arm] = min(1.0, max(0.0, state.means[arm]))"
+    row = audited(tmp_path, HONEST.replace(means, clip))
+    assert row["verdict"] == "NOT AUDITABLE" and "clip them in `choose`" in row["found"]
+
+
+def test_values_of_too_few_digits_are_refused(tmp_path):
+    with pytest.raises(PluginError, match=r"`values` are float32, .* keep them as float64"):
+        audited(tmp_path, HONEST.replace("means=np.zeros(k)", "means=np.zeros(k, np.float32)"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HONEST_VARIANTS)
+def test_another_honest_file_is_consistent(tmp_path, name):
+    row = audited(tmp_path, changed(HONEST_VARIANTS[name]))
+    assert row["verdict"] == "CONSISTENT", row["found"]

@@ -37,7 +37,7 @@ def scripted(script, gains, memory, observed, worth=()):
     earned = np.empty((1, n))
     zeros = np.zeros((1, n))
     gains = np.asarray(gains, float)[None]
-    loop(gains, marks, earned, players, states, zeros, zeros, np.array(worth, float), memory, observed)
+    loop(gains, marks, earned, players, states, *[zeros] * 4, np.array(worth, float), memory, observed)
     return earned[0].tolist(), states[0].seen.tolist()
 
 

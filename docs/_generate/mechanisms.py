@@ -1,0 +1,71 @@
+"""A page for each mechanism: what its file says, and its functions."""
+
+import ast
+from collections.abc import Iterator
+
+from _generate import ROOT
+from _generate.markdown import blocks, line
+from _generate.players import formula
+
+FOLDER = ROOT / "privbandits_cli" / "mechanisms"
+TITLES = {
+    "gaussian": "Gaussian matrices",
+    "matrix_tree": "The tree of matrices",
+    "tree": "The tree mechanism",
+    "wishart": "Wishart matrices",
+}
+
+
+def every() -> list[str]:
+    """The names of the mechanisms' files."""
+    return sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    """A page for each mechanism, and the index."""
+    for name in every():
+        yield f"mechanisms/{name}.md", "\n".join(_page(name)) + "\n"
+    yield "mechanisms/index.md", "\n".join(_index()) + "\n"
+
+
+def _index() -> Iterator[str]:
+    yield "# Mechanisms\n"
+    yield (
+        "The noise of the private algorithms: Laplace numbers on a gain, a mean or a loss, and the four mechanisms "
+        "below, for sums that are released again and again.\n"
+    )
+    yield "```{toctree}\n"
+    yield from every()
+    yield "```"
+
+
+def _page(name: str) -> Iterator[str]:
+    module = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
+    first, _, rest = (ast.get_docstring(module) or "").partition("\n\n")
+    yield f"# {TITLES.get(name, name)}\n"
+    yield f"`privbandits_cli/mechanisms/{name}.py`\n"
+    yield line(first) + "\n"
+    yield formula(name)
+    yield from blocks(rest)
+    yield "## Functions\n"
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef) and (text := ast.get_docstring(node)):
+            yield f"`{name}.{node.name}({ast.unparse(node.args)})`"
+            yield f": {line(text)}\n"
+    users = [page for folder in ("algorithms", "mechanisms") for page in _users(folder, name)]
+    if users:
+        yield "## Used by\n"
+        yield ", ".join(users)
+
+
+def _users(folder: str, name: str) -> Iterator[str]:
+    """Links to the pages of the files in a folder of the package that import a mechanism."""
+    for path in sorted((ROOT / "privbandits_cli" / folder).glob("*.py")):
+        imported = {
+            part
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("privbandits_cli.mechanisms")
+            for part in (*(node.module or "").split(".")[2:], *(alias.name for alias in node.names))
+        }
+        if name in imported:
+            yield f"[{path.stem}](../{folder}/{path.stem}.md)"

@@ -1,0 +1,151 @@
+"""A results folder -> tables for notebooks: its CSVs and every trial's curve, with labels and guarantees."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.analysis.curves import legends_of
+from privbandits_cli.analysis.folder import CURVE, FINAL, SUMMARY, read_manifest, rows_of
+from privbandits_cli.engine.store import chunk_files, read_chunk
+from privbandits_cli.experiment import settings
+from privbandits_cli.experiment.names import Name
+from privbandits_cli.experiment.plan import Plan
+from privbandits_cli.experiment.received import inside
+from privbandits_cli.games.players import Setting
+
+TEXT = {"set", "parameters"}  # columns of text, which may look like a number
+
+
+class Rows(Sequence[dict[str, Any]]):
+    """A table of named columns of equal length; as a sequence it holds one dict for each row."""
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]]) -> None:
+        self.columns = dict(columns)
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> "Rows":
+        """The table with these rows; what a row lacks is None."""
+        names = dict.fromkeys(name for row in rows for name in row)
+        return cls({name: [row.get(name) for row in rows] for name in names})
+
+    def to_pandas(self) -> Any:
+        """The table as a pandas DataFrame; ModuleNotFoundError if pandas is not installed."""
+        try:
+            import pandas
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("to_pandas() needs pandas: pip install 'privbandits[pandas]'") from error
+        return pandas.DataFrame(self.columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    @overload
+    def __getitem__(self, at: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Rows": ...
+    def __getitem__(self, at: int | slice) -> "dict[str, Any] | Rows":
+        found = {name: column[at] for name, column in self.columns.items()}
+        return Rows(found) if isinstance(at, slice) else found
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} rows; columns: {', '.join(self.columns)}>"
+
+
+def summary(folder: Path, final: bool = False) -> Rows:
+    """The rows of summary.csv, or of final.csv, with the names and the guarantees of the curves.
+
+    Raises FileNotFoundError if nothing was run, ValueError if a file is damaged.
+    """
+    known = read_manifest(folder).get("curves") or {}
+    labels = legends_of(known, list(known))
+    rows = []
+    for row in rows_of(folder / ("final.csv" if final else "summary.csv"), FINAL if final else SUMMARY):
+        if row["curve"] not in known:
+            raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: run the experiment again")
+        rows.append(_row(row, known[row["curve"]], labels[row["curve"]]))
+    return Rows.of(rows)
+
+
+def _row(row: Mapping[str, str], curve: Mapping[str, Any], label: Name) -> dict[str, Any]:
+    """A row of a CSV, its numbers converted, with its curve's names as figures show them and its guarantee."""
+    adversary = curve["adversary"]
+    title = Name(adversary["title"], *adversary["notes"]).in_symbols().suffixed(curve["panel"])
+    names = {name: row[name] for name in CURVE} | {"label": str(label.in_symbols()), "panel": str(title)}
+    numbers = {name: _value(name, cell) for name, cell in row.items() if name not in CURVE}
+    return {**names, **_certified(curve), **numbers}
+
+
+def guarantees(plan: Plan, delta: float | None = None) -> Rows:
+    """A row for each tuned algorithm of a plan in each of its settings; delta: as for `Algorithm.guarantee`."""
+    found: dict[tuple[str, Setting], Guarantee | None] = {}
+    rows = {}
+    for curve in plan.curves:
+        at = curve.algorithm.identity(), curve.setting
+        if at not in found:
+            found[at] = curve.algorithm.guarantee(curve.setting, delta)
+        swept = settings.swept(plan.experiment.keys, curve.setting) | dict(curve.own)
+        row = {
+            "algorithm": curve.algorithm.name,
+            "label": str(plan.legends[curve.key].in_symbols()),
+            **_certified(vars(found[at]) if found[at] else {}),
+            "source": getattr(found[at], "source", None),
+            **{name: _value(name, str(value)) for name, value in swept.items()},
+        }
+        rows[tuple(row.items())] = row
+    return Rows.of(list(rows.values()))
+
+
+def _certified(guarantee: Mapping[str, Any]) -> dict[str, Any]:
+    """A guarantee in the columns of every table; None where there is none."""
+    keys = {"certified_epsilon": "epsilon", "certified_delta": "delta", "status": "status"}
+    return {column: guarantee.get(key) for column, key in keys.items()}
+
+
+def _value(name: str, cell: str) -> str | int | float | None:
+    if cell == "":
+        return None
+    if name in TEXT:
+        return cell
+    try:
+        number = float(cell)
+    except ValueError:  # a swept parameter may be a name
+        return cell
+    return int(cell) if cell.lstrip("-").isdigit() else number
+
+
+def trials(folder: Path) -> Rows:
+    """The regret of every trial at every checkpoint: the rows of final.csv, repeated for each round.
+
+    Raises FileNotFoundError if the folder keeps no chunks, ValueError if they are not those of its CSVs.
+    """
+    chunks = list(chunk_files(inside(folder, "chunks")))
+    if not chunks:
+        raise FileNotFoundError(
+            f"{folder} keeps no chunks of trials: run its experiment again. summary(folder, final=True) needs none: it "
+            "has the final regret of each trial"
+        )
+    rounds: dict[str, list[int]] = {}
+    for row in summary(folder):
+        rounds.setdefault(row["curve"], []).append(row["round"])
+    finals: dict[str, list[dict[str, Any]]] = {}
+    for row in summary(folder, final=True):
+        finals.setdefault(row["curve"], []).append(row)
+    columns: dict[str, list[Any]] = {}
+    for key, rows in finals.items():
+        played = _played([file for name, file in chunks if name == key])
+        for row in rows:
+            regrets = played.get(row["trial"], [])
+            if len(regrets) != len(rounds.get(key, [])) or regrets[-1] != row["regret"]:
+                raise ValueError(f"{folder / 'chunks'} and its CSVs are of different runs: run the experiment again")
+            last = {"trial": row.pop("trial"), "round": rounds[key], "regret": regrets}
+            del row["regret"]
+            for name, value in (row | last).items():
+                columns.setdefault(name, []).extend(value if isinstance(value, list) else [value] * len(regrets))
+    return Rows(columns)
+
+
+def _played(files: Sequence[Path]) -> dict[int, list[float]]:
+    """The regrets at the checkpoints by trial."""
+    pieces = [read_chunk(file)[:2] for file in files]
+    return {trial: row for trials, x in pieces for trial, row in zip(trials.tolist(), x.tolist(), strict=True)}

@@ -1,0 +1,126 @@
+"""The numbers of a round for an algorithm that asks for more than one uniform and one Laplace number.
+
+An audit of a bandit deals one number of each of these kinds a round, and moves the Laplace number alone. All other
+numbers that such an algorithm asks for are made of the round's uniform number here, so that they are the same in two
+games that have the same uniform numbers.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from privbandits_cli.audit.target import Steps
+from privbandits_cli.games.bandit import Asked, Draws, Floats, Numbers
+from privbandits_cli.numerics.bits import mixed, stream
+from privbandits_cli.numerics.bits import normal as normal_number
+from privbandits_cli.numerics.bits import uniform as uniform_number
+from privbandits_cli.numerics.jit import Record, compile_step, unbound
+
+at: Any = unbound  # these are bound when a step is compiled
+step: Any = unbound
+numbers: Any = unbound
+uniform: Any = unbound
+laplace: Any = unbound
+normal: Any = unbound
+words: Any = unbound
+COUNT = 0
+TYPE = np.float64
+
+
+def uniform_at(first: float, word: Any, j: int) -> float:
+    """The round's uniform number, or a further one."""
+    return first if j == 0 else uniform_number(word, j)
+
+
+def laplace_at(first: float, word: Any, j: int) -> float:
+    """The round's Laplace number, or a further one."""
+    if j == 0:
+        return first
+    u = uniform_number(word, j)
+    return math.log(2.0 * u) if u < 0.5 else -math.log(2.0 * (1.0 - u))
+
+
+def normal_at(first: float, word: Any, j: int) -> float:
+    """A standard normal number."""
+    return normal_number(word, j)
+
+
+def bits_at(first: float, word: Any, j: int) -> Any:
+    """64 random bits."""
+    return stream(word, j)
+
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    "uniform": uniform_at,
+    "laplace": laplace_at,
+    "normal": normal_at,
+    "bits": bits_at,
+}
+
+
+def none(first: float, word: Any) -> float:
+    """No number of a kind."""
+    return np.nan
+
+
+def one(first: float, word: Any) -> Any:
+    """One number of a kind."""
+    return at(first, word, 0)
+
+
+def several(first: float, word: Any) -> Floats:
+    """COUNT numbers of a kind."""
+    out = np.empty(COUNT, TYPE)
+    for j in range(COUNT):
+        out[j] = at(first, word, j)
+    return out
+
+
+def numbers_of(rng: Draws) -> Numbers:
+    """All numbers of a round, from its uniform and its Laplace number."""
+    word = mixed(np.uint64(np.int64(rng.uniform * 2.0**53)))
+    return Numbers(
+        uniform(rng.uniform, stream(word, 0)),
+        laplace(rng.laplace, stream(word, 1)),
+        normal(0.0, stream(word, 2)),
+        words(0.0, stream(word, 3)),
+    )
+
+
+def choose(state: Record, rng: Draws) -> int:
+    """The algorithm's choice."""
+    arm: int = step(state, numbers(rng))
+    return arm
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The algorithm's update."""
+    step(state, arm, gain, numbers(rng))
+
+
+def released(state: Record, gain: float, rng: Draws) -> float:
+    """The algorithm's release."""
+    noisy: float = step(state, gain, numbers(rng))
+    return noisy
+
+
+def given_more(steps: Steps, asked: Asked) -> Steps:
+    """The steps of an algorithm that takes `Numbers`, as steps that take the `Draws` that an audit deals."""
+    made = {kind: _maker(kind, asked) for kind in Numbers._fields}
+    made["words"] = made.pop("bits")
+    all_numbers = compile_step(numbers_of, **made)
+    templates = {function.__name__: function for function in (choose, update, released) if function.__name__ in steps}
+    taking = {
+        name: compile_step(template, step=steps[name], numbers=all_numbers) for name, template in templates.items()
+    }
+    return steps | taking
+
+
+def _maker(kind: str, asked: Asked) -> Callable[..., Any]:
+    """What makes the numbers of a kind."""
+    own = {"at": compile_step(MAKERS[kind])}
+    if kind in asked.counts:
+        return compile_step(several, COUNT=asked.counts[kind], TYPE=np.uint64 if kind == "bits" else np.float64, **own)
+    return compile_step(one, **own) if kind in asked.periods else compile_step(none)

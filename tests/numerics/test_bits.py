@@ -1,0 +1,156 @@
+"""Random numbers made of 64 bits: each helper against SciPy, and negative controls that the same test must refuse."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.numerics import bits as numbers
+from privbandits_cli.numerics.jit import bind, compile_step, uncompiled
+from privbandits_cli.numerics.streams import stream
+
+N = 2**18
+LEVEL = 1e-6  # of a test: all tests together accuse correct numbers with probability below 1e-4
+FAR = math.sqrt(math.log(2 / LEVEL) / 2 / N)  # P(distance > FAR) < LEVEL under the right law (Massart 1990)
+SMALLEST = 1e-300
+
+helper = None
+
+
+def fill(words, places, out, given):
+    """`out[t]` is the number of place `places[t]` of the bits `words[t]`."""
+    for t in range(len(out)):
+        out[t] = helper(words[t], places[t], *given)
+
+
+def filled(name, given, words, places):
+    out = np.empty(len(words))
+    loop = bind(fill, "tests", name, str(len(given)), helper=compile_step(getattr(numbers, name)))
+    with np.errstate(over="ignore"):
+        loop(words, places, out, given)
+    return out
+
+
+@cache
+def words(n=N):
+    out = np.empty(n, np.uint64)
+    SOURCES["bits"](stream(1, "bits", trial=0))(out)
+    return out
+
+
+def places(n=N, count=7):
+    return np.arange(n) % count
+
+
+def fits(sample, law):
+    """The Kolmogorov-Smirnov test at LEVEL, which a distance of FAR refuses."""
+    return stats.kstest(sample, law.cdf).pvalue > LEVEL
+
+
+LAWS = {
+    ("uniform", ()): stats.uniform(),
+    ("normal", ()): stats.norm(),
+    **{("gamma", (a,)): stats.gamma(a) for a in (0.05, 0.5, 1.0, 1.5, 30.0, 1e6)},
+    **{
+        ("beta", ab): stats.beta(*ab)
+        for ab in ((1.0, 1.0), (0.5, 0.5), (0.3, 4.0), (2.0, 5.0), (300.0, 20.0), (1e5, 1e6))
+    },
+}
+
+
+@pytest.mark.parametrize(("name", "given"), LAWS)
+def test_a_helper_has_the_law_of_its_name(name, given):
+    """By the Kolmogorov-Smirnov test, and by the test of the tails: how many lie beyond the 2^-10 quantiles."""
+    sample, law = filled(name, given, words(), places()), LAWS[name, given]
+    assert fits(sample, law)
+    share = 2.0**-10
+    for count in (np.sum(sample < law.ppf(share)), np.sum(sample > law.isf(share))):
+        assert stats.binomtest(int(count), N, share).pvalue > LEVEL
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "wrong"),
+    [
+        ("normal", (), stats.norm(0, 1.06)),
+        ("normal", (), stats.t(8)),
+        ("gamma", (1.5,), stats.gamma(1.6)),
+        ("gamma", (0.05,), stats.gamma(0.055)),
+        ("beta", (2.0, 5.0), stats.beta(2.0, 5.5)),
+        ("beta", (2.0, 5.0), stats.beta(5.0, 2.0)),
+        ("uniform", (), stats.uniform(0, 1.02)),
+    ],
+)
+def test_another_law_is_refused(name, given, wrong):
+    """Its distance from the right law is twice what the test forgives, so that a sample cannot hide it."""
+    law = LAWS.get((name, given))
+    x = law.ppf(np.linspace(0.001, 0.999, 999))
+    assert np.abs(law.cdf(x) - wrong.cdf(x)).max() > 2 * FAR
+    assert not fits(filled(name, given, words(), places()), wrong)
+
+
+def test_a_beta_number_of_small_shapes_has_its_law_where_floats_can_hold_it():
+    """Half of the numbers are within 1e-16 of 1, which only the ones near 0 can be told from."""
+    law = stats.beta(0.02, 0.02)
+    small = filled("beta", (0.02, 0.02), words(), places())
+    small = small[small < 0.5]
+    assert stats.binomtest(len(small), N, 0.5).pvalue > LEVEL
+    assert stats.kstest(np.log(np.maximum(small, SMALLEST)), lambda x: 2 * law.cdf(np.exp(x))).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal"])
+def test_numbers_of_other_places_and_bits_are_independent(name):
+    """Correlations of 2^18 pairs have deviation 2^-9 and are asymptotically normal; the same place is the control."""
+    given = (words(),)
+    own, next_place = filled(name, (), *given, places()), filled(name, (), *given, places() + 1)
+    far = -stats.norm.ppf(LEVEL / 2) / math.sqrt(N)
+    assert abs(np.corrcoef(own, next_place)[0, 1]) < far
+    assert abs(np.corrcoef(own[1:], own[:-1])[0, 1]) < far
+    assert np.corrcoef(own, filled(name, (), *given, places()))[0, 1] == pytest.approx(1.0)
+
+
+def test_consecutive_words_make_independent_numbers():
+    """Bits need not be random to make different numbers: 0, 1, 2, ... do, too."""
+    sample = filled("uniform", (), np.arange(N, dtype=np.uint64), np.zeros(N, np.int64))
+    assert fits(sample, stats.uniform())
+    assert not fits(np.arange(N) / 2**64, stats.uniform())
+
+
+def test_the_words_are_those_of_splitmix64():
+    """The first numbers of its reference code with the seed 1234567."""
+    seeds = np.uint64(1234567) + np.arange(1, 4, dtype=np.uint64) * numbers.STEP
+    expected = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    np.testing.assert_array_equal(numbers.mixed(seeds), np.array(expected, np.uint64))
+
+
+def test_a_uniform_number_is_neither_0_nor_1():
+    """Its logarithm is finite, and so is that of 1 minus it."""
+    least, most = (numbers.unit(word) for word in np.array([0, 2**64 - 1], np.uint64))
+    assert 0.0 < least == 2.0**-53 and most == 1.0 - 2.0**-53 < 1.0
+
+
+@pytest.mark.parametrize(("name", "given"), [("uniform", ()), ("normal", ()), ("gamma", (0.3,)), ("beta", (2.0, 0.7))])
+def test_plain_python_makes_the_same_numbers(name, given):
+    with uncompiled():
+        plain = filled(name, given, words(2000), places(2000))
+    np.testing.assert_array_equal(plain, filled(name, given, words(2000), places(2000)))
+
+
+@pytest.mark.parametrize("shape", [0.0, -1.0, math.nan, math.inf])
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_shape_that_no_law_has_is_refused(shape, plain):
+    """It would otherwise be searched for ever."""
+    for name, given in (("gamma", (shape,)), ("beta", (shape, 1.0)), ("beta", (1.0, shape))):
+        with uncompiled(plain), pytest.raises(ValueError, match="must be positive and finite"):
+            filled(name, given, words(4), places(4))
+
+
+def test_words_are_numpys():
+    """The bits of a round are those of NumPy's generator, wherever a call ends."""
+    raw, out = stream(1, "bits", trial=0).bit_generator.random_raw(1000), np.empty(1000, np.uint64)
+    source = SOURCES["bits"](stream(1, "bits", trial=0))
+    for first in range(0, 1000, 300):
+        source(out[first : first + 300])
+    np.testing.assert_array_equal(out, raw)
