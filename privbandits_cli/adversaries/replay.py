@@ -14,6 +14,7 @@ gains of the other arms and is refused, as is a column that numbers the rows.
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -172,7 +173,7 @@ def _extremes(
 
 def table(path: str) -> NDArray[np.float64]:
     """The rows of a file `[rows, arms]`; raises OSError, or ValueError with the place of the error."""
-    if Path(path).exists() and not Path(path).is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         raise ValueError(f"{path}: a folder, a pipe or a device: gains are read from .csv or .npy files")
     return _table(path, _stamp(path))
 

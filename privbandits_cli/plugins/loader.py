@@ -7,6 +7,7 @@ live side by side.
 
 import hashlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -40,7 +41,7 @@ def read(path: Path) -> Source:
     """A user's file; IncludeError if it cannot be read or its name is no Python name."""
     if path.suffix != ".py" or not path.stem.isidentifier():
         raise IncludeError(f"{path}: the file name must be a Python name (letters, digits and _) followed by .py")
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not path.is_file():  # unlike Path.exists, it takes a name of any length
         raise IncludeError(f"{path}: cannot be read: it is a folder, a pipe or a device, not a file")
     try:
         text = path.read_text(encoding="utf-8")

@@ -51,7 +51,7 @@ def numpys(kind, rng, n):
         words = rng.spawn(1)[0].bit_generator.random_raw(-(-n // 64)).astype("<u8")
         signs = np.unpackbits(words.view(np.uint8), bitorder="little")[:n]
         return (1.0 - 2.0 * signs) * rng.standard_exponential(n)
-    return {"uniform": rng.random, "normal": rng.standard_normal}[kind](n)
+    return {"uniform": rng.random, "normal": rng.standard_normal, "bits": rng.bit_generator.random_raw}[kind](n)
 
 
 @pytest.mark.parametrize("kind", SOURCES)
@@ -61,7 +61,7 @@ def test_a_source_goes_on_where_it_stopped_compiled_or_not(kind):
         with uncompiled(plain):
             fill = SOURCES[kind](Generator(SFC64(3)))
             cuts = [1, 0, 62, 1, 64, 65, 128, 179]
-            parts = [np.empty(n) for n in cuts]
+            parts = [np.empty(n, np.uint64 if kind == "bits" else np.float64) for n in cuts]
             for part in parts:
                 fill(part)
             found.append(np.concatenate(parts))

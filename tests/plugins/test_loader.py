@@ -285,7 +285,10 @@ def test_an_error_is_shown_at_its_line_before_anything_is_played(old, new, messa
     edited(old, new)
     if message is None:
         edited("rng.uniform < state", "draw() < state")
-        message = "draw draws other numbers in every run: draw from the argument `rng`\n    if draw() <"
+        message = (
+            "draw draws other numbers in every run: draw from the argument `rng`; privbandits_cli.numerics.bits makes "
+            "Beta and other numbers of `rng.bits`\n    if draw() <"
+        )
     found = errors()
     assert message in found and "mine.py" in found and "Traceback" not in found and len(found.splitlines()) <= 5
 
