@@ -20,6 +20,7 @@ from privbandits_cli.accounting.rounding import at_most
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.target import Target, choose, probabilities, update
+from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import Audit, contest
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
@@ -51,7 +52,7 @@ def observe_play(
         if np.abs(out - p).max() > ROUNDING:
             return t
         for j in range(1, uniform.shape[1]):
-            states[1] = states[0]
+            copy(states, 0, 1)
             hits[window, choose(states[1], Draws(uniform[t, j], 0.0))] += 1.0
         laws[window, :, 0] += (uniform.shape[1] - 1) * p
         laws[window, :, 1] += (uniform.shape[1] - 1) * p * (1 - p)

@@ -21,6 +21,7 @@ from privbandits_cli.audit.draws import Marks, assumed, check_view, drawn, numbe
 from privbandits_cli.audit.prefix_games import TWINS, Bench, Game, bench
 from privbandits_cli.audit.prefixes import CLEAR, EXACT, Refuted, Unclear, apart, carrier_of, first_row
 from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import Audit, Verdict
 from privbandits_cli.games.linear import Draws, Floats, choose, loss_set, update
 from privbandits_cli.games.views import Correlated
@@ -35,7 +36,7 @@ CORRECTIONS = 2  # of a number: the first is right if the noise is linear, the s
 
 def play_ahead(states: Records, loss: Floats, now: Draws, then: Draws, x: Floats) -> None:
     """Make `states[1]` the state that shows the next prefix, if `states[0]` meets this loss with these numbers."""
-    states[1] = states[0]
+    copy(states, 0, 1)
     x[:] = 0.0
     choose(states[1], x, now)
     update(states[1], loss, now)

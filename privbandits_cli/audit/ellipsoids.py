@@ -20,7 +20,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.twins import carrier, copy
 from privbandits_cli.audit.verdict import Audit, Verdict
 from privbandits_cli.games.contextual import Floats, choose, update
 from privbandits_cli.games.ellipsoid import invert, optimistic
@@ -146,8 +146,8 @@ def play(
     moved, wanted, old, new, v, arms = work[0], work[1], work[2], work[3], work[4, :, :d], found[4:]
     for game in range(len(observed)):
         if game > 0:
-            states[0] = states[3]
-            states[1] = states[3]
+            copy(states, 3, 0)
+            copy(states, 3, 1)
             sums[:] = 0.0
         found[1] = game
         drawn = 0
@@ -157,7 +157,7 @@ def play(
             for r in range(d):
                 for c in range(d + 1):
                     moved[r, c] = sums[0, r, c] - sums[1, r, c]
-            states[2] = states[1]
+            copy(states, 1, 2)
             force(states[2], states[0], moved, len(before[0]))
             hold(states[0], before[0])
             hold(states[2], before[1])

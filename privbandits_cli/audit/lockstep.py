@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
+from privbandits_cli.audit.twins import copy
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Kept, View
 from privbandits_cli.numerics.jit import Records, unbound
@@ -41,7 +42,7 @@ FOUND = {
 
 def observe_release(states: Records, arm: int, gain: float, rng: Draws) -> float:
     """The release of a gain; `states[2]` plays on, and `states[5]` is scratch space."""
-    states[5] = states[2]
+    copy(states, 2, 5)
     noisy: float = released(states[5], gain, rng)
     update(states[2], arm, gain, rng)
     return noisy
@@ -93,7 +94,7 @@ def round_off(words: Floats, fields: NDArray[np.int64], most: float) -> None:
 
 def choose_on_copy(states: Records, game: int, uniform: float, laplace: float) -> int:
     """The arm that `states[game]` chooses; `states[2]` is the state after that choice."""
-    states[2] = states[game]
+    copy(states, game, 2)
     arm: int = choose(states[2], Draws(uniform, laplace))
     return arm
 
@@ -103,7 +104,7 @@ def observe_on_copy(states: Records, game: int, arm: int, gain: float, uniform: 
 
     `states[2]` is the state after that round; `choose` may have kept a number in it.
     """
-    states[2] = states[game]
+    copy(states, game, 2)
     rng = Draws(uniform, laplace)
     choose(states[2], rng)
     value: float = observe(states, arm, gain, rng)
@@ -175,7 +176,8 @@ def couple(
         lower, upper = ranges(states, 1)
         if abs(low - lower) + abs(high - upper) > ROUNDING * (high - low):
             return RANGE, t, 0.0, linear
-        states[3], states[4] = states[0], states[1]
+        copy(states, 0, 3)
+        copy(states, 1, 4)
         z = laplace[t]
         for j in range(early.shape[1] if t < len(early) else 0):
             if choice(states, 3, early[t, j], z) != choice(states, 4, early[t, j], z):
@@ -193,18 +195,18 @@ def couple(
         if MORE and uniform.shape[1] > 1 and own != wanted and further != wanted:
             return MIXED, t, 0.0, linear
         own -= wanted
-        states[0] = states[2]
+        copy(states, 2, 0)
         slope = trial(states, 4, arm, other, u, z + 1.0)
         moved = reach(states, arm, low, high, bounded, u, z)
         before = trial(states, 4, arm, other, u, z)
-        states[1] = states[2]
+        copy(states, 2, 1)
         slope -= before
         if (start + t + 1) % (rest + 1) == 0:
             slack = ROUNDING * max(abs(own), abs(slope)) + 4e-12 * (abs(wanted) + abs(before))
             move, attempts = forced(states, arm, other, u, z, wanted, before - wanted, slope, slack)
             if attempts == 0:
                 return BARE, t, 0.0, linear
-            states[1] = states[2]
+            copy(states, 2, 1)
             wide = WIDE * (uniform[t, -1] - 0.5)
             if own != 0.0 and (choice(states, 3, u, wide) != arm or choice(states, 4, u, z + move) != arm):
                 return NUMBER, t, 0.0, linear
@@ -247,7 +249,7 @@ def advance(states: Records, first: Floats, uniform: Floats, laplace: Floats) ->
         arm = choice(states, 0, uniform[t, 0], laplace[t])
         gain = first[t] if arm == 0 else 1.0 - first[t]
         trial(states, 0, arm, low + gain * (high - low), uniform[t, 0], laplace[t])
-        states[0] = states[2]
+        copy(states, 2, 0)
 
 
 def float_fields(layout: Any, start: int = 0) -> Iterator[tuple[int, int]]:

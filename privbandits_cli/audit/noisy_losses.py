@@ -18,7 +18,7 @@ from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.draws import Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
 from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.twins import carrier
+from privbandits_cli.audit.twins import carrier, copy
 from privbandits_cli.audit.verdict import Audit, law_words
 from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
 from privbandits_cli.games.views import NoisyLoss
@@ -84,13 +84,13 @@ def observe_losses(
             game = min(turn, 1)
             rng = numbers_of(second, marks, t) if game else numbers_of(first, marks, t)
             x, trial = seen.points[t, turn], rng.laplace.copy()
-            states[2 + game] = states[game]
+            copy(states, game, 2 + game)
             choose(states[2 + game], x, rng)
             seen.most[t] = np.sqrt((x * x).sum()) if ball else np.abs(x).max()
             loss = sides[t, game] * seen.most[t]
             seen.losses[t, game] = loss
             for k in range(-1, len(trial) if turn < 2 else 0):
-                states[4] = states[2 + game]  # so that a stateful release advances once a round
+                copy(states, 2 + game, 4)  # so that a stateful release advances once a round
                 if k >= 0:
                     trial[k] += step
                 value = released(states[4], x, loss, Draws(rng.uniform, trial, rng.normal))
@@ -109,8 +109,8 @@ def observe_losses(
             for i in range(seen.points.shape[2]):
                 if not abs(seen.points[t, turn, i] - seen.points[t, 0, i]) <= near:
                     return t
-        states[0] = states[2]
-        states[1] = states[3]
+        copy(states, 2, 0)
+        copy(states, 3, 1)
     return len(sides)
 
 

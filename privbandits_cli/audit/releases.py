@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.audit.evidence import by_groups, windows
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
+from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import Audit, judge
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Kept, Mean, Release, Report, read
@@ -36,7 +37,7 @@ def observe_gains(
     """
     for t in range(len(coins)):
         if t % length == 0:
-            states[0] = states[2]
+            copy(states, 2, 0)
         rng = Draws(uniform[t], laplace[t])
         low, high = canary(states[0])
         for _ in range(rest):
@@ -46,7 +47,7 @@ def observe_gains(
         choose(states[1], moved)
         more = released(states[1], gain, moved)
         arms[t] = choose(states[0], rng)
-        states[1] = states[0]
+        copy(states, 0, 1)
         noisy = released(states[1], gain, rng)
         observed[t] = (noisy - low) / (high - low) * (rest + 1)
         scale[t] = (more - noisy) / (high - low) * (rest + 1)
@@ -71,20 +72,20 @@ def observe_kept(
     for t in range(len(coins)):
         rng, silent, moved = Draws(uniform[t], laplace[t]), Draws(uniform[t], 0.0), Draws(uniform[t], laplace[t] + 1.0)
         if t % length == 0:
-            states[0] = states[2]
-        states[3] = states[0]
+            copy(states, 2, 0)
+        copy(states, 0, 3)
         arm = choose(states[0], rng)
         low, high = canary(states[0])
         gain = high if coins[t] > 0 else low
-        states[1] = states[3]
+        copy(states, 3, 1)
         choose(states[1], silent)
         update(states[1], arm, low, none)
         least = values(states[1])[arm]
-        states[1] = states[3]
+        copy(states, 3, 1)
         choose(states[1], silent)
         update(states[1], arm, high, none)
         most = values(states[1])[arm]
-        states[1] = states[3]
+        copy(states, 3, 1)
         choose(states[1], moved)
         update(states[1], arm, gain, moved)
         update(states[0], arm, gain, rng)

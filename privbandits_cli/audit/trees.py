@@ -13,6 +13,7 @@ from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.evidence import by_groups, windows
 from privbandits_cli.audit.releases import in_own_scale
 from privbandits_cli.audit.target import Target, canary, choose, update, values
+from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import Audit, Verdict, law_words
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Tree
@@ -40,7 +41,7 @@ def observe_nodes(
     upside down. Filled in as well, `[rounds]`: scale, by how much the noise grows with the Laplace number; levels, of
     the nodes; arms, those played.
     """
-    states[1] = states[0]
+    copy(states, 0, 1)
     kept = values(states[1])
     plays = np.zeros(len(kept), np.int64)
     totals = np.zeros((len(kept), 64))  # for each arm and level, the noise of the nodes of this level and above
@@ -48,7 +49,7 @@ def observe_nodes(
     for t in range(len(coins)):
         rng = Draws(uniform[t], laplace[t])
         low, high = canary(states[1])
-        states[2] = states[1]
+        copy(states, 1, 2)
         arm = choose(states[1], rng)
         gain = high if (coins[t] > 0) == (arm == 0) else low
         update(states[1], arm, gain, rng)
