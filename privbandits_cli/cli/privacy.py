@@ -20,7 +20,6 @@ from privbandits_cli.cli.options import (
     complete_name,
     level,
 )
-from privbandits_cli.experiment.received import shown
 
 MOST_ITEMS = 2**22  # the noise of every prefix is computed
 
@@ -97,6 +96,7 @@ def counters(
     """
     from privbandits_cli.actions import counters as action
     from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.received import shown
 
     if folder is not None and not folder.is_dir():
         raise fail(f"{folder}: no such folder")
