@@ -19,6 +19,7 @@ from privbandits_cli.audit.mutants import MUTANTS
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.figures import distributions, table
+from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.plugins.registry import Registry, including
 from tests.conftest import ROOT, make, match
@@ -85,6 +86,25 @@ def test_the_algorithm_of_the_pages_plays(own):
     algorithm = registry.find("algorithms", "my_bandit")()
     game = match(foe("stochastic", best=0.9, others=0.3), [algorithm], 4000)
     assert play(game, range(4)).mean() < 0.45 * 4000 / 4
+
+
+def test_the_tuned_algorithm_of_the_pages_plays(own):
+    """EXP3-IX: its default η, the η of a config, and its regret on an easy game."""
+    from tests.conftest import foe
+
+    Path("exp3_ix.py").write_text(block(OWN_FILES, "python", "class Tuned"), encoding="utf-8")
+    registry, _ = including([Path("exp3_ix.py")])
+    model = registry.find("algorithms", "exp3_ix")
+    eta = math.sqrt(math.log(4) / (2 * 4000))
+    assert [given.tuned(Setting(4000, 4)).eta for given in (model(), model(eta=0.5))] == [pytest.approx(eta), 0.5]
+    game = match(foe("stochastic", best=0.9, others=0.3), [model()], 4000)
+    assert play(game, range(4)).mean() < 0.45 * 4000 / 4
+
+
+def test_every_view_of_a_bandit_is_on_the_page():
+    page = PAGES[OWN_FILES]
+    known = [name for name, found in vars(views).items() if getattr(found, "game", None) == "bandit"]
+    assert {f"`views.{name}(" in page for name in known if name != "Kept"} == {True}
 
 
 def test_the_algorithm_of_the_pages_is_what_new_writes(own):

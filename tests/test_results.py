@@ -13,38 +13,37 @@ from privbandits_cli.experiment.config import load
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT
 
+COMMITTED = [  # the shipped configs whose results are committed, and their trials
+    ("fig1", 10_800),
+    ("fig1_equal_privacy", 10_800),
+    ("frontier", 17_400),
+    ("bounded_private", 1_680),
+    ("bounded_without_nu", 600),
+    ("heavy_central", 1_320),
+    ("heavy_local", 1_320),
+    ("heavy_scaling", 15_232),
+    ("heavy_very", 720),
+    ("price_bandit", 31_200),
+    ("price_bandit_scaling", 7_776),
+    ("price_collapse", 8_640),
+    ("price_cube", 21_648),
+    ("price_experts", 23_520),
+    ("price_linear_bandit", 9_000),
+    ("price_linear_scaling", 4_200),
+    ("price_noisy", 13_104),
+    ("price_scaling", 10_800),
+    ("price_sphere", 21_648),
+    ("state_of_the_art", 15_120),
+    ("linucb_dimension", 136),
+    ("linucb_exact", 350),
+    ("linucb_plain_dp", 160),
+    ("linucb_time", 280),
+    ("linucb_time_full", 280),
+    ("linucb_rho", 960),
+]
 
-@pytest.mark.parametrize(
-    ("name", "trials"),
-    [
-        ("fig1", 10_800),
-        ("fig1_equal_privacy", 10_800),
-        ("frontier", 17_400),
-        ("bounded_private", 1_680),
-        ("bounded_without_nu", 600),
-        ("heavy_central", 1_320),
-        ("heavy_local", 1_320),
-        ("heavy_scaling", 15_232),
-        ("heavy_very", 720),
-        ("price_bandit", 31_200),
-        ("price_bandit_scaling", 7_776),
-        ("price_collapse", 8_640),
-        ("price_cube", 21_648),
-        ("price_experts", 23_520),
-        ("price_linear_bandit", 9_000),
-        ("price_linear_scaling", 4_200),
-        ("price_noisy", 13_104),
-        ("price_scaling", 10_800),
-        ("price_sphere", 21_648),
-        ("state_of_the_art", 15_120),
-        ("linucb_dimension", 136),
-        ("linucb_exact", 350),
-        ("linucb_plain_dp", 160),
-        ("linucb_time", 280),
-        ("linucb_time_full", 280),
-        ("linucb_rho", 960),
-    ],
-)
+
+@pytest.mark.parametrize(("name", "trials"), COMMITTED)
 def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     import hashlib
 
@@ -57,12 +56,15 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
 
 
 def test_the_file_on_reproducibility_is_up_to_date():
+    """But for minutes, cores and processors, which `make fig1` on another machine changes in the manifest."""
     made = reproducibility()
-    assert made == (ROOT / "REPRODUCIBILITY.md").read_text(encoding="utf-8"), "run `make reproducibility`"
+    machine = re.compile(r"\| [0-9.]+ \| \d+ \| [^|]* \||\([0-9.]+ minutes on \d+ cores?\)|-{3,}")
+    written, expected = (machine.sub("", text) for text in ((ROOT / "REPRODUCIBILITY.md").read_text("utf-8"), made))
+    assert written == expected, "run `make reproducibility`"
     commands = re.findall(
         r"^\| `.*?`: .*? \| `privbandits run (configs/.*?)` \| [0-9.]+ \| [12] \|", made, re.MULTILINE
     )
-    assert len(commands) == len(list((ROOT / "results").glob("*/manifest.json")))
+    assert len(commands) == len(COMMITTED)
     assert all((ROOT / command).exists() for command in commands)
     files = set(re.findall(r"`((?:results|configs)/[\w/]+\.(?:csv|pdf|yaml))`", made))
     assert len(files) > 60 and all((ROOT / file).exists() for file in files)

@@ -35,13 +35,15 @@ OTHER = """\
 |:--|:--|
 | `results/CLAIMS.md` | `privbandits check results --write`, from the CSVs and `configs/` |
 | `results/price_tables.md` | `privbandits tables`, from the CSVs |
+| `results/counters.png`, `.pdf`, `.svg`, `.csv` | `privbandits counters results`: seconds, nothing is simulated |
 | `results/bench.csv` | `make bench-keep`: nanoseconds per round on this machine |
 | `REPRODUCIBILITY.md` | `make reproducibility`, from the manifests and `configs/` |"""
 
 
 def reproducibility(root: Path = ROOT) -> str:
-    """The text of the file."""
+    """The text of the file; results of other configs than the shipped ones are left out, as are smoke runs."""
     manifests = sorted((root / "results").glob("*/manifest.json"))
+    manifests = [path for path in manifests if (root / "configs" / f"{path.parent.name}.yaml").is_file()]
     made = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in manifests}
     figures = table(
         ["figure", "command", "minutes", "cores", "processor", "file"],

@@ -34,7 +34,7 @@ class Rows(Sequence[dict[str, Any]]):
         try:
             import pandas
         except ModuleNotFoundError as error:
-            raise ModuleNotFoundError("to_pandas() needs pandas: pip install 'privbandits[pandas]'") from error
+            raise ModuleNotFoundError("to_pandas() needs pandas: pip install pandas") from error
         return pandas.DataFrame(self.columns)
 
     def __len__(self) -> int:

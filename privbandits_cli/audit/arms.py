@@ -100,7 +100,8 @@ def audit_arms(target: Target[Arms]) -> Audit:
     lifted = raised(model, p, model.sensitivity)
     epsilon = 1.0 if rounds == 1 else 0.02
     delta = hockey_stick(silent, lifted, p, epsilon)
-    claim = f"EXP3's law: (ε, δ) = ({epsilon:g}, {at_most(delta, 3)}) over {silent} draws after a canary at p = {p:.4g}"
+    law = f"(ε, δ) = ({epsilon:g}, {at_most(delta, 3)}) over {silent:,} draws after a canary at p = {p:.4g}"
+    claim = f"EXP3's law: {law}"
     rng = target.stream("forks")
     x, y = (_counts(target, _sent(target, prefix, gain), forks, silent, rng) for gain in (1.0, 0.0))
     contested = contest(target, np.column_stack([x, y]).ravel(), np.tile([1.0, 0.0], forks), epsilon, delta)

@@ -145,7 +145,8 @@ def _judged(
     rounding = max(1e-12, 1e-15 * target.claim.epsilon)
     law = by_groups(noise, groups, level, sides, rounding, arms[moved])
     found = judge(target, observed[moved], sides, what, replace(law, share=None) if exact else law)
-    games = f"{-(-rounds // length):,} games of {length:,} {what}s" if length > 1 else f"{rounds:,} {what}s"
+    count = -(-rounds // length)
+    games = f"{count:,} game{'s' * (count > 1)} of {length:,} {what}s" if length > 1 else f"{rounds:,} {what}s"
     return replace(found, played=games)
 
 

@@ -87,6 +87,6 @@ def audit_tree(target: Target[Tree], exact: bool = False) -> Audit:
     found = by_groups(unit, groups, level, coins.ravel(), width, arms.ravel())
     claim = f"{target.claim} of all noisy sums, Laplace noise of scale {needed}/ε times a gain's range on each node"
     verdict: Verdict = "VIOLATION" if found.p < level else "CONSISTENT"
-    played = f"{games} games of {rounds:,} rounds with {levels.max() + 1} levels"
+    played = f"{games} game{'s' * (games > 1)} of {rounds:,} rounds with {levels.max() + 1} levels"
     words = law_words(replace(found, share=None) if exact else found, level)
     return Audit(verdict, claim, words, games * rounds, played=played)

@@ -38,14 +38,14 @@ app = typer.Typer(
 
 \b
 Examples:
-  privbandits run configs/fig1.yaml             the paper's figure, full size
-  privbandits run configs/fig1.yaml --smoke     a small version, in seconds
-  privbandits run configs/fig1.yaml trials=48 experiment=mine
+  privbandits run fig1                          the paper's figure, full size
+  privbandits run fig1 --smoke                  a small version, in seconds
+  privbandits run fig1 trials=48 experiment=mine
                                                 other keys, a folder of its own
   privbandits plot results/fig1 --bounds        with the theorems' bounds
   privbandits report                            a page per results folder
   privbandits show dp_exp3_lap                  formula, tuning, guarantee
-  privbandits privacy configs/fig1.yaml         its privacy guarantees
+  privbandits privacy fig1                      its privacy guarantees
   privbandits check results/fig1                test the paper's claims
 
 \b

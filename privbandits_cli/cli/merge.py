@@ -29,8 +29,8 @@ def merge(
 
     \b
     Examples:
-      privbandits run configs/fig1.yaml --shard 1/2
-      privbandits run configs/fig1.yaml --shard 2/2
+      privbandits run fig1 --shard 1/2
+      privbandits run fig1 --shard 2/2
       privbandits merge results/fig1-shard-*-of-2
     """
     from privbandits_cli.actions import merge

@@ -61,9 +61,9 @@ def run(
 
     \b
     Examples:
-      privbandits run configs/fig1.yaml
-      privbandits run configs/fig1.yaml --smoke
-      privbandits run configs/fig1.yaml 'algorithms[1].epsilon=[0.1, 1]' experiment=mine
+      privbandits run fig1
+      privbandits run fig1 --smoke
+      privbandits run fig1 'algorithms[1].epsilon=[0.1, 1]' experiment=mine
       privbandits run fig1 --smoke --include my_bandit.py algorithms+=my_bandit
     """
     from privbandits_cli.actions import run

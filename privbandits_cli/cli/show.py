@@ -64,15 +64,15 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
 
     paragraphs = re.split(r"\n\n|\n(?=- )", facts["citation"])  # each item of a list begins a new line
     yield "\n\n".join(filled(_joined(text), "", "  " * text.startswith("- ")) for text in paragraphs if text)
-    yield f"\nGame: {facts['game']}\n"
+    yield f"\nGame: {facts['game']}"
     if facts["parameters"]:
-        yield "Parameters"
+        yield "\nParameters"
     for parameter in facts["parameters"]:
         yield filled(f"{parameter['name']}: {_joined(parameter['description'])}", "  ", "    ")
         given = facts.get("tuned", {}).get(parameter["name"])
         if given is not None:
             yield filled(f"= {plain(given)}", "      ", "        ")
-    if facts["parameters"] and "tuned" in facts:
+    if any(facts.get("tuned", {}).get(parameter["name"]) is not None for parameter in facts["parameters"]):
         shown = "".join(f", {name} = {value}" for name, value in facts["shown_with"].items())
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown

@@ -23,7 +23,7 @@ def slurm(
 
     \b
     Examples:
-      privbandits slurm configs/fig1.yaml > fig1.sh
+      privbandits slurm fig1 > fig1.sh
       bash fig1.sh
       bash fig1.sh dask
     """

@@ -258,7 +258,7 @@ def test_names_are_completed():
 def test_the_command_as_a_process():
     command = [sys.executable, "-X", "importtime", "-m", "privbandits_cli", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
-    assert "privbandits run configs/fig1.yaml" in done.stdout and "Exit codes" in done.stdout
+    assert "privbandits run fig1" in done.stdout and "Exit codes" in done.stdout
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert "typer" in loaded and not loaded & {"numpy", "numba", "matplotlib", "scipy", "pydantic", "rich.markdown"}
     version = subprocess.run(
@@ -499,6 +499,18 @@ def test_what_show_says_of_its_values_is_one_sentence_within_the_width(tmp_path)
         text = call("show", *words).stdout
         assert max(map(len, text.splitlines())) <= 80
         assert re.search(r"\n  \(values after = are for T = 262144, K = 4[^()]*(\([^()]*\))?[^()]*\)\n\n", text), text
+
+
+def test_show_leaves_out_what_a_file_without_values_does_not_have(tmp_path):
+    """No parameters: no gap. No values: no sentence about them."""
+    own = tmp_path / "own.py"
+    call("new", "algorithm", own)
+    text = own.read_text(encoding="utf-8").replace("record(explore=self.explore,", "record(explore=0.1,")
+    field = next(line for line in text.splitlines() if " explore: float" in line)
+    unset = "    explore: float | None = Field(None, description='none')"
+    for line, expected in (("", "\nGame: bandit\n\nPrivacy"), (unset, "\n\nParameters\n  explore: none\n\nPrivacy")):
+        own.write_text(text.replace(field, line), encoding="utf-8")
+        assert expected in call("show", "own", "--include", own).stdout
 
 
 def test_tune_says_why_its_epsilon_is_below_the_target():
