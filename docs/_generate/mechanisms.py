@@ -9,6 +9,7 @@ from _generate.players import formula
 
 FOLDER = ROOT / "privbandits_cli" / "mechanisms"
 TITLES = {
+    "blt": "Buffered linear Toeplitz noise",
     "gaussian": "Gaussian matrices",
     "matrix_tree": "The tree of matrices",
     "tree": "The tree mechanism",
@@ -31,7 +32,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def _index() -> Iterator[str]:
     yield "# Mechanisms\n"
     yield (
-        "The noise of the private algorithms: Laplace numbers on a gain, a mean or a loss, and the four mechanisms "
+        "The noise of the private algorithms: Laplace numbers on a gain, a mean or a loss, and the mechanisms "
         "below, for sums that are released again and again.\n"
     )
     yield "```{toctree}\n"
