@@ -141,7 +141,7 @@ def test_the_commands_are_all_there(pages):
     names = [command.name or command.callback.__name__ for command in app.registered_commands]
     assert re.findall(r"^## privbandits (.*)", text, re.MULTILINE) == names
     assert "| `--shard I/N` | Run part I of N, to be merged later. |" in text
-    assert "Examples:\n\n```text\nprivbandits run configs/fig1.yaml\n" in text.replace("\n\n\n", "\n\n")
+    assert "Examples:\n\n```text\nprivbandits run fig1\n" in text.replace("\n\n\n", "\n\n")
 
 
 def test_the_keys_are_all_there(pages):
