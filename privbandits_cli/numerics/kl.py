@@ -1,0 +1,90 @@
+"""The divergence kl of two coins, the divergence d_ε of private learning, and how far up each reaches at a given cost.
+
+kl(x, y) = x ln(x/y) + (1 - x) ln((1 - x)/(1 - y)). d_ε(x, y) for x < y is the least of ε|z - x| + kl(z, y) over z
+between them (Azize et al. 2025): it is kl(x, y) if ε >= ln(y (1 - x)/(x (1 - y))), and else
+-ln(1 - y (1 - e^-ε)) - εx. For x >= y it is 0.
+
+How far up they reach is the largest q with d(x, q) <= cost, in the form -ln(1 - q), which tells apart values near 1.
+All functions are compiled into kernels. Domain: x and y in [0, 1], cost >= 0, 0 < ε < infinity.
+"""
+
+import math
+
+LARGE = 40.0  # of -ln(1 - q): from here on ln q is 0 up to rounding
+
+
+def clipped(x: float) -> float:
+    """x, or the end of [0, 1] that is closer."""
+    return min(1.0, max(0.0, x))
+
+
+def entropy(x: float) -> float:
+    """-x ln x - (1 - x) ln(1 - x)."""
+    return 0.0 if x <= 0.0 or x >= 1.0 else -x * math.log(x) - (1.0 - x) * math.log(1.0 - x)
+
+
+def kl(x: float, y: float) -> float:
+    """The divergence kl(x, y); infinite if y is 0 or 1 and x is not."""
+    if x == y:
+        return 0.0
+    if y <= 0.0 or y >= 1.0:
+        return math.inf
+    return max(0.0, -entropy(x) - x * math.log(y) - (1.0 - x) * math.log(1.0 - y))
+
+
+def reach(x: float, cost: float) -> float:
+    """-ln(1 - q) of the largest q with kl(x, q) <= cost."""
+    return reach_of(x, entropy(x), cost)
+
+
+def reach_of(x: float, entropy: float, cost: float) -> float:
+    """`reach` of an x whose entropy is known.
+
+    Newton's method for y = -ln(1 - q), in which kl is convex: from the second step on, y decreases to the solution. It
+    starts from the solution up to order cost, or, for large costs, from a bound above it.
+    """
+    if x >= 1.0:
+        return math.inf
+    if x <= 0.0:
+        return cost
+    total, variance = cost + entropy, x * (1.0 - x)
+    near = x + math.sqrt(2.0 * variance * cost) + 2.0 / 3.0 * (1.0 - 2.0 * x) * cost
+    y = total / (1.0 - x)  # without x ln(1/q), which is at least 0
+    if cost < 0.25 * variance and x < near < 1.0:
+        y = -math.log(1.0 - near)
+    if y >= LARGE:
+        return y
+    for _ in range(100):
+        odds = math.expm1(y)  # q / (1 - q)
+        slope = 1.0 - x * (odds + 1.0) / odds
+        if slope <= 0.0:  # by rounding, at q = x
+            break
+        step = (y - x * math.log(odds) - total) / slope
+        y -= step
+        if abs(step) <= 1e-8 * y:  # the next one would be its square
+            break
+    return y
+
+
+def private_kl(x: float, y: float, epsilon: float) -> float:
+    """The divergence d_ε(x, y)."""
+    if y <= x:
+        return 0.0
+    if y >= 1.0:
+        return epsilon * (1.0 - x)
+    if x > 0.0 and math.log(y) - math.log(1.0 - y) + math.log(1.0 - x) - math.log(x) <= epsilon:
+        return kl(x, y)
+    return max(0.0, -math.log1p(y * math.expm1(-epsilon)) - epsilon * x)
+
+
+def private_reach(x: float, cost: float, epsilon: float) -> float:
+    """-ln(1 - q) of the largest q with d_ε(x, q) <= cost; infinite from cost = ε(1 - x) on, where q is 1."""
+    spent = cost + epsilon * x
+    if x >= 1.0 or spent >= epsilon:
+        return math.inf
+    q = math.expm1(-spent) / math.expm1(-epsilon)
+    y = -math.log1p(-q) if q < 0.5 else spent + math.log(math.expm1(-epsilon) / math.expm1(spent - epsilon))
+    log_odds = math.log(math.expm1(y)) if y < LARGE else y  # of q
+    if x > 0.0 and log_odds + math.log(1.0 - x) - math.log(x) <= epsilon:
+        return reach(x, cost)
+    return y
