@@ -68,6 +68,12 @@ def solve(delta_of: Callable[[float], float], delta: float, most: float) -> floa
     return float(optimize.brentq(gap, 0.0, most, xtol=1e-12, rtol=1e-12))
 
 
+def concentrated(rho: float, delta: float) -> float:
+    """ρ + 2 √(ρ ln(1/δ)), the ε at δ of a ρ-zCDP release (Bun & Steinke 2016, Proposition 1.3)."""
+    check(0.0, 1, delta)
+    return rho + 2 * math.sqrt(-rho * math.log(delta))
+
+
 def renyi(divergence: Callable[[Floats], Floats], delta: float) -> float:
     """The ε of a Rényi divergence D(α) at δ: min over α > 1 of D(α) + ln(1 - 1/α) - (ln δ + ln α)/(α - 1).
 

@@ -39,6 +39,21 @@ def bracket(k: int, s: float, delta: float) -> tuple[float, float]:
     return low, high
 
 
+def tail(nodes: int, log: float) -> tuple[float, float]:
+    """(c, d): the sum of so many standard Laplace numbers exceeds c + d x with probability at most e^-x, for x >= 0.
+
+    Chernoff's bound P(Z > z) <= e^-θz (1 - θ²)^-nodes at the θ for which c + d x is least at x = log > 0.
+    """
+    from scipy.optimize import brentq
+
+    def slope(theta: float) -> float:
+        rest = (1 - theta) * (1 + theta)
+        return nodes * (2 * theta**2 / rest + math.log(rest)) - log
+
+    theta = float(brentq(slope, 0.0, 1 - 1e-12))
+    return -nodes * math.log((1 - theta) * (1 + theta)) / theta, 1 / theta
+
+
 def least_delta(shifts: Floats, epsilon: float) -> float:
     """A lower bound on δ at this ε of independent Laplace numbers that one item shifts by so many scales, `[k]`.
 

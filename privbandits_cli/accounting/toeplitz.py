@@ -12,12 +12,13 @@ b_(t-1)², and a stream in which one item changes by 1 moves C x by at most |c|.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.types import Floats, Ints
 
 STARTS = (0.7, 0.8, 0.9, 1.0, 1.1)  # of the fit: the slowest rate, as a power of 1/n
 
@@ -62,9 +63,26 @@ class Blt:
 
     def deviation(self, n: int) -> float:
         """The standard deviation √(b_0² + ... + b_(n-1)²) of the noise of sum n, the largest."""
+        return math.sqrt(float(self.variances(np.array([n]))[0]))
+
+    def variances(self, t: Ints) -> Floats:
+        """b_0² + ... + b_(t-1)² for each of these t, `[sums]`."""
+        return self._squares(t, lambda rates: _sums(rates, t))
+
+    def mean_variance(self, n: int) -> float:
+        """The mean of `variances` over 1, ..., n."""
+
+        def mean(rates: Floats) -> Floats:
+            return (1 - (1 - rates) * _sums(rates, np.array([n])) / n) / rates
+
+        return float(self._squares(np.array([(n + 1) / 2]), mean)[0])
+
+    def _squares(self, many: Floats | Ints, summed: Callable[[Floats], Floats]) -> Floats:
+        """Sums of b_k², from the number of summands, `[sums]`, and Σ (1 - rate)^k for rates `[rates, 1]`."""
         last, own = self.cumulative()
-        square = last**2 * n + 2 * last * float(own @ _sums(self.inverse_rates, n))
-        return math.sqrt(square + float(own @ _sums(_product(self.inverse_rates), n) @ own))
+        both = _product(self.inverse_rates).reshape(-1, 1)
+        squares = last**2 * many + 2 * last * own @ summed(self.inverse_rates[:, None])
+        return np.asarray(squares + np.outer(own, own).ravel() @ summed(both), np.float64)
 
     def coefficients(self, n: int) -> Floats:
         """b_0, ..., b_(n-1)."""
@@ -77,7 +95,7 @@ def _product(rates: Floats) -> Floats:
     return np.asarray(rates[:, None] + rates[None, :] - np.outer(rates, rates), np.float64)
 
 
-def _sums(rates: Floats, n: int) -> Floats:
+def _sums(rates: Floats, n: int | Ints) -> Floats:
     """Σ_(k<n) (1 - rate)^k."""
     return np.asarray(-np.expm1(n * np.log1p(-rates)) / rates, np.float64)
 

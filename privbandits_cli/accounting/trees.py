@@ -26,7 +26,7 @@ def _worst(items: Floats) -> Floats:
 
 
 def _through_node(precision: float) -> float:
-    """The precision about the offset without one more node, whose noise it had included."""
+    """The precision about the offset when it includes the noise of one more node."""
     return precision / (1 + precision) if precision < math.inf else 1.0
 
 
@@ -36,25 +36,53 @@ def _items_through_node(items: Floats, precision: float) -> Floats:
     return np.stack([items[:, 0] / (1 + precision), items[:, 1] - items[:, 0] ** 2 / (1 + precision)], axis=1)
 
 
-def fresh_top_up(levels: int) -> float:
-    """μ of the prefixes 1, ..., 2^levels - 1 of a binary tree with fresh top-up noise (`mechanisms.tree`)."""
+def fresh_top_up(n: int) -> float:
+    """μ of the prefixes 1, ..., n of a binary tree with fresh top-up noise (`mechanisms.fresh_top_up`)."""
+    levels = n.bit_length()
 
     @cache
-    def precision(level: int, above: int) -> float:
-        """Of a block of 2^level prefixes to which `above` larger nodes contribute."""
+    def precision(level: int, above: int, count: int) -> float:
+        """The precision of the first `count` of 2^level prefixes to which `above` larger nodes contribute."""
         if level == 0:
             return 1 / (levels - above) if above < levels else math.inf
-        return precision(level - 1, above) + _through_node(precision(level - 1, above + 1))
+        half = 1 << level - 1
+        left = precision(level - 1, above, min(count, half))
+        return left if count <= half else left + _through_node(precision(level - 1, above + 1, count - half))
 
     @cache
-    def items(level: int, above: int) -> Floats:
+    def items(level: int, above: int, count: int) -> Floats:
         if level == 0:
-            return np.full((1, 2), precision(0, above) if above else 0.0)  # prefix 0 has no item
-        right = precision(level - 1, above + 1)
-        first = items(level - 1, above) + _through_node(right)
-        return _worst(np.concatenate([first, _items_through_node(items(level - 1, above + 1), right)]))
+            return np.full((1, 2), precision(0, above, 1) if above else 0.0)  # prefix 0 has no item
+        half = 1 << level - 1
+        left = items(level - 1, above, min(count, half))
+        if count <= half:
+            return left
+        right = precision(level - 1, above + 1, count - half)
+        inside = _items_through_node(items(level - 1, above + 1, count - half), right)
+        return _worst(np.concatenate([left + _through_node(right), inside]))
 
-    return math.sqrt(float(items(levels, 0)[:, 1].max()))
+    return math.sqrt(float(items(levels, 0, n + 1)[:, 1].max()))
+
+
+def smoothed(levels: int) -> float:
+    """μ of the prefixes 1, ..., 2^levels - 1 of a binary tree with Honaker's estimates (`mechanisms.honaker`).
+
+    A prefix reveals the estimate of its last node, because the rest of it is an earlier prefix. `left` is the variance
+    of a node's estimate given the prefixes inside the node. An item is described by how far it moves that estimate,
+    given these, with a minus sign, and by their information. All n with so many binary digits have the same μ.
+    """
+    left, items = 1.0, np.array([[-1.0, 0.0]])
+    for level in range(1, levels):
+        own = estimate(level)  # the weight of the node's own noise, too
+        first = np.stack([np.full(len(items), -own), items[:, 1] + items[:, 0] ** 2 / left], axis=1)
+        items = _worst(np.concatenate([first, np.stack([(1 - own) * items[:, 0] - own, items[:, 1]], axis=1)]))
+        left = own**2 + (1 - own) ** 2 * left
+    return math.sqrt(float((items[:, 1] + items[:, 0] ** 2 / left).max()))
+
+
+def estimate(level: int) -> float:
+    """The variance of Honaker's estimate of a node from its own noise and the estimates of the two nodes below it."""
+    return 2.0**level / (2.0 ** (level + 1) - 1)
 
 
 def redrawn(levels: int) -> float:

@@ -6,23 +6,28 @@ same law in every round, and a new round changes it in trailing_zeros(t) + 1 lev
 
 The releases are as private as those of a tree. The rounds t >= s, whose sums contain datum s, are a union of dyadic
 ranges with at most one of each level. Within each range, the node of that range hides the datum, and no other release
-uses it. There are at most m - 1 such nodes, because the top level is drawn before any datum. The paper counts m, and so
-do the accounts here: where they state ε = 1 at m = 27, Gaussian noise has 0.97 (δ = 0.1) or 0.98 (δ = 1e-5).
+uses it. There are at most m - 1 such nodes, because the top level is drawn before any datum. The paper counts m. But no
+node is released: the other nodes of a release hide it. All releases are jointly Gaussian, and as private as 1.889²
+nodes at m = 27 (`accounting.trees.redrawn`).
 
 Only the rows i < d of a symmetric matrix of order d + 1 are stored: the columns j <= i, and the last column, which
 has y. The corner is never used. `noise[j]` is the sum of the nodes of levels j and above; `noise[m]` remains 0.
 """
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
+from privbandits_cli.accounting import trees
+from privbandits_cli.mechanisms.counter import Noise
 from privbandits_cli.mechanisms.gaussian import gaussian_node
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.mechanisms.wishart import wishart_node
 from privbandits_cli.numerics.jit import Record
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.types import Floats, Ints
 
 
 def n_levels(horizon: float) -> int:
@@ -30,21 +35,64 @@ def n_levels(horizon: float) -> int:
     return 1 + math.ceil(math.log2(horizon))
 
 
-def nodes(horizon: float, dimension: int) -> dict[str, Floats]:
-    """Fields of a state: the noise of the levels, and a Wishart node's factor. The state also needs `scale` and `k`."""
-    levels = n_levels(horizon)
+@dataclass(frozen=True)
+class Redrawn(Noise):
+    """Gaussian noise of this tree on n + 1 sums, the empty one included."""
+
+    title = "a redrawn tree"
+    laws = ("gaussian",)
+
+    @property
+    def levels(self) -> int:
+        """m, the number of nodes that contribute noise to a release."""
+        return 1 + self.n.bit_length()
+
+    def sensitivity(self) -> float:
+        return trees.redrawn(self.levels)
+
+    def counted(self) -> float:
+        return math.sqrt(self.levels)
+
+    def variances(self, prefixes: Ints) -> Floats:
+        return np.full(len(prefixes), float(self.levels))
+
+    def spread(self) -> tuple[float, float]:
+        return float(self.levels), float(self.levels)
+
+
+def state(horizon: float, dimension: int, scale: float, k: float) -> dict[str, Any]:
+    """The fields of the record `counter`: the noise of the levels, and a Wishart node's factor; k = 0: Gaussian."""
     return {
-        "noise": np.zeros((levels + 1, dimension, dimension + 1)),
+        "items": 0,
+        "scale": scale,
+        "k": k,
+        "noise": np.zeros((n_levels(horizon) + 1, dimension, dimension + 1)),
         "factor": np.zeros((dimension + 1, dimension)),
     }
 
 
-def release(state: Record, t: int, rng: Generator) -> None:
-    """Set `noise[0]` to the noise of the release after t data; to be called for t = 0, 1, 2, ... in turn."""
-    noise = state.noise
-    level = len(noise) - 2 if t == 0 else trailing_zeros(t)
+def redraw(counter: Record, rng: Generator) -> None:
+    """Set `noise[0]` to the noise of the release after `items` data; to be called for 0, 1, 2, ... data in turn."""
+    noise = counter.noise
+    level = len(noise) - 2 if counter.items == 0 else trailing_zeros(counter.items)
     for j in range(level, -1, -1):
-        if state.k > 0:
-            wishart_node(noise[j + 1], noise[j], state.factor, state.scale, state.k, rng)
+        if counter.k > 0:
+            wishart_node(noise[j + 1], noise[j], counter.factor, counter.scale, counter.k, rng)
         else:
-            gaussian_node(noise[j + 1], noise[j], state.scale, rng)
+            gaussian_node(noise[j + 1], noise[j], counter.scale, rng)
+
+
+def release(counter: Record, sums: Floats, rng: Any) -> None:
+    """Add the noise of the next release, row by row; rng: its `generator` is used."""
+    redraw(counter, rng.generator)
+    noise, d, place = counter.noise[0], counter.noise.shape[1], 0
+    for i in range(d):
+        for j in range(i + 1):
+            sums[place + j] += noise[i, j]
+        sums[place + i + 1] += noise[i, d]
+        place += i + 2
+
+
+def add_item(counter: Record, rng: Any) -> None:
+    """Count the datum."""
+    counter.items += 1

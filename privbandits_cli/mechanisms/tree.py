@@ -20,11 +20,21 @@ different, independent nodes. Privacy is that of the nodes. Top-up noise is inde
 prefixes are post-processing in both cases; fresh noise hides part of what the nodes reveal, shared noise hides nothing.
 The proof of the regret (Theorem 3.4) only uses the law of each prefix's noise; it says that the noises of different
 prefixes need not be independent. Sharing saves three quarters of the random numbers.
+
+A tree with k children a node (Qardaji, Yang & Li 2013) has fewer levels, and so less Laplace noise on each node: item n
+closes a node of the level of its trailing zeros in base k. A level with digit d has d current nodes.
 """
 
 import math
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from privbandits_cli.numerics.types import Floats
+
+WIDEST = 64  # children of a node, at most
 
 
 def depth(horizon: float) -> int:
@@ -55,16 +65,32 @@ def trailing_zeros(n: int) -> int:
     return level
 
 
-def close_node(noise: Floats, n: int, fresh: float) -> float:
-    """Close the node of item n >= 1 with this fresh noise, and return the noise of prefix n.
+def trailing_zeros_in(n: int, k: int) -> int:
+    """The number of trailing zeros of n >= 1 in base k."""
+    level = 0
+    while n % k == 0:
+        n //= k
+        level += 1
+    return level
 
-    noise: `[levels + 1]`, zeros before the first item.
+
+def close_level(noise: Floats, level: int, fresh: float) -> float:
+    """Close a node of this level with this fresh noise, and return the noise of the prefix.
+
+    noise: `[levels]` or longer, zeros before the first item.
     """
-    level = trailing_zeros(n)
-    total: float = noise[level + 1] + fresh
+    total: float = noise[level] + fresh
     for below in range(level + 1):  # the new node replaces those of the levels below
         noise[below] = total
     return total
+
+
+def close_node(noise: Floats, n: int, fresh: float) -> float:
+    """Close the node of item n >= 1 of a binary tree with this fresh noise, and return the noise of prefix n.
+
+    noise: `[levels + 1]`, zeros before the first item.
+    """
+    return close_level(noise, trailing_zeros(n), fresh)
 
 
 def close_vector(noise: Floats, shared: Floats, n: int, scale: float, fresh: Floats) -> None:
@@ -79,3 +105,64 @@ def close_vector(noise: Floats, shared: Floats, n: int, scale: float, fresh: Flo
     for below in range(level - 1, -1, -1):
         for i in range(width):
             noise[below, i] = noise[below + 1, i] + shared[below, i]
+
+
+@dataclass(frozen=True)
+class KAry:
+    """A tree with k children a node and nodes on `height` levels, for at most k^height - 1 items."""
+
+    k: int
+    height: int
+
+    first: ClassVar[int] = 0  # the code before the first item: the number of items
+
+    @classmethod
+    def of(cls, k: int, items: int) -> Self:
+        """The lowest tree for so many items >= 1."""
+        height = 1
+        while k**height <= items:
+            height += 1
+        return cls(k, height)
+
+    @classmethod
+    def best(cls, items: int) -> Self:
+        """The tree with the smallest `deviation`."""
+        return min((cls.of(k, items) for k in range(2, WIDEST + 1)), key=lambda tree: tree.deviation(items))
+
+    @property
+    def sensitivity(self) -> int:
+        """The largest number of nodes that contain an item."""
+        return self.height
+
+    def facts(self) -> dict[str, float]:
+        """The numbers that determine the tree."""
+        return {"k": self.k, "height": self.height}
+
+    def most(self, items: int) -> int:
+        """The largest number of nodes of a prefix, which is the largest sum of digits of 1, ..., items."""
+        most, above = 0, 0
+        for level in range(self.height - 1, -1, -1):
+            digit = items // self.k**level % self.k
+            if digit:  # the largest number with a smaller digit here has k - 1 in all digits below
+                most = max(most, above + digit - 1 + level * (self.k - 1))
+            above += digit
+        return max(most, above)
+
+    def deviation(self, items: int) -> float:
+        """The largest standard deviation of a prefix's noise if Laplace noise on the nodes is 1-private."""
+        return self.sensitivity * math.sqrt(2 * self.most(items))
+
+    def levels(self, items: int) -> NDArray[np.int8]:
+        """The level of the node that each item closes, `[items]`."""
+        levels, covered = np.zeros(items, np.int8), self.k
+        while covered <= items:
+            levels[covered - 1 :: covered] += 1
+            covered *= self.k
+        return levels
+
+    def nodes(self, items: int) -> NDArray[np.int64]:
+        """The number of nodes of each prefix, `[items]`."""
+        t, total = np.arange(1, items + 1), np.zeros(items, np.int64)
+        for level in range(self.height):
+            total += t // self.k**level % self.k
+        return total

@@ -11,8 +11,70 @@ from typing import Any
 import numpy as np
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-ONE, TWO, UNUSED = np.uint64(1), np.uint64(2), np.uint64(12)
+ONE, UNUSED = np.uint64(1), np.uint64(12)
 EARLY, MIDDLE, LATE = np.uint64(30), np.uint64(27), np.uint64(31)
+
+# The coefficients of AS 241: the centre of the normal law, its tails, and their ends.
+CENTRE = (
+    2.5090809287301226727e3,
+    3.3430575583588128105e4,
+    6.7265770927008700853e4,
+    4.5921953931549871457e4,
+    1.3731693765509461125e4,
+    1.9715909503065514427e3,
+    1.3314166789178437745e2,
+    3.3871328727963666080e0,
+)
+BELOW_CENTRE = (
+    5.2264952788528545610e3,
+    2.8729085735721942674e4,
+    3.9307895800092710610e4,
+    2.1213794301586595867e4,
+    5.3941960214247511077e3,
+    6.8718700749205790830e2,
+    4.2313330701600911252e1,
+    1.0,
+)
+TAIL = (
+    7.74545014278341407640e-4,
+    2.27238449892691845833e-2,
+    2.41780725177450611770e-1,
+    1.27045825245236838258e0,
+    3.64784832476320460504e0,
+    5.76949722146069140550e0,
+    4.63033784615654529590e0,
+    1.42343711074968357734e0,
+)
+BELOW_TAIL = (
+    1.05075007164441684324e-9,
+    5.47593808499534494600e-4,
+    1.51986665636164571966e-2,
+    1.48103976427480074590e-1,
+    6.89767334985100004550e-1,
+    1.67638483018380384940e0,
+    2.05319162663775882187e0,
+    1.0,
+)
+END = (
+    2.01033439929228813265e-7,
+    2.71155556874348757815e-5,
+    1.24266094738807843860e-3,
+    2.65321895265761230930e-2,
+    2.96560571828504891230e-1,
+    1.78482653991729133580e0,
+    5.46378491116411436990e0,
+    6.65790464350110377720e0,
+)
+BELOW_END = (
+    2.04426310338993978564e-15,
+    1.42151175831644588870e-7,
+    1.84631831751005468180e-5,
+    7.86869131145613259100e-4,
+    1.48753612908506148525e-2,
+    1.36929880922735805310e-1,
+    5.99832206555887937690e-1,
+    1.0,
+)
 
 
 def mixed(word: Any) -> Any:
@@ -29,38 +91,63 @@ def stream(bits: Any, i: int) -> Any:
 
 
 def unit(word: Any) -> float:
-    """The number in (0, 1) of a word: one of 2^52, none of which is 0 or 1."""
+    """A number in (0, 1) made of a word; it takes 2^52 values, and is never 0 or 1."""
     number: float = (np.int64(word >> UNUSED) + 0.5) * 2.0**-52
     return number
 
 
+def polynomial(coefficients: Any, x: float) -> float:
+    """The value at x of a polynomial of degree 7, its highest coefficient first."""
+    a, b, c, d, e, f, g, h = coefficients
+    value: float = ((((((a * x + b) * x + c) * x + d) * x + e) * x + f) * x + g) * x + h
+    return value
+
+
 def standard_normal(state: Any) -> float:
-    """The standard normal number of a state and the next one (Box & Muller 1958)."""
-    return math.sqrt(-2.0 * math.log(unit(mixed(state)))) * math.cos(2.0 * math.pi * unit(mixed(state + STEP)))
+    """The standard normal number of a state, the quantile of its number in (0, 1) (Wichura 1988, AS 241)."""
+    u = unit(mixed(state))
+    q = u - 0.5
+    if abs(q) <= 0.425:
+        r = 0.180625 - q * q
+        return q * polynomial(CENTRE, r) / polynomial(BELOW_CENTRE, r)
+    r = math.sqrt(-math.log(u if q < 0.0 else 1.0 - u))
+    if r <= 5.0:
+        r -= 1.6
+        x = polynomial(TAIL, r) / polynomial(BELOW_TAIL, r)
+    else:
+        r -= 5.0
+        x = polynomial(END, r) / polynomial(BELOW_END, r)
+    return -x if q < 0.0 else x
 
 
-def log_gamma_number(state: Any, shape: float) -> float:
-    """The logarithm of a Gamma(shape) number of this state and those that follow (Marsaglia & Tsang 2000).
-
-    The logarithm, as a number of a small shape may be less than any float: Gamma(a) is Gamma(a + 1) U^(1/a).
-    """
-    if not 0.0 < shape < math.inf:
-        raise ValueError("the shapes of gamma(bits, i, shape) and beta(bits, i, a, b) must be positive and finite")
-    boost = 0.0
-    if shape < 1.0:
-        boost = math.log(unit(mixed(state))) / shape
-        shape += 1.0
+def gamma_number(state: Any, shape: float) -> float:
+    """The Gamma(shape) number, for shape >= 1, of this state and those that follow (Marsaglia & Tsang 2000)."""
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         state += STEP
         x = standard_normal(state)
-        state += TWO * STEP
+        state += STEP
         v = 1.0 + c * x
         if v > 0.0:
             v = v * v * v
-            if math.log(unit(mixed(state))) < 0.5 * x * x + d - d * v + d * math.log(v):
-                return math.log(d * v) + boost
+            u, square = unit(mixed(state)), x * x
+            if u < 1.0 - 0.0331 * square * square:  # this implies the next condition, and spares two logarithms
+                return d * v
+            if math.log(u) < 0.5 * square + d - d * v + d * math.log(v):
+                return d * v
+
+
+def log_gamma_number(state: Any, shape: float) -> float:
+    """The logarithm of a Gamma(shape) number of this state and those that follow.
+
+    The logarithm, as a number of a small shape may be less than any float: Gamma(a) is Gamma(a + 1) U^(1/a).
+    """
+    if not 0.0 < shape < math.inf:
+        raise ValueError("the shapes of gamma(bits, i, shape) and beta(bits, i, a, b) must be positive and finite")
+    if shape >= 1.0:
+        return math.log(gamma_number(state, shape))
+    return math.log(unit(mixed(state))) / shape + math.log(gamma_number(state, shape + 1.0))
 
 
 def uniform(bits: Any, i: int) -> float:
@@ -81,6 +168,9 @@ def gamma(bits: Any, i: int, shape: float) -> float:
 def beta(bits: Any, i: int, a: float, b: float) -> float:
     """A number of the law Beta(a, b), for a, b > 0."""
     word = stream(bits, i)
+    if 1.0 <= a < math.inf and 1.0 <= b < math.inf:
+        first, second = gamma_number(stream(word, 0), a), gamma_number(stream(word, 1), b)
+        return first / (first + second)
     x, y = log_gamma_number(stream(word, 0), a), log_gamma_number(stream(word, 1), b)
     if x >= y:
         return 1.0 / (1.0 + math.exp(y - x))

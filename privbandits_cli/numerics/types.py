@@ -1,6 +1,7 @@
-"""The array type of the whole package."""
+"""The array types of the whole package."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]

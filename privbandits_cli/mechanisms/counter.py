@@ -1,0 +1,125 @@
+"""Counters: mechanisms that release all prefix sums of a stream under continual observation.
+
+A counter's noise is measured by E_t, the standard deviation of the noise of prefix t if all releases together are
+1-GDP (Gaussian noise) or 1-private (Laplace noise) and an item changes a sum by at most 1. At (ε, δ) the deviation is
+E_t/μ(ε, δ) or E_t/ε, times the size of the change. The prefixes are 1, ..., n; a game of T rounds needs n = T - 1.
+
+A counter has a class, which says how much noise there is and what it costs, and two compiled steps in the same file.
+Only noise is kept: prefix t is the true sum plus a linear combination of the random numbers drawn so far.
+
+- `add_item(counter, rng)` turns the noise of a prefix into that of the next one, with the numbers of this round.
+- `release(counter, sums, rng)` adds the noise of the current prefix to the true sums.
+
+`counter` is the record that `state` describes. An algorithm's file names both steps as placeholders, `counter_add_item`
+and `counter_release`, and gives the counter's module in `counted_by`; `games.steps` fills them in.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from privbandits_cli.games.linear import Draws
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.types import Floats, Ints
+
+Law = Literal["gaussian", "laplace"]
+
+
+@dataclass(frozen=True)
+class Noise(ABC):
+    """The noise of the prefixes 1, ..., n >= 1 that a counter releases, made of numbers of one law.
+
+    Noise is in units of its scale: the deviation σ of a Gaussian number, or the scale λ of a Laplace number.
+    """
+
+    title: ClassVar[str]  # in words
+    laws: ClassVar[tuple[Law, ...]] = ("gaussian", "laplace")
+
+    n: int
+    law: Law
+
+    @property
+    def unit(self) -> float:
+        """The variance of one number."""
+        return 1.0 if self.law == "gaussian" else 2.0
+
+    @abstractmethod
+    def sensitivity(self) -> float:
+        """μ σ of all prefixes, or ε λ, if an item changes by at most 1."""
+
+    def counted(self) -> float:
+        """The same if all nodes that contain an item were released, which may reveal more: an upper bound."""
+        return self.sensitivity()
+
+    @abstractmethod
+    def variances(self, prefixes: Ints) -> Floats:
+        """The variance of the noise of these prefixes, `[prefixes]`."""
+
+    @abstractmethod
+    def spread(self) -> tuple[float, float]:
+        """The mean and the largest variance of the prefixes 1, ..., n."""
+
+    def errors(self, prefixes: Ints) -> Floats:
+        """E_t of these prefixes, `[prefixes]`."""
+        return np.asarray(self.sensitivity() * np.sqrt(self.variances(prefixes)), np.float64)
+
+    def rms(self) -> float:
+        """The root mean square of E_t over all prefixes."""
+        return self.sensitivity() * math.sqrt(self.spread()[0])
+
+    def largest(self) -> float:
+        """The largest E_t."""
+        return self.sensitivity() * math.sqrt(self.spread()[1])
+
+    def facts(self) -> dict[str, float]:
+        """What was chosen or fitted for n, by name."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Counter(Noise):
+    """A counter for vectors, whose file has the two steps."""
+
+    @classmethod
+    def best(cls, n: int, law: Law) -> Self:
+        """The counter with the best parameters for n."""
+        return cls(n, law)
+
+    @property
+    def kind(self) -> Literal["normal", "laplace"]:
+        """The kind of random numbers that the noise is made of."""
+        return "normal" if self.law == "gaussian" else "laplace"
+
+    @abstractmethod
+    def state(self, width: int, scale: float) -> dict[str, Any]:
+        """The fields of the record `counter` before the first item, for sums of so many coordinates."""
+
+    def draws(self, rounds: Ints) -> dict[str, Ints]:
+        """How many numbers of each kind a coordinate takes in each round, `[rounds]`; item n comes in round n."""
+        return {self.kind: np.ones_like(rounds)}
+
+
+def close_level(counter: Record, level: int, rng: Draws) -> None:
+    """Add a node at this level, which replaces the nodes of all levels below.
+
+    The record has `noise[levels, N]`, whose row j is the noise of the current nodes of levels j and above, `scale`, and
+    `gaussian`. The noise of the node is made of the last N numbers of the round.
+    """
+    noise = counter.noise
+    numbers = rng.normal if counter.gaussian else rng.laplace
+    width = noise.shape[1]
+    first = len(numbers) - width
+    for i in range(width):
+        noise[level, i] += counter.scale * numbers[first + i]
+    for below in range(level):
+        for i in range(width):
+            noise[below, i] = noise[level, i]
+
+
+def release(counter: Record, sums: Floats, rng: Draws) -> None:
+    """Add the noise of the current prefix, which is `noise[0]`."""
+    for i in range(len(sums)):
+        sums[i] += counter.noise[0, i]

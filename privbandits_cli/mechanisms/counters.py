@@ -1,0 +1,54 @@
+"""The counters by name (`mechanisms.counter`), and the best one for the law of the noise."""
+
+from typing import Literal
+
+from privbandits_cli.mechanisms.blt import Buffered
+from privbandits_cli.mechanisms.counter import Counter, Law
+from privbandits_cli.mechanisms.fresh_top_up import FreshTopUp
+from privbandits_cli.mechanisms.honaker import Honaker
+from privbandits_cli.mechanisms.k_ary import KAryTree
+from privbandits_cli.mechanisms.negative_digits import NegativeDigits
+from privbandits_cli.mechanisms.shared_top_up import SharedTopUp
+from privbandits_cli.mechanisms.smooth import MOST_ITEMS, SmoothTree
+from privbandits_cli.mechanisms.square_root import SquareRoot
+
+Name = Literal["tree", "honaker", "smooth", "k_ary", "negative_digits", "square_root", "blt"]
+Spare = Literal["fresh", "once", "none"]
+
+TREES: dict[Spare, type[Counter]] = {"fresh": FreshTopUp, "once": SharedTopUp, "none": KAryTree}
+OTHERS: dict[Name, type[Counter]] = {
+    "honaker": Honaker,
+    "smooth": SmoothTree,
+    "k_ary": KAryTree,
+    "negative_digits": NegativeDigits,
+    "square_root": SquareRoot,
+    "blt": Buffered,
+}
+
+
+def class_of(name: Name, spare: Spare = "fresh") -> type[Counter]:
+    """The counter's class, whose module has its steps; spare: the top-up noise of a tree."""
+    return TREES[spare] if name == "tree" else OTHERS[name]
+
+
+def counter(name: Name, n: int, law: Law, spare: Spare = "fresh", buffers: int | None = None) -> Counter:
+    """The counter of this name for the prefixes 1, ..., n, with the best parameters for them; buffers: of a BLT."""
+    if name == "tree":
+        return TREES[spare](n, law)
+    return Buffered(n, law, buffers) if buffers else OTHERS[name].best(n, law)
+
+
+def with_law(law: Law) -> list[Name]:
+    """The counters whose noise may have this law."""
+    names: list[Name] = ["tree", *OTHERS]
+    return [name for name in names if law in class_of(name).laws]
+
+
+def best(n: int, law: Law) -> Name:
+    """The counter with the least noise, root mean square, of those that need little memory."""
+    if law == "gaussian":
+        return "blt"
+    names: list[Name] = ["k_ary", "negative_digits"]
+    if n <= MOST_ITEMS:
+        names.append("smooth")
+    return min(names, key=lambda name: counter(name, n, law).rms())

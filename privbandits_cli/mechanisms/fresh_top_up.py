@@ -1,0 +1,90 @@
+"""TreeBasedAgg, Algorithm 2 of Agarwal & Singh 2017: a binary tree whose prefixes all have noise of the same law.
+
+Prefix n has the noise of its nodes, one for each one of n in binary (`mechanisms.tree`), and top-up noise: that of one
+node for each zero of n, drawn anew for every prefix. Together this is the noise of m nodes, the levels of the tree.
+Top-up noise does not depend on the items, so the prefixes are as private as the nodes. They are more private than
+these: fresh noise hides part of the nodes. For Gaussian noise the exact μ is `accounting.trees.fresh_top_up`.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from privbandits_cli.accounting import trees
+from privbandits_cli.games.linear import Draws
+from privbandits_cli.mechanisms.counter import Counter, close_level
+from privbandits_cli.mechanisms.counter import release as release_nodes
+from privbandits_cli.mechanisms.tree import ones, trailing_zeros
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class FreshTopUp(Counter):
+    """A binary tree with fresh top-up noise."""
+
+    title = "the nodes of a tree"
+
+    @property
+    def levels(self) -> int:
+        """m, the number of nodes of which each prefix has the noise."""
+        return self.n.bit_length()
+
+    def state(self, width: int, scale: float) -> dict[str, Any]:
+        return {
+            "items": 0,
+            "levels": self.levels,
+            "gaussian": self.law == "gaussian",
+            "scale": scale,
+            "noise": np.zeros((self.levels, width)),
+            "product": np.zeros(width),
+        }
+
+    def draws(self, rounds: Ints) -> dict[str, Ints]:
+        """Numbers for the top-up noise of the prefix before the round, then one for a node; see `release`."""
+        one = np.ones_like(rounds)
+        if self.law == "gaussian":
+            return {"normal": 2 * one}
+        return {"uniform": self.levels - np.bitwise_count(rounds - 1).astype(np.int64), "normal": one, "laplace": one}
+
+    def sensitivity(self) -> float:
+        return trees.fresh_top_up(self.n) if self.law == "gaussian" else float(self.levels)
+
+    def counted(self) -> float:
+        return math.sqrt(self.levels) if self.law == "gaussian" else float(self.levels)
+
+    def variances(self, prefixes: Ints) -> Floats:
+        return np.full(len(prefixes), self.unit * self.levels)
+
+    def spread(self) -> tuple[float, float]:
+        return self.unit * self.levels, self.unit * self.levels
+
+
+def add_item(counter: Record, rng: Draws) -> None:
+    """Close the node of the next item."""
+    counter.items += 1
+    close_level(counter, trailing_zeros(counter.items), rng)
+
+
+def release(counter: Record, sums: Floats, rng: Draws) -> None:
+    """Add the noise of the nodes of the current prefix, and fresh noise of r nodes, the zeros of its number.
+
+    The sum of r normal numbers is distributed as √r times one. The sum of r Laplace numbers is distributed as √(2 E)
+    times a normal number, where E is the sum of r exponential numbers, which is -ln of a product of r uniform numbers.
+    """
+    n, product = len(sums), counter.product
+    release_nodes(counter, sums, rng)
+    if counter.gaussian:
+        scale = counter.scale * np.sqrt(float(counter.levels - ones(counter.items)))
+        for i in range(n):
+            sums[i] += scale * rng.normal[i]
+        return
+    for i in range(n):
+        product[i] = 1.0
+    for first in range(0, len(rng.uniform), n):
+        for i in range(n):
+            product[i] *= 1.0 - rng.uniform[first + i]
+    for i in range(n):
+        sums[i] += counter.scale * np.sqrt(-2.0 * np.log(product[i])) * rng.normal[i]

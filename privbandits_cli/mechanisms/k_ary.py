@@ -1,0 +1,73 @@
+"""A tree with k children a node (Qardaji, Yang & Li 2013); with k = 2, the binary tree without top-up noise.
+
+A prefix has as many nodes as the sum of its digits in base k, and an item is in at most one node of each of h levels,
+where h is the number of digits of n. More children make a tree lower but prefixes of more nodes: Laplace noise, whose
+scale grows as h, gains by it. The prefixes reveal the nodes, so that μ = √h for Gaussian noise, and ε = h for Laplace
+noise, are exact. Item n closes a node at the level of its trailing zeros in base k (`mechanisms.tree`).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+
+from privbandits_cli.accounting import digits
+from privbandits_cli.games.linear import Draws
+from privbandits_cli.mechanisms.counter import Counter, Law, close_level, release
+from privbandits_cli.mechanisms.tree import trailing_zeros_in
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.types import Floats, Ints
+
+__all__ = ["KAryTree", "add_item", "release"]
+
+WIDEST = 64  # children of a node, at most
+
+
+@dataclass(frozen=True)
+class KAryTree(Counter):
+    """A tree with k children a node."""
+
+    title = "a k-ary tree"
+
+    k: int = 2
+
+    @classmethod
+    @cache
+    def best(cls, n: int, law: Law) -> Self:
+        """The tree with the least root mean square of E_t."""
+        return min((cls(n, law, k) for k in range(2, WIDEST + 1)), key=Counter.rms)
+
+    @property
+    def levels(self) -> int:
+        """h, the largest number of nodes that contain an item."""
+        return digits.height(self.n, self.k)
+
+    def state(self, width: int, scale: float) -> dict[str, Any]:
+        return {
+            "items": 0,
+            "k": self.k,
+            "gaussian": self.law == "gaussian",
+            "scale": scale,
+            "noise": np.zeros((self.levels, width)),
+        }
+
+    def sensitivity(self) -> float:
+        return math.sqrt(self.levels) if self.law == "gaussian" else float(self.levels)
+
+    def variances(self, prefixes: Ints) -> Floats:
+        return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=False)
+
+    def spread(self) -> tuple[float, float]:
+        mean, largest = digits.spread(self.n, self.k, self.levels, signed=False)
+        return self.unit * mean, self.unit * largest
+
+    def facts(self) -> dict[str, float]:
+        return {"k": self.k, "levels": self.levels}
+
+
+def add_item(counter: Record, rng: Draws) -> None:
+    """Close a node with the next item."""
+    counter.items += 1
+    close_level(counter, trailing_zeros_in(counter.items, counter.k), rng)

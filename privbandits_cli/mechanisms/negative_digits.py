@@ -1,0 +1,122 @@
+"""A k-ary tree with digits from -k/2 to k/2 (Andersson, Pagh & Torkamani 2024, "Count on your elders").
+
+A node to the right of a prefix may be subtracted: the prefix is then a larger node, which reaches beyond it, minus the
+nodes that it does not contain. So a prefix consists of about half as many nodes as in a k-ary tree. Every prefix takes
+a representation with the least sum of absolute digits, found from the highest level down by moving between two
+boundaries, the multiples of k^l on both sides of the prefix (`accounting.digits`).
+
+The noise of a node is used before the items come that it covers. With Laplace noise of scale h times the sensitivity,
+for h levels, the prefixes are private all the same, with ε = 1: whatever the prefixes so far are, the densities of two
+streams have a ratio of at most e^ε. This does not extend to (ε, δ) or to Gaussian noise.
+
+The record keeps the noise of the children of one node of each level: `sums[l, j]` is that of the first j of k.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+
+from privbandits_cli.accounting import digits
+from privbandits_cli.games.linear import Draws
+from privbandits_cli.mechanisms.counter import Counter, Law, release
+from privbandits_cli.mechanisms.k_ary import WIDEST
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.types import Floats, Ints
+
+__all__ = ["NegativeDigits", "add_item", "release"]
+
+
+@dataclass(frozen=True)
+class NegativeDigits(Counter):
+    """A k-ary tree of so many levels; `first` is a digit of its own, which may be as large as n needs."""
+
+    title = "a k-ary tree with negative digits"
+    laws = ("laplace",)
+
+    k: int
+    levels: int
+
+    @classmethod
+    @cache
+    def best(cls, n: int, law: Law = "laplace") -> Self:
+        """The tree with the least root mean square of E_t."""
+        return min((cls(n, law, k, digits.height(n, k)) for k in range(2, WIDEST + 1)), key=Counter.rms)
+
+    def state(self, width: int, scale: float) -> dict[str, Any]:
+        return {
+            "items": 0,
+            "scale": scale,
+            "sums": np.zeros((self.levels, self.k + 1, width)),
+            "noise": np.zeros((1, width)),
+            "from_high": np.zeros((self.levels, 2), np.int64),
+        }
+
+    def draws(self, rounds: Ints) -> dict[str, Ints]:
+        """A number for each child of the nodes that the item of the round begins."""
+        begun = sum((rounds - 1) % self.k ** (level + 1) == 0 for level in range(self.levels))
+        return {"laplace": self.k * np.asarray(begun, np.int64)}
+
+    def sensitivity(self) -> float:
+        return float(self.levels)
+
+    def variances(self, prefixes: Ints) -> Floats:
+        return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=True)
+
+    def spread(self) -> tuple[float, float]:
+        mean, largest = digits.spread(self.n, self.k, self.levels, signed=True)
+        return self.unit * mean, self.unit * largest
+
+    def facts(self) -> dict[str, float]:
+        return {"k": self.k, "levels": self.levels}
+
+
+def add_item(counter: Record, rng: Draws) -> None:
+    """Draw the nodes below those that the next item begins, and represent its prefix."""
+    begin(counter, rng.laplace)
+    counter.items += 1
+    represent(counter)
+
+
+def begin(counter: Record, numbers: Floats) -> None:
+    """Draw the children of each node that begins after the current prefix, from the lowest level up."""
+    sums, size, drawn = counter.sums, 1, 0
+    levels, above, width = sums.shape
+    for level in range(levels):
+        size *= above - 1
+        if counter.items % size:
+            return
+        for child in range(above - 1):
+            for i in range(width):
+                sums[level, child + 1, i] = sums[level, child, i] + counter.scale * numbers[drawn + i]
+            drawn += width
+
+
+def represent(counter: Record) -> None:
+    """Find the shortest representation of the current prefix, and add up the noise of its nodes.
+
+    low, high: the numbers of nodes with which the two boundaries of a level can be reached; from_high: from which of
+    the boundaries above.
+    """
+    sums, from_high, noise = counter.sums, counter.from_high, counter.noise
+    levels, k, width = sums.shape[0], sums.shape[1] - 1, sums.shape[2]
+    size = 1
+    for _ in range(levels - 1):
+        size *= k
+    low, high = 0, k * levels  # beyond the highest level, there is no second boundary
+    for level in range(levels - 1, -1, -1):
+        digit = counter.items // size % k
+        up, down = low + digit, high + k - digit
+        from_high[level, 0], from_high[level, 1] = down < up, down - 1 < up + 1
+        low, high = min(up, down), min(up + 1, down - 1)
+        size //= k
+    for i in range(width):
+        noise[0, i] = 0.0
+    at, size = 0, 1  # at the lower boundary of level 0, which is the prefix
+    for level in range(levels):
+        child = counter.items // size % k + at
+        at = int(from_high[level, at])
+        for i in range(width):
+            noise[0, i] += sums[level, child, i] - at * sums[level, k, i]
+        size *= k

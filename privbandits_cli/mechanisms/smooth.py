@@ -1,0 +1,192 @@
+"""The smooth binary mechanism (Andersson & Pagh 2023): a binary tree of which only the leaves with w ones are used.
+
+A leaf of a binary tree of height h has a code of h bits, those of the path to it. The items are at the leaves with
+exactly w ones, in order. The ones of the code of leaf n + 1 select the nodes of prefix n: for each, the left sibling of
+the node that the path enters. So a prefix has w nodes at most, and an item is in h - w at most, one for each 0 of its
+code. The paper has w = h/2, for Gaussian noise. For Laplace noise, of scale (h - w)/ε on each node, a smaller h - w is
+better. If every item is in at most a nodes, and every prefix has at most b, no tree has more than C(a + b, a) - 1
+items, which this one has with h = a + b and w = b.
+
+The next code is the next number with w ones: a carry sets one bit, and all other ones that it passes drop to the end.
+The item closes the node of that bit. Ones at the end of a code stand for nodes without any item, which have no noise.
+So an item takes one random number, as in a tree, and the noise of a prefix is kept as there (`tree.close_level`). The
+prefixes reveal these nodes, so that μ = √(h - w) for Gaussian noise, and ε = h - w for Laplace noise, are exact for the
+lowest tree that has n + 1 leaves.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.games.linear import Draws
+from privbandits_cli.mechanisms.counter import Counter, Law, close_level, release
+from privbandits_cli.mechanisms.tree import trailing_zeros
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.types import Floats, Ints
+
+__all__ = [
+    "HIGHEST",
+    "MOST_ITEMS",
+    "TOO_MANY",
+    "Smooth",
+    "SmoothTree",
+    "add_item",
+    "closed_level",
+    "next_code",
+    "release",
+]
+
+HIGHEST = 62  # so that codes are integers of 64 bits
+MOST_ITEMS = math.comb(HIGHEST, HIGHEST // 2) - 1
+TOO_MANY = f"a smooth tree has at most {MOST_ITEMS:.3g} items"
+
+
+def carried(code: int) -> int:
+    """The code after the carry, whose lowest one is the bit that it sets."""
+    return code + (code & -code)
+
+
+def next_code(code: int) -> int:
+    """The next number with as many ones as `code` >= 1."""
+    further = carried(code)
+    return further | (code ^ further) >> (trailing_zeros(code) + 2)
+
+
+def closed_level(code: int) -> int:
+    """The level of the node that the item at this leaf closes."""
+    return trailing_zeros(carried(code))
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """The tree of this height whose leaves have so many ones, for at most C(height, ones) - 1 items."""
+
+    height: int
+    ones: int
+
+    k = 0  # of no base
+
+    @classmethod
+    def best(cls, items: int) -> Self:
+        """The tree with the smallest `deviation` for so many items >= 1; ValueError beyond MOST_ITEMS."""
+        shapes = [cls(h, w) for h in range(2, HIGHEST + 1) for w in range(1, h) if math.comb(h, w) > items]
+        if not shapes:
+            raise ValueError(TOO_MANY)
+        return min(shapes, key=lambda tree: tree.deviation(items))
+
+    @property
+    def first(self) -> int:
+        """The code of the first leaf."""
+        return (1 << self.ones) - 1
+
+    @property
+    def sensitivity(self) -> int:
+        """The largest number of nodes that contain an item."""
+        return self.height - self.ones
+
+    def facts(self) -> dict[str, float]:
+        """The numbers that determine the tree."""
+        return {"height": self.height, "ones": self.ones}
+
+    def most(self, items: int) -> int:
+        """The largest number of nodes of a prefix."""
+        return min(self.ones, items)
+
+    def deviation(self, items: int) -> float:
+        """The largest standard deviation of a prefix's noise if Laplace noise on the nodes is 1-private."""
+        return self.sensitivity * math.sqrt(2 * self.most(items))
+
+    def levels(self, items: int) -> NDArray[np.int8]:
+        """The level of the node that each item closes, `[items]`."""
+        return _both(_used(self.ones, items), self.ones)[0, :items]
+
+    def nodes(self, items: int) -> NDArray[np.int8]:
+        """The number of nodes of each prefix, `[items]`."""
+        return _both(_used(self.ones, items), self.ones)[1, :items]
+
+
+def _used(ones: int, items: int) -> int:
+    """The height of the lowest tree for so many items, which is the beginning of every higher one."""
+    height = ones + 1
+    while math.comb(height, ones) <= items:
+        height += 1
+    return height
+
+
+@cache
+def _both(height: int, ones: int) -> NDArray[np.int8]:
+    """Levels and numbers of nodes, `[2, items]`: the left half of the tree, the item that closes it, the right half."""
+    if ones in (0, height):
+        return np.empty((2, 0), np.int8)
+    left, right = _both(height - 1, ones), _both(height - 1, ones - 1)
+    return np.hstack([left, np.array([[height - 1], [1]], np.int8), right + np.array([[0], [1]], np.int8)])
+
+
+@dataclass(frozen=True)
+class SmoothTree(Counter):
+    """The smooth mechanism with vectors, on the lowest tree of so many ones."""
+
+    title = "a smooth tree"
+
+    ones: int
+
+    @classmethod
+    @cache
+    def best(cls, n: int, law: Law) -> Self:
+        """The tree with the least root mean square of E_t; ValueError beyond MOST_ITEMS."""
+        if n > MOST_ITEMS:
+            raise ValueError(TOO_MANY)
+        trees = (cls(n, law, ones) for ones in range(1, HIGHEST) if math.comb(HIGHEST, ones) > n)
+        return min(trees, key=Counter.rms)
+
+    @property
+    def height(self) -> int:
+        """h, the length of a code."""
+        return _used(self.ones, self.n)
+
+    def state(self, width: int, scale: float) -> dict[str, Any]:
+        return {
+            "code": (1 << self.ones) - 1,
+            "gaussian": self.law == "gaussian",
+            "scale": scale,
+            "noise": np.zeros((self.height, width)),
+        }
+
+    def sensitivity(self) -> float:
+        nodes = float(self.height - self.ones)
+        return math.sqrt(nodes) if self.law == "gaussian" else nodes
+
+    def variances(self, prefixes: Ints) -> Floats:
+        """Prefix t has a node for each one of leaf t + 1 before the ones at its end."""
+        rank, left, nodes = prefixes.copy(), np.full(len(prefixes), self.ones), np.zeros(len(prefixes))
+        for place in range(self.height - 1, -1, -1):
+            zero = np.array([math.comb(place, ones) for ones in range(self.ones + 1)])[left]  # leaves with a 0 here
+            one = rank >= zero
+            nodes += one & (left <= place)
+            rank, left = rank - np.where(one, zero, 0), left - one
+        return self.unit * nodes
+
+    def spread(self) -> tuple[float, float]:
+        """The mean is that of the ones less those at the end; rank (t, r) counts the leaves up to t that end in r."""
+        rank, left, ending = self.n + 1, self.ones, 0  # the leaves of the prefixes 0, ..., n
+        for place in range(self.height, -1, -1):
+            zero = math.comb(place, left)
+            if rank < zero:
+                continue
+            ending += sum(math.comb(place - r, left - r) for r in range(1, min(left, place) + 1))
+            rank, left = rank - zero, left - 1
+        return self.unit * (self.ones * (self.n + 1) - ending) / self.n, self.unit * min(self.ones, self.n)
+
+    def facts(self) -> dict[str, float]:
+        return {"h": self.height, "w": self.ones}
+
+
+def add_item(counter: Record, rng: Draws) -> None:
+    """Close a node with the next item."""
+    level = closed_level(counter.code)
+    counter.code = next_code(counter.code)
+    close_level(counter, level, rng)
