@@ -1,32 +1,35 @@
-"""Private FTRL (Agarwal & Singh 2017, Algorithm 1): FTRL on prefixes of the losses that a noisy tree releases.
+"""Private FTRL (Agarwal & Singh 2017, Algorithm 1): FTRL on prefixes of the losses that a counter releases.
 
-x_t = argmin over x in X of η <x, L~_{t-1}> + R(x), where L~_t is the sum of the first t losses and of m = ⌈log2 T⌉ node
-noises in every coordinate, Laplace or Gaussian (mechanisms/tree.py). Each loss is in at most m nodes.
-
-`counter: blt` replaces the tree by correlated Gaussian noise that is close to the least possible (mechanisms/blt.py).
+x_t = argmin over x in X of η <x, L~_{t-1}> + R(x), where L~_t is the sum of the first t losses with the noise of a
+counter in every coordinate. The paper's counter is a tree (mechanisms/fresh_top_up.py): L~_t has the noise of
+m = ⌈log2 T⌉ nodes, Laplace or Gaussian, and each loss is in at most m nodes. Other counters (mechanisms/counter.py)
+have less noise at the same privacy.
 """
 
 import math
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting import gaussian, laplace, toeplitz
+from privbandits_cli.accounting import gaussian, laplace
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.convex.losses import UnitCube
 from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sphere, loss_set
 from privbandits_cli.games.parameters import Chance, Size
-from privbandits_cli.mechanisms import tree
-from privbandits_cli.mechanisms.blt import add_item
-from privbandits_cli.mechanisms.tree import close_vector, ones
+from privbandits_cli.mechanisms import counters
+from privbandits_cli.mechanisms.counter import Counter, Law
+from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY
+from privbandits_cli.mechanisms.square_root import MOST_ROUNDS
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
+counter_add_item: Any = unbound
+counter_release: Any = unbound
 
 ONE_OF = "give either epsilon or blur"
 BUFFERS = 3  # of a BLT: at T = 2^16 its noise is 2 % above that of the square root
@@ -35,132 +38,202 @@ NOTHING = Guarantee(0.0, 0.0, "no prefix with a loss is released", "exact", neig
 
 
 class Aggregating(linear.Algorithm):
-    """A leader that sees the losses only through TreeBasedAgg (Algorithm 2)."""
+    """A leader that sees the losses only through a counter (TreeBasedAgg, Algorithm 2, or another one)."""
 
     private = True
+    later = frozenset({"counter", "buffers"})
 
-    delta: Chance | None = Field(None, description="δ of Gaussian nodes; default T^-2")
-    spare: Literal["fresh", "once"] = Field(
-        "fresh", description="top-up noise: fresh for every prefix, or one node per level shared by all; the same law"
+    delta: Chance | None = Field(None, description="δ of Gaussian noise; default T^-2")
+    spare: counters.Spare = Field(
+        "fresh",
+        description="top-up noise of a tree: fresh for every prefix, or one node per level shared by all, with the "
+        "same law; or `none`",
     )
+    counter: Literal[counters.Name, "auto"] = Field(
+        "tree",
+        description="what sums the losses: a tree, or a counter with less noise; `auto`: the least for its law (`blt` "
+        "if Gaussian)",
+    )
+    buffers: int | None = Field(None, ge=1, le=8, description="buffers of a BLT; default 3")
     base: linear.Algorithm
 
-    def gaussian(self) -> bool:
-        """Whether nodes have Gaussian noise; otherwise it is Laplace."""
-        return True
+    def law(self) -> Law:
+        """The law of the noise."""
+        return "gaussian"
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        yield from super().errors(setting)
+        known = None if self.counter == "auto" else counters.class_of(self.counter)
+        if known and self.law() not in known.laws:
+            laws, others = known.laws[0].title(), ", ".join(counters.with_law(self.law()))
+            yield f"the noise of {known.title} is {laws}: {self.instead()}set counter: {others} or auto"
+        if self.counter != "tree" and self.spare != "fresh":
+            yield f"only a tree has top-up noise: leave spare out, or set counter: tree, not {self.counter}"
+        if self.counter not in ("blt", "auto") and self.buffers is not None:
+            yield f"only a BLT has buffers: leave buffers out, or set counter: blt, not {self.counter}"
+        if self.counter == "square_root" and setting.horizon > MOST_ROUNDS:
+            yield f"the square root keeps all random numbers, for at most {MOST_ROUNDS:,} rounds: set counter: blt"
+        if self.counter == "smooth" and setting.horizon > MOST_ITEMS:
+            yield f"{TOO_MANY}: set counter: auto"
+
+    def instead(self) -> str:
+        """What else to do, in an error about the law of the noise, if anything."""
+        return ""
+
+    def resolved(self, setting: Setting) -> dict[str, Any]:
+        """The values of the counter's parameters that were left out."""
+        name = counters.best(last_prefix(setting), self.law()) if self.counter == "auto" else self.counter
+        return {"counter": name, "buffers": (self.buffers or BUFFERS) if name == "blt" else None}
 
 
-class Tree(Aggregating):
-    """The same algorithm when the scale of its noise is known."""
+class Summing(Aggregating):
+    """The same algorithm when its parameters are known."""
 
     def node_scale(self, setting: Setting) -> float:
-        """Scale λ of a node's Laplace noise, or deviation σ of its Gaussian noise, in one coordinate."""
+        """Scale λ of a Laplace number of the noise, or deviation σ of a Gaussian one, in one coordinate."""
         raise NotImplementedError
 
+    def sums(self, setting: Setting) -> Counter:
+        """The counter that releases the prefixes 1, ..., T - 1."""
+        return counters.counter(self.known_counter(), last_prefix(setting), self.law(), self.spare, self.buffers)
+
+    def known_counter(self) -> counters.Name:
+        """The counter's name, which `tuned` has found if it was `auto`."""
+        if self.counter == "auto":
+            raise ValueError("these parameters are not tuned: which counter is the best depends on the horizon")
+        return self.counter
+
+    def counted_by(self) -> str:
+        return counters.class_of(self.known_counter(), self.spare).__module__
+
     def deviation(self, setting: Setting) -> float:
-        """Standard deviation of the noise of a prefix in one coordinate."""
-        return self.node_scale(setting) * math.sqrt(tree.height(setting.horizon) * (1 if self.gaussian() else 2))
+        """The largest standard deviation of the noise of a prefix in one coordinate."""
+        return self.node_scale(setting) * math.sqrt(self.sums(setting).spread()[1])
+
+    def mean_deviation(self, setting: Setting) -> float:
+        """The standard deviation of the noise of a prefix in one coordinate, root mean square over the prefixes."""
+        return self.node_scale(setting) * math.sqrt(self.sums(setting).spread()[0])
 
     def state(self, setting: Setting) -> Records:
-        n, levels = setting.n_arms, tree.height(setting.horizon)
+        n = setting.n_arms
         return record(
             t=0,
-            levels=levels,
-            gaussian=self.gaussian(),
-            once=self.spare == "once",
-            buffered=False,
-            scale=self.node_scale(setting),
+            last=last_prefix(setting),
             prefix=np.zeros(n),
-            noise=np.zeros((levels + 1, n)),
-            shared=np.zeros((levels, n)),
-            buffers=np.zeros((1, n)),
-            weights=np.zeros(1),
-            rates=np.zeros(1),
+            counter=record(**self.sums(setting).state(n, self.node_scale(setting))),
             wrapped=self.base.state(setting),
         )
 
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        """Numbers for the top-up noise of the prefix before the round, then for a node; see `begin` and `top_up`."""
-        n, levels = setting.n_arms, tree.height(setting.horizon)
-        node, topped = np.full_like(rounds, n), np.full_like(rounds, n if self.spare == "fresh" else 0)
-        if self.spare == "once":
-            node += np.where(rounds == 1, levels * n, 0)
-        if self.gaussian():
-            return {"normal": topped + node}
-        missing = levels - np.bitwise_count(rounds - 1).astype(np.int64)
-        return {"uniform": topped * missing, "normal": topped, "laplace": node}
+        """The counter's numbers for each coordinate: for the prefix before the round, and then for its loss."""
+        return {kind: setting.n_arms * many for kind, many in self.sums(setting).draws(rounds).items()}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The bounds for ⌈log2 T⌉ nodes and the replacement of a loss; a game of one round releases no loss at all.
+        """The bounds for the replacement of a loss; a game of one round releases no loss at all.
 
-        With shared top-up noise the prefixes reveal the nodes. Fresh top-up noise hides part of them: the bound that is
-        proved for the nodes may then not be tight at δ > 0, so no attack is claimed there.
+        Gaussian noise has its exact ε. Laplace noise has that of the nodes of one loss. Fresh top-up noise hides part
+        of them, so that their bound may not be tight at δ > 0; no attack is claimed there. The nodes of a tree with
+        negative digits are used before their losses come, which only the bound at δ = 0 allows.
         """
         if setting.horizon <= 1:
             return [NOTHING]
-        levels, scale = tree.height(setting.horizon), self.node_scale(setting) / sensitivity
-        losses, once = loss_set(setting), self.spare == "once"
-        if not self.gaussian():
-            found = laplace.vectors(levels, scale, losses.changes(), isinstance(losses, UnitCube), delta, VIEW)
-            return [bound for bound in found if once or not bound.lower or bound.delta == 0]
-        mu = math.sqrt(levels) * losses.changes()[1] / scale if scale > 0 else math.inf
-        epsilon = gaussian.epsilon_of(mu, delta)
-        known = partial(Guarantee, epsilon, delta, neighbours=laplace.REPLACED, view=VIEW)
-        upper = known(source=f"{levels} Gaussian nodes, {mu:.4g}-GDP", status="exact" if once else "proved")
-        return [upper, known(source="attack: all nodes of one loss", status="exact", lower=True)] if once else [upper]
+        counter, losses = self.sums(setting), loss_set(setting)
+        scale = self.node_scale(setting) / sensitivity
+        if self.law() == "laplace":
+            box = isinstance(losses, UnitCube)
+            found = laplace.vectors(round(counter.sensitivity()), scale, losses.changes(), box, delta, VIEW)
+            if self.counter == "negative_digits":
+                return found[:1]
+            hidden = self.counter == "tree" and self.spare == "fresh"
+            return [bound for bound in found if not hidden or not bound.lower or bound.delta == 0]
+        mu = counter.sensitivity() * losses.changes()[1] / scale if scale > 0 else math.inf
+        known = partial(Guarantee, gaussian.epsilon_of(mu, delta), delta, neighbours=laplace.REPLACED, view=VIEW)
+        return [
+            known(source=f"{self.named()}, {mu:.4g}-GDP", status="exact"),
+            known(source="attack: all prefixes from the first loss on", status="exact", lower=True),
+        ]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """By default at the δ of Gaussian nodes, and at δ = 0 for Laplace nodes."""
+        """By default at the δ of Gaussian noise, and at δ = 0 for Laplace noise."""
         return super().guarantee(setting, (self.delta or 0.0) if delta is None else delta, sensitivity)
 
+    def named(self) -> str:
+        """The counter in words."""
+        title = counters.class_of(self.known_counter(), self.spare).title
+        return f"{title} with {self.buffers} buffers" if self.buffers else title
+
+    def facts(self, setting: Setting) -> dict[str, float]:
+        """The scale of the counter's noise, its largest deviation and the mean one, and what was chosen or fitted."""
+        return {
+            "scale": self.node_scale(setting),
+            "deviation": self.deviation(setting),
+            "deviation_rms": self.mean_deviation(setting),
+            **self.sums(setting).facts(),
+            **super().facts(setting),
+        }
+
     def mechanism(self) -> str:
-        kind = "Gaussian" if self.gaussian() else "Laplace"
-        return f"{kind} noise on the nodes of a tree"
+        return f"{self.law().title()} noise {'on' if self.counter == 'tree' else 'of'} {self.named()}"
 
     def view(self, setting: Setting) -> views.View | None:
-        levels, shared = tree.height(setting.horizon), self.spare == "once"
-        return views.Prefix("wrapped.losses", levels=levels, shared=shared, gaussian=self.gaussian())
+        """That of the paper's tree has nodes; the noise of other counters is a linear function of all numbers."""
+        gaussian = self.law() == "gaussian"
+        if self.counter != "tree" or self.spare == "none":
+            return views.Correlated("wrapped.losses", gaussian=gaussian)
+        levels, shared = last_prefix(setting).bit_length(), self.spare == "once"
+        return views.Prefix("wrapped.losses", levels=levels, shared=shared, gaussian=gaussian)
 
 
 class Parameters(Aggregating):
     """ε, or the size of the noise instead; FTRL's own parameters are under `base`."""
 
     display = "DP-FTRL"
-    later = frozenset({"counter", "buffers"})
+    formerly: ClassVar = {"calibration": {"nodes": "honest"}}
 
     epsilon: float | None = Field(None, ge=1e-9, description="ε")
     nodes: Literal["laplace", "gaussian"] = Field(
-        "laplace", description="the law of a node's noise; `gaussian` is (ε, δ)-private"
+        "laplace", description="the law of the noise; `gaussian` is (ε, δ)-private"
     )
-    counter: Literal["tree", "blt"] = Field(
-        "tree",
-        description="what sums the losses: a tree, or `blt`: correlated Gaussian noise, near the least possible",
+    blur: Size | None = Field(
+        None, description="instead of ε: η times the deviation of a prefix's noise, root mean square over the prefixes"
     )
-    buffers: int | None = Field(None, ge=1, le=8, description="buffers of a BLT; default 3")
-    blur: Size | None = Field(None, description="instead of ε: η times the (largest) deviation of a prefix's noise")
-    calibration: Literal["honest", "printed"] = Field(
-        "honest", description="λ = m |l - l'|_1 / ε; `printed`: |l|_1 log2 T / ε"
+    calibration: Literal["exact", "nodes", "printed"] | None = Field(
+        None,
+        description="the exact ε of the noise (the default), or that of all nodes of a loss, an upper bound; "
+        "`printed`: λ = |l|_1 log2 T / ε",
     )
     base: ftrl.Parameters = Field(ftrl.Parameters(), description="FTRL, its η and its regulariser")
 
-    def gaussian(self) -> bool:
-        """Whether `nodes` is `gaussian`."""
-        return self.nodes == "gaussian"
+    def law(self) -> Law:
+        """The law `nodes`."""
+        return self.nodes
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
         if (self.epsilon is None) == (self.blur is None):
             yield ONE_OF
-        if not self.gaussian() and self.delta is not None:
+        if self.nodes == "laplace" and self.delta is not None:
             yield "Laplace nodes need no delta: leave it out, or set nodes: gaussian"
-        if self.gaussian() and self.calibration == "printed":
+        if self.nodes == "gaussian" and self.calibration == "printed":
             yield "the paper has no Gaussian nodes for FTRL: leave calibration out, or set nodes: laplace"
-        if self.counter == "tree" and self.buffers is not None:
-            yield "a tree has no buffers: leave buffers out, or set counter: blt"
-        if self.counter == "blt" and not self.gaussian():
-            yield "the noise of a BLT is Gaussian: set nodes: gaussian, or counter: tree"
-        if self.counter == "blt" and self.spare == "once":
-            yield "a BLT needs no top-up noise: leave spare out, or set counter: tree"
+        elif self.counter != "tree" and self.calibration == "printed":
+            yield "the paper's λ is for its tree: leave calibration out, or set counter: tree"
+
+    def instead(self) -> str:
+        """The other law."""
+        return f"set nodes: {'laplace' if self.nodes == 'gaussian' else 'gaussian'}, or "
+
+    def recorded(self) -> dict[str, Any]:
+        """Where no node is hidden, `exact` is what older results call `honest`, too."""
+        out = super().recorded()
+        if out["calibration"] == "exact" and not self.hides_nodes():
+            out["calibration"] = "honest"
+        return out
+
+    def hides_nodes(self) -> bool:
+        """Whether the exact ε is less than that of all nodes of a loss."""
+        tree = self.counter == "tree" and self.spare == "fresh"
+        return self.nodes == "gaussian" and (tree or self.counter == "honaker")
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
@@ -168,45 +241,46 @@ class Parameters(Aggregating):
         gauss = laplace.model_copy(update={"nodes": "gaussian", "delta": delta})
         return {
             "certified": laplace,
+            "laplace": laplace.model_copy(update={"counter": "auto"}),
             "gaussian": gauss,
             "blt": gauss.model_copy(update={"counter": "blt"}),
             "paper": laplace.model_copy(update={"calibration": "printed"}),
         }
 
     def tuned(self, setting: Setting) -> "Tuned":
-        delta = (self.delta or linear.papers_delta(setting)) if self.gaussian() else None
-        buffers = (self.buffers or BUFFERS) if self.counter == "blt" else None
-        found = dict(self) | {"base": self.base.tuned(setting), "delta": delta, "buffers": buffers}
-        return Tuned.of(self.counter)(**found)
+        delta = (self.delta or linear.papers_delta(setting)) if self.nodes == "gaussian" else None
+        found = dict(self) | self.resolved(setting) | {"base": self.base.tuned(setting), "delta": delta}
+        return Tuned(**found | {"calibration": self.calibration or "exact"}).settled()
 
     @classmethod
     def tuned_from(cls, values: dict[str, Any]) -> "Tuned":
-        return Tuned.of(values.get("counter")).model_validate(values, strict=False)
+        return Tuned.model_validate(values, strict=False).settled()
 
 
-class Tuned(Parameters, Tree):
-    """The tree, around FTRL with its η; Gaussian nodes have a δ, Laplace ones none."""
+class Tuned(Parameters, Summing):
+    """The counter, around FTRL with its η; Gaussian noise has a δ, Laplace noise none."""
 
     base: ftrl.Tuned
 
-    @classmethod
-    def of(cls, counter: Any) -> "type[Tuned]":
-        """The class for this counter."""
-        return TunedBlt if counter == "blt" else cls
+    def settled(self) -> Self:
+        """The same, where `nodes` is `exact` by the latter name."""
+        if self.calibration == "nodes" and not self.hides_nodes():
+            return self.model_copy(update={"calibration": "exact"})
+        return self
 
     def node_scale(self, setting: Setting) -> float:
-        """The scale that follows from ε and the law of the nodes, or from `blur`."""
-        levels = tree.height(setting.horizon)
+        """The scale that follows from ε and the law of the noise, or from `blur`."""
+        counter, (l1, l2) = self.sums(setting), loss_set(setting).changes()
         if self.blur is not None:
-            return self.blur / self.base.eta / math.sqrt(levels * (1 if self.gaussian() else 2))
+            return self.blur / self.base.eta / math.sqrt(counter.spread()[0])
         if self.epsilon is None:
             raise ValueError(ONE_OF)
-        losses = loss_set(setting)
-        if self.delta is not None:  # the nodes are Gaussian
-            return math.sqrt(levels) * losses.changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
         if self.calibration == "printed":  # log T in place of the levels, the norm of a loss in place of its change
-            return losses.norms()[0] * log2(setting.horizon) / self.epsilon
-        return levels * losses.changes()[0] / self.epsilon
+            return loss_set(setting).norms()[0] * log2(setting.horizon) / self.epsilon
+        sensitivity = counter.counted() if self.calibration == "nodes" else counter.sensitivity()
+        if self.delta is not None:  # the noise is Gaussian
+            return sensitivity * l2 / gaussian.mu_of(self.epsilon, self.delta)
+        return sensitivity * l1 / self.epsilon
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         printed = self.epsilon is not None and self.calibration == "printed"
@@ -214,9 +288,10 @@ class Tuned(Parameters, Tree):
         return [*stated, *super().bounds(setting, delta, sensitivity)]
 
     def caveats(self, setting: Setting) -> list[str]:
-        deviation = self.deviation(setting)
+        deviation = self.mean_deviation(setting)
+        mean = "" if self.deviation(setting) == deviation else ", root mean square over the prefixes,"
         notes = [
-            f"The noise in each coordinate of a prefix has standard deviation {deviation:.4g} = "
+            f"The noise in each coordinate of a prefix has standard deviation{mean} {deviation:.4g} = "
             f"{self.base.eta * deviation:.3g}/η: "
             "below 0.5/η the noise costs little, above 5/η it causes most of the regret.",
         ]
@@ -225,86 +300,13 @@ class Tuned(Parameters, Tree):
                 "Definition 2.1 replaces a loss, which changes a signed loss by up to twice its norm, and a loss is in "
                 "⌈log2 T⌉ nodes: the printed λ gives up to 2ε."
             )
+        if self.counter in ("blt", "square_root"):
+            notes.append(f"{self.named()} is made for {last_prefix(setting):,} prefixes; it promises nothing beyond.")
         return notes
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
         """FTRL's bound plus D_noise = E [max <Z, x> - min <Z, x>] (Theorem 3.4)."""
         return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
-
-
-class TunedBlt(Tuned):
-    """The same with a BLT in place of the tree; the scale σ is that of the numbers from which its noise is made."""
-
-    delta: float
-    buffers: int
-
-    def blt(self, setting: Setting) -> toeplitz.Blt:
-        """The BLT fitted to the prefixes 1, ..., T - 1."""
-        return toeplitz.fitted(last_prefix(setting), self.buffers)
-
-    def node_scale(self, setting: Setting) -> float:
-        """σ = |c| |l - l'|_2 / μ(ε, δ), or from `blur`."""
-        last, blt = last_prefix(setting), self.blt(setting)
-        if self.blur is not None:
-            return self.blur / self.base.eta / blt.deviation(last)
-        if self.epsilon is None:
-            raise ValueError(ONE_OF)
-        return blt.sensitivity(last) * loss_set(setting).changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
-
-    def deviation(self, setting: Setting) -> float:
-        """The largest standard deviation of the noise of a prefix in one coordinate, that of the last prefix."""
-        return self.node_scale(setting) * self.blt(setting).deviation(last_prefix(setting))
-
-    def state(self, setting: Setting) -> Records:
-        n, blt = setting.n_arms, self.blt(setting)
-        return record(
-            t=0,
-            levels=0,
-            gaussian=True,
-            once=False,
-            buffered=True,
-            scale=self.node_scale(setting),
-            prefix=np.zeros(n),
-            noise=np.zeros((1, n)),
-            shared=np.zeros((1, n)),
-            buffers=np.zeros((self.buffers, n)),
-            weights=blt.weights(),
-            rates=blt.rates,
-            wrapped=self.base.state(setting),
-        )
-
-    def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
-        """A number for each coordinate."""
-        return {"normal": np.full_like(rounds, setting.n_arms)}
-
-    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The exact ε: the prefixes are as private as Gaussian noise on C l, which a loss moves by |c| |l - l'|_2."""
-        if setting.horizon <= 1:
-            return [NOTHING]
-        change = self.blt(setting).sensitivity(last_prefix(setting)) * loss_set(setting).changes()[1] * sensitivity
-        scale = self.node_scale(setting)
-        mu = change / scale if scale > 0 else math.inf
-        known = partial(Guarantee, gaussian.epsilon_of(mu, delta), delta, neighbours=laplace.REPLACED, view=VIEW)
-        return [
-            known(source=f"BLT with {self.buffers} buffers, {mu:.4g}-GDP", status="exact"),
-            known(source="attack: all prefixes from the first loss on", status="exact", lower=True),
-        ]
-
-    def mechanism(self) -> str:
-        return f"Gaussian noise of a BLT with {self.buffers} buffers"
-
-    def view(self, setting: Setting) -> views.View | None:
-        return views.Correlated("wrapped.losses")
-
-    def caveats(self, setting: Setting) -> list[str]:
-        blt, last = self.blt(setting), last_prefix(setting)
-        rates, weights = (", ".join(f"{x:.4g}" for x in found) for found in (blt.rates, blt.weights()))
-        return [
-            *super().caveats(setting),
-            f"The BLT is fitted to {last:,} prefixes: 1 - θ = {rates}; ω = {weights}; "
-            f"|c| = {blt.sensitivity(last):.6g}; σ = {self.node_scale(setting):.4g}. "
-            "It promises nothing in a longer game.",
-        ]
 
 
 def last_prefix(setting: Setting) -> int:
@@ -317,78 +319,35 @@ def log2(horizon: float) -> float:
     return max(1.0, math.log2(horizon))
 
 
-def noise_width(algorithm: Tree, setting: Setting) -> float:
+def noise_width(algorithm: Summing, setting: Setting) -> float:
     """A bound on E [max <Z, x> - min <Z, x>] over X, where Z is the noise of a prefix.
 
     Sphere: 2 E |Z|_2. Cube: 2 E |Z|_1. Simplex: the range of N numbers, which is at most 2 (ln N + ln M(s))/s for each
-    s, where M is the moment generating function, (1 - λ²s²)^-m for m Laplace numbers.
+    s, where M is the moment generating function, (1 - λ²s²)^-m for the m Laplace numbers of a prefix, at most.
     """
     n, deviation = setting.n_arms, algorithm.deviation(setting)
     if isinstance(setting.space, Sphere):
         return 2 * deviation * math.sqrt(n)
     if isinstance(setting.space, Cube):
         return 2 * deviation * n
-    if algorithm.gaussian():
+    if algorithm.law() == "gaussian":
         return 2 * deviation * math.sqrt(2 * math.log(n))
-    levels, scale = tree.height(setting.horizon), algorithm.node_scale(setting)
+    levels, scale = algorithm.sums(setting).spread()[1] / 2, algorithm.node_scale(setting)
     u = np.linspace(0, 1, 1001)[1:-1]
     return float(2 * scale * np.min((math.log(n) - levels * np.log1p(-(u**2))) / u))
 
 
 def choose(state: Record, x: Floats, rng: Draws) -> None:
-    release(state, x, rng)
+    for i in range(len(x)):
+        state.wrapped.losses[i] = state.prefix[i]
+    counter_release(state.counter, state.wrapped.losses, rng)
     base_choose(state.wrapped, x, rng)
-
-
-def release(state: Record, scratch: Floats, rng: Draws) -> None:
-    """L~_t for the base: the prefix and its noise; with a tree, also top-up noise for each zero of t in binary."""
-    n = len(state.prefix)
-    if state.once and state.t == 0:
-        begin(state, rng.normal if state.gaussian else rng.laplace)
-    for i in range(n):
-        state.wrapped.losses[i] = state.prefix[i] + state.noise[0, i]
-    if not state.once and not state.buffered:
-        top_up(state, scratch, rng)
-
-
-def begin(state: Record, numbers: Floats) -> None:
-    """The shared top-up noise, one node for each level, from the first `levels` N numbers."""
-    n = len(state.prefix)
-    for level in range(state.levels - 1, -1, -1):
-        for i in range(n):
-            state.shared[level, i] = state.scale * numbers[level * n + i]
-            state.noise[level, i] = state.noise[level + 1, i] + state.shared[level, i]
-
-
-def top_up(state: Record, scratch: Floats, rng: Draws) -> None:
-    """Fresh noise of r nodes at once, from one normal number for each coordinate.
-
-    The sum of r normal numbers is distributed as √r times one. The sum of r Laplace numbers is distributed as √(2 E)
-    times a normal number, where E is the sum of r exponential numbers, which is -ln of a product of r uniform numbers.
-    """
-    n = len(state.prefix)
-    if state.gaussian:
-        scale = state.scale * np.sqrt(float(state.levels - ones(state.t)))
-        for i in range(n):
-            state.wrapped.losses[i] += scale * rng.normal[i]
-        return
-    for i in range(n):
-        scratch[i] = 1.0
-    for first in range(0, len(rng.uniform), n):
-        for i in range(n):
-            scratch[i] *= 1.0 - rng.uniform[first + i]
-    for i in range(n):
-        state.wrapped.losses[i] += state.scale * np.sqrt(-2.0 * np.log(scratch[i])) * rng.normal[i]
 
 
 def update(state: Record, losses: Floats, rng: Draws) -> None:
     state.t += 1
-    if state.buffered:
-        add_item(state.buffers, state.noise[0], state.weights, state.rates, state.scale, rng.normal)
-    elif state.t >> state.levels:  # t is T, a power of 2: the prefix of all losses is never used
+    if state.t > state.last:  # the prefix of all losses is never used
         return
-    else:
-        numbers = rng.normal if state.gaussian else rng.laplace
-        close_vector(state.noise, state.shared, state.t, state.scale, numbers[len(numbers) - len(losses) :])
-    for i in range(len(state.prefix)):
+    counter_add_item(state.counter, rng)
+    for i in range(len(losses)):
         state.prefix[i] += losses[i]

@@ -12,11 +12,23 @@ determines its size:
   least n. The ellipsoid has α/2.
 - printed: the same σ; k = d + 1 + ⌈224 m ε^-2 ln(8m/δ) ln(2/δ)⌉; α' = α/2n. The ellipsoid has α. The paper prints
   W(L~ I, k) where its Theorem 8 needs W(L~² I, k).
-- exact: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
+- nodes: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
   row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which was computed, not
   proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.58.
+- exact: the least noise with which all releases are (ε, δ)-private. They hide most of what the nodes would reveal:
+  at m = 27 they are as private as 1.889² nodes, where `nodes` counts 27 (`accounting.trees.redrawn`). For Wishart noise
+  no such account is known, and `exact` means `nodes`.
 
-`rho: VALUE` is the shift that makes ρ_min equal to the value; `shift: rho_min=VALUE` means the same.
+Other counters than the authors' tree, `redrawn`, sum with less Gaussian noise (mechanisms/counter.py). They sum
+vectors: the numbers of the lower triangle, those on the diagonal divided by √2, and the last column. A row that is
+replaced moves this vector by at most L~², because it moves the matrix by at most √2 L~². Round t uses the sum of t - 1
+rows, so n - 1 sums are released, and the first round has no noise.
+
+ρ_min is the paper's, or minimises Theorem 5's bound (`shift: optimal`), or is `rho`, or is `deviations` times the
+standard deviation of a release's noise off the diagonal, at its largest. `shift: rho_min=VALUE` and `shift:
+noise=VALUE` mean the latter two. A counter's noise grows; with `shift_by: round` the shift grows, too. In all rounds up
+to the next power of two, ρ_min is then in proportion to the largest deviation of the noise up to there
+(`games.ellipsoid`).
 
 If V is not positive definite in a round, which the shift makes very unlikely, V and θ~ of the last round are used.
 """
@@ -24,7 +36,7 @@ If V is not positive definite in a round, which the shift makes very unlikely, V
 import math
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -39,8 +51,27 @@ from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
 from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.games.regularisers import Regularisers
-from privbandits_cli.mechanisms.matrix_tree import n_levels, nodes, release
-from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.mechanisms import counters, matrix_tree
+from privbandits_cli.mechanisms.counter import Counter, Noise
+from privbandits_cli.mechanisms.matrix_tree import n_levels
+from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY
+from privbandits_cli.mechanisms.square_root import MOST_ROUNDS
+from privbandits_cli.mechanisms.tree import trailing_zeros
+from privbandits_cli.numerics.jit import Record, Records, record, unbound
+
+counter_add_item: Any = unbound
+counter_release: Any = unbound
+
+BUFFERS = 5  # of a BLT: at 5e7 rounds its noise is 2 % above that of the square root
+MEANT = {"rho_min=": "rho", "noise=": "deviations"}  # the parameters that `shift` means with a number after these
+
+
+class Numbers(NamedTuple):
+    """What a counter makes its noise of: the normal numbers of a round, or, for matrices, the generator itself."""
+
+    normal: Floats
+    laplace: Floats
+    generator: Generator
 
 
 def jointly(epsilon: float, delta: float, source: str, status: Status) -> Guarantee:
@@ -55,7 +86,12 @@ class Parameters(contextual.Algorithm):
 
     display = "DP-LinUCB"
     private = True
-    calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
+    calibrations: ClassVar = {
+        "certified": {"calibration": "exact"},
+        "blt": {"calibration": "exact", "counter": "blt"},
+        "paper": {"calibration": "printed"},
+    }
+    later = frozenset({"counter", "buffers", "eigenvalues", "deviations", "shift_by"})
 
     epsilon: float = Field(ge=1e-6, le=1e6, description="ε")
     delta: Chance = Field(description="δ")
@@ -65,11 +101,24 @@ class Parameters(contextual.Algorithm):
         description="paper: ρ_min is Υ, or 4 L~² √(mk) D for Wishart noise; optimal: minimises Theorem 5's bound",
     )
     rho: Size | None = Field(None, description="ρ_min, instead of the value that `shift` implies")
-    calibration: Literal["code", "printed", "exact"] = Field(
+    calibration: Literal["code", "printed", "nodes", "exact"] = Field(
         "exact",
-        description="how ε and δ determine the noise: the least that suffices, or the authors' far larger noise",
+        description="how ε and δ determine the noise: the least that suffices, the least by a count of nodes, or the "
+        "authors' far larger noise",
     )
     alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
+    counter: Literal["redrawn", "tree", "honaker", "smooth", "square_root", "blt", "auto"] = Field(
+        "redrawn",
+        description="what sums the matrices: the authors' tree, or one with less Gaussian noise; `auto` is a BLT",
+    )
+    buffers: int | None = Field(None, ge=1, le=8, description=f"buffers of a BLT; default {BUFFERS}")
+    eigenvalues: Literal["paper", "exact"] = Field(
+        "paper", description="bounds on the eigenvalues of Gaussian noise: Proposition 11's, or the exact ones"
+    )
+    deviations: Size | None = Field(None, description="ρ_min in standard deviations of a release's noise")
+    shift_by: Literal["game", "round"] = Field(
+        "game", description="one shift for the game, or one that grows with the noise of a counter"
+    )
 
     @property
     def wishart(self) -> bool:
@@ -81,11 +130,12 @@ class Parameters(contextual.Algorithm):
     def _named_rho_min(cls, given: Any) -> Any:
         """Read `shift: rho_min=VALUE` as `rho: VALUE`; any other text is left to the validation of `shift`."""
         shift = given.get("shift") if isinstance(given, dict) else None
-        if isinstance(shift, str) and shift.startswith("rho_min=") and "rho" not in given:
-            with suppress(ValueError):
-                rho = float(shift.removeprefix("rho_min="))
-                if 0 < rho < math.inf:  # for any other number the error is that of `shift`
-                    return {name: value for name, value in given.items() if name != "shift"} | {"rho": rho}
+        for form, meant in MEANT.items():
+            if isinstance(shift, str) and shift.startswith(form) and meant not in given:
+                with suppress(ValueError):
+                    number = float(shift.removeprefix(form))
+                    if 0 < number < math.inf:  # for any other number the error is that of `shift`
+                        return {name: value for name, value in given.items() if name != "shift"} | {meant: number}
         return given
 
     @field_validator("shift", mode="before")
@@ -94,7 +144,9 @@ class Parameters(contextual.Algorithm):
         """Refuse any other text, with all forms in the message."""
         if shift not in ("paper", "optimal"):
             raise PydanticCustomError(
-                "shift", "should be paper, optimal, or rho_min=NUMBER with a positive number and no `rho` beside it"
+                "shift",
+                "should be paper, optimal, rho_min=NUMBER or noise=NUMBER with a positive number, and no `rho` or "
+                "`deviations` beside it",
             )
         return shift
 
@@ -102,24 +154,61 @@ class Parameters(contextual.Algorithm):
         if math.isinf(setting.known().reward):
             yield "its noise hides bounded rewards only, and these are unbounded: choose a bounded law of `rewards`"
             return
-        if self.rho is not None and self.shift == "optimal":
-            yield "rho replaces the shift: leave one of them out"
+        if sum([self.rho is not None, self.deviations is not None, self.shift == "optimal"]) > 1:
+            yield "rho, deviations and shift: optimal replace each other: keep one of them"
+        yield from self._foreign(setting)
         if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
             yield "wishart_unshifted has no shift: for a shift, set `noise: wishart`"
         elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
             yield "with so few rows of Wishart noise V may not be positive definite: set `noise: wishart`"
 
+    def _foreign(self, setting: Setting) -> Iterator[str]:
+        """Errors of parameters that only another noise or counter has."""
+        if self.wishart:
+            for name in ("counter", "eigenvalues", "deviations"):
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    yield f"{name} is for Gaussian noise: leave it out, or set noise: gaussian"
+        if self.counter != "redrawn" and self.calibration != "exact":
+            yield f"calibration {self.calibration} is that of the authors' tree: set it to exact, or leave counter out"
+        if self.counter == "redrawn" and self.shift_by == "round":
+            yield "the noise of the authors' tree does not grow: leave shift_by out, or set counter: blt"
+        if self.counter not in ("blt", "auto") and self.buffers is not None:
+            yield f"only a BLT has buffers: leave buffers out, or set counter: blt, not {self.counter}"
+        if self.counter == "square_root" and setting.horizon > MOST_ROUNDS:
+            yield f"the square root keeps all random numbers, for at most {MOST_ROUNDS:,} rounds: set counter: blt"
+        if self.counter == "smooth" and setting.horizon > MOST_ITEMS:
+            yield f"{TOO_MANY}: set counter: blt"
+
+    def kind(self) -> type[Noise]:
+        """The counter's class."""
+        if self.counter == "redrawn":
+            return matrix_tree.Redrawn
+        return counters.class_of("blt" if self.counter == "auto" else self.counter, "none")
+
+    def sums(self, setting: Setting) -> Noise:
+        """The counter of the sums of 1, ..., n - 1 rows."""
+        last = math.ceil(setting.horizon) - 1
+        if self.counter == "redrawn":
+            return matrix_tree.Redrawn(last, "gaussian")
+        name: counters.Name = "blt" if self.counter == "auto" else self.counter
+        return counters.counter(name, max(1, last), "gaussian", "none", self.buffers)
+
+    def counted_by(self) -> str:
+        return self.kind().__module__
+
     def sigma(self, setting: Setting) -> float:
         """σ of a Gaussian node. Replacing a row changes M by at most √2 L~², in units of √2 σ: a node's μ is L~²/σ."""
         m, square = n_levels(setting.horizon), setting.known().row_norm() ** 2
-        if self.calibration == "exact":
-            return math.sqrt(m) * square / gdp.mu_of(self.epsilon, self.delta)
+        if self.calibration in ("nodes", "exact"):
+            counter = self.sums(setting)
+            cost = counter.counted() if self.calibration == "nodes" else counter.sensitivity()
+            return cost * square / gdp.mu_of(self.epsilon, self.delta)
         return math.sqrt(16 * m) * square * math.log(4 / self.delta) / self.epsilon
 
     def rows(self, setting: Setting) -> int:
         """k of a Wishart node."""
         m, d, epsilon, delta = n_levels(setting.horizon), setting.known().dimension, self.epsilon, self.delta
-        if self.calibration == "exact":
+        if self.calibration in ("nodes", "exact"):
             return d + math.ceil(losses.freedom(epsilon, delta, m))
         if self.calibration == "printed":
             return d + 1 + math.ceil(224 * m / epsilon**2 * math.log(8 * m / delta) * math.log(2 / delta))
@@ -127,7 +216,10 @@ class Parameters(contextual.Algorithm):
         return d + 1 + math.floor(28 * math.log(4 / node_delta) / node**2)
 
     def tuned(self, setting: Setting) -> "Tuned":
-        return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})
+        counter = "blt" if self.counter == "auto" else self.counter
+        buffers = (self.buffers or BUFFERS) if counter == "blt" else None
+        alpha = self.alpha or min(0.5, 1 / setting.horizon)
+        return Tuned(**dict(self) | {"alpha": alpha, "counter": counter, "buffers": buffers})
 
 
 class Tuned(Parameters):
@@ -138,27 +230,55 @@ class Tuned(Parameters):
     def _confidence(self, setting: Setting) -> tuple[float, float]:
         """(α of the ellipsoid, ln α' of a round's regulariser); the ellipsoid and the regularisers share α."""
         printed = self.calibration == "printed"
-        union = setting.horizon if printed or self.shift == "optimal" else 2.0 ** (n_levels(setting.horizon) - 1)
+        papers = printed or self.shift == "optimal" or self.eigenvalues == "exact"
+        union = setting.horizon if papers else 2.0 ** (n_levels(setting.horizon) - 1)
         return self.alpha if printed else self.alpha / 2, math.log(self.alpha / 2) - math.log(union)
 
     def regularisers(self, setting: Setting) -> Regularisers:
-        """The regularisers of the tree's noise, with the shift."""
+        """The regularisers of the noise at its largest, with the shift."""
         known, m = setting.known(), n_levels(setting.horizon)
         alpha, log_alpha = self._confidence(setting)
         if self.wishart:
             shifted = self.noise == "wishart" and self.rho is None and self.shift == "paper"
             made = regularisers.wishart(known, self.rows(setting), m, log_alpha, shifted)
         else:
-            made = regularisers.gaussian(known, self.sigma(setting), m, log_alpha)
+            by = regularisers.gaussian if self.eigenvalues == "paper" else regularisers.gaussian_by_density
+            made = by(known, self.sigma(setting), self.sums(setting).spread()[1], log_alpha)
         if self.rho is not None:
             return made.shifted_to(self.rho)
+        if self.deviations is not None:
+            return made.shifted_to(self.deviations * self.deviation(setting))
         return regularisers.optimal(known, made, setting.horizon, alpha) if self.shift == "optimal" else made
 
+    def deviation(self, setting: Setting) -> float:
+        """The largest standard deviation of a release's noise off the diagonal."""
+        return self.sigma(setting) * math.sqrt(self.sums(setting).spread()[1])
+
+    def shares(self, setting: Setting) -> Floats:
+        """The regularisers of a round with t rows, as shares of the largest; by the number of binary digits of t."""
+        counter, octaves = self.sums(setting), max(1, math.ceil(setting.horizon) - 1).bit_length()
+        if self.shift_by == "game":
+            return np.ones(octaves + 1)
+        ends = 2 ** np.arange(1, octaves) - 1  # the noise of a tree is largest there, that of a Toeplitz matrix grows
+        variances = np.append(counter.variances(ends), counter.spread()[1])
+        grown = np.sqrt(np.maximum.accumulate(variances) / variances[-1])
+        return np.append(grown[:1], grown)
+
     def state(self, setting: Setting) -> Records:
-        known, made = setting.known(), self.regularisers(setting)
-        d, square = known.dimension, known.row_norm() ** 2
+        known, made, shares = setting.known(), self.regularisers(setting), self.shares(setting)
+        d, square, counter = known.dimension, known.row_norm() ** 2, self.sums(setting)
+        size = d * (d + 3) // 2
+        if not isinstance(counter, Counter):
+            k = float(self.rows(setting)) if self.wishart else 0.0
+            scale = square if self.wishart else self.sigma(setting)
+            summed, drawn = matrix_tree.state(setting.horizon, d, scale, k), np.zeros(len(shares), np.int64)
+        else:
+            summed = counter.state(size, self.sigma(setting))
+            drawn = counter.draws(2 ** np.arange(len(shares)))["normal"]
+        constants = width(known, self._confidence(setting)[0], shares[0] * made.rho_min, made.rho_max, made.gamma)
         return record(
             t=0,
+            last=max(1, math.ceil(setting.horizon) - 1),
             indefinite=0,
             gram=np.zeros((d, d + 1)),
             v=np.zeros((d, d)),
@@ -167,24 +287,29 @@ class Tuned(Parameters):
             theta=np.zeros(d),
             logdet=d * math.log(made.rho_min),
             shift=made.shift,
-            k=float(self.rows(setting)) if self.wishart else 0.0,
-            scale=square if self.wishart else self.sigma(setting),
-            **nodes(setting.horizon, d),
-            **width(known, self._confidence(setting)[0], made.rho_min, made.rho_max, made.gamma),
+            octave=0,
+            shifts=made.shift * shares,
+            widths=constants["fixed"] * np.sqrt(shares),
+            on_diagonal=math.sqrt(2) if isinstance(counter, Counter) else 1.0,
+            noise=np.zeros(size),
+            drawn=drawn * size,
+            numbers=np.zeros(max(drawn) * size),
+            counter=record(**summed),
+            **constants,
             **room(known, setting.n_arms),
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The printed bound, and those from the exact privacy losses of m nodes."""
+        """The printed bound, and those from the exact privacy losses: of all releases, or of m Wishart nodes."""
         m, d = n_levels(setting.horizon), setting.known().dimension
         out = []
-        if self.calibration != "exact" and delta >= self.delta:
+        if self.calibration in ("code", "printed") and delta >= self.delta:
             source = "Theorem 8, advanced composition" if self.wishart else "section 4.2"
             out.append(jointly(self.epsilon, self.delta, source, "paper"))
         if not self.wishart:
-            moved = math.sqrt(m) * setting.known().row_norm() ** 2 / self.sigma(setting)
-            source = f"Gaussian noise on {m} nodes, exactly"
-            return [*out, jointly(gdp.epsilon_of(moved, delta), delta, source, "proved")]
+            mu = self.sums(setting).sensitivity() * setting.known().row_norm() ** 2 / self.sigma(setting)
+            source = f"all releases with Gaussian noise of {self.named()}, {mu:.4g}-GDP"
+            return [*out, jointly(gdp.epsilon_of(mu, delta), delta, source, "proved")]
         k = min(self.rows(setting), int(losses.MOST_FREEDOM))  # more rows only add noise
         if delta < losses.LEAST_DELTA or k - d <= 2:
             return out
@@ -195,22 +320,39 @@ class Tuned(Parameters):
         source = f"Wishart noise on {m} nodes, orthogonal rows"
         return [*out, jointly(orthogonal, delta, source, "numeric")]
 
+    def facts(self, setting: Setting) -> dict[str, float]:
+        """The tree's levels, σ or k of a node, and what they imply for V, with the shift."""
+        made, counter = self.regularisers(setting), self.sums(setting)
+        node = {"k": float(self.rows(setting))} if self.wishart else {"sigma": self.sigma(setting)}
+        summed = {} if isinstance(counter, Counter) else {"levels": float(n_levels(setting.horizon))}
+        spread = {} if self.wishart else {"deviation": self.deviation(setting)}
+        return {**summed, **node, **spread, **made.facts(), **counter.facts()}
+
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
         """Theorem 5, with probability 1 - α."""
-        made, (alpha, _) = self.regularisers(setting), self._confidence(setting)
-        return np.array([regularisers.regret_bound(setting.known(), made, n, alpha) for n in rounds])
+        made, (alpha, _), least = self.regularisers(setting), self._confidence(setting), self.shares(setting)[0]
+        return np.array([regularisers.regret_bound(setting.known(), made, n, alpha, least) for n in rounds])
+
+    def named(self) -> str:
+        """The counter in words."""
+        return f"{self.kind().title} with {self.buffers} buffers" if self.buffers else self.kind().title
 
     def mechanism(self) -> str:
+        if self.counter != "redrawn":
+            return f"symmetric Gaussian noise of {self.named()}"
         return f"a tree, {'Wishart' if self.wishart else 'symmetric Gaussian'} noise on every node"
 
     def view(self, setting: Setting) -> views.View | None:
-        square = setting.known().row_norm() ** 2
+        square, counter = setting.known().row_norm() ** 2, self.sums(setting)
+        if isinstance(counter, Counter):
+            return views.CountedGram(noise=views.Normal(self.sigma(setting)), counter=counter, shift="shift")
         noise = views.Wishart(square, self.rows(setting)) if self.wishart else views.Normal(self.sigma(setting))
-        return views.Gram(noise=noise, shift="shift")
+        return views.Gram(noise=noise, shift="shift", nodes="counter.noise")
 
     def remarks(self, setting: Setting) -> list[str]:
         promised = self.guarantee(setting)
-        if self.calibration == "exact" and promised is not None and promised.epsilon > 1.001 * self.epsilon:
+        least = self.calibration in ("nodes", "exact")
+        if self.wishart and least and promised is not None and promised.epsilon > 1.001 * self.epsilon:
             return [f"ε = {self.epsilon:g} of this Wishart noise is a computation; proved is {promised}"]
         return wasted_noise(self.epsilon, promised)
 
@@ -222,20 +364,24 @@ class Tuned(Parameters):
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:
-    release(state, state.t, rng)
+    for i in range(len(state.noise)):
+        state.noise[i] = 0.0
+    counter_release(state.counter, state.noise, Numbers(state.numbers, state.numbers, rng))
     refresh(state)
     return optimistic(state, arms)
 
 
 def refresh(state: Record) -> None:
-    """Compute V, θ~ and ln det V from this round's release."""
-    noise = state.noise[0]
-    for i in range(len(state.v)):
+    """Compute V, θ~ and ln det V from this round's release, and the round's constants."""
+    noise, d, place = state.noise, len(state.v), 0
+    state.shift, state.fixed = state.shifts[state.octave], state.widths[state.octave]
+    for i in range(d):
         for j in range(i):
-            state.v[i, j] = state.gram[i, j] + noise[i, j]
+            state.v[i, j] = state.gram[i, j] + noise[place + j]
             state.v[j, i] = state.v[i, j]
-        state.v[i, i] = state.gram[i, i] + noise[i, i] + state.shift
-        state.u[i] = state.gram[i, len(state.v)] + noise[i, len(state.v)]
+        state.v[i, i] = state.gram[i, i] + state.on_diagonal * noise[place + i] + state.shift
+        state.u[i] = state.gram[i, d] + noise[place + i + 1]
+        place += i + 2
     settle(state)
 
 
@@ -245,3 +391,11 @@ def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
             state.gram[i, j] += x[i] * x[j]
         state.gram[i, len(x)] += x[i] * reward
     state.t += 1
+    if state.t > state.last:  # the sum of all n rows is never used
+        return
+    many = state.drawn[trailing_zeros(state.t)]
+    for i in range(many):
+        state.numbers[i] = rng.standard_normal()
+    counter_add_item(state.counter, Numbers(state.numbers[:many], state.numbers[:many], rng))
+    if state.t >> state.octave:
+        state.octave += 1

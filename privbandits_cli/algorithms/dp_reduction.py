@@ -62,6 +62,9 @@ class Noisy(NoisyGains):
         view = "all noisy gains, and so all arms played"
         return noised(self.epsilon * sensitivity, delta, source, "noisy gain", view)
 
+    def facts(self, setting: Setting) -> dict[str, float]:
+        return {"scale": self.scale(), **super().facts(setting)}
+
     def mechanism(self) -> str:
         return f"Laplace noise of scale {self.scale():.4g}"
 

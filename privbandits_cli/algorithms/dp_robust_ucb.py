@@ -3,11 +3,14 @@
 The n-th gain of an arm enters the arm's tree as x 1{|x| <= B_n}, where B_n = (ε u n / ln^1.5 T)^(1/(1+v)). The nodes of
 the tree have Laplace noise of scale 2 B_n levels/ε. Each arm is played once, then the arm with the largest
 Ŝ/n + 18 u^(1/(1+v)) (ln(2 t⁴) ln^(1.5+1/v) T / (n ε))^(v/(1+v)). Logarithms are natural.
+
+`counter` chooses another tree with less noise, k_ary or smooth (mechanisms/arm_trees.py). The largest number of its
+nodes that contain a gain then takes the place of the levels. The bonus remains the paper's.
 """
 
 import math
 from collections.abc import Iterator
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -17,7 +20,8 @@ from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, proba
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Factor, Robust
-from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.mechanisms import arm_trees
+from privbandits_cli.mechanisms.arm_trees import Choice, add_item
 from privbandits_cli.numerics.jit import Record, Records
 
 __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
@@ -30,6 +34,7 @@ class Parameters(Robust):
     private = True
     drawn = ("laplace",)
     made_private_by = "a tree an arm of truncated gains, Laplace noise on every node"
+    later = frozenset({"counter"})
     calibrations: ClassVar = {"certified": {}, "paper": {"levels": "printed"}}
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
@@ -37,14 +42,26 @@ class Parameters(Robust):
         "exact", description="the divisor of ε: floor(log2 T) + 1, the levels of a tree, or the printed ln T"
     )
     constants: Factor = Field(1.0, description="c, which multiplies the 18 of the width")
+    counter: Choice = Field("tree", description=arm_trees.CHOICE)
+
+    def tuned(self, setting: Setting) -> Self:
+        made = super().tuned(setting)
+        return made.model_copy(update={"counter": arm_trees.resolved(self.counter, int(setting.horizon))})
+
+    def tree(self, setting: Setting) -> arm_trees.Counter:
+        """The counter of an arm."""
+        return arm_trees.chosen(self.counter, int(setting.horizon))
 
     def divisor(self, setting: Setting) -> float:
         """The divisor of ε for a node. Algorithm 2, line 2, has log T, but an item is in a node of every level."""
-        return depth(setting.horizon) if self.levels == "exact" else math.log(setting.horizon)
+        return self.tree(setting).sensitivity if self.levels == "exact" else math.log(setting.horizon)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:
             yield "with one round log T is 0, and it is a divisor: set a horizon of at least 2"
+        if self.levels == "printed" and self.counter != "tree":
+            yield "the printed ln T stands for the levels of a tree: leave `counter` out, or set levels: exact"
+        yield from arm_trees.errors(self.counter, setting.horizon)
         yield from super().errors(setting)
 
 
@@ -56,7 +73,7 @@ class Tuned(Parameters):
 
     def state(self, setting: Setting) -> Records:
         v, u = self.v, self.u
-        log_t = math.log(setting.horizon)
+        log_t, tree = math.log(setting.horizon), self.tree(setting)
         return optimist(
             setting.n_arms,
             v,
@@ -64,12 +81,17 @@ class Tuned(Parameters):
             bound=(self.epsilon * u / log_t**1.5) ** (1 / (1 + v)),
             log=math.log(2.0),
             scale=2 * self.divisor(setting) / self.epsilon,
-            noise=np.zeros((setting.n_arms, depth(setting.horizon) + 1)),
+            noise=np.zeros((setting.n_arms, tree.height)),
+            codes=np.full(setting.n_arms, tree.first),
+            k=tree.k,
         )
+
+    def facts(self, setting: Setting) -> dict[str, float]:
+        return self.tree(setting).facts()
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Theorem 1 with the actual number of levels; truncation bounds the effect of a gain, whatever its size."""
-        levels, view = depth(setting.horizon), "all noisy sums, and so all arms played"
+        levels, view = self.tree(setting).sensitivity, "all noisy sums, and so all arms played"
         true = self.epsilon * levels / self.divisor(setting)
         source = f"Theorem 1: a gain is in {levels} nodes of one arm's tree"
         found = [Guarantee(true, 0.0, source, "proved", view=view)]
@@ -78,13 +100,17 @@ class Tuned(Parameters):
         return found
 
     def view(self, setting: Setting) -> views.View | None:
-        return views.Tree("means", canary)
+        return views.Tree("means", canary, self.tree(setting))
 
     def caveats(self, setting: Setting) -> list[str]:
         state, rounds = self.state(setting)[0], math.log(2) + 4 * math.log(setting.horizon)
         with np.errstate(over="ignore"):
             plays = float(min(rounds * state.width ** (1 / state.q), 1e300))
         found = [f"The bonus of an arm falls to 1 after {plays:.3g} plays{' or more' * (plays == 1e300)}."]
+        if self.counter != "tree":
+            ratio = arm_trees.ratio(self.counter, int(setting.horizon))
+            wide = f"The bonus is the paper's, for a tree with {ratio:.2g} times the noise"
+            found.append(f"{wide}: smaller `constants` suffice.")
         if self.levels == "printed":
             found.append("Algorithm 2 divides ε by log T for floor(log2 T) + 1 levels, which exceeds the stated ε.")
         if setting.v is None:
@@ -125,7 +151,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.plays[arm] = n
     if abs(gain) <= bound:
         state.sums[arm] += gain
-    noise = close_node(state.noise[arm], n, state.scale * bound * rng.laplace)
+    noise = add_item(state.noise, state.codes, arm, state.k, state.scale * bound * rng.laplace)
     state.means[arm] = (state.sums[arm] + noise) / n
     state.rates[arm] = 1.0 / grown
     state.t += 1

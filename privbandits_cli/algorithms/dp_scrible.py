@@ -31,20 +31,21 @@ class Parameters(linear.Algorithm):
     display = "DP-SCRiBLe"
     private = True
     calibrations: ClassVar = {"certified": {}, "paper": {"calibration": "printed"}}
+    formerly: ClassVar = {"calibration": {"corrected": "honest"}}
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε")
     noise: Literal["vector", "scalar"] = Field(
         "vector", description="<Z, x> with N Laplace numbers Z, as printed; or one, with up to N times less variance"
     )
-    calibration: Literal["honest", "printed"] = Field(
-        "honest",
+    calibration: Literal["corrected", "printed"] = Field(
+        "corrected",
         description="noise scaled to the replacement of a loss; `printed`: to its norm, which gives twice the ε",
     )
     base: scrible.Parameters = Field(scrible.Parameters(), description="SCRiBLe and its η")
 
     def scale(self, setting: Setting) -> float:
         """λ = Δ/ε of each number that is drawn; `printed` has Δ/2 in place of Δ."""
-        return (self._change(setting) if self.calibration == "honest" else self._norm(setting)) / self.epsilon
+        return (self._change(setting) if self.calibration == "corrected" else self._norm(setting)) / self.epsilon
 
     def variance(self, setting: Setting) -> float:
         """The largest variance of the noise on a loss: 2 λ² |x|_2² for the vector, 2 λ² for one number."""
@@ -101,6 +102,9 @@ class Parameters(linear.Algorithm):
                 lower = max(0.0, first + 2 * math.log1p(-n * delta))
                 found.append(known(lower, delta, "attack: the sign of the first noisy loss", "exact", lower=True))
         return found
+
+    def facts(self, setting: Setting) -> dict[str, float]:
+        return {"scale": self.scale(setting), **super().facts(setting)}
 
     def mechanism(self) -> str:
         return "Laplace noise on " + ("the loss vector" if self.noise == "vector" else "the loss suffered")

@@ -8,6 +8,11 @@ Each arm is played once, then the arm with the largest Ŝ/n + bonus. The paramet
 - mishra_thakurta (2015): √(2 ln t/n) + ln² T ln(K T ln T/γ) / (ε n). Ŝ comes from a tree with all of ε. The paper gives
   each of the K trees ε/K, and so has ε/K in the bonus; but a gain enters only one tree, so each tree may have all of ε.
 - azize (2024, section 5.1): √(2 ln(2/γ)/n) + √8 ln^1.5 T ln(2/γ) / (ε n). Ŝ comes from a tree with all of ε.
+- chernoff, which is in no paper: √(2 ln t/n) + s (4 ln t - m ln(1 - θ²)) / (θ n), where the noise of Ŝ is that of at
+  most m nodes with the scale s. It exceeds the second part with probability at most t^-4 (Chernoff, any θ in (0, 1);
+  ours is best at t = T), as the sampling error exceeds the first. Ŝ comes from a tree with all of ε.
+
+Where Ŝ comes from one tree, `counter` chooses another one with less noise: k_ary or smooth (mechanisms/arm_trees.py).
 """
 
 import math
@@ -18,13 +23,17 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.laplace import tail
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Chance
-from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.mechanisms import arm_trees
+from privbandits_cli.mechanisms.arm_trees import Choice, add_item
+from privbandits_cli.mechanisms.tree import close_node
 from privbandits_cli.numerics.jit import Record, Records, record
 
 ROOT_8 = math.sqrt(8)
+POWERS = {"mishra_thakurta": -4.0, "azize": -2.0}  # of T, the default of γ; Azize 2024 leaves it open
 
 
 class Parameters(bandit.Algorithm):
@@ -33,11 +42,15 @@ class Parameters(bandit.Algorithm):
     display = "DP-UCB"
     private = True
     drawn = ("laplace",)
+    later = frozenset({"counter"})
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
-    bonus: Literal["with_nu", "without_nu", "mishra_thakurta", "azize"] = Field(
-        "with_nu", description="the bonus added to the noisy mean, and the mechanism of that mean"
+    bonus: Literal["with_nu", "without_nu", "mishra_thakurta", "azize", "chernoff"] = Field(
+        "with_nu",
+        description="the bonus added to the noisy mean, and the mechanism of that mean; `chernoff` fits the "
+        "noise of the counter, the others are those of papers",
     )
+    counter: Choice = Field("tree", description=arm_trees.CHOICE)
     gamma: Chance | None = Field(None, description="γ of mishra_thakurta, default T^-4, and of azize, default T^-2")
 
     @property
@@ -46,11 +59,18 @@ class Parameters(bandit.Algorithm):
         return self.bonus in ("with_nu", "without_nu")
 
     def tuned(self, setting: Setting) -> Self:
-        return self if self.hybrid else self.model_copy(update={"gamma": self._gamma(setting)})
+        if self.hybrid:
+            return self
+        gamma = self._gamma(setting) if self.bonus in POWERS else None
+        return self.model_copy(
+            update={"gamma": gamma, "counter": arm_trees.resolved(self.counter, int(setting.horizon))}
+        )
 
     def _gamma(self, setting: Setting) -> float:
-        power = -4.0 if self.bonus == "mishra_thakurta" else -2.0  # Azize 2024 leaves γ open
-        return self.gamma or min(0.5, setting.horizon**power)
+        return self.gamma or min(0.5, setting.horizon ** POWERS[self.bonus])
+
+    def _tree(self, setting: Setting) -> arm_trees.Counter:
+        return arm_trees.chosen(self.counter, int(setting.horizon))
 
     def _widths(self, setting: Setting) -> tuple[float, float, float, float]:
         """(a, b, c, d) of the bonus √(2 (a + b ln t)/n) + (c + d ln t)/n."""
@@ -59,6 +79,9 @@ class Parameters(bandit.Algorithm):
             return 0.0, 1.0, 0.0, 0.0
         if self.bonus == "with_nu":
             return 0.0, 1.0, ROOT_8 * math.log(4) / self.epsilon, 4 * ROOT_8 / self.epsilon
+        if self.bonus == "chernoff":
+            c, d = tail(self._tree(setting).most(int(horizon)), 4 * log_t)
+            return 0.0, 1.0, self.scale(setting) * c, 4 * self.scale(setting) * d
         gamma = self._gamma(setting)
         if self.bonus == "azize":
             sure = math.log(2 / gamma)
@@ -66,9 +89,16 @@ class Parameters(bandit.Algorithm):
         private = log_t**2 * math.log(n_arms * horizon * log_t / gamma) / self.epsilon
         return 0.0, 1.0, private, 0.0
 
+    def scale(self, setting: Setting) -> float:
+        """The scale of a node's noise; in the hybrid, of a block's."""
+        return (2 if self.hybrid else self._tree(setting).sensitivity) / self.epsilon
+
+    def facts(self, setting: Setting) -> dict[str, float]:
+        return {"scale": self.scale(setting), **({} if self.hybrid else self._tree(setting).facts())}
+
     def state(self, setting: Setting) -> Records:
         a, b, c, d = self._widths(setting)
-        levels, n_arms = depth(setting.horizon), setting.n_arms
+        tree, n_arms = self._tree(setting), setting.n_arms
         return record(
             t=1,
             plays=np.zeros(n_arms, np.int64),
@@ -82,8 +112,10 @@ class Parameters(bandit.Algorithm):
             d=d,
             hybrid=self.hybrid,
             grows=self.bonus == "with_nu",
-            scale=2 / self.epsilon if self.hybrid else levels / self.epsilon,
-            noise=np.zeros((n_arms, levels + 1)),
+            scale=self.scale(setting),
+            noise=np.zeros((n_arms, tree.height)),
+            codes=np.full(n_arms, tree.first),
+            k=tree.k,
             blocks=np.zeros(n_arms),  # hybrid: the noise of the blocks up to the last power of two
             level=np.zeros(n_arms, np.int64),  # hybrid: its logarithm
         )
@@ -91,6 +123,10 @@ class Parameters(bandit.Algorithm):
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.horizon < 2:
             yield "with one round ln T is 0, and so is the bonus for the noise: set a horizon of at least 2"
+        yield from arm_trees.errors(self.counter, setting.horizon)
+        if self.hybrid and self.counter != "tree":
+            one = "set bonus: chernoff, azize or mishra_thakurta, or leave `counter` out"
+            yield f"with bonus: {self.bonus} the sums come from hybrid trees, which have no other counter: {one}"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε, because a gain enters one arm's sums only: every level of one tree, or the two halves of the hybrid."""
@@ -101,19 +137,29 @@ class Parameters(bandit.Algorithm):
         return [Guarantee(self.epsilon * sensitivity, 0.0, f"{source} of one arm", "proved", view=view)]
 
     def mechanism(self) -> str:
-        return f"{'hybrid trees' if self.hybrid else 'one tree'} per arm, Laplace noise on every node"
+        return (
+            f"{'hybrid trees' if self.hybrid else arm_trees.NAMES[self.counter]} per arm, Laplace noise on every node"
+        )
 
     def view(self, setting: Setting) -> views.View | None:
-        return None if self.hybrid else views.Tree("means")
+        return None if self.hybrid else views.Tree("means", counter=self._tree(setting))
 
     def caveats(self, setting: Setting) -> list[str]:
         if self.bonus == "without_nu":
             return [
                 "The bonus does not account for the noise: an arm whose first noise is low may never be played again."
             ]
+        found = []
         if self.bonus == "mishra_thakurta":
-            return ["The paper divides ε among the K trees; a gain enters only one of them, so here each has all of ε."]
-        return []
+            found.append(
+                "The paper divides ε among the K trees; a gain enters only one of them, so here each has all of ε."
+            )
+        if self.counter != "tree" and self.bonus != "chernoff":
+            ratio = arm_trees.ratio(self.counter, int(setting.horizon))
+            found.append(
+                f"The bonus is the paper's, for a tree with {ratio:.2g} times the noise: `chernoff` is for the counter."
+            )
+        return found
 
 
 def noisy_leader(means: Floats, roots: Floats, inverses: Floats, wide: float, far: float) -> int:
@@ -135,7 +181,7 @@ def choose(state: Record, rng: Draws) -> int:
 def prefix_noise(state: Record, arm: int, n: int, laplace: float) -> float:
     """The noise of the sum of an arm's first n gains."""
     if not state.hybrid:
-        return close_node(state.noise[arm], n, state.scale * laplace)
+        return add_item(state.noise, state.codes, arm, state.k, state.scale * laplace)
     total: float = state.blocks[arm]
     if n & (n - 1) == 0:  # a block is full, and a new tree begins
         total += state.scale * laplace

@@ -118,7 +118,12 @@ def choose(state: Record, rng: Draws) -> int:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     total, weight = state.sums[1], state.weights[arm]
     mass = (1.0 - state.gamma) * weight + state.gamma * total * state.mu[arm]  # p_i Σ_j weights
-    step = -state.eta * (1.0 - gain) * total / mass  # of any size and sign if gains are noisy
+    multiply(state, arm, -state.eta * (1.0 - gain) * total / mass)
+
+
+def multiply(state: Record, arm: int, step: float) -> None:
+    """Multiply a weight by e^step; step may have any size and sign, as gains may be noisy."""
+    weight = state.weights[arm]
     state.gains[arm] += step
     if abs(step) < 2.0**-5 and weight > SMALL:
         put(state, arm, weight * exp_near_0(step))

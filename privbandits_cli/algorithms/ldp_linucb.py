@@ -66,13 +66,25 @@ class Tuned(Parameters):
 
     alpha: float
 
+    def growth(self, setting: Setting) -> float:
+        """Υ_t/√t."""
+        d = setting.known().dimension
+        return self.sigma() * (4 * math.sqrt(d) + 2 * math.log(2 * setting.horizon / self.alpha))
+
+    def facts(self, setting: Setting) -> dict[str, float]:
+        """σ of a report, and the regularisers of the last round: eigenvalues Υ to 3 Υ, and 2 Υ the shift."""
+        d, upsilon = setting.known().dimension, self.growth(setting) * math.sqrt(setting.horizon)
+        gamma = self.sigma() * math.sqrt(d * setting.horizon / upsilon)
+        last = {"rho_min": upsilon, "rho_max": 3 * upsilon, "gamma": gamma, "shift": 2 * upsilon}
+        return {"sigma": self.sigma(), **last}
+
     def state(self, setting: Setting) -> Records:
         d, log_t = setting.known().dimension, math.log(max(2.0, setting.horizon))
         return record(
             t=1,
             indefinite=0,
             sigma_noise=self.sigma(),
-            growth=self.sigma() * (4 * math.sqrt(d) + 2 * math.log(2 * setting.horizon / self.alpha)),
+            growth=self.growth(setting),
             log_t=log_t,
             reports=np.zeros((d, d + 1)),
             v=np.zeros((d, d)),

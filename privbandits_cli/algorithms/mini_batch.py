@@ -142,6 +142,9 @@ class Tuned(Parameters):
         """The bounds of the base, which sees T/τ averages; one round changes an average by at most 1/τ."""
         return self.base.bounds(shortened(setting, self.tau), delta, sensitivity / self.tau)
 
+    def facts(self, setting: Setting) -> dict[str, float]:
+        return super().facts(shortened(setting, self.tau))
+
     def mechanism(self) -> str:
         inner = self.base.mechanism()
         return f"blocks of {self.tau} rounds" + (f", {inner}" if inner else "")

@@ -69,6 +69,9 @@ class Tuned(Parameters):
         """By default at δ = 0."""
         return super().guarantee(setting, delta or 0.0, sensitivity)
 
+    def facts(self, setting: Setting) -> dict[str, float]:
+        return {"scale": self.scale(setting), **super().facts(setting)}
+
     def caveats(self, setting: Setting) -> list[str]:
         deviation = self.scale(setting) * math.sqrt(2 * setting.horizon)
         return [

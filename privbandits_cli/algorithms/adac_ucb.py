@@ -1,0 +1,98 @@
+"""AdaC-UCB (Azize & Basu 2023): AdaP-UCB with Gaussian noise, under zero-concentrated differential privacy, ρ-zCDP.
+
+Episodes and forgetting are those of `adap_ucb`, with m gains in an arm's last episode:
+index = mean + N(0, 1/(2ρ m²)) + √((1/(2m) + 1/(ρ m²)) β ln t). Each gain enters one mean, which it moves by at most
+1/m, so the algorithm is ρ-zCDP; it even is √(2ρ)-GDP, which gives the exact ε at each δ. For β > 3 the regret is at
+most Σ_a (8 β ln T/Δ_a + 8 √(β ln T/ρ) + 2β/(β - 3)). The paper's experiments have β = 1, outside of its proof.
+"""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting.composition import concentrated
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms.dp_ucb import noisy_leader
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Floats, Numbers, Setting
+from privbandits_cli.games.parameters import Chance
+from privbandits_cli.numerics.jit import Record, Records, record
+
+
+class Parameters(bandit.Algorithm):
+    """ρ of zCDP, the δ at which its ε is stated, and β of the confidence width."""
+
+    display = "AdaC-UCB"
+    private = True
+    drawn = ("normal",)
+    made_private_by = "Gaussian noise on the mean of each episode"
+    general_caveats = ("An audit of bandits moves Laplace numbers only, so the Gaussian noise is not audited.",)
+
+    rho: float = Field(ge=1e-18, le=1e18, description="ρ")
+    delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
+    beta: float = Field(1.0, gt=0, le=1e9, description="β; 1 in the paper's experiments, more than 3 in its proof")
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        """`certified`: the largest ρ whose exact ε is that at δ; `paper`: 1/(2ρ) = 2 ln(1.25/δ)/ε²."""
+        rho = {
+            "certified": gaussian.mu_of(epsilon, delta) ** 2 / 2,
+            "paper": epsilon**2 / (4 * math.log(1.25 / delta)),
+        }
+        return {choice: cls.model_validate({"rho": own, "delta": delta, **given}) for choice, own in rho.items()}
+
+    def state(self, setting: Setting) -> Records:
+        n_arms = setting.n_arms
+        return record(
+            deviation=math.sqrt(1 / (2 * self.rho)),
+            t=1,
+            arm=0,
+            left=0,  # rounds that remain in the episode
+            total=0.0,
+            plays=np.zeros(n_arms, np.int64),
+            means=np.full(n_arms, np.inf),  # arms that were never played come first
+            roots=np.zeros(n_arms),  # √(1/(2m) + 1/(ρ m²))
+            none=np.zeros(n_arms),
+            beta=self.beta,
+            inverse=1 / self.rho,
+        )
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Episodes are disjoint, and the mean of each is noised once: a gain costs one Gaussian number of μ = √(2ρ)."""
+        rho, view = self.rho * sensitivity**2, "all noisy means, and so all arms played"
+        exact = gaussian.epsilon_of(math.sqrt(2 * rho), delta)
+        return [
+            Guarantee(concentrated(rho, delta), delta, f"ρ-zCDP with ρ = {rho:.4g}, converted", "proved", view=view),
+            Guarantee(exact, delta, "one Gaussian number hides a gain", "exact", view=view),
+            Guarantee(exact, delta, "attack: the test of one noisy mean", "exact", lower=True, view=view),
+        ]
+
+
+def choose(state: Record, rng: Numbers) -> int:
+    if state.left == 0:
+        wide = np.sqrt(state.beta * np.log(state.t))
+        state.arm = noisy_leader(state.means, state.roots, state.none, wide, 0.0)
+    arm: int = state.arm
+    return arm
+
+
+def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    if state.left == 0:  # an episode begins
+        state.left = max(1, state.plays[arm])
+        state.total = 0.0
+    state.total += gain
+    state.left -= 1
+    state.t += 1
+    if state.left == 0:
+        m = max(1, state.plays[arm])
+        state.plays[arm] += m
+        state.means[arm] = (state.total + state.deviation * rng.normal) / m
+        state.roots[arm] = np.sqrt((0.5 + state.inverse / m) / m)
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Numbers(0.0, 0.0, 0.0, 0))] = 1.0

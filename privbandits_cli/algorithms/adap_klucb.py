@@ -1,0 +1,48 @@
+"""AdaP-KLUCB (Azize & Basu 2022): AdaP-UCB with the index of KL-UCB on optimistic noisy means.
+
+Episodes, forgetting, noise and privacy are those of `adap_ucb`, with m gains in an arm's last episode. With the noisy
+mean x = [mean + Lap(1/(ε m)) + β ln t/(ε m)], where [·] clips to [0, 1], the index is the largest q with
+kl(x, q) <= β ln t / m. The algorithm is ε-DP, and β > 3; its regret is of the order of
+Σ_a Δ_a ln T / min(kl(μ_a, μ*), ε Δ_a).
+"""
+
+import numpy as np
+
+from privbandits_cli.algorithms import adap_ucb
+from privbandits_cli.algorithms.adap_ucb import update
+from privbandits_cli.games.bandit import Draws, Floats
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.kl import clipped, reach
+
+__all__ = ["Parameters", "choose", "probabilities", "update"]
+
+
+class Parameters(adap_ucb.Parameters):
+    """ε, and β of the confidence width."""
+
+    display = "AdaP-KLUCB"
+
+
+def choose(state: Record, rng: Draws) -> int:
+    if state.left == 0:
+        state.arm = leader(state)
+    arm: int = state.arm
+    return arm
+
+
+def leader(state: Record) -> int:
+    """The first arm with the largest index."""
+    width, best, arm = state.beta * np.log(state.t), -np.inf, 0
+    for i in range(len(state.plays)):
+        if state.plays[i] == 0:
+            return i
+        inverse = state.inverses[i]
+        index = reach(clipped(state.means[i] + state.scale * width * inverse), width * inverse)
+        if index > best:
+            best, arm = index, i
+    return arm
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0

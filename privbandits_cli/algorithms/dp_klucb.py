@@ -1,0 +1,140 @@
+"""DP-KLUCB (Azize, Wu, Honda, Orabona, Ito & Basu 2025): within a factor α of the lower bound for private learners.
+
+Each arm is played once. Then the arm with the largest index is played until it has α times as many plays as before. At
+the end of such a phase its gains and one number Lap(1/ε) join the arm's noisy sum S~, which forgets nothing: after m
+phases it holds all N gains and m Laplace numbers. The index is the largest q with d_ε([S~/N], q) <= ln t / N, where [·]
+clips to [0, 1] and d_ε is the divergence of numerics/kl.py. Each gain enters one noisy increment, so the algorithm is
+ε-DP. On Bernoulli arms the regret is at most α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), and that of every ε-DP algorithm
+is at least Σ_a Δ_a ln T / d_ε(μ_a, μ*). Both are asymptotic: no finite bound is known.
+
+Index, divergence and theorem are from the first author's slides; α in the paper's experiments, the rounding of phases
+and the first phase are ours (α = 2, a phase has ⌈αN⌉ - N rounds and at least one, each arm starts with one round).
+
+- `width: chernoff` is ours, and has a proof at every t: the largest q with d_(1-η)ε([S~/N], q) <= (ln t + m h)/N,
+  h = ln 1/(η (2 - η)). At fixed N and m it exceeds μ_a with probability 1 - 1/t, because a Laplace number Z has
+  E exp(-λZ) <= 1/(η (2 - η)) for λ <= (1 - η)ε, and a gain x in [0, 1] has e^-λx <= 1 - x + x e^-λ.
+- `memory: last` keeps the gains and the noise of an arm's last phase only; N is then the length of that phase.
+
+With α near 1 the first phases have one round and one Laplace number each, and the noise does not average out.
+"""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.games import bandit, views
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.kl import clipped, private_reach
+
+Ratio = Annotated[float, Field(gt=1, le=1e9)]
+
+
+class Phased(bandit.Algorithm):
+    """What algorithms with phases of one arm share: ε, the ratio of phases, noisy sums, and the promise."""
+
+    private = True
+    drawn = ("laplace",)
+    made_private_by = "Laplace noise on the sum of each phase"
+    observed = views.Mean("sums")
+    general_caveats = ("The test of the noise observes the sum of each arm's first phase, which has a single gain.",)
+
+    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
+    alpha: Ratio = Field(2.0, description="α, by which the plays of an arm grow in a phase")
+
+    def phases(self, setting: Setting, forget: bool = False) -> dict[str, object]:
+        """The fields of a state for `length` and `update`; forget: a sum has the last phase of its arm only."""
+        n_arms = setting.n_arms
+        return {
+            "t": 1,
+            "arm": 0,
+            "left": 0,  # rounds that remain in the phase
+            "length": 0,
+            "total": 0.0,  # of the phase's gains
+            "plays": np.zeros(n_arms, np.int64),
+            "sums": np.zeros(n_arms),  # S~
+            "counts": np.zeros(n_arms),  # N, gains in S~
+            "noises": np.zeros(n_arms),  # m, Laplace numbers in S~
+            "alpha": self.alpha,
+            "epsilon": self.epsilon,
+            "scale": 1 / self.epsilon,
+            "forget": forget,
+        }
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Phases are disjoint, and the sum of each is noised once; lower bound: the test of a noisy sum's sign."""
+        source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"
+        return noised(self.epsilon * sensitivity, delta, source, "noisy sum", view)
+
+
+class Parameters(Phased):
+    """ε, the ratio α of phases, the width of the index, and what is remembered."""
+
+    display = "DP-KLUCB"
+
+    width: Literal["asymptotic", "chernoff"] = Field(
+        "asymptotic", description="the paper's index, or a wider one with a proof at every t"
+    )
+    memory: Literal["all", "last"] = Field("all", description="the phases of an arm that its index uses")
+    eta: float = Field(0.3, gt=1e-9, lt=1, description="η of `chernoff`")
+
+    def state(self, setting: Setting) -> Records:
+        sure = self.width == "chernoff"
+        return record(
+            rate=(1 - self.eta if sure else 1.0) * self.epsilon,  # of the divergence
+            cost=-np.log(self.eta * (2 - self.eta)) if sure else 0.0,  # h, of each Laplace number
+            **self.phases(setting, forget=self.memory == "last"),
+        )
+
+
+def choose(state: Record, rng: Draws) -> int:
+    if state.left == 0:
+        state.arm = leader(state)
+    arm: int = state.arm
+    return arm
+
+
+def leader(state: Record) -> int:
+    """The first arm with the largest index."""
+    log_t, best, arm = np.log(state.t), -np.inf, 0
+    for i in range(len(state.plays)):
+        if state.plays[i] == 0:
+            return i
+        n = state.counts[i]
+        index = private_reach(clipped(state.sums[i] / n), (log_t + state.noises[i] * state.cost) / n, state.rate)
+        if index > best:
+            best, arm = index, i
+    return arm
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    if state.left == 0:
+        state.length = state.left = phase(state.plays[arm], state.alpha)
+    state.total += gain
+    state.left -= 1
+    state.t += 1
+    if state.left == 0:
+        end(state, arm, rng.laplace)
+
+
+def phase(plays: int, alpha: float) -> int:
+    """The length of the next phase of an arm with so many plays."""
+    return max(1, int(min(np.ceil(alpha * plays), 2.0**62)) - plays)
+
+
+def end(state: Record, arm: int, laplace: float) -> None:
+    """Add the gains of the phase and one Laplace number to the arm's sum."""
+    if state.forget:
+        state.sums[arm] = state.counts[arm] = state.noises[arm] = 0.0
+    state.plays[arm] += state.length
+    state.sums[arm] += state.total + state.scale * laplace
+    state.counts[arm] += state.length
+    state.noises[arm] += 1.0
+    state.total = 0.0
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0

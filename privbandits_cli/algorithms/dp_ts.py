@@ -1,0 +1,88 @@
+"""DP-TS (Hu & Hegde 2022, Algorithm 2): Thompson sampling on noisy sums of all gains of each arm.
+
+Each arm is played once. In every later round each arm draws θ from Beta(p O + 1, (1 - p) O + 1), where O counts its
+gains, p = [Ŝ/O + 6 √8 log(O + 1) log t/(ε O)] and [·] clips to [0, 1]; the largest θ is played. The root covers the 8
+only. An arm has epochs of 1, 2, 4, ... gains. Ŝ has the sum of each complete epoch with noise Lap(2/ε), and the gains
+since from a tree with e levels, each with noise Lap(2e/ε), where the current epoch has 2^e gains. Each gain is in the
+sum of one epoch, ε/2, and in one tree, ε/2, so the algorithm is ε-DP. Its regret is
+O(Σ_a ln T/min(ε, Δ_a) ln(ln T/(ε Δ_a))) on Bernoulli arms; in practice it is far behind `lazy_dp_ts`.
+
+The paper's log has base 2, and here its figure is that of base 2, unlike that of `lazy_dp_ts`: after 10^6 rounds on C2
+at ε = 0.1, 0.25 and 0.5 we have 143,000, 73,000 and 37,000 for its 140,000, 71,000 and 36,000. ln halves the regret and
+is the default of both. For gains in (0, 1), see `lazy_dp_ts`.
+"""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms import lazy_dp_ts
+from privbandits_cli.algorithms.lazy_dp_ts import BASES
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Numbers, Setting
+from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.numerics.bits import beta
+from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.kl import clipped
+
+
+class Parameters(lazy_dp_ts.Parameters):
+    """ε, and the base of the logarithm."""
+
+    display = "DP-TS"
+    made_private_by = "Laplace noise on the sum of each epoch, and a tree within it"
+    observed: ClassVar[views.View | None] = None
+    general_caveats = ("An audit knows no view of epochs with a tree in each, so the noise is not audited.",)
+
+    def state(self, setting: Setting) -> Records:
+        n_arms = setting.n_arms
+        return record(
+            offset=6 * math.sqrt(8) / self.epsilon / BASES[self.log] ** 2,  # times ln(O + 1) ln t
+            t=1,
+            scale=2 / self.epsilon,
+            plays=np.zeros(n_arms, np.int64),  # O
+            since=np.zeros(n_arms, np.int64),  # gains in the current epoch
+            level=np.zeros(n_arms, np.int64),  # e
+            totals=np.zeros(n_arms),  # of all gains
+            sums=np.zeros(n_arms),  # Ŝ
+            epochs=np.zeros(n_arms),  # the noise of the complete epochs
+            noise=np.zeros((n_arms, depth(setting.horizon) + 1)),  # of the tree
+        )
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Half of ε for the sum of a gain's epoch, and half for the levels of the tree in it."""
+        source, view = "a gain is in one epoch, ε/2, and one tree, ε/2", "all noisy sums, and so all arms played"
+        return [Guarantee(self.epsilon * sensitivity, 0.0, source, "proved", view=view)]
+
+
+def choose(state: Record, rng: Numbers) -> int:
+    k = len(state.plays)
+    if state.t <= k:
+        return int(state.t - 1)
+    far, best, arm = state.offset * np.log(state.t), -1.0, 0
+    for i in range(k):
+        n = state.plays[i]
+        ones = clipped((state.sums[i] + far * np.log(n + 1.0)) / n) * n
+        drawn = beta(rng.bits, i, ones + 1.0, n - ones + 1.0)
+        if drawn > best:
+            best, arm = drawn, i
+    return arm
+
+
+def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    state.t += 1
+    state.plays[arm] += 1
+    state.totals[arm] += gain
+    n, level = state.since[arm] + 1, state.level[arm]
+    state.since[arm] = n
+    within = 0.0
+    if n == 1 << level:  # the epoch is complete
+        state.epochs[arm] += state.scale * rng.laplace
+        state.noise[arm, :] = 0.0
+        state.since[arm] = 0
+        state.level[arm] = level + 1
+    else:
+        within = close_node(state.noise[arm], n, state.scale * level * rng.laplace)
+    state.sums[arm] = state.totals[arm] + (state.epochs[arm] + within)

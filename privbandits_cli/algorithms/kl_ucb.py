@@ -1,0 +1,83 @@
+"""KL-UCB (Garivier & Cappé 2011, Algorithm 1): optimal on Bernoulli arms, for gains in [0, 1], without privacy.
+
+Each arm is played once, then the arm with the largest index: the largest q with n kl(mean, q) <= ln t + c ln ln t,
+where n counts its plays, t is the round and kl(x, y) = x ln(x/y) + (1 - x) ln((1 - x)/(1 - y)). The proof has c = 3,
+and the paper recommends c = 0 in practice. The regret is at most Σ_a Δ_a ln T / kl(μ_a, μ*) + o(ln T), which no
+algorithm improves on for Bernoulli arms (Lai & Robbins 1985).
+
+The index is solved for few arms a round: an arm with n kl(mean, q) > ln t + c ln ln t at another arm's index q is
+behind it. Noisy means outside [0, 1] count as the closer end.
+"""
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.kl import clipped, entropy, reach_of
+
+SLACK = 1e-9  # an arm that is behind by less is solved, too
+
+
+class Parameters(bandit.Algorithm):
+    """The exploration c."""
+
+    display = "KL-UCB"
+    drawn = ()
+    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
+
+    c: float = Field(0.0, ge=0, le=1e9, description="c of ln t + c ln ln t; 3 in the proof")
+
+    def state(self, setting: Setting) -> Records:
+        n_arms = setting.n_arms
+        return record(
+            t=1,
+            c=self.c,
+            last=0,  # the arm of the last round, whose index is a good bar for the others
+            plays=np.zeros(n_arms, np.int64),
+            gains=np.zeros(n_arms),
+            means=np.zeros(n_arms),
+            entropies=np.zeros(n_arms),
+        )
+
+
+def choose(state: Record, rng: Draws) -> int:
+    if state.t <= len(state.plays):
+        return int(state.t - 1)
+    log_t = np.log(state.t)
+    cost = log_t + state.c * np.log(max(1.0, log_t))
+    arm = state.last
+    best = reach_of(state.means[arm], state.entropies[arm], cost / state.plays[arm])
+    q = -np.expm1(-best)
+    log_q = np.log(q) if q > 0.0 else -np.inf
+    for i in range(len(state.plays)):
+        x = state.means[i]
+        if i != arm and (x >= q or beaten(state, i, log_q, best) <= cost * (1.0 + SLACK)):
+            own = reach_of(x, state.entropies[i], cost / state.plays[i])
+            if own > best or (own == best and i < arm):
+                arm, best = i, own
+                q = -np.expm1(-best)
+                log_q = np.log(q) if q > 0.0 else -np.inf
+    return int(arm)
+
+
+def beaten(state: Record, i: int, log_q: float, best: float) -> float:
+    """n kl(mean, q) of an arm whose mean is below q, with best = -ln(1 - q)."""
+    x = state.means[i]
+    found: float = state.plays[i] * ((1.0 - x) * best - x * log_q - state.entropies[i])
+    return found
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    state.plays[arm] += 1
+    state.gains[arm] += gain
+    state.means[arm] = clipped(state.gains[arm] / state.plays[arm])
+    state.entropies[arm] = entropy(state.means[arm])
+    state.last = arm
+    state.t += 1
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0

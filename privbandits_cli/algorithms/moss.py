@@ -1,0 +1,49 @@
+"""MOSS (Audibert & Bubeck 2009, Figure 1): UCB with the smallest worst-case regret in order, for a known horizon T.
+
+Each arm is played once, then the arm with the largest mean + √(max(0, ln(T/(K n)))/n), where n counts its plays. On
+i.i.d. gains in [0, 1] the regret at T is at most 49 √(KT) whatever the means are (recalled; not printed by `--bounds`,
+because it does not hold against an adversary). SMPyBandits' `MOSS` has the round t in place of T, an anytime variant.
+"""
+
+import numpy as np
+
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.numerics.jit import Record, Records, record
+
+
+class Parameters(bandit.Algorithm):
+    """No parameters."""
+
+    display = "MOSS"
+    drawn = ()
+    general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)
+
+    def state(self, setting: Setting) -> Records:
+        n_arms = setting.n_arms
+        return record(
+            share=setting.horizon / n_arms,  # T/K
+            plays=np.zeros(n_arms, np.int64),
+            gains=np.zeros(n_arms),
+            indices=np.full(n_arms, np.inf),  # arms that were never played come first
+        )
+
+
+def choose(state: Record, rng: Draws) -> int:
+    best, arm = -np.inf, 0
+    for i in range(len(state.indices)):
+        if state.indices[i] > best:
+            best, arm = state.indices[i], i
+    return arm
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    n = state.plays[arm] + 1
+    state.plays[arm] = n
+    state.gains[arm] += gain
+    state.indices[arm] = state.gains[arm] / n + np.sqrt(max(0.0, np.log(state.share / n)) / n)
+
+
+def probabilities(state: Record, out: Floats) -> None:
+    out[:] = 0.0
+    out[choose(state, Draws(0.0, 0.0))] = 1.0
