@@ -1,8 +1,9 @@
 """Tables 1 and 2 of Agarwal & Singh 2017 beside measured slopes, constants, and the ε above which privacy is free."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, log, log2, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.table import read
 
 N = 10  # coordinates in `price_scaling`
-TREE = "dp_ftrl"
+PRIVATE, FLOOR = "dp_ftrl", "ftrl"
 WITHIN = 0.1  # privacy is free if the regret exceeds FTRL's by at most this part
 
 # The rows of the paper's Table 1: its name, the decision set, the bounds in print, and a and b of the rates √(a T)
@@ -27,6 +28,13 @@ FULL = (
 BANDITS = (
     ("arms, K = 4", ("K T^(2/3) / ε", "√(T K ln K) / ε", "√(K T)"), "price_bandit_scaling"),
     ("linear, the ball, N = 5", ("T^(2/3) / ε", "√T / ε", "√T"), "price_linear_scaling"),
+)
+# What releases the sums of losses: the name, and the parameters `nodes` and `counter` of DP-FTRL.
+COUNTERS = (
+    ("Laplace tree", "laplace", "tree"),
+    ("Laplace k-ary", "laplace", "negative_digits"),
+    ("Gaussian tree", "gaussian", "tree"),
+    ("Gaussian BLT", "gaussian", "blt"),
 )
 BOUNDS = ["", "bound before", "their bound", "without privacy"]
 
@@ -50,8 +58,9 @@ rate: up to T = 2^12 the worst gap is the largest one, and the regret is close t
 
 Interpolated between the simulated ε, for 24 trials at the worst of nine or ten gaps down to 1/512,
 with 95 % bootstrap intervals over the trials. The paper calls privacy free for ε ≥ 1/√T = 0.004. This
-hides the factors of the last column, which experts and the sphere follow; for the cube ε grows more slowly
-in N.
+hides the factors of the last column, which experts and the sphere follow with a Laplace tree, the mechanism of the
+paper; for the cube ε grows more slowly in N. k-ary: with negative digits. Gaussian noise: δ = 1e-6. No
+smaller ε than 0.1 was simulated.
 
 ## Table 2: bandit feedback
 
@@ -62,7 +71,7 @@ in N.
 def price_tables(results: Path) -> str:
     """Both tables in Markdown, from the results folders of the price figures; FileNotFoundError if one is missing."""
     full = table([*BOUNDS, "slope in T: FTRL", "ε = 10", "ε = 1", "c", "c'"], _full_information(results), numbers=0)
-    heads = ["T = 2^16", "N", "Laplace tree", "Gaussian tree", "N ⌈log₂ T⌉^1.5 / √T"]
+    heads = ["T = 2^16", "N", *(name for name, *_ in COUNTERS), "N ⌈log₂ T⌉^1.5 / √T"]
     bandits = table([*BOUNDS, "measured slope in T"], _bandits(results), numbers=0)
     return TEXT.format(n=N, full=full, free=table(heads, _free(results)), bandits=bandits)
 
@@ -90,10 +99,15 @@ def _free(results: Path) -> Iterator[list[str]]:
                 size, horizon = int(game["dimension"]), 2.0**16
                 met = [sample for sample in samples if sample.curve.adversary == "gap"]
                 met = [sample for sample in met if sample.curve.game["dimension"] == game["dimension"]]
-                trees = {line.parameters["nodes"]: line for line in lines if line.algorithm == TREE}
-                frees = (_epsilon(trees[nodes], met) for nodes in ("laplace", "gaussian"))
+                private = {_counter(line.parameters): line for line in lines if line.algorithm == PRIVATE}
+                frees = (_epsilon(private[nodes, counter], lines, met) for _, nodes, counter in COUNTERS)
                 law = size * ceil(log2(horizon)) ** 1.5 / sqrt(horizon)
                 yield [title, str(size), *frees, f"{law:.2g}"]
+
+
+def _counter(parameters: Mapping[str, Any]) -> tuple[str, str]:
+    """The law of the noise, and what releases the sums; results leave out a counter that is the default."""
+    return parameters["nodes"], parameters.get("counter", "tree")
 
 
 def _bandits(results: Path) -> Iterator[list[str]]:
@@ -108,16 +122,19 @@ def _slope(line: Line) -> str:
     return f"{line.slope[0]:.3f} ± {1.96 * line.slope[1]:.3f}"
 
 
-def _epsilon(line: Line, samples: Sequence[distributions.Sample]) -> str:
+def _epsilon(line: Line, lines: Sequence[Line], samples: Sequence[distributions.Sample]) -> str:
     """The epsilon from which a line is free, with its interval from these samples of the same game."""
-    if line.free is None:
+    level = prices.floor_of(line, lines, FLOOR)
+    assert level is not None
+    free = prices.crossing(line.x, line.regret / level / (1 + WITHIN))
+    if free is None:
         return f"above {line.x[-1]:g}"
-    floor = _regrets([sample for sample in samples if sample.curve.algorithm == "ftrl"])
-    trees = [sample for sample in samples if sample.curve.algorithm == TREE]
-    own = [tree for tree in trees if tree.curve.parameters["algorithm"]["nodes"] == line.parameters["nodes"]]
+    floor = _regrets([sample for sample in samples if sample.curve.algorithm == FLOOR])
+    private = [sample for sample in samples if sample.curve.algorithm == PRIVATE]
+    own = [one for one in private if _counter(one.curve.parameters["algorithm"]) == _counter(line.parameters)]
     swept = [_regrets([one for one in own if float(one.curve.own["epsilon"]) == epsilon]) for epsilon in line.x]
     low, high = prices.free_range(floor, np.array(swept), line.x, WITHIN)
-    return f"{line.free:.2g} ({low:.2g} to {high:.2g})"
+    return f"{free:.2g} ({low:.2g} to {high:.2g})"
 
 
 def _regrets(samples: Sequence[distributions.Sample]) -> NDArray[np.float64]:

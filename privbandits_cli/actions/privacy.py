@@ -91,6 +91,7 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
         "mechanism": algorithm.mechanism(),
         "upper": None if best is None else best.epsilon,
         "lower": lower,
+        "facts": algorithm.facts(setting),
         "bounds": [dict(vars(bound)) for bound in bounds],
         "notes": notes,
     }

@@ -2,15 +2,17 @@
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from privbandits_cli.experiment.config import ConfigError, keys_of, located, shipped
+from privbandits_cli.experiment.document import Error
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.settings import example
+from privbandits_cli.experiment.variants import variants
 from privbandits_cli.games.guards import check_promise
 from privbandits_cli.games.heavy_tails import instances
 from privbandits_cli.games.parameters import Parameters
@@ -24,13 +26,7 @@ OPPONENTS = {
     "contextual": ((0, "oblivious"),),
 }
 # The example that `show` uses if a parameter has no default.
-EXAMPLE: dict[str, Callable[[], Any]] = {
-    "base": lambda: Registry().find("algorithms", "exp3")(),
-    "epsilon": lambda: 1.0,
-    "delta": lambda: 0.1,
-    "gap": lambda: 0.1,
-    "path": lambda: "clicks.csv",
-}
+EXAMPLE: dict[str, Any] = {"base": "exp3", "epsilon": 1.0, "delta": 0.1, "gap": 0.1, "path": "clicks.csv", "rho": 0.1}
 
 
 def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
@@ -77,11 +73,17 @@ def _parameters(model: type[Parameters]) -> list[dict[str, Any]]:
 
 
 def facts(
-    registry: Registry, name: str, horizon: int, size: int, space: str | None = None, dimension: int | None = None
+    registry: Registry,
+    name: str,
+    horizon: int,
+    size: int,
+    space: str | None = None,
+    dimension: int | None = None,
+    given: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All that is known of an algorithm or adversary; raises KeyError with a suggestion for an unknown name.
 
-    horizon, size, space, dimension: as in `settings.example`.
+    horizon, size, space, dimension: as in `settings.example`. given: parameters, as in a config.
     """
     kinds: tuple[Kind, ...] = ("algorithms", "adversaries")
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)
@@ -89,9 +91,10 @@ def facts(
         known = [name for kind in kinds for name in registry.names(kind)]
         raise KeyError(f"unknown name '{name}'" + suggestion(name, known))
     model = registry.find(kind, name)
+    given = given or {}
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
     out["game"] = model.game
-    parameters, setting, shown = _shown(model, horizon, size, space, dimension)
+    parameters, setting, shown = _shown(registry, kind, model, given, horizon, size, space, dimension)
     out["shown_with"] = {name: plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, setting.n_arms, setting.space.name if setting.space else None
     out["dimension"] = setting.contexts.dimension if setting.contexts else None
@@ -102,6 +105,7 @@ def facts(
     out["instances"] = next(filter(None, found), {})
     if isinstance(ready, Algorithm):
         check_promise(ready, setting)
+        out["facts"] = ready.facts(setting)
         promised = ready.guarantee(setting)
         out["guarantee"] = None if promised is None else dict(vars(promised))
         end = np.array([float(horizon)])
@@ -114,20 +118,48 @@ def facts(
 
 
 def _shown(
-    model: type[Parameters], horizon: int, size: int, space: str | None, dimension: int | None
+    registry: Registry,
+    kind: Kind,
+    model: type[Parameters],
+    given: Mapping[str, Any],
+    horizon: int,
+    size: int,
+    space: str | None,
+    dimension: int | None,
 ) -> tuple[Adversary | Algorithm, Setting, list[str]]:
-    """An example that can play, its setting, and the parameters it was given: the required ones, and if need be ε."""
+    """An example that can play, its setting, and the parameters it has: those given, the required ones, maybe ε."""
     required = [name for name, field in model.model_fields.items() if field.is_required()]
-    for given in (required, [*required, "epsilon"]):
-        parameters = model(**{name: EXAMPLE[name]() for name in given})
-        assert isinstance(parameters, Adversary | Algorithm)
+    for some in (required, [*required, "epsilon"]):
+        values = {name: EXAMPLE[name] for name in some} | dict(given)
+        parameters = _made(registry, kind, model, values)
         setting = example(parameters, horizon, size, space, dimension)
         unfit = list(parameters.errors(setting))
         if not unfit or isinstance(parameters, Adversary):
-            return parameters, setting, given
+            return parameters, setting, _chosen(parameters)
         if "epsilon" not in model.model_fields:
             break
     raise KeyError(unfit[0])
+
+
+def _chosen(parameters: Parameters) -> list[str]:
+    """The names of the parameters that do not have their defaults."""
+    every = type(parameters).model_fields.items()
+    return [name for name, field in every if field.is_required() or getattr(parameters, name) != field.default]
+
+
+def _made(registry: Registry, kind: Kind, model: type[Parameters], values: dict[str, Any]) -> Adversary | Algorithm:
+    """A player with these parameters; KeyError if they are wrong, or several."""
+    name = model.__module__.rpartition(".")[2]
+    errors: list[Error] = []
+    made = variants(registry, kind, {"name": name, **values}, (), errors)
+    if errors:
+        place = ".".join(map(str, errors[0].loc))
+        raise KeyError(f"{name}: {place}: {errors[0].message}")
+    if len(made) > 1:
+        raise KeyError(f"{name}: these are several values: show them one by one")
+    parameters = made[0].parameters
+    assert isinstance(parameters, Adversary | Algorithm)
+    return parameters
 
 
 def plain(value: Any) -> str:

@@ -67,7 +67,7 @@ def crate(folder: Path) -> str:
 
 
 def _changed(folder: Path) -> str:
-    """When the manifest was written: instead of the end of a run, if the record of it was lost."""
+    """When the manifest was written, for a run whose end was not recorded."""
     return datetime.fromtimestamp((folder / "manifest.json").stat().st_mtime, UTC).isoformat(timespec="seconds")
 
 
@@ -104,7 +104,7 @@ def _paper(made: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _files(folder: Path, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The files of these names that there are."""
+    """Those of the named files that exist."""
     for name, text in names.items():
         if (folder / name).is_file():
             yield _file(folder / name, folder, text)
@@ -123,7 +123,7 @@ def _file(path: Path, folder: Path, text: str) -> dict[str, Any]:
 
 
 def _run(made: Mapping[str, Any], given: list[dict[str, Any]], results: list[dict[str, Any]]) -> dict[str, Any]:
-    """What made the results from the given files."""
+    """The action that made the results from the given files."""
     return {
         "@id": "#run",
         "@type": "CreateAction",

@@ -1,6 +1,6 @@
 """Numbers and tables as text."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def amount(value: float | None, digits: int = 4) -> str:
@@ -21,6 +21,11 @@ def counted(n: int, noun: str) -> str:
 def parameter(value: float) -> str:
     """A value of a swept parameter."""
     return whole(value) if abs(value) >= 1000 else f"{value:zg}"
+
+
+def equations(values: Mapping[str, float]) -> str:
+    """`sigma = 153.34, shift = 184417`."""
+    return ", ".join(f"{name} = {value:z.6g}" for name, value in values.items())
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: int | None = None, kind: str = "pipe") -> str:

@@ -5,6 +5,7 @@ place of the hidden constant. The papers give the rates for heavy tails for u = 
 follow if gains are counted in units of s = u^(1/(1+v)).
 """
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from privbandits_cli.accounting.rounding import is_empty
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.players import Adversary, Algorithm
+from privbandits_cli.numerics.kl import kl, private_kl
 
 
 class Rate(NamedTuple):
@@ -67,6 +69,19 @@ def rates(rounds: Floats, setting: Setting, means: Floats, epsilon: float, local
         unit = setting.u ** (1 / (1 + setting.v))
         pulls = np.sum((unit / gaps) ** (1 / setting.v)) / epsilon
         yield Rate("lower order: Tao et al., Theorem 5", unit * pulls * np.log(rounds))
+
+
+def least_regret(rounds: Floats, means: Floats, epsilon: float = math.inf) -> Floats:
+    """Σ_a Δ_a ln t / d_ε(μ_a, μ*) after `rounds` t >= 1 `[points]`: what no ε-private learner improves on, for large t.
+
+    Azize et al. 2025; for ε = infinity d is kl (Lai & Robbins 1985). For Bernoulli arms with these means `[arms]`. The
+    bound is on the mean regret of a learner whose regret is of smaller order than any power of t on all such arms, and
+    it is asymptotic: at finite t a learner may be below it.
+    """
+    best = float(means.max())
+    worse = [float(mu) for mu in means if mu < best]
+    cost = [kl(mu, best) if math.isinf(epsilon) else private_kl(mu, best, epsilon) for mu in worse]
+    return np.log(rounds) * sum((best - mu) / d for mu, d in zip(worse, cost, strict=True))
 
 
 def _local(rounds: Floats, n_arms: int, gaps: Floats, epsilon: float, v: float, u: float) -> Iterator[Rate]:

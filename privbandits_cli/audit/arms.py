@@ -38,7 +38,7 @@ def observe_play(
 ) -> int:
     """Play the game with `gains[round]`; the number of rounds until a probability is not EXP3's, or -1.
 
-    The arms after the first one earn the gains upside down, and become rare. uniform: `[rounds, 1 + COPIES]`; rest:
+    Arm 0 earns the gains; the other arms earn 1 minus them, and become rare. uniform: `[rounds, 1 + COPIES]`; rest:
     rounds of a block after its first. Filled in for each window of rounds and arm: `hits[window, arm]`, the draws on
     copies; `laws[window, arm, 2]`, their mean and variance under EXP3.
     """

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.audit import gram_reports, grams, prefixes
+from privbandits_cli.audit import counted_grams, gram_reports, grams, prefixes
 from privbandits_cli.audit.answers import audit_answers
 from privbandits_cli.audit.arms import audit_arms
 from privbandits_cli.audit.correlated import audit_correlated
@@ -31,6 +31,8 @@ from privbandits_cli.games.guards import is_own
 from privbandits_cli.games.linear import Cube, Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
+from privbandits_cli.mechanisms import arm_trees
+from privbandits_cli.mechanisms.counter import Counter
 from privbandits_cli.numerics.jit import PluginError, Records, quickly
 from privbandits_cli.plugins import messages
 
@@ -128,6 +130,8 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
             return (
                 f"whose `{name}` is {value!r}: name a field that counts plays, of each arm or of all, in whole numbers"
             )
+    if name == "counter" and not isinstance(value, COUNTERS[type(view)][0]):
+        return f"whose `counter` is {value!r}: {COUNTERS[type(view)][1]} (mechanisms/)"
     if kind not in (views.Place, views.Range):
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
         return None if fits else f"whose `{name}` is {value!r}, not {getattr(kind, '__name__', kind)}"
@@ -182,9 +186,14 @@ def _trio(target: Target[Any]) -> Trio:
     view = target.view
     if isinstance(view, views.Answer):
         return _trio(replace(target, view=views.within(view.base.view(target.setting), view.wrapped)))
-    return grams.trio(target) if isinstance(view, views.Gram) else gram_reports.trio(target)
+    return TRIOS[type(view)](target)
 
 
+TRIOS: dict[type[Any], Callable[[Target[Any]], Trio]] = {
+    views.Gram: grams.trio,
+    views.CountedGram: counted_grams.trio,
+    views.GramReport: gram_reports.trio,
+}
 AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Release: after_coupling(audit_release),
     views.Report: after_coupling(audit_report),
@@ -195,6 +204,11 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Correlated: audit_correlated,
     views.NoisyLoss: audit_losses,
     views.Gram: grams.audit_grams,
+    views.CountedGram: counted_grams.audit_counted,
     views.GramReport: gram_reports.audit_reports,
     views.Answer: _answer_and_base,
+}
+COUNTERS: dict[type[views.View], tuple[Any, str]] = {  # what the `counter` of a view may be, and in words
+    views.Tree: (arm_trees.Counter | None, "leave it out, or give a KAry or a Smooth"),
+    views.CountedGram: (Counter, "give a Counter"),
 }

@@ -5,7 +5,8 @@ import numpy as np
 from privbandits_cli.algorithms.dp_robust_se import noise as mean_noise
 from privbandits_cli.algorithms.exp3 import restart
 from privbandits_cli.algorithms.robust_se import begin, cut, pulled
-from privbandits_cli.games.bandit import Draws
+from privbandits_cli.games.bandit import Draws, Numbers
+from privbandits_cli.mechanisms.arm_trees import level_closed
 from privbandits_cli.numerics.jit import Record, unbound
 
 base_update = right_choose = right_update = right_released = unbound  # bound when a mutant is compiled
@@ -116,6 +117,20 @@ def redrawn(state: Record, arm: int, gain: float, rng: Draws) -> None:
     right_update(state, arm, gain, rng)
 
 
+def kept_below(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The noise of the levels below a closed node is not replaced by that of the node."""
+    level, before = level_closed(state.codes[arm], state.k), state.noise[arm].copy()
+    right_update(state, arm, gain, rng)
+    state.noise[arm, :level] = before[:level]
+
+
+def first_code(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The sum of an arm begins with the code FACTOR, which is not that of its counter."""
+    if state.plays[arm] == 0:
+        state.codes[arm] = int(FACTOR)
+    right_update(state, arm, gain, rng)
+
+
 def late_silence(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """No noise after round LATE, which `kept` counts."""
     state.kept += 1.0
@@ -205,4 +220,69 @@ def greedy_now_and_then(state: Record, rng: Draws) -> int:
     """In one round of a thousand the arm with the largest weight."""
     if rng.uniform > 0.999:
         return int(np.argmax(state.gains))
+    return int(right_choose(state, rng))
+
+
+def first_arms_noise(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The last number of the first arm hides the gains of all arms."""
+    if arm == 0:
+        state.kept = rng.laplace
+    right_update(state, arm, gain, Draws(rng.uniform, state.kept))
+
+
+def phase_noise_for_two(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The number of a phase is used again in the next phase, of whichever arm."""
+    last = state.left == 1 or (state.left == 0 and state.plays[arm] <= 1)
+    if last and state.kept != 0.0:
+        right_update(state, arm, gain, Draws(rng.uniform, state.kept))
+        state.kept = 0.0
+    else:
+        right_update(state, arm, gain, rng)
+        if last:
+            state.kept = rng.laplace
+
+
+def renoised(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """Every phase noises the sum of all gains so far anew; `noises`, which is not used, has the sums without noise."""
+    state.noises[arm] += gain
+    right_update(state, arm, gain, rng)
+    if state.left == 0:
+        state.noises[arm] -= 1.0
+        state.sums[arm] = state.noises[arm] + state.scale * rng.laplace
+
+
+def true_phase(state: Record, rng: Draws) -> int:
+    """A phase whose gains so far are high is the last of the game."""
+    if state.left > 0 and state.total > 4.0 and 4.0 * state.total > 3.0 * (state.length - state.left):
+        state.left = 2
+        return int(state.arm)
+    return int(right_choose(state, rng))
+
+
+def first_number(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """The Laplace number of the first round in every epoch, for steps that take bits."""
+    if state.kept == 0.0:
+        state.kept = rng.laplace
+    right_update(state, arm, gain, Numbers(rng.uniform, state.kept, rng.normal, rng.bits))
+
+
+def first_arms_number(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """The last Laplace number of the first arm hides the gains of all arms, for steps that take bits."""
+    if arm == 0:
+        state.kept = rng.laplace
+    right_update(state, arm, gain, Numbers(rng.uniform, state.kept, rng.normal, rng.bits))
+
+
+def remembered(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """The gains of the epochs before are not dropped, while their noise is."""
+    right_update(state, arm, gain, rng)
+    if state.plays[arm] == 0:
+        state.totals[arm] = state.sums[arm] - state.scale * rng.laplace
+
+
+def true_share(state: Record, rng: Numbers) -> int:
+    """An arm whose gains since its last release are nearly all ones is played again."""
+    for i in range(len(state.plays)):
+        if state.plays[i] > 8 and state.totals[i] > 0.9 * state.plays[i]:
+            return i
     return int(right_choose(state, rng))

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from privbandits_cli.algorithms.dp_linucb import refresh
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.ellipsoid import multiply, optimistic
-from privbandits_cli.mechanisms.matrix_tree import release
+from privbandits_cli.mechanisms.matrix_tree import redraw
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
 
@@ -21,48 +21,54 @@ base_choose = base_update = right_choose = right_update = unbound  # bound when 
 
 
 def played(state: Record, arms: Floats) -> int:
-    """The arm that is chosen from a release with this noise."""
+    """The arm that is chosen from a release with this noise of the tree."""
+    noise, d, place = state.counter.noise[0], len(state.v), 0
+    for i in range(d):
+        for j in range(i + 1):
+            state.noise[place + j] = noise[i, j]
+        state.noise[place + i + 1] = noise[i, d]
+        place += i + 2
     refresh(state)
     return optimistic(state, arms)
 
 
 def unsymmetrised(state: Record, arms: Floats, rng: Generator) -> int:
     """One triangle of a square of independent numbers, mirrored: σ on the diagonal in place of √2 σ."""
-    level = len(state.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
-    release(state, state.t, rng)
+    level = len(state.counter.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
+    redraw(state.counter, rng)
     for j in range(level, -1, -1):
         for i in range(len(state.v)):
-            node = state.noise[j, i, i] - state.noise[j + 1, i, i]
-            state.noise[: j + 1, i, i] += (1.0 / ROOT_2 - 1.0) * node
+            node = state.counter.noise[j, i, i] - state.counter.noise[j + 1, i, i]
+            state.counter.noise[: j + 1, i, i] += (1.0 / ROOT_2 - 1.0) * node
     return played(state, arms)
 
 
 def silent_leaves(state: Record, arms: Floats, rng: Generator) -> int:
     """No noise on the nodes of single rounds."""
-    release(state, state.t, rng)
-    state.noise[0] = state.noise[1]
+    redraw(state.counter, rng)
+    state.counter.noise[0] = state.counter.noise[1]
     return played(state, arms)
 
 
 def silent_root(state: Record, arms: Floats, rng: Generator) -> int:
     """m - 1 levels: no noise on the top one."""
-    release(state, state.t, rng)
+    redraw(state.counter, rng)
     if state.t == 0:
-        state.noise[:-1] -= state.noise[-2].copy()
+        state.counter.noise[:-1] -= state.counter.noise[-2].copy()
     return played(state, arms)
 
 
 def bare_vector(state: Record, arms: Floats, rng: Generator) -> int:
     """No noise on the sum of x y."""
-    release(state, state.t, rng)
-    state.noise[:, :, len(state.v)] = 0.0
+    redraw(state.counter, rng)
+    state.counter.noise[:, :, len(state.v)] = 0.0
     return played(state, arms)
 
 
 def true_vector(state: Record, arms: Floats, rng: Generator) -> int:
     """θ~ from the true sum of x y, not from the noisy one that is released."""
-    release(state, state.t, rng)
-    refresh(state)
+    redraw(state.counter, rng)
+    played(state, arms)
     state.u[:] = state.gram[:, len(state.v)]
     multiply(state.inverse, state.u, state.theta)
     return optimistic(state, arms)
@@ -70,12 +76,12 @@ def true_vector(state: Record, arms: Floats, rng: Generator) -> int:
 
 def true_sums(state: Record, arms: Floats, rng: Generator) -> int:
     """The arm is chosen by the true sums, not by the noisy ones that are released."""
-    release(state, state.t, rng)
-    noise = state.noise[0].copy()
-    state.noise[0] = 0.0
+    redraw(state.counter, rng)
+    noise = state.counter.noise[0].copy()
+    state.counter.noise[0] = 0.0
     arm = played(state, arms)
-    state.noise[0] = noise
-    refresh(state)
+    state.counter.noise[0] = noise
+    played(state, arms)
     return arm
 
 
@@ -112,7 +118,7 @@ def earlier_arms(state: Record, arms: Floats, rng: Generator) -> int:
 
 def wider(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     """β grows with the rewards."""
-    state.fixed += max(0.0, reward)
+    state.widths += max(0.0, reward)
     right_update(state, x, reward, rng)
 
 
@@ -125,22 +131,22 @@ def larger(state: Record, x: Floats, reward: float, rng: Generator) -> None:
 def restarting(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     """The counter of the rounds restarts."""
     right_update(state, x, reward, rng)
-    state.t %= LATE
+    state.counter.items %= LATE
 
 
 def scaled_node(state: Record, level: int, factor: float) -> None:
     """Multiply the noise of a node, of those that were drawn in this round."""
     for i in range(len(state.v)):
         for j in range(len(state.v) + 1):
-            cut = (factor - 1.0) * (state.noise[level, i, j] - state.noise[level + 1, i, j])
+            cut = (factor - 1.0) * (state.counter.noise[level, i, j] - state.counter.noise[level + 1, i, j])
             for below in range(level + 1):
-                state.noise[below, i, j] += cut
+                state.counter.noise[below, i, j] += cut
 
 
 def deep(state: Record, arms: Floats, rng: Generator) -> int:
     """FACTOR times the noise on the levels from DEEP on."""
-    top = len(state.noise) - 2
-    release(state, state.t, rng)
+    top = len(state.counter.noise) - 2
+    redraw(state.counter, rng)
     for level in range(top if state.t == 0 else trailing_zeros(state.t), DEEP - 1, -1):
         scaled_node(state, level, FACTOR)
     return played(state, arms)
@@ -148,7 +154,7 @@ def deep(state: Record, arms: Floats, rng: Generator) -> int:
 
 def late(state: Record, arms: Floats, rng: Generator) -> int:
     """FACTOR times the noise in late rounds."""
-    release(state, state.t, rng)
+    redraw(state.counter, rng)
     if state.t >= LATE:
         for level in range(trailing_zeros(state.t), -1, -1):
             scaled_node(state, level, FACTOR)
@@ -157,7 +163,7 @@ def late(state: Record, arms: Floats, rng: Generator) -> int:
 
 def by_data(state: Record, arms: Floats, rng: Generator) -> int:
     """The noise is halved while the sum of x y is positive in its first coordinate."""
-    release(state, state.t, rng)
+    redraw(state.counter, rng)
     if state.gram[0, len(state.v)] > 0.0:
         scaled_node(state, 0, 0.5)
     return played(state, arms)
@@ -165,37 +171,41 @@ def by_data(state: Record, arms: Floats, rng: Generator) -> int:
 
 def other_field(state: Record, arms: Floats, rng: Generator) -> int:
     """The noise has σ of the rewards, not that of a node."""
-    scale = state.scale
-    state.scale = state.sigma
-    release(state, state.t, rng)
-    state.scale = scale
+    scale = state.counter.scale
+    state.counter.scale = state.sigma
+    redraw(state.counter, rng)
+    state.counter.scale = scale
     return played(state, arms)
 
 
 def redrawn(state: Record, arms: Floats, rng: Generator) -> int:
     """The noise of all nodes is drawn anew for every release."""
-    release(state, 0, rng)
+    items, state.counter.items = state.counter.items, 0
+    redraw(state.counter, rng)
+    state.counter.items = items
     return played(state, arms)
 
 
 def drawn_once(state: Record, arms: Floats, rng: Generator) -> int:
     """The noise of the first release in all releases."""
     if state.t == 0:
-        release(state, 0, rng)
+        items, state.counter.items = state.counter.items, 0
+    redraw(state.counter, rng)
+    state.counter.items = items
     return played(state, arms)
 
 
 def drawn(state: Record, rng: Generator, falling: float, turned: bool) -> None:
     """The noise of a release from Bartlett's factors A, whose χ² lose `falling` degrees a row: A A', or A' A."""
-    d, level = len(state.v), len(state.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
+    d, level = len(state.v), len(state.counter.noise) - 2 if state.t == 0 else trailing_zeros(state.t)
     a = np.zeros((d + 1, d + 1))
     for node in range(level, -1, -1):
         for i in range(d + 1):
             for j in range(i):
                 a[i, j] = rng.standard_normal()
-            a[i, i] = np.sqrt(2.0 * rng.standard_gamma(0.5 * (state.k - falling * i)))
+            a[i, i] = np.sqrt(2.0 * rng.standard_gamma(0.5 * (state.counter.k - falling * i)))
         square = a.T @ a if turned else a @ a.T
-        state.noise[node] = state.noise[node + 1] + state.scale * square[:d]
+        state.counter.noise[node] = state.counter.noise[node + 1] + state.counter.scale * square[:d]
 
 
 def level_degrees(state: Record, arms: Floats, rng: Generator) -> int:
@@ -208,6 +218,70 @@ def turned_factor(state: Record, arms: Floats, rng: Generator) -> int:
     """A' A in place of A A'."""
     drawn(state, rng, 1.0, True)
     return played(state, arms)
+
+
+def no_sum(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Use x_t alone as the noise of a BLT's sum, instead of the sum of x_1, ..., x_t."""
+    state.counter.noise[:] = 0.0
+    right_update(state, x, reward, rng)
+
+
+def other_factor(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Use (C z)_t instead of (B z)_t as the noise of a BLT's sum."""
+    counter, d = state.counter, len(x)
+    fresh = np.zeros(len(state.numbers))
+    for i in range(len(fresh)):
+        fresh[i] = counter.scale * rng.standard_normal()
+    counter.noise[0] = fresh
+    for j in range(len(counter.rates)):
+        counter.noise[0] += counter.weights[j] * counter.buffers[j]
+        counter.buffers[j] += fresh - counter.rates[j] * counter.buffers[j]
+    state.gram[:, :d] += np.outer(x, x)
+    state.gram[:, d] += x * reward
+    state.t += 1
+
+
+def other_sign(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Add the buffers of a BLT instead of subtracting them."""
+    state.counter.weights[:] = -np.abs(state.counter.weights)
+    right_update(state, x, reward, rng)
+
+
+def forgotten(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The noise of the sum is forgotten after LATE rounds."""
+    if state.t == LATE:
+        state.counter.noise[:] = 0.0
+    right_update(state, x, reward, rng)
+
+
+def scale_by_data(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Half of the noise for a negative reward."""
+    right = state.counter.scale
+    if reward < 0.0:
+        state.counter.scale = 0.5 * right
+    right_update(state, x, reward, rng)
+    state.counter.scale = right
+
+
+def even_diagonal(state: Record, arms: Floats, rng: Generator) -> int:
+    """The noise of a counter is not symmetrised: σ on the diagonal in place of √2 σ."""
+    state.on_diagonal = 1.0
+    arm: int = right_choose(state, arms, rng)
+    return arm
+
+
+def counted_truth(state: Record, arms: Floats, rng: Generator) -> int:
+    """Play late rounds by the true sums, while the state keeps the noisy V and u~ of the counter."""
+    arm: int = right_choose(state, arms, rng)
+    if state.t < LATE:
+        return arm
+    noise = state.noise.copy()
+    state.noise[:] = 0.0
+    refresh(state)
+    arm = optimistic(state, arms)
+    state.noise[:] = noise
+    refresh(state)
+    return arm
 
 
 def noiseless_vector(state: Record, x: Floats, reward: float, rng: Generator) -> None:
@@ -311,7 +385,7 @@ def answer_for_two(state: Record, arms: Floats, rng: Generator) -> int:
 def weak_base(state: Record, arms: Floats, rng: Generator) -> int:
     """FACTOR times the noise of the base."""
     if state.wrapped.t == 0:
-        state.wrapped.scale *= FACTOR
+        state.wrapped.counter.scale *= FACTOR
     arm: int = right_choose(state, arms, rng)
     return arm
 
@@ -319,4 +393,4 @@ def weak_base(state: Record, arms: Floats, rng: Generator) -> int:
 def restarting_base(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     """The base's counter of the rounds restarts."""
     right_update(state, x, reward, rng)
-    state.wrapped.t %= LATE
+    state.wrapped.counter.items %= LATE

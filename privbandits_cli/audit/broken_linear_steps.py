@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.algorithms.dp_ftrl import release
 from privbandits_cli.games.linear import Draws, Floats
+from privbandits_cli.mechanisms.tree import trailing_zeros, trailing_zeros_in
 from privbandits_cli.numerics.jit import Record, unbound
 
 base_choose: Any = unbound  # these are bound when a mutant is compiled
 base_update: Any = unbound
+counter_release: Any = unbound
 right_update: Any = unbound
 right_released: Any = unbound
 released: Any = unbound
@@ -20,7 +21,7 @@ EARLY, LATE = 1_000, 40_000  # rounds
 
 def released_prefix(state: Record) -> None:
     """The prefix with the noise of its nodes, without top-up."""
-    state.wrapped.losses[:] = state.prefix + state.noise[0]
+    state.wrapped.losses[:] = state.prefix + state.counter.noise[0]
 
 
 def no_top_up(state: Record, x: Floats, rng: Draws) -> None:
@@ -32,7 +33,8 @@ def no_top_up(state: Record, x: Floats, rng: Draws) -> None:
 def one_top_up(state: Record, x: Floats, rng: Draws) -> None:
     """Top-up noise in the first round only."""
     if state.t == 0:
-        release(state, x, rng)
+        state.wrapped.losses[:] = state.prefix
+        counter_release(state.counter, state.wrapped.losses, rng)
     else:
         released_prefix(state)
     base_choose(state.wrapped, x, rng)
@@ -40,7 +42,8 @@ def one_top_up(state: Record, x: Floats, rng: Draws) -> None:
 
 def true_prefix(state: Record, x: Floats, rng: Draws) -> None:
     """The leader of the true prefix, not of the noisy one that is released."""
-    release(state, x, rng)
+    state.wrapped.losses[:] = state.prefix
+    counter_release(state.counter, state.wrapped.losses, rng)
     noisy = state.wrapped.losses.copy()
     state.wrapped.losses[:] = state.prefix
     base_choose(state.wrapped, x, rng)
@@ -49,14 +52,15 @@ def true_prefix(state: Record, x: Floats, rng: Draws) -> None:
 
 def redrawn(state: Record, x: Floats, rng: Draws) -> None:
     """Fresh noise of the right deviation for every prefix, in place of that of its nodes."""
-    deviation = state.scale * np.sqrt(float(state.levels))
+    deviation = state.counter.scale * np.sqrt(float(len(state.counter.shared)))
     state.wrapped.losses[:] = state.prefix + deviation * rng.normal[len(rng.normal) - len(x) :]
     base_choose(state.wrapped, x, rng)
 
 
 def hinted(state: Record, x: Floats, rng: Draws) -> None:
     """In every thousandth round the leader of the true prefix of the round before, kept in a field of its own."""
-    release(state, x, rng)
+    state.wrapped.losses[:] = state.prefix
+    counter_release(state.counter, state.wrapped.losses, rng)
     base_choose(state.wrapped, x, rng)
     if state.t % 1000 == 999:
         x[:] = 0.0
@@ -66,7 +70,8 @@ def hinted(state: Record, x: Floats, rng: Draws) -> None:
 
 def late_leader(state: Record, x: Floats, rng: Draws) -> None:
     """The leader of the true prefix after round LATE."""
-    release(state, x, rng)
+    state.wrapped.losses[:] = state.prefix
+    counter_release(state.counter, state.wrapped.losses, rng)
     noisy = state.wrapped.losses.copy()
     if state.t >= LATE:
         state.wrapped.losses[:] = state.prefix
@@ -98,7 +103,7 @@ def by_loss(state: Record, losses: Floats, rng: Draws) -> None:
 
 def levels_for_scale(state: Record, losses: Floats, rng: Draws) -> None:
     """The number of levels is read where the scale should be."""
-    right_update(state, losses, scaled(rng, state.levels / state.scale))
+    right_update(state, losses, scaled(rng, state.counter.levels / state.counter.scale))
 
 
 def eta_for_scale(state: Record, losses: Floats, rng: Draws) -> None:
@@ -109,43 +114,93 @@ def eta_for_scale(state: Record, losses: Floats, rng: Draws) -> None:
 def restarted(state: Record, losses: Floats, rng: Draws) -> None:
     """The noise of all nodes is dropped after round EARLY, the prefix is not."""
     if state.t == EARLY:
-        state.noise[:] = 0.0
+        state.counter.noise[:] = 0.0
     right_update(state, losses, rng)
 
 
 def no_sum(state: Record, losses: Floats, rng: Draws) -> None:
-    """The noise of a prefix of a BLT is x_t alone, not the sum of x_1, ..., x_t."""
-    state.noise[:] = 0.0
+    """Use x_t alone as the noise of a prefix of a BLT, instead of the sum of x_1, ..., x_t."""
+    state.counter.noise[:] = 0.0
     right_update(state, losses, rng)
 
 
 def other_factor(state: Record, losses: Floats, rng: Draws) -> None:
-    """The noise of a prefix of a BLT is (C z)_t, not (B z)_t."""
-    fresh = state.scale * rng.normal
-    state.noise[0] = fresh
-    for j in range(len(state.rates)):
-        state.noise[0] += state.weights[j] * state.buffers[j]
-        state.buffers[j] += fresh - state.rates[j] * state.buffers[j]
+    """Use (C z)_t instead of (B z)_t as the noise of a prefix of a BLT."""
+    fresh = state.counter.scale * rng.normal
+    state.counter.noise[0] = fresh
+    for j in range(len(state.counter.rates)):
+        state.counter.noise[0] += state.counter.weights[j] * state.counter.buffers[j]
+        state.counter.buffers[j] += fresh - state.counter.rates[j] * state.counter.buffers[j]
     state.prefix += losses
     state.t += 1
 
 
-def other_sign(state: Record, losses: Floats, rng: Draws) -> None:
-    """The buffers of a BLT are added, not subtracted."""
-    state.weights[:] = -np.abs(state.weights)
-    right_update(state, losses, rng)
-
-
 def redrawn_sum(state: Record, x: Floats, rng: Draws) -> None:
-    """Fresh noise for every prefix, in place of the correlated one of a BLT."""
-    state.noise[0] = state.scale * rng.normal
-    release(state, x, rng)
+    """Fresh noise for every prefix, in place of that of its counter."""
+    numbers = rng.normal if len(rng.normal) > 0 else rng.laplace
+    state.wrapped.losses[:] = state.prefix + state.counter.scale * numbers[len(numbers) - len(x) :]
     base_choose(state.wrapped, x, rng)
 
 
+def last_siblings(state: Record, losses: Floats, rng: Draws) -> None:
+    """Of the nodes of a prefix of a k-ary tree that have the same parent, only the last one has noise."""
+    counter = state.counter
+    level = trailing_zeros_in(counter.items + 1, counter.k)
+    for i in range(len(losses)):
+        counter.noise[level, i] = counter.noise[level + 1, i] if level + 1 < len(counter.noise) else 0.0
+    right_update(state, losses, rng)
+
+
+def one_for_two(state: Record, losses: Floats, rng: Draws) -> None:
+    """Two nodes in a row have the same Laplace noise."""
+    if state.t % 2 == 0:
+        state.kept[:] = rng.laplace
+    right_update(state, losses, Draws(rng.uniform, state.kept.copy(), rng.normal))
+
+
+def forgetful(state: Record, losses: Floats, rng: Draws) -> None:
+    """The noise of all nodes is dropped in every 16th round, the prefix is not."""
+    if state.t % 16 == 8:
+        state.counter.noise[:] = 0.0
+    right_update(state, losses, rng)
+
+
+def mirrored(state: Record, losses: Floats, rng: Draws) -> None:
+    """Nodes to the left and to the right of the middle of their parent have the same noise."""
+    k, n, own = state.counter.sums.shape[1] - 1, len(losses), rng.laplace.copy()
+    for first in range(0, len(own), k * n):
+        for child in range(k // 2):
+            for i in range(n):
+                own[first + (k - 1 - child) * n + i] = own[first + child * n + i]
+    right_update(state, losses, Draws(rng.uniform, own, rng.normal))
+
+
+def no_left_half(state: Record, losses: Floats, rng: Draws) -> None:
+    """The estimate of a node leaves out that of its left half."""
+    state.counter.left[:] = 0.0
+    right_update(state, losses, rng)
+
+
+def not_estimated(state: Record, losses: Floats, rng: Draws) -> None:
+    """The noise of a node has the variance of its estimate, but does not contain that of the nodes below."""
+    counter, n = state.counter, len(losses)
+    level, own = trailing_zeros(counter.items + 1), np.zeros(len(rng.normal))
+    for i in range(n):
+        own[level * n + i] = rng.normal[level * n + i] / np.sqrt(counter.weights[level])
+    counter.left[:] = 0.0
+    right_update(state, losses, Draws(rng.uniform, rng.laplace, own))
+
+
+def last_number(state: Record, losses: Floats, rng: Draws) -> None:
+    """Use z_t alone as the noise of a prefix of the square root, instead of the sum of c_s z_(t-s)."""
+    state.counter.numbers[:] = 0.0
+    right_update(state, losses, rng)
+
+
 def used_twice(state: Record, x: Floats, rng: Draws) -> None:
-    """In every thousandth round, the point that the noise of the loss to come makes the best one."""
-    release(state, x, rng)
+    """In every thousandth round, play the point that is best for the noise of the coming loss."""
+    state.wrapped.losses[:] = state.prefix
+    counter_release(state.counter, state.wrapped.losses, rng)
     base_choose(state.wrapped, x, rng)
     if state.t % 1000 == 999:
         x[:] = 0.0

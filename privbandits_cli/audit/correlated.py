@@ -1,13 +1,17 @@
-"""Audit of noisy prefixes of losses whose noise is correlated, by coupled games; no statistics are needed.
+"""Audit of noisy prefixes of losses whose noise is a linear function of the random numbers; no statistics are needed.
 
-Game B has other losses than game A, and the same random numbers, but its normal numbers are moved round by round until
+If every round has one number for each coordinate, which first enters the next prefix, long games are coupled as a
+whole. The first round may have another N numbers before them, which prefix 0 reveals. Short games, and the first rounds
+of games with other noise, are audited by the whole matrix of the noise (`audit/noise_matrix.py`).
+
+Game B has other losses than game A, and the same random numbers, but those of the noise are moved round by round until
 each prefix of B is the one of A. Three facts follow:
 
 - Both games must play the same points. Otherwise a loss acts past the prefixes.
 - The number of each round must move the next prefix, at a rate that depends neither on the losses nor on the noise.
   The number of a round is then hidden from all earlier rounds, and the prefixes are a linear function of all numbers.
-- If only one loss differs, the moves are therefore those of the mean of standard normal numbers. Their Euclidean norm
-  is the μ of this loss, exactly.
+- If only one loss differs, only these moves make up for it. For normal numbers their Euclidean norm is the μ of this
+  loss, for Laplace numbers the sum of their absolute values is its ε at δ = 0, both exactly.
 """
 
 from dataclasses import replace
@@ -17,19 +21,21 @@ import numpy as np
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_least, at_most
-from privbandits_cli.audit.draws import Marks, assumed, check_view, drawn, numbers_of, played, step_of
+from privbandits_cli.audit.draws import ROUNDS, Marks, assumed, check_view, copied, drawn, played, step_of
+from privbandits_cli.audit.noise_matrix import FIRST, NOT_LINEAR, largest_cost
 from privbandits_cli.audit.prefix_games import TWINS, Bench, Game, bench
 from privbandits_cli.audit.prefixes import CLEAR, EXACT, Refuted, Unclear, apart, carrier_of, first_row
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import Audit, Verdict
-from privbandits_cli.games.linear import Draws, Floats, choose, loss_set, update
+from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
 from privbandits_cli.games.views import Correlated
 from privbandits_cli.numerics.jit import Records, unbound
 
 losses: Any = unbound  # these are bound when a loop is compiled
 ahead: Any = unbound
 
+BYTES = 2**30  # of states that are copied in a game, at most, if it has more than FIRST rounds
 RANDOM = 8  # rounds, besides the powers of two, whose loss is replaced alone
 CORRECTIONS = 2  # of a number: the first is right if the noise is linear, the second removes rounding
 
@@ -45,14 +51,30 @@ def play_ahead(states: Records, loss: Floats, now: Draws, then: Draws, x: Floats
 
 
 def measure(
-    states: Records, given: Floats, own: Draws, marks: Marks, prefixes: Floats, by: Floats, rates: Floats
+    states: Records,
+    given: Floats,
+    own: Draws,
+    marks: Marks,
+    table: Floats,
+    place: Ints,
+    prefixes: Floats,
+    by: Floats,
+    rates: Floats,
 ) -> None:
-    """Fill `rates[round, N]`: how a prefix grows with the number of the round before, moved by `by[round, N]`."""
-    x = np.zeros(given.shape[1])
+    """Fill `rates[round, N]`: how a prefix grows with the number of the round before, moved by `by[round, N]`.
+
+    table, place: the numbers of `own` that the noise is made of, and where the N of each round begin.
+    """
+    n = given.shape[1]
+    x, kept = np.zeros(n), np.zeros(n)
     for t in range(len(given) - 1):
-        now, then = numbers_of(own, marks, t), numbers_of(own, marks, t + 1)
-        ahead(states, given[t], Draws(now.uniform, now.laplace, now.normal + by[t]), then, x)
+        numbers = table[place[t] : place[t] + n]
+        kept[:] = numbers
+        numbers += by[t]
+        ahead(states, given[t], copied(own, marks, t), copied(own, marks, t + 1), x)
+        numbers[:] = kept
         rates[t] = (losses(states[1]) - prefixes[t + 1]) / by[t]
+        now = copied(own, marks, t)
         x[:] = 0.0
         choose(states[0], x, now)
         update(states[0], given[t], now)
@@ -63,23 +85,25 @@ def follow(
     given: Floats,
     moved: Draws,
     marks: Marks,
+    table: Floats,
+    place: Ints,
     wanted: Floats,
     rates: Floats,
     prefixes: Floats,
     points: Floats,
 ) -> None:
-    """Play game B, and move its normal numbers such that its prefixes are those that are `wanted`, `[round, N]`.
+    """Play game B, and move its numbers such that its prefixes are those that are `wanted`, `[round, N]`.
 
-    states: B and scratch space; rates: see `measure`. Filled in: `moved.normal`, `prefixes` and `points`.
+    states: B and scratch space; table, place, rates: see `measure`. Filled in: `moved`, `prefixes` and `points`.
     """
     x = np.zeros(given.shape[1])
     for t in range(len(given)):
-        now = numbers_of(moved, marks, t)
         for _ in range(CORRECTIONS if t + 1 < len(given) else 0):
-            ahead(states, given[t], now, numbers_of(moved, marks, t + 1), x)
+            ahead(states, given[t], copied(moved, marks, t), copied(moved, marks, t + 1), x)
             seen = losses(states[1])
             for i in range(len(seen)):
-                now.normal[i] -= (seen[i] - wanted[t + 1, i]) / rates[t, i]
+                table[place[t] + i] -= (seen[i] - wanted[t + 1, i]) / rates[t, i]
+        now = copied(moved, marks, t)
         choose(states[0], points[t], now)
         prefixes[t] = losses(states[0])
         update(states[0], given[t], now)
@@ -87,34 +111,65 @@ def follow(
 
 def audit_correlated(target: Target[Correlated]) -> Audit:
     """Whether the prefixes reveal more about a loss than (ε, δ) allows, and whether the points reveal any more."""
-    check_view(target, "full", gaussian=True)
-    table, seen = bench(target, "normal"), None
-    taus = canaries(table)
+    normal, claim = target.view.gaussian, target.claim
+    check_view(target, "full", normal)
+    rounds = max(FIRST, min(ROUNDS, BYTES // target.state.nbytes))
+    table, seen = bench(target, "normal" if normal else "laplace", rounds), None
+    whole = table.rounds > FIRST and one_number(table)
+    if not whole:
+        table = bench(target, table.kind, FIRST)
+    taus = canaries(table) if whole else list(range(table.rounds - 1))
     games = (
         f"pairs of games of {played(target, table.marks)} with equal prefixes, {TWINS} with all losses replaced, "
         f"{len(taus)} with one"
     )
 
     def verdict(word: Verdict, found: str) -> Audit:
-        claimed = f"{target.claim} of all noisy prefixes, Gaussian noise"
+        claimed = f"{claim} of all noisy prefixes, {'Gaussian' if normal else 'Laplace'} noise"
         return Audit(word, claimed, found, table.cost, seen, None, games, assumed(target, table.marks))
 
     try:
-        rates = rates_of_noise(table)
-        mu, at = largest_move(table, rates, taus)
+        size, at = largest_move(table, rates_of_noise(table), taus) if whole else largest_cost(table)
     except Unclear as reason:
         return verdict("NOT AUDITABLE", str(reason))
     except Refuted as finding:
         return verdict("VIOLATION", str(finding))
-    claim = target.claim
-    seen = gaussian.epsilon_of(mu, claim.delta)
-    allowed = gaussian.mu_of(claim.epsilon, claim.delta)
-    if mu > (1 + EXACT) * allowed:
-        most = f"μ = {mu:.6g} where {allowed:.6g} is allowed"
+    seen = gaussian.epsilon_of(size, claim.delta) if normal else size
+    allowed = gaussian.mu_of(claim.epsilon, claim.delta) if normal else claim.epsilon
+    if size > (1 + EXACT) * allowed:
+        if not normal and claim.delta > 0:
+            return verdict(
+                "NOT AUDITABLE", f"a loss costs ε = {at_least(seen)} at δ = 0; its cost at δ is not computed"
+            )
+        most = f"μ = {size:.6g} where {allowed:.6g} is allowed" if normal else f"where {allowed:.6g} is allowed"
         return verdict("VIOLATION", f"the loss of round {at:,} costs ε = {at_least(seen)}, {most}")
-    words = f"a loss costs at most ε = {at_most(seen)}, exactly: that of round {at:,}, μ = {mu:.6g}"
+    seen = min(seen, claim.epsilon)  # measured to EXACT
+    words = f"a loss costs at most ε = {at_most(seen)}, exactly: that of round {at:,}" + f", μ = {size:.6g}" * normal
     result = verdict("CONSISTENT", f"equal prefixes lead to equal points; {words}")
     return replace(result, refutable=(1 + EXACT) * claim.epsilon)
+
+
+def one_number(table: Bench) -> bool:
+    """Whether the last N numbers of each round are all that there are but for N that prefix 0 reveals.
+
+    The last numbers of the first round must enter prefix 1, and not prefix 0.
+    """
+    n, (first, *later) = table.given.shape[1], np.diff(table.mark())
+    if first not in (n, 2 * n) or any(count != n for count in later):
+        return False
+    entered = []
+    for begin in range(0, first, n):
+        size = step_of(float(np.abs(table.first.prefixes[:2]).max()))
+        moved = table.moved(np.arange(begin, begin + n), np.full(n, size))
+        games = [table.play(own, rounds=range(2)) for own in (None, moved)]
+        entered.append(np.abs(games[1].prefixes - games[0].prefixes) > table.slack(*games))
+    revealed = all(before[0].all() for before in entered[:-1])
+    return revealed and not entered[-1][0].any() and bool(entered[-1][1].all())
+
+
+def places(table: Bench) -> Ints:
+    """Where the last N numbers of each round begin, `[round]`."""
+    return np.asarray(table.mark()[1:] - table.given.shape[1], np.int64)
 
 
 def canaries(table: Bench) -> list[int]:
@@ -130,8 +185,6 @@ def rates_of_noise(table: Bench) -> Floats:
 
     Raises Refuted if a number has no effect, or if its effect depends on the losses or the noise.
     """
-    if (np.diff(table.marks[Draws._fields.index("normal")]) != table.given.shape[1]).any():
-        raise Unclear("a views.Correlated needs one number of `rng.normal` for each coordinate in every round")
     broken = first_row(~np.isfinite(table.first.prefixes))
     if broken < table.rounds:
         raise Refuted(f"prefix {broken:,} is not a finite number: its noise has no law")
@@ -148,14 +201,17 @@ def rates_of_noise(table: Bench) -> Floats:
         again = _rates(table, moved, other, by)
         changed = first_row(~(np.abs(again - rates) <= EXACT * np.abs(rates) + 4 * slack))
         if changed < len(rates):
-            words = "depends on the losses, or is no multiple of `rng.normal`"
+            words = f"depends on the losses, or is no multiple of `rng.{table.kind}`"
             raise Refuted(f"the noise of prefix {changed + 1:,} {words}")
     return rates
 
 
 def largest_move(table: Bench, rates: Floats, taus: list[int]) -> tuple[float, int]:
-    """The largest μ of one loss that is replaced, and its round, from 1."""
-    low, high = loss_set(table.target.setting).ends()
+    """The largest μ of one loss that is replaced, or its largest ε for Laplace numbers, and its round, from 1."""
+    losses, normal = loss_set(table.target.setting), table.kind == "normal"
+    low, high = losses.ends()
+    if not (low != high).all():  # a change of every coordinate shows the moves in every coordinate
+        low, high = (np.full(len(low), end / len(low)) for end in (-1.0, 1.0))
     given = table.given.copy()
     given[taus] = low
     one, another = (
@@ -163,30 +219,36 @@ def largest_move(table: Bench, rates: Floats, taus: list[int]) -> tuple[float, i
     )
 
     def moves(pair: Bench, tau: int) -> Floats:
+        """The moves of the numbers of each coordinate, `[number, N]`, if the loss changes by 1 in it."""
         other = given.copy()
         other[tau] = high
-        return _followed(pair, other, rates, tau).normal - pair.numbers.normal
+        moved = pair.own(_followed(pair, other, rates, tau)) - pair.own(pair.numbers)
+        return moved[-given.size :].reshape(given.shape) / (high - low)
 
-    norms = {tau: float(np.linalg.norm(moves(one, tau))) for tau in taus}
-    worst = max(norms, key=norms.__getitem__)
+    def cost(moved: Floats) -> float:
+        return losses.changes(np.linalg.norm(moved, ord=2 if normal else 1, axis=0))[normal]
+
+    costs = {tau: cost(moves(one, tau)) for tau in taus}
+    worst = max(costs, key=costs.__getitem__)
     difference = moves(one, worst) - moves(another, worst)
     table.cost = one.cost + another.cost - table.cost
-    if not np.linalg.norm(difference) <= EXACT * norms[worst]:
-        raise Refuted(f"what hides the loss of round {worst + 1:,} depends on the noise, which is then not Gaussian")
-    return norms[worst], worst + 1
+    if not cost(difference) <= EXACT * costs[worst]:
+        law = "Gaussian" if normal else "Laplace noise"
+        raise Refuted(f"what hides the loss of round {worst + 1:,} depends on the noise, which is then not {law}")
+    return costs[worst], worst + 1
 
 
 def _rates(table: Bench, own: Draws, given: Floats, by: Floats) -> Floats:
     """`measure` along this game, `[round - 1, N]`."""
-    game, rates = table.play(own, given=given), np.zeros_like(given)
+    game, rates, kept = table.play(own, given=given), np.zeros_like(given), _copy(own)
     table.cost += 3 * table.rounds
-    loop = table.target.loop(measure, ahead=table.target.call(play_ahead))
-    loop(np.repeat(table.target.state, 2), given.copy(), _copy(own), table.marks, game.prefixes, by, rates)
+    loop, states = table.target.loop(measure, ahead=table.target.call(play_ahead)), np.repeat(table.target.state, 2)
+    loop(states, given.copy(), kept, table.marks, table.own(kept), places(table), game.prefixes, by, rates)
     return rates[:-1]
 
 
 def _followed(pair: Bench, other: Floats, rates: Floats, start: int) -> Draws:
-    """The numbers with which game B, whose losses are `other`, has the prefixes of game A, that of the pair.
+    """The numbers with which game B, whose losses are `other`, has the same prefixes as game A.
 
     Their losses are equal before round `start`. Raises Refuted if there are none, or if B plays other points.
     """
@@ -196,11 +258,11 @@ def _followed(pair: Bench, other: Floats, rates: Floats, start: int) -> Draws:
     prefixes, points = np.empty_like(other[start:]), np.zeros_like(other[start:])
     loop = pair.target.loop(follow, ahead=pair.target.call(play_ahead))
     marks, wanted = tuple(mark[start:] for mark in pair.marks), first.prefixes[start:]
-    loop(states, other[start:].copy(), moved, marks, wanted, rates[start:], prefixes, points)
+    table, place = pair.own(moved), places(pair)[start:]
+    loop(states, other[start:].copy(), moved, marks, table, place, wanted, rates[start:], prefixes, points)
     prefix, point = apart(pair, Game(prefixes, points, states), Game(wanted, first.points[start:], first.state))
     if prefix <= point and prefix < len(rounds):
-        words = "is not the sum of the losses and of noise that does not depend on them and is linear in `rng.normal`"
-        raise Refuted(f"prefix {start + prefix:,} {words}")
+        raise Refuted(f"prefix {start + prefix:,} {NOT_LINEAR.format(pair.kind)}")
     if point < len(rounds):
         t = start + point
         words = f"in round {t + 1:,}, two games with the same prefixes play different points"

@@ -26,9 +26,11 @@ from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, CLIPPED, FOUND, MIXED, Loops, compiled, float_fields
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import Audit
+from privbandits_cli.audit.verdict import Audit, claimed
 from privbandits_cli.games.bandit import Floats
+from privbandits_cli.games.players import Setting
 from privbandits_cli.games.views import Kept, Release, Tree
+from privbandits_cli.mechanisms.arm_trees import Counter, chosen
 from privbandits_cli.numerics.jit import Records
 
 LONGEST = 2**18  # rounds of a game
@@ -103,7 +105,7 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
 
 
 def _pairs(rounds: int, n_arms: int, rng: Generator) -> list[tuple[Floats, Floats, int]]:
-    """Gains of two games, all different, and the arm that does not earn them upside down."""
+    """Pairs of games whose gains all differ, and the arm that earns them as they are; the others earn 1 minus them."""
     inside: Floats = rng.random((2, rounds))
     coins: Floats = rng.integers(0, 2, rounds).astype(float)
     for step, grid in enumerate((2, 4, 10)):  # 0.5 and other round numbers are gains, too
@@ -132,19 +134,35 @@ class Played(NamedTuple):
     costs: Floats
     arms: NDArray[np.int64]
 
-    def losses(self, tree: bool) -> Floats:
+    def losses(self, tree: Counter | None) -> Floats:
         """The privacy loss of each round's gain, `[rounds]`, in its own release or, in a tree, in all of its nodes."""
-        if not tree:
+        if tree is None:
             return self.costs
         losses = np.zeros(len(self.costs))
         for arm in np.unique(self.arms).tolist():
             own = np.flatnonzero(self.arms == arm)
-            n = np.arange(1, len(own) + 1)
             added = np.zeros(len(own) + 1)
-            np.add.at(added, n & (n - 1), self.costs[own])  # the node that item n closes begins after this item
-            np.add.at(added, n, -self.costs[own])
+            np.add.at(added, begins(tree.levels(len(own))), self.costs[own])
+            added[1:] -= self.costs[own]
             losses[own] = np.cumsum(added)[:-1]
         return losses
+
+
+def begins(levels: NDArray[np.int8]) -> NDArray[np.int64]:
+    """The number of items before each node, `[items]`: up to the last one that closed a node as high or higher."""
+    found = np.zeros(len(levels), np.int64)
+    for level in np.unique(levels).tolist():
+        high = np.flatnonzero(levels >= level)
+        before = np.concatenate([[0], high[:-1] + 1])
+        own = levels[high] == level
+        found[high[own]] = before[own]
+    return found
+
+
+def tree_of(view: Tree, setting: Setting) -> Counter:
+    """The tree that an arm's sums come from."""
+    counter: Counter = view.counter or chosen("tree", int(setting.horizon))
+    return counter
 
 
 class _Game(NamedTuple):
@@ -157,7 +175,7 @@ class _Game(NamedTuple):
     laplace: Floats
 
     def play(self, states: Records, first: Floats, second: Floats, start: int, best: int = 0) -> Played:
-        """Play the rounds from `start` on; all arms but the best one earn the gains upside down."""
+        """Play the rounds from `start` on. The arm `best` earns the gains; the other arms earn 1 minus them."""
         n = len(self.laplace) - start
         moves, costs, arms = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         rest = self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
@@ -177,10 +195,11 @@ class _Game(NamedTuple):
 
         At δ > 0 its own release is judged, by the most that one Laplace number may cost.
         """
-        epsilon, delta = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta
+        epsilon, delta, view = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta, self.target.view
+        tree = tree_of(view, self.target.setting) if isinstance(view, Tree) and delta == 0 else None
         for first, second, best in pairs:
             found = self.play(np.repeat(self.target.state, 6), first, second, 0, best)
-            losses = found.losses(isinstance(self.target.view, Tree) and delta == 0)
+            losses = found.losses(tree)
             gain, release = int(np.argmax(losses)), int(np.argmax(found.costs))
             loss = float(losses[gain])
             excess = "" if loss <= epsilon - 2 * math.log1p(-delta) else f"ε = {at_least(loss)}"
@@ -225,7 +244,7 @@ class _Game(NamedTuple):
         return self.loops.choice(np.repeat(state, 6), 0, uniform, self.laplace[t])
 
     def _arm(self, found: Played) -> int:
-        """The arm of the round that ended a pair of games."""
+        """The arm played in the round that ended a pair of games."""
         return int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
 
     def _noise_of_other_numbers(self, found: Played) -> bool:
@@ -253,7 +272,7 @@ def after_coupling(law: Callable[[Target[Any], bool], Audit]) -> Callable[[Targe
     """The audit that plays coupled games, and then the games of the test `law` of the noise."""
 
     def audited(target: Target[Any]) -> Audit:
-        found, claim = coupled(target), f"{target.claim} of {target.claim.view or 'all arms played'}"
+        found, claim = coupled(target), claimed(target)
         if found.violation:
             return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
         if found.unknown:

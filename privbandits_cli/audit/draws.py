@@ -31,9 +31,9 @@ def check_view(target: Target[Any], feedback: str, gaussian: bool = False) -> No
             raise PluginError(f"view returned a views.{view}, which {reason}", type(target.algorithm).view)
 
 
-def marks_of(target: Target[Any]) -> Marks:
+def marks_of(target: Target[Any], most: int = ROUNDS) -> Marks:
     """By kind, where the numbers of each of the first rounds begin, and where the last round's end, `[rounds + 1]`."""
-    rounds = min(ROUNDS, int(target.setting.horizon))
+    rounds = min(most, int(target.setting.horizon))
     asked = guards.asked(target.algorithm, "draws", target.setting, np.arange(1, rounds + 1))
     counts = (asked.get(kind, np.zeros(rounds, np.int64)) for kind in Draws._fields)
     u, v, w = (np.append(0, np.cumsum(count)) for count in counts)
@@ -44,6 +44,12 @@ def numbers_of(table: Draws, marks: Marks, t: int) -> Draws:
     """Those of one round, in a table of those of all rounds."""
     u, v, w = marks
     return Draws(table.uniform[u[t] : u[t + 1]], table.laplace[v[t] : v[t + 1]], table.normal[w[t] : w[t + 1]])
+
+
+def copied(table: Draws, marks: Marks, t: int) -> Draws:
+    """Those of one round in arrays of their own, as a step may write into them."""
+    now = numbers_of(table, marks, t)
+    return Draws(now.uniform.copy(), now.laplace.copy(), now.normal.copy())
 
 
 def drawn(target: Target[Any], marks: Marks, game: str) -> Draws:

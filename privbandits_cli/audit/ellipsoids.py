@@ -38,6 +38,7 @@ released: Any = unbound
 drawn_by_choose: Any = unbound
 drawn_by_update: Any = unbound
 
+COMPARED = True  # whether A and C must draw the same noise; bound to False where all noise of A is known otherwise
 Ints = NDArray[np.int64]
 
 LONGEST = 2**16  # rounds of a game
@@ -135,10 +136,10 @@ def play(
     states: A, B, C and the first state of all; rngs: of A, B and C. shown: the arms of A and B in each round,
     `[games, 2, rounds]`, as places in the bank, `[sets, d, k]`. The reward is ±truth[d] of its `truth[2, d + 1]`, by
     `numbers`, `[games, 2, rounds]`; in some rounds it is a share of that. sums: of A and B before the first round,
-    `[2, d, d + 1]`. by_rule: whether the
-    learner claims to play by the rule of `games.ellipsoid`. Filled in: `observed[games, drawn, d, d + 1]`, the noise in
-    the order of drawing; `played[games, rounds]`, the arms of A; `found`: the fault, its game and round, the number of
-    rounds in which the release of C could not be forced, and the arms. The other arrays are scratch space.
+    `[2, d, d + 1]`. by_rule: whether the learner claims to play by the rule of `games.ellipsoid`. Filled in:
+    `observed[games, drawn, d, d + 1]`, the noise in the order of drawing; `played[games, rounds]`, the arms of A;
+    `found`: the fault, its game and round, the number of rounds in which the release of C could not be forced, and the
+    arms. The other arrays are scratch space.
     """
     d, k = bank.shape[1], bank.shape[2]
     bank, observed, sums, noises, work = borrow(bank), borrow(observed), borrow(sums), borrow(noises), borrow(work)
@@ -191,7 +192,7 @@ def play(
             if fresh < 0:
                 found[0] = NODE
                 return
-            if again != fresh or differ(observed[game, drawn:], noises, fresh, size):
+            if COMPARED and (again != fresh or differ(observed[game, drawn:], noises, fresh, size)):
                 found[0] = NOISE
                 return
             drawn += fresh
@@ -224,7 +225,7 @@ def play(
                 update(states[side], row[:d], row[d], rngs[side])
             fresh = drawn_by_update(states[0], before[0], rows[0], observed[game, drawn:])
             drawn_by_update(states[2], before[1], rows[1], noises)
-            if differ(observed[game, drawn:], noises, fresh, size):
+            if COMPARED and differ(observed[game, drawn:], noises, fresh, size):
                 found[0] = NOISE
                 return
             drawn += fresh
@@ -290,13 +291,14 @@ class Trio:
     """The three games of a target.
 
     knowing: the functions that know how its noise is held, drawn and released; depth: the number of matrices that hold
-    it; drawn: how many are drawn in a game of so many rounds.
+    it; drawn: how many are drawn in a game of so many rounds. compared: whether A and C must draw the same noise.
     """
 
     target: Target[Ellipsoid]
     knowing: tuple[Callable[..., Any], ...]
     depth: int
     drawn: Callable[[int], int]
+    compared: bool = True
 
     @cached_property
     def loop(self) -> Callable[..., None]:
@@ -305,7 +307,7 @@ class Trio:
         called: tuple[Callable[..., Any], ...] = (strays, definite, keep, *self.knowing)
         bound = {step.__name__: self.target.loop(step, symmetric=v) for step in called}
         rule = _rule(str(self.target.state.dtype.descr)) if self.by_rule else no_rule
-        return self.target.loop(play, optimistic=rule, borrow=borrower(), **bound)
+        return self.target.loop(play, optimistic=rule, borrow=borrower(), COMPARED=self.compared, **bound)
 
     @property
     def by_rule(self) -> bool:

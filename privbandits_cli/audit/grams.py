@@ -5,9 +5,11 @@ the tree's nodes; a node's noise does not change until its round is over, and it
 
 - what is drawn has a node's law, on every level and in every window of rounds: symmetric Gaussian noise, or Wishart
   noise, whose factor by Bartlett has independent normal and χ² numbers;
-- the nodes that alone hide a datum, one on each level but the top, do not reveal more about it than (ε, δ) allows:
-  their exact likelihood ratio for two data is the score, and their noise is that of first releases. The corner, the
-  sum of y², is never released, nor any part of it.
+- Gaussian noise: all releases together do not reveal more about a datum than (ε, δ) allows, which is computed exactly
+  for this law (`accounting.trees.redrawn`);
+- Wishart noise: the nodes that alone hide a datum, one on each level but the top, do not reveal more about it than
+  (ε, δ) allows: their exact likelihood ratio for two data is the score, and their noise is that of first releases. The
+  corner, the sum of y², is never released, nor any part of it.
 """
 
 import math
@@ -16,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from privbandits_cli.accounting import trees
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Ints, Trio
 from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.gram_reports import canaries, lower, moments
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import Audit, weighed
+from privbandits_cli.audit.verdict import Audit, accounted, weighed
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.views import Gram, Normal, Wishart, read
 from privbandits_cli.mechanisms.matrix_tree import n_levels
@@ -207,8 +210,13 @@ def audit_grams(target: Target[Gram]) -> Audit:
     rare = level >= BUSY
     drawn = [(long[0][0], level, t), *((one[0, rare], level[rare], t[rare]) for one in long[1:])]
     drawn += [(one, early_level, early_t) for one in early]
+    if isinstance(law, Normal):
+        drawn += [(one, *drawing(1, levels)) for one in first]
     noise, level_of, round_of = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
     conforms = conformance(noise, level_of, round_of, law, target.alpha / 2)
+    if isinstance(law, Normal):
+        mu = trees.redrawn(n_levels(setting.horizon)) * setting.known().row_norm() ** 2 / law.sigma
+        return accounted(target, so_far, mu, conforms)
     truth, hiding = moments(data), first[:, : n_levels(setting.horizon) - 1]
     coins = target.coins(len(hiding))
 

@@ -41,7 +41,7 @@ FOUND = {
 
 
 def observe_release(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """The release of a gain; `states[2]` plays on, and `states[5]` is scratch space."""
+    """The release of a gain. `states[2]` becomes the state after the round; `states[5]` is scratch space."""
     copy(states, 2, 5)
     noisy: float = released(states[5], gain, rng)
     update(states[2], arm, gain, rng)
@@ -49,14 +49,14 @@ def observe_release(states: Records, arm: int, gain: float, rng: Draws) -> float
 
 
 def observe_value(states: Records, arm: int, gain: float, rng: Draws) -> float:
-    """The value of the arm after its gain; `states[2]` plays on."""
+    """The value of the arm after its gain. `states[2]` becomes the state after the round."""
     update(states[2], arm, gain, rng)
     value: float = values(states[2])[arm]
     return value
 
 
 def releases_settled(states: Records) -> bool:
-    """The view of releases has nothing but the release itself."""
+    """Always true: the view of a release has nothing but the release."""
     return True
 
 
@@ -161,10 +161,10 @@ def couple(
     """Play the games A = `states[0]` and B = `states[1]`; the others, of six, are scratch space.
 
     words, fields: see `round_off`. first, second: the gains of A and B, `[rounds]`, where 0 and 1 are the ends of the
-    canary's range; all arms but `best` earn them upside down. uniform: `[rounds, ...]`, the round's number, and others
-    for which the choices are compared, too; early: `[first rounds, ...]`, many more of them. start: rounds played
-    before; rest: rounds of a block before its last one; least: a smaller move is rounding; bounded: whether all gains
-    are in [0, 1], whatever the canary's range.
+    canary's range; the arm `best` earns them, the others earn 1 minus them. uniform: `[rounds, ...]`, the number of the
+    round, and others for which the choices are compared, too; early: `[first rounds, ...]`, many more of them. start:
+    rounds played before; rest: rounds of a block before its last one; least: a smaller move is rounding; bounded:
+    whether all gains are in [0, 1], whatever the canary's range.
 
     Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
     own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
@@ -226,7 +226,7 @@ def couple(
 
 
 def clipped(states: Records, arm: int, gain: float, other: float, u: float) -> bool:
-    """Whether huge noise of either sign leads to the same release in both games: that of the end of a range."""
+    """Whether huge noise of either sign leads to the same release in both games, which is then the end of a range."""
     low, high = trial(states, 3, arm, gain, u, -HUGE), trial(states, 3, arm, gain, u, HUGE)
     same: bool = low == trial(states, 4, arm, other, u, -HUGE) and high == trial(states, 4, arm, other, u, HUGE)
     return same and low != high

@@ -18,15 +18,17 @@ from privbandits_cli.audit.target import Steps
 from privbandits_cli.audit.verdict import Audit
 from privbandits_cli.games.linear import Simplex, Sphere
 from privbandits_cli.games.players import Algorithm, Contexts, Setting
-from privbandits_cli.games.steps import STEPS, composition, steps
+from privbandits_cli.games.steps import STEPS, composition, filled_in, steps
 from privbandits_cli.mechanisms.matrix_tree import n_levels
-from privbandits_cli.mechanisms.tree import depth, height
+from privbandits_cli.mechanisms.smooth import Smooth
+from privbandits_cli.mechanisms.tree import KAry, depth, height
 from privbandits_cli.numerics.jit import Records, compile_step, record
 from privbandits_cli.plugins.registry import Registry
 
 ARMS = Setting(2**14, 4)
 LONG = Setting(2**18, 4)  # for an arm to become rare
 EXPERTS = Setting(50_000, 2, space=Simplex(2))  # log2 T is no whole number
+SHORT = Setting(250, 2, space=Simplex(2))  # whose noise is audited by its whole matrix
 BALL = Setting(2**16, 3, space=Sphere(3))
 CONTEXTS = Setting(2**16, 25, contexts=Contexts(3))
 
@@ -52,8 +54,8 @@ class Subject:
 class Mutant:
     """A broken algorithm: the subject whose claim it is audited against, and a step that is replaced, or a wrong scale.
 
-    factor: FACTOR of the broken step; share: what `field` of the state, the scale of the noise, is multiplied with;
-    kept: the state has one more field `kept`, in which the broken step stores its noise.
+    factor: FACTOR of the broken step; share: what `field` of the state or of its counter, the scale of the noise, is
+    multiplied with; kept: the state has one more field `kept`, in which the broken step stores its noise.
     """
 
     name: str
@@ -77,7 +79,8 @@ class Mutant:
             shape = (d, d + 1) if setting.contexts else (setting.n_arms,) if setting.space else ()
             state = with_field(state, "kept", np.zeros(shape))
         if self.share != 1.0:
-            state[self.field] *= self.share
+            held = state["counter"] if "counter" in (state.dtype.names or ()) else state
+            held[self.field] *= self.share
         return audit(parameters, setting, alpha, budget, seed, mutated(self, composition(parameters)), state, test)
 
 
@@ -86,9 +89,7 @@ def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
     """The steps of the algorithm of these modules, compiled with the broken step in place of the right one."""
     if mutant.broken is None:
         return steps(modules)
-    base = steps(modules[1:]) if modules[1:] else {}
-    names: dict[str, Any] = {f"base_{name}": step for name, step in base.items()}
-    names["FACTOR"] = mutant.factor
+    names: dict[str, Any] = {**filled_in(modules), "FACTOR": mutant.factor}
     module = import_module(modules[0])
     right = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
     plain = right | {mutant.step: mutant.broken}
@@ -117,17 +118,26 @@ def subject(name: str, setting: Setting = ARMS, variant: str = "", **parameters:
     return Subject(partial(make, name, **parameters), setting, variant)
 
 
+GAUSSIAN = {"nodes": "gaussian", "delta": 1e-6}
+
 CORRECT = {
     "dp_exp3_lap": subject("dp_exp3_lap", epsilon=1.0),
     "exp3": subject("exp3", LONG),
     "exp3_tau": subject("exp3_tau", LONG),
     "adap_ucb": subject("adap_ucb", epsilon=1.0),
+    "adap_klucb": subject("adap_klucb", epsilon=0.5),
     "batched_htinf": subject("batched_htinf", epsilon=0.25),
     "dp_exp2": subject("dp_exp2", epsilon=1.0),
+    "dp_imed": subject("dp_imed", epsilon=0.5),
+    "dp_klucb": subject("dp_klucb", epsilon=0.5),
+    "dp_klucb, last": subject("dp_klucb", variant="last phase", epsilon=0.5, memory="last", width="chernoff"),
     "dp_robust_se": subject("dp_robust_se", epsilon=1.0),
     "dp_robust_ucb": subject("dp_robust_ucb", epsilon=1.0),
     "dp_se": subject("dp_se", epsilon=1.0),
     "dp_ucb": subject("dp_ucb", epsilon=1.0, bonus="azize"),
+    "dp_ucb, k-ary": subject("dp_ucb", ARMS, "k-ary tree", epsilon=1.0, bonus="chernoff", counter="k_ary"),
+    "dp_ucb, smooth": subject("dp_ucb", ARMS, "smooth tree", epsilon=1.0, bonus="chernoff", counter="smooth"),
+    "lazy_dp_ts": subject("lazy_dp_ts", epsilon=0.5),
     "ldp_robust_se": subject("ldp_robust_se", epsilon=1.0),
     "ldp_robust_ucb": subject("ldp_robust_ucb", epsilon=1.0),
     "ldp_ucb": subject("ldp_ucb", epsilon=1.0),
@@ -137,8 +147,15 @@ CORRECT = {
     "dp_ftrl, Gaussian": subject(
         "dp_ftrl", BALL, "Gaussian nodes", epsilon=1.0, nodes="gaussian", delta=1e-6, spare="once"
     ),
-    "dp_ftrl, BLT": subject("dp_ftrl", EXPERTS, "BLT", epsilon=1.0, nodes="gaussian", delta=1e-6, counter="blt"),
+    "dp_ftrl, BLT": subject("dp_ftrl", EXPERTS, "BLT", epsilon=1.0, counter="blt", **GAUSSIAN),
+    "dp_ftrl, no top-up": subject("dp_ftrl", SHORT, "no top-up noise", epsilon=1.0, spare="none", **GAUSSIAN),
+    "dp_ftrl, Honaker": subject("dp_ftrl", SHORT, "Honaker's estimates", epsilon=1.0, counter="honaker", **GAUSSIAN),
+    "dp_ftrl, square root": subject("dp_ftrl", SHORT, "square root", epsilon=1.0, counter="square_root", **GAUSSIAN),
+    "dp_ftrl, smooth": subject("dp_ftrl", SHORT, "smooth tree", epsilon=1.0, counter="smooth"),
+    "dp_ftrl, k-ary": subject("dp_ftrl", EXPERTS, "k-ary tree", epsilon=1.0, counter="k_ary"),
+    "dp_ftrl, negative digits": subject("dp_ftrl", SHORT, "negative digits", epsilon=1.0, counter="negative_digits"),
     "dp_ftpl": subject("dp_ftpl", EXPERTS, epsilon=1.0, delta=1e-6),
+    "dp_ftpl, BLT": subject("dp_ftpl", SHORT, "BLT", epsilon=1.0, delta=1e-6, counter="blt"),
     "noisy_ftrl": subject("noisy_ftrl", EXPERTS, epsilon=1.0),
     "dp_scrible": subject("dp_scrible", BALL, epsilon=1.0),
     "dp_scrible, scalar": subject("dp_scrible", BALL, "one number", epsilon=1.0, noise="scalar"),
@@ -148,6 +165,10 @@ CORRECT = {
     ),
     "dp_linucb, unshifted": subject(
         "dp_linucb", CONTEXTS, "no shift", epsilon=1.0, delta=0.1, noise="wishart_unshifted", calibration="code"
+    ),
+    "dp_linucb, BLT": subject("dp_linucb", CONTEXTS, "BLT", epsilon=1.0, delta=0.1, counter="blt"),
+    "dp_linucb, tree": subject(
+        "dp_linucb", CONTEXTS, "a tree that is not redrawn", epsilon=1.0, delta=0.1, counter="tree"
     ),
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "plain_dp_linucb": Subject(
@@ -163,6 +184,15 @@ def followed(epsilon: float) -> float:
 
 # |c| of the BLT that is fitted to 49,999 prefixes, after one item and after half of them, as shares of |c| after all.
 ONE, HALF = 0.476464, 0.983808
+# The same of the BLT with 5 buffers for the 65,535 sums of CONTEXTS. Then the μ of a redrawn tree there, as a share of
+# that of a tree with a node on each of 16 levels.
+ONE_OF_CONTEXTS, HALF_OF_CONTEXTS, REDRAWN = 0.466722, 0.9755, 0.391909
+
+KARY, SMOOTH = KAry.best(int(ARMS.horizon)), Smooth.best(int(ARMS.horizon))
+TURNED = 2.0**SMOOTH.sensitivity - 1  # the first code with as many ones as there should be zeros
+
+# At 249 prefixes: |c| of the square root, its share after half of them; that of Honaker's μ.
+ROOT, HALF_ROOT, HALF_SMOOTHED = 1.679945, 0.959820, 0.941632
 
 MUTANTS = (
     Mutant("noise scale x 0.5", "dp_exp3_lap", share=0.5),
@@ -205,6 +235,30 @@ MUTANTS = (
     Mutant("noise depends on the gain", "adap_ucb", "update", bandit.noise_by_gain),
     Mutant("the true total decides", "adap_ucb", "choose", bandit.true_total),
     Mutant("divided by the plays", "adap_ucb", "update", bandit.plays_for_scale),
+    Mutant("scale inverted", "adap_klucb", share=0.25),
+    Mutant("noise drawn once", "adap_klucb", "update", bandit.first_noise, kept=True),
+    Mutant("one number for all arms", "adap_klucb", "update", bandit.first_arms_noise, kept=True),
+    Mutant("divided by the plays", "adap_klucb", "update", bandit.plays_for_scale),
+    Mutant("scale inverted", "dp_imed", share=0.25),
+    Mutant("noise drawn once", "dp_imed", "update", bandit.first_noise, kept=True),
+    Mutant("one number for all arms", "dp_imed", "update", bandit.first_arms_noise, kept=True),
+    Mutant("all gains noised anew", "dp_imed", "update", bandit.renoised),
+    Mutant("scale inverted", "dp_klucb", share=0.25),
+    Mutant("noise drawn once", "dp_klucb", "update", bandit.first_noise, kept=True),
+    Mutant("one number for all arms", "dp_klucb", "update", bandit.first_arms_noise, kept=True),
+    Mutant("noise used for two phases", "dp_klucb", "update", bandit.phase_noise_for_two, kept=True),
+    Mutant("all gains noised anew", "dp_klucb", "update", bandit.renoised),
+    Mutant("no noise late", "dp_klucb", "update", bandit.late_silence, kept=True),
+    Mutant("noise depends on the gain", "dp_klucb", "update", bandit.noise_by_gain),
+    Mutant("phases by the true gains", "dp_klucb", "choose", bandit.true_phase),
+    Mutant("divided by the plays", "dp_klucb", "update", bandit.plays_for_scale),
+    Mutant("noise of a forgotten phase reused", "dp_klucb, last", "update", bandit.phase_noise_for_two, kept=True),
+    Mutant("noise scale x 0.5", "dp_klucb, last", "update", bandit.scaled, 0.5),
+    Mutant("scale inverted", "lazy_dp_ts", share=0.25),
+    Mutant("noise drawn once", "lazy_dp_ts", "update", bandit.first_number, kept=True),
+    Mutant("one number for all arms", "lazy_dp_ts", "update", bandit.first_arms_number, kept=True),
+    Mutant("older gains not dropped", "lazy_dp_ts", "update", bandit.remembered),
+    Mutant("the true share decides", "lazy_dp_ts", "choose", bandit.true_share),
     Mutant("B for 2B on a report", "ldp_robust_se", "update", bandit.scaled, 0.5),
     Mutant("report not used", "ldp_robust_se", "update", bandit.scaled, 0.0),
     Mutant("B for 2B on a report", "ldp_robust_ucb", "update", bandit.scaled, 0.5),
@@ -227,6 +281,13 @@ MUTANTS = (
     Mutant("noise depends on the gain", "dp_ucb", "update", bandit.noise_by_gain),
     Mutant("noise forgotten", "dp_ucb", "update", bandit.restarted),
     Mutant("divided by the plays", "dp_ucb", "update", bandit.plays_for_scale),
+    Mutant("one level too few in the scale", "dp_ucb, k-ary", share=1 - 1 / KARY.sensitivity),
+    Mutant("noise of closed nodes kept", "dp_ucb, k-ary", "update", bandit.kept_below),
+    Mutant("noise redrawn for every sum", "dp_ucb, k-ary", "update", bandit.redrawn),
+    Mutant("one node too few in the scale", "dp_ucb, smooth", share=1 - 1 / SMOOTH.sensitivity),
+    Mutant("zeros for ones in the codes", "dp_ucb, smooth", "update", bandit.first_code, TURNED),
+    Mutant("noise of closed nodes kept", "dp_ucb, smooth", "update", bandit.kept_below),
+    Mutant("noise redrawn for every sum", "dp_ucb, smooth", "update", bandit.redrawn),
     Mutant("noise scale x 0.5", "dp_ftrl", share=0.5),
     Mutant("noise scale x 0.75", "dp_ftrl", share=0.75),
     Mutant("log2 for levels", "dp_ftrl", share=math.log2(EXPERTS.horizon) / height(EXPERTS.horizon)),
@@ -253,9 +314,9 @@ MUTANTS = (
     Mutant("noise scale x 0.75", "dp_ftrl, BLT", share=0.75),
     Mutant("|c| of half of the rounds", "dp_ftrl, BLT", share=HALF),
     Mutant("a row's norm for a column's", "dp_ftrl, BLT", share=ONE),
-    Mutant("no cumulative sum", "dp_ftrl, BLT", "update", linear.no_sum),
-    Mutant("C z for B z", "dp_ftrl, BLT", "update", linear.other_factor),
-    Mutant("buffers added", "dp_ftrl, BLT", "update", linear.other_sign),
+    Mutant("no cumulative sum (lowers regret)", "dp_ftrl, BLT", "update", linear.no_sum),
+    Mutant("C z for B z (lowers regret)", "dp_ftrl, BLT", "update", linear.other_factor),
+    Mutant("buffers added", "dp_ftrl, BLT", share=-1.0, field="weights"),
     Mutant("noise redrawn for every prefix", "dp_ftrl, BLT", "choose", linear.redrawn_sum),
     Mutant("no noise after round 1,000", "dp_ftrl, BLT", "update", linear.fading, kept=True),
     Mutant("noise by the loss", "dp_ftrl, BLT", "update", linear.by_loss),
@@ -263,8 +324,33 @@ MUTANTS = (
     Mutant("a number of the noise used twice", "dp_ftrl, BLT", "choose", linear.used_twice),
     Mutant("leader of the true prefix, late", "dp_ftrl, BLT", "choose", linear.late_leader),
     Mutant("hint beside the prefix", "dp_ftrl, BLT", "choose", linear.hinted, kept=True),
+    Mutant("|c| for √m", "dp_ftrl, no top-up", share=ROOT / math.sqrt(height(SHORT.horizon))),
+    Mutant("noise of nodes dropped", "dp_ftrl, no top-up", "update", linear.forgetful),
+    Mutant("μ of half of the rounds", "dp_ftrl, Honaker", share=HALF_SMOOTHED),
+    Mutant("estimates without left halves (lowers regret)", "dp_ftrl, Honaker", "update", linear.no_left_half),
+    Mutant("noise of an estimate without the nodes below", "dp_ftrl, Honaker", "update", linear.not_estimated),
+    Mutant("noise redrawn for every prefix", "dp_ftrl, Honaker", "choose", linear.redrawn_sum),
+    Mutant("leader of the true prefix", "dp_ftrl, Honaker", "choose", linear.true_prefix),
+    Mutant("|c| of half of the rounds", "dp_ftrl, square root", share=HALF_ROOT),
+    Mutant("z for C z (lowers regret)", "dp_ftrl, square root", "update", linear.last_number),
+    Mutant("√(h - w) for h - w", "dp_ftrl, smooth", share=1 / math.sqrt(2)),
+    Mutant("noise of nodes dropped", "dp_ftrl, smooth", "update", linear.forgetful),
+    Mutant("one number for two nodes", "dp_ftrl, smooth", "update", linear.one_for_two, kept=True),
+    Mutant("h - 1 levels", "dp_ftrl, k-ary", share=3 / 4),
+    Mutant("√h for h", "dp_ftrl, k-ary", share=1 / 2),
+    Mutant("noise of the last siblings alone (lowers regret)", "dp_ftrl, k-ary", "update", linear.last_siblings),
+    Mutant("one number for two nodes", "dp_ftrl, k-ary", "update", linear.one_for_two, kept=True),
+    Mutant("noise redrawn for every prefix", "dp_ftrl, k-ary", "choose", linear.redrawn_sum),
+    Mutant("leader of the true prefix, late", "dp_ftrl, k-ary", "choose", linear.late_leader),
+    Mutant("h - 1 levels", "dp_ftrl, negative digits", share=1 / 2),
+    Mutant("l2 norm for l1", "dp_ftrl, negative digits", share=1 / math.sqrt(SHORT.n_arms)),
+    Mutant("one number for a left and a right node", "dp_ftrl, negative digits", "update", linear.mirrored),
+    Mutant("leader of the true prefix", "dp_ftrl, negative digits", "choose", linear.true_prefix),
+    Mutant("noise by the loss", "dp_ftrl, negative digits", "update", linear.by_loss),
     Mutant("noise scale x 0.75", "dp_ftpl", share=0.75),
     Mutant("no noise after round 1,000", "dp_ftpl", "update", linear.fading, kept=True),
+    Mutant("noise scale x 0.75", "dp_ftpl, BLT", share=0.75),
+    Mutant("no cumulative sum (lowers regret)", "dp_ftpl, BLT", "update", linear.no_sum),
     Mutant("noise scale x 0.5", "noisy_ftrl", share=0.5),
     Mutant("noise reused", "noisy_ftrl", "update", linear.one_noise, kept=True),
     Mutant("base fed the true losses", "noisy_ftrl", "update", linear.true_loss),
@@ -307,6 +393,20 @@ MUTANTS = (
     Mutant("counter restarts", "dp_linucb", "update", contextual.restarting),
     Mutant("σ of the rewards", "dp_linucb", "choose", contextual.other_field),
     Mutant("ε read as δ", "dp_linucb", share=0.1),
+    Mutant("noise scale x 0.75", "dp_linucb, BLT", share=0.75),
+    Mutant("|c| of half of the rounds", "dp_linucb, BLT", share=HALF_OF_CONTEXTS),
+    Mutant("a row's norm for a column's", "dp_linucb, BLT", share=ONE_OF_CONTEXTS),
+    Mutant("no cumulative sum", "dp_linucb, BLT", "update", contextual.no_sum),
+    Mutant("C z for B z", "dp_linucb, BLT", "update", contextual.other_factor),
+    Mutant("buffers added", "dp_linucb, BLT", "update", contextual.other_sign),
+    Mutant("not symmetrised", "dp_linucb, BLT", "choose", contextual.even_diagonal),
+    Mutant("noise forgotten after round 1,000", "dp_linucb, BLT", "update", contextual.forgotten),
+    Mutant("noise by the data", "dp_linucb, BLT", "update", contextual.scale_by_data),
+    Mutant("late arms by the true sums", "dp_linucb, BLT", "choose", contextual.counted_truth),
+    Mutant("β grows with rewards", "dp_linucb, BLT", "update", contextual.wider),
+    Mutant("earlier arms kept in a field", "dp_linucb, BLT", "choose", contextual.earlier_arms, kept=True),
+    Mutant("a redrawn tree's account", "dp_linucb, tree", share=REDRAWN),
+    Mutant("not symmetrised", "dp_linucb, tree", "choose", contextual.even_diagonal),
     Mutant("L for L squared", "dp_linucb, Wishart", share=1 / CONTEXTS.known().row_norm()),
     Mutant("rows x 0.9", "dp_linucb, Wishart", share=0.9, field="k"),
     Mutant("k degrees of freedom in every row", "dp_linucb, Wishart", "choose", contextual.level_degrees),

@@ -119,7 +119,7 @@ def given_more(steps: Steps, asked: Asked) -> Steps:
 
 
 def _maker(kind: str, asked: Asked) -> Callable[..., Any]:
-    """What makes the numbers of a kind."""
+    """The compiled function that makes the numbers of a kind."""
     own = {"at": compile_step(MAKERS[kind])}
     if kind in asked.counts:
         return compile_step(several, COUNT=asked.counts[kind], TYPE=np.uint64 if kind == "bits" else np.float64, **own)

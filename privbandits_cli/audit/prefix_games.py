@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from privbandits_cli.audit.draws import Marks, drawn, marks_of, numbers_of
+from privbandits_cli.audit.draws import ROUNDS, Marks, drawn, marks_of, numbers_of
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
 from privbandits_cli.numerics.jit import Records, unbound
@@ -124,14 +124,18 @@ class Bench:
         table: Floats = getattr(numbers, self.kind)
         return table
 
+    def mark(self) -> Ints:
+        """Where the numbers of this kind of each round begin, and where the last round's end, `[rounds + 1]`."""
+        return self.marks[Draws._fields.index(self.kind)]
+
     def slack(self, *games: Game) -> float:
         """How far equal prefixes may differ by rounding."""
         return ROUNDING * math.sqrt(self.rounds) * max(float(np.abs(game.prefixes).max()) for game in games)
 
 
-def bench(target: Target[Any], kind: str) -> Bench:
-    """The games of an audit; PluginError if the view does not fit the algorithm."""
-    marks = marks_of(target)
+def bench(target: Target[Any], kind: str, most: int = ROUNDS) -> Bench:
+    """The games of an audit, of at most this many rounds; PluginError if the view does not fit the algorithm."""
+    marks = marks_of(target, most)
     return Bench(target, kind, marks, drawn(target, marks, "first"), losses_of(target, len(marks[0]) - 1, 0))
 
 

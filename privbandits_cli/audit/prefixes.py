@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting import gaussian, trees
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.draws import assumed, check_view, drawn, played, silent, step_of
@@ -38,13 +38,15 @@ BARE = "does not have top-up noise for the levels that it lacks; if it needs non
 class Law(NamedTuple):
     """The noise that a claim needs in each coordinate of a node: its scale, or its deviation if it is Gaussian.
 
-    levels: the largest number of nodes that contain a loss; tree: whether the nodes are those of a tree.
+    levels: the largest number of nodes that contain a loss; tree: whether the nodes are those of a tree; seen: μ of the
+    prefixes as a share of that of all nodes of a loss, of which fresh top-up noise hides a part.
     """
 
     scale: float
     gaussian: bool
     levels: int
     tree: bool
+    seen: float = 1.0
 
     @property
     def kind(self) -> str:
@@ -83,8 +85,11 @@ def expected(view: Prefix, setting: Setting, claim: Guarantee) -> Law:
     levels, (l1, l2) = view.levels or 1, loss_set(setting).changes()
     scale = levels * l1 / claim.epsilon
     if view.gaussian:
-        scale = math.sqrt(levels) * l2 / gaussian.mu_of(claim.epsilon, claim.delta)
-    return Law(scale, view.gaussian, levels, view.levels is not None)
+        fresh = view.levels is not None and view.top_up and not view.shared
+        seen = trees.fresh_top_up(math.ceil(setting.horizon) - 1) / math.sqrt(levels) if fresh else 1.0
+        scale = seen * math.sqrt(levels) * l2 / gaussian.mu_of(claim.epsilon, claim.delta)
+        return Law(scale, True, levels, view.levels is not None, seen)
+    return Law(scale, False, levels, view.levels is not None)
 
 
 class Refuted(Exception):
@@ -175,7 +180,7 @@ def located(table: Bench, law: Law) -> tuple[Ints, bool]:
 
     Rounds that have as many numbers, and whose nodes are of one level, have it at the same place.
     """
-    mark, t = table.marks[Draws._fields.index(table.kind)], np.arange(1, table.rounds)
+    mark, t = table.mark(), np.arange(1, table.rounds)
     for later in (False, True):
         start, count = (part[:-1] if not later else part[1:] for part in (mark[:-1], np.diff(mark)))
         classes, member = np.unique(np.stack([count, t & -t if law.tree else 0 * t]), axis=1, return_inverse=True)
@@ -197,7 +202,7 @@ def located(table: Bench, law: Law) -> tuple[Ints, bool]:
 def _moving(table: Bench, t: int, later: bool) -> Ints:
     """Which number of the round moves each coordinate of prefix t, and no other, `[N]`; -1 if none does."""
     part, found = table.cut(range(t - 1, t + 1)), np.full(table.given.shape[1], -1)
-    start, stop = part.marks[Draws._fields.index(part.kind)][int(later) :][:2]
+    start, stop = part.mark()[int(later) :][:2]
     for k in range(stop - start):
         place = start + np.array([k])
         game = part.nudged(place, -part.own(part.numbers)[place], later)
@@ -232,7 +237,7 @@ def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
     allowed *= np.minimum(1.0, law.levels / met)
 
     def epsilon(spent: float) -> float:
-        return gaussian.epsilon_of(math.sqrt(spent), claim.delta) if law.gaussian else spent
+        return gaussian.epsilon_of(law.seen * math.sqrt(spent), claim.delta) if law.gaussian else spent
 
     above = total > (1 + EXACT) * allowed
     if above.any():

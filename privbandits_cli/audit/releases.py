@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from privbandits_cli.audit.evidence import by_groups, windows
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import Audit, judge
+from privbandits_cli.audit.verdict import Audit, claimed, judge
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Kept, Mean, Release, Report, read
 from privbandits_cli.numerics.jit import Records
@@ -43,7 +43,8 @@ def observe_gains(
         for _ in range(rest):
             update(states[0], choose(states[0], rng), low, rng)
         gain = high if coins[t] > 0 else low
-        states[1], moved = states[0], Draws(uniform[t], laplace[t] + 1.0)
+        moved = Draws(uniform[t], laplace[t] + 1.0)
+        copy(states, 0, 1)
         choose(states[1], moved)
         more = released(states[1], gain, moved)
         arms[t] = choose(states[0], rng)
@@ -138,13 +139,13 @@ def _judged(
     moved = ~np.isnan(observed)  # an elimination algorithm with one arm left stores no gains
     if moved.sum() < FEWEST:
         few = f"only {moved.sum()} gains change a {what}"
-        return Audit("NOT AUDITABLE", str(target.claim), few, rounds)
+        return Audit("NOT AUDITABLE", claimed(target), few, rounds)
     noise, sides = (observed - coins)[moved], coins[moved]
     noise = in_own_scale(noise, scale[moved] * exact, target.claim.epsilon)
     groups = windows((np.arange(rounds) % length + 1)[moved]) if length > 1 else {}
     rounding = max(1e-12, 1e-15 * target.claim.epsilon)
     law = by_groups(noise, groups, level, sides, rounding, arms[moved])
-    found = judge(target, observed[moved], sides, what, replace(law, share=None) if exact else law)
+    found = judge(target, observed[moved], sides, replace(law, share=None) if exact else law)
     count = -(-rounds // length)
     games = f"{count:,} game{'s' * (count > 1)} of {length:,} {what}s" if length > 1 else f"{rounds:,} {what}s"
     return replace(found, played=games)
@@ -172,4 +173,4 @@ def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:
     slack = 1e-9 * (max(kept[:2]) - min(kept[:2]))
     if min(kept) >= min(kept[:2]) - slack and max(kept) <= max(kept[:2]) + slack:
         return None
-    return Audit("VIOLATION", str(target.claim), "a gain outside the canary's range moves more than that range", 4)
+    return Audit("VIOLATION", claimed(target), "a gain outside the canary's range moves more than that range", 4)

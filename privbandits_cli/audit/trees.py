@@ -9,15 +9,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.audit.coupling import DEEP, LONGEST
+from privbandits_cli.audit.coupling import DEEP, LONGEST, tree_of
 from privbandits_cli.audit.evidence import by_groups, windows
 from privbandits_cli.audit.releases import in_own_scale
 from privbandits_cli.audit.target import Target, canary, choose, update, values
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import Audit, Verdict, law_words
+from privbandits_cli.audit.verdict import Audit, Verdict, claimed, law_words
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Tree
-from privbandits_cli.mechanisms.tree import depth, trailing_zeros
 from privbandits_cli.numerics.jit import Records
 
 GAMES = 32  # so that a quarter of the scale would be found on a level with one node in a game
@@ -30,6 +29,7 @@ def observe_nodes(
     coins: Floats,
     uniform: Floats,
     laplace: Floats,
+    closes: NDArray[np.int8],
     noise: Floats,
     scale: Floats,
     levels: NDArray[np.int64],
@@ -37,9 +37,10 @@ def observe_nodes(
 ) -> None:
     """Play a game; `noise[round]` is that of the node that the round closes, in ranges of its gain.
 
-    coins: whether the round's gain is at the upper end of its range, `[rounds]`; the arms after the first one earn it
-    upside down. Filled in as well, `[rounds]`: scale, by how much the noise grows with the Laplace number; levels, of
-    the nodes; arms, those played.
+    coins: whether the gain of arm 0 is at the upper end of its range, `[rounds]`; the other arms earn the other end.
+    closes: the level of the node that the n-th gain of an arm closes, `[rounds]`.
+    Filled in as well, `[rounds]`: scale, by how much the noise grows with the Laplace number; levels, of the nodes;
+    arms, those played.
     """
     copy(states, 0, 1)
     kept = values(states[1])
@@ -59,9 +60,9 @@ def observe_nodes(
         update(states[2], arm, gain, moved)
         scale[t] = (values(states[2])[arm] - values(states[1])[arm]) * plays[arm] / (high - low)
         sums[arm] += gain
-        level = trailing_zeros(plays[arm])
+        level = closes[plays[arm] - 1]
         total = values(states[1])[arm] * plays[arm] - sums[arm]
-        noise[t] = (total - totals[arm, level + 1]) / (high - low)
+        noise[t] = (total - totals[arm, level]) / (high - low)
         levels[t], arms[t] = level, arm
         totals[arm, : level + 1] = total
 
@@ -71,7 +72,8 @@ def audit_tree(target: Target[Tree], exact: bool = False) -> Audit:
 
     exact: whether its scale is known to suffice; then each node's noise is compared with its own scale.
     """
-    rounds, needed = int(min(target.setting.horizon, LONGEST)), depth(target.setting.horizon)
+    rounds, counter = int(min(target.setting.horizon, LONGEST)), tree_of(target.view, target.setting)
+    needed, closes = counter.sensitivity, counter.levels(rounds)
     games, level = max(1, min(GAMES, TESTED // rounds)), target.alpha / 2
     coins = (target.stream("coins").random((games, rounds)) < DEEP).astype(float)
     uniform, laplace = (target.numbers(kind, games * rounds).reshape(games, rounds) for kind in ("uniform", "laplace"))
@@ -79,14 +81,13 @@ def audit_tree(target: Target[Tree], exact: bool = False) -> Audit:
     states, observe = np.repeat(target.state, 3), target.loop(observe_nodes)
     for game in range(games):
         seen = noise[game], scale[game], levels[game], arms[game]
-        observe(states, coins[game], uniform[game], laplace[game], *seen)
+        observe(states, coins[game], uniform[game], laplace[game], closes, *seen)
     groups = {f"level {level}": levels.ravel() == level for level in np.unique(levels).tolist()}
     groups |= windows(np.tile(np.arange(1, rounds + 1), games))
     unit = in_own_scale(noise.ravel(), scale.ravel() * exact, target.claim.epsilon / needed)
     width = ROUNDING * rounds * (1 + target.claim.epsilon)
     found = by_groups(unit, groups, level, coins.ravel(), width, arms.ravel())
-    claim = f"{target.claim} of all noisy sums, Laplace noise of scale {needed}/ε times a gain's range on each node"
     verdict: Verdict = "VIOLATION" if found.p < level else "CONSISTENT"
     played = f"{games} game{'s' * (games > 1)} of {rounds:,} rounds with {levels.max() + 1} levels"
     words = law_words(replace(found, share=None) if exact else found, level)
-    return Audit(verdict, claim, words, games * rounds, played=played)
+    return Audit(verdict, claimed(target), words, games * rounds, played=played)

@@ -9,19 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.accounting import gaussian
-from privbandits_cli.accounting.rounding import pair
+from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit import evidence
 from privbandits_cli.audit.evidence import Conformance, Test
 from privbandits_cli.audit.target import Target
-from privbandits_cli.games.views import View
+from privbandits_cli.games.views import Mean, Release, Report, Tree, View
+from privbandits_cli.mechanisms.tree import depth
 from privbandits_cli.numerics.types import Floats
 
 Verdict = Literal["VIOLATION", "CONSISTENT", "NOT AUDITABLE"]
 
 Scores = Callable[[float], Floats]
 
-LAW = "Laplace noise of scale 1/ε times its range"
+OBSERVED: dict[type[View], str] = {
+    Release: "each noisy gain",
+    Report: "each noisy report",
+    Mean: "each noisy mean",
+    Tree: "all noisy sums",
+}
 LEARN = 0.25  # share of the budget on which events are chosen; the rest decides
+EXACT = 1e-6  # relative accuracy of what is computed
 REPORTED = 0.05  # level of the lower limits on ε that are reported; verdicts have the level asked for
 
 TESTS = {"bets": evidence.bet, "counts": evidence.counts}
@@ -119,6 +126,24 @@ def refuted_share(met: Callable[[float], Contest]) -> float | None:
     return few
 
 
+def accounted(target: Target[View], so_far: Audit, mu: float, conforms: Conformance | None = None) -> Audit:
+    """The verdict on Gaussian noise whose law is known, and so the exact μ of a datum; conforms: how it was tested."""
+    claim, level = target.claim, target.alpha / 2
+    words = "" if conforms is None else f"{law_words(conforms, level)}; "
+    if conforms is not None and conforms.p < level:
+        return replace(so_far, verdict="VIOLATION", found=law_words(conforms, level))
+    seen, allowed = gaussian.epsilon_of(mu, claim.delta), gaussian.mu_of(claim.epsilon, claim.delta)
+    if mu > (1 + EXACT) * allowed:
+        most = f"μ = {mu:.6g} where {allowed:.6g} is allowed"
+        return replace(
+            so_far, verdict="VIOLATION", found=f"a datum costs ε = {at_least(seen)}, {most}", epsilon_seen=seen
+        )
+    found = f"{words}a datum costs at most ε = {at_most(seen)}, exactly: μ = {mu:.6g}"
+    share = 1.0 if conforms is None else conforms.share
+    least = None if share is None else gaussian.epsilon_of((1 + EXACT) * max(mu / share, allowed), claim.delta)
+    return replace(so_far, found=found, epsilon_seen=seen, refutable=least)
+
+
 def weighed(
     target: Target[View],
     words: str,
@@ -153,27 +178,20 @@ def weighed(
     return replace(result, refutable=gaussian.epsilon_of(mu, claim.delta))
 
 
-def judge(
-    target: Target[View], observed: Floats, coins: Floats, what: str, conforms: Conformance, law: str = ""
-) -> Audit:
-    """The verdict on the noisy numbers `observed`, which would equal their coins if they had no noise.
+def claimed(target: Target[View]) -> str:
+    """What is put to the test, of a view whose noise is one Laplace number for each gain."""
+    scale = "1/ε times its range"
+    if isinstance(target.view, Tree):
+        scale = f"{depth(target.setting.horizon)}/ε times a gain's range on each node"
+    return f"{target.claim} of {OBSERVED[type(target.view)]}, Laplace noise of scale {scale}"
 
-    law: of the noise, where its scale or the canary's range varies from round to round; by default it is LAW. The least
-    ε that the budget refutes is then found from contests with a smaller share of the same noise.
-    """
-    epsilon = target.claim.epsilon
 
-    def met(share: float) -> Contest:
-        less = observed if share == 1 else coins + share * (observed - coins)
-        return contest(target, less, coins, epsilon)
-
-    found = met(1.0)
+def judge(target: Target[View], observed: Floats, coins: Floats, conforms: Conformance) -> Audit:
+    """The verdict on the noisy numbers `observed`, which would equal their coins if they had no noise."""
+    found = contest(target, observed, coins, target.claim.epsilon)
     limit = guesses_lower_limit(observed, coins, found.event, found.learn)
-    result = decided(f"{pair(epsilon, 0.0)} of each noisy {what}, {law or LAW}", found, limit, conforms, len(observed))
-    if not law:  # half of the noise is beyond the canary's range
-        return replace(result, refutable=found.refutable(0.5))
-    share = refuted_share(met) if result.verdict == "CONSISTENT" else None
-    return replace(result, refutable=epsilon / share) if share else result
+    result = decided(claimed(target), found, limit, conforms, len(observed))
+    return replace(result, refutable=found.refutable(0.5))  # half of the noise is beyond the canary's range
 
 
 def guesses_lower_limit(observed: Floats, coins: Floats, event: evidence.Event, learn: int) -> float:

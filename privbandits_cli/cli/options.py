@@ -1,7 +1,7 @@
 """Options and arguments that commands share."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,17 @@ def rounds(given: str) -> int:
     if type(value) is not int or value < 1:
         raise typer.BadParameter(f"{given} is not a number of rounds: give one like 65536 or 2^16")
     return value
+
+
+def parameters(given: list[str] | None) -> dict[str, Any]:
+    """The parameters of `NAME=VALUE`, with values as in YAML."""
+    from privbandits_cli.experiment.document import yaml_value
+
+    pairs = [text.partition("=") for text in given or ()]
+    for name, equals, _ in pairs:
+        if not (name.isidentifier() and equals):
+            raise typer.BadParameter(f"{name}{equals}: write it as NAME=VALUE, for example epsilon=0.5")
+    return {name: yaml_value(value) for name, _, value in pairs}
 
 
 def level(value: float | None) -> float | None:
@@ -46,6 +57,9 @@ Trusted = Annotated[bool, typer.Option("--trust", help="Execute the files of its
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Overrides = Annotated[
     list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Replace keys: trials=48 horizon=2^14.")
+]
+Given = Annotated[
+    list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Its parameters: epsilon=0.5 delta=1e-6.")
 ]
 Results = Annotated[Path, typer.Option(help="The folder that contains all results.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="Play a small version, in a folder of its own.")]

@@ -7,9 +7,20 @@ from typing import Annotated, Any, Literal
 import typer
 
 from privbandits_cli.accounting.rounding import EMPTY, at_most, is_empty, pair, regret
+from privbandits_cli.analysis.format import equations
 from privbandits_cli.cli.app import app, dumps, filled, reported
 from privbandits_cli.cli.include import registry_with
-from privbandits_cli.cli.options import Arms, AsJson, Dimension, Horizon, Include, Space, complete_name
+from privbandits_cli.cli.options import (
+    Arms,
+    AsJson,
+    Dimension,
+    Given,
+    Horizon,
+    Include,
+    Space,
+    complete_name,
+    parameters,
+)
 
 
 @app.command(name="list")
@@ -33,6 +44,7 @@ def list_(
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="An algorithm or adversary.", autocompletion=complete_name)],
+    given: Given = None,
     horizon: Horizon = 2**18,
     arms: Arms = 4,
     space: Space = None,
@@ -49,12 +61,12 @@ def show(
       privbandits show exp3_tau
       privbandits show switching_costs
       privbandits show exp3 --horizon 100000 --arms 10
-      privbandits show dp_linucb --dimension 5 --arms 25
+      privbandits show dp_linucb calibration=code --dimension 5 --arms 25
     """
     from privbandits_cli.actions import show
 
     with reported(KeyError, ValueError):
-        facts = show.facts(registry_with(include), name, horizon, arms, space, dimension)
+        facts = show.facts(registry_with(include), name, horizon, arms, space, dimension, parameters(given))
     print(dumps(facts) if as_json else "\n".join(_page(facts)))
 
 
@@ -77,6 +89,8 @@ def _page(facts: dict[str, Any]) -> Iterator[str]:
         size = f"{facts['set']}, N" if facts["set"] else "K"
         shown = (f", d = {facts['dimension']}" if facts["dimension"] else "") + shown
         yield filled(f"(values after = are for T = {facts['horizon']}, {size} = {facts['arms']}{shown})", "  ")
+    if facts.get("facts"):
+        yield "\n" + filled(f"These values imply {equations(facts['facts'])}.")
     if facts["instances"]:
         yield f"\nNamed instances, with their means for K = {facts['arms']}"
         for name, means in facts["instances"].items():

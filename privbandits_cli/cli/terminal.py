@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, regret
-from privbandits_cli.analysis.format import amount, counted, parameter, whole
+from privbandits_cli.analysis.format import amount, counted, equations, parameter, whole
 from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
@@ -254,6 +254,8 @@ def print_ledger(blocks: list[dict[str, Any]]) -> None:
             at = f"δ = {shown(bound['delta'], 3)}"
             line = f"ε {sign} {shown(bound['epsilon']):>9}  {at:<12} {bound['status']:<8}{bound['source']}"
             print(filled(line, "  ", " " * 36))
+        if block["facts"]:
+            print(filled(equations(block["facts"]), "  ", "    "))
         missing = [] if block["bounds"] else ["It has no privacy guarantee."]
         for note in missing + block["notes"]:
             print(filled(f"- {note}", "  ", "    "))

@@ -24,13 +24,19 @@ class LossSet:
 
     dimension: int
 
-    def norms(self) -> tuple[float, float]:
-        """The largest l1 and l2 norm of a loss vector."""
+    def norms(self, weights: Floats | None = None) -> tuple[float, float]:
+        """The largest l1 and l2 norm of a loss vector whose coordinates are multiplied with `weights`, `[N]`, all >= 0.
+
+        Without weights, the largest norms of a loss vector.
+        """
+        return self._norms(np.ones(self.dimension) if weights is None else weights)
+
+    def _norms(self, weights: Floats) -> tuple[float, float]:
         raise NotImplementedError
 
-    def changes(self) -> tuple[float, float]:
+    def changes(self, weights: Floats | None = None) -> tuple[float, float]:
         """The largest l1 and l2 distance between two loss vectors; for a symmetric set, twice the norms."""
-        l1, l2 = self.norms()
+        l1, l2 = self.norms(weights)
         return 2 * l1, 2 * l2
 
     def ends(self) -> tuple[Floats, Floats]:
@@ -78,12 +84,12 @@ class UnitCube(LossSet):
 
     signed: bool = False
 
-    def norms(self) -> tuple[float, float]:
-        return float(self.dimension), math.sqrt(self.dimension)
+    def _norms(self, weights: Floats) -> tuple[float, float]:
+        return float(weights.sum()), math.sqrt(weights @ weights)
 
-    def changes(self) -> tuple[float, float]:
-        width = 2 if self.signed else 1
-        return float(width * self.dimension), width * math.sqrt(self.dimension)
+    def changes(self, weights: Floats | None = None) -> tuple[float, float]:
+        width, (l1, l2) = 2 if self.signed else 1, self.norms(weights)
+        return width * l1, width * l2
 
     def ends(self) -> tuple[Floats, Floats]:
         return np.full(self.dimension, -1.0 if self.signed else 0.0), np.ones(self.dimension)
@@ -117,8 +123,8 @@ class UnitCube(LossSet):
 class Ball(LossSet):
     """The Euclidean unit ball."""
 
-    def norms(self) -> tuple[float, float]:
-        return math.sqrt(self.dimension), 1.0
+    def _norms(self, weights: Floats) -> tuple[float, float]:
+        return math.sqrt(weights @ weights), float(weights.max())
 
     def ends(self) -> tuple[Floats, Floats]:
         end = np.full(self.dimension, 1 / math.sqrt(self.dimension))
@@ -156,8 +162,8 @@ class Ball(LossSet):
 class CrossPolytope(LossSet):
     """The l1 unit ball."""
 
-    def norms(self) -> tuple[float, float]:
-        return 1.0, 1.0
+    def _norms(self, weights: Floats) -> tuple[float, float]:
+        return float(weights.max()), float(weights.max())
 
     def ends(self) -> tuple[Floats, Floats]:
         end = np.eye(self.dimension)[0]

@@ -16,7 +16,7 @@ BOUND = {"color": "#444444", "ls": (0, (1, 1.5)), "lw": 0.9}
 
 
 @dataclass(frozen=True)
-class Noise:
+class Curve:
     """The noise of one counter: after how many prefixes, `[points]`, and E of these prefixes, `[points]`."""
 
     counter: str
@@ -25,7 +25,7 @@ class Noise:
     rms: Floats
 
 
-def figure(counters: Sequence[Noise], least: Floats) -> Figure:
+def figure(counters: Sequence[Curve], least: Floats) -> Figure:
     """Draw the root mean square of E over the first t prefixes; least: the bound for Gaussian noise, `[points]`."""
     laws = list(dict.fromkeys(noise.law for noise in counters))
     with matplotlib.rc_context(fname=STYLE):

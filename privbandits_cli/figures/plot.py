@@ -35,7 +35,7 @@ PAGE = 900.0  # dots: the width of a notebook's page
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 BROAD = 24  # letters: of two longer titles beside each other, the notes are on lines of their own
-WIDE = 32  # letters: two longer labels do not fit beside each other
+WIDE = 54  # letters of two labels, at most, that fit beside each other
 BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
 NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
 ARROW: dict[str, Any] = {
@@ -54,7 +54,7 @@ class Figure(AnyFigure):
     """A figure that a notebook displays in a readable size."""
 
     def on_screen(self) -> "Figure":
-        """Itself, with the resolution of a screen; to be called after it is laid out, which resolution would change."""
+        """The figure at the resolution of a screen. Call it after the layout, which the resolution would change."""
         self.set_dpi(min(SCREEN, PAGE / self.get_figwidth()))
         return self
 
@@ -63,7 +63,7 @@ class Figure(AnyFigure):
         super().savefig(fname, **{"dpi": PRINT, **options})
 
     def _repr_png_(self) -> bytes:
-        """The picture, for IPython."""
+        """The picture that IPython shows."""
         content = io.BytesIO()
         self.savefig(content, format="png", dpi=self.get_dpi(), facecolor="white")
         return content.getvalue()
@@ -78,7 +78,7 @@ def figure(table: Table, log: bool = False) -> Figure:
     texts = _legend_texts(table, styles, broken=in_cell)
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
-    rows = len(texts) if max(map(len, texts)) > WIDE else math.ceil(len(texts) / 2)
+    rows = math.ceil(len(texts) / _columns(texts))
     legend_height = 0 if in_cell else 0.17 * rows + 0.5
     with matplotlib.rc_context(fname=STYLE):
         height = (2.3 if n == 1 else 1.42 * n_rows) + legend_height
@@ -210,9 +210,15 @@ def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[s
         note = "\n".join(textwrap.fill(note, 26) for note in notes)
         cell.legend(handles, texts, loc="center", title=note)
     else:
-        columns = 2 if max(map(len, texts)) <= WIDE else 1
         note = textwrap.fill("; ".join(notes), 84)
-        out.legend(handles, texts, loc="outside lower center", ncols=columns, title=note)
+        out.legend(handles, texts, loc="outside lower center", ncols=_columns(texts), title=note)
+
+
+def _columns(texts: Sequence[str]) -> int:
+    """The columns of a legend that fit beside each other: two, or one."""
+    middle = math.ceil(len(texts) / 2)
+    widest = (max(map(len, half), default=0) for half in (texts[:middle], texts[middle:]))
+    return 2 if sum(widest) <= WIDE else 1
 
 
 def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> None:

@@ -94,11 +94,11 @@ class Algorithm(players.Algorithm):
     drawn: ClassVar[tuple[str, ...]] = ("uniform",)  # one number in every round, unless `periods` says otherwise
 
     def periods(self) -> dict[str, int]:
-        """The kinds of which a step uses one number, with a period: there are numbers in its first and last round."""
+        """The kinds with one number a round, and the period of each: only its first and last round have numbers."""
         return dict.fromkeys(self.drawn, 1)
 
     def draws(self, setting: Setting) -> dict[str, int]:
-        """The kinds of which its steps use several numbers, `rng.normal[0]` and so on, with the count in each round."""
+        """How many numbers of a kind a round provides, for kinds with several: `rng.normal[0]`, `rng.normal[1]`, ..."""
         base = self._wrapped()
         return base.draws(setting) if isinstance(base, Algorithm) else {}
 
@@ -223,7 +223,7 @@ def oracle(binary: bool) -> Callable[..., None]:
 
 
 class Asked(NamedTuple):
-    """The random numbers that an algorithm asks for."""
+    """The random numbers that an algorithm asks for, by kind."""
 
     periods: dict[str, int]  # of the kinds of which a round has one number
     counts: dict[str, int]  # of the kinds of which it has several
@@ -237,7 +237,7 @@ class Asked(NamedTuple):
 
 
 def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
-    """What a tuned algorithm asks for; PluginError where a user's file asks for numbers that there are not."""
+    """The random numbers of a tuned algorithm; PluginError where a user's file asks for numbers that do not exist."""
     periods, counts = guards.asked(algorithm, "periods"), guards.asked(algorithm, "draws", setting)
     return Asked({kind: n for kind, n in periods.items() if kind not in counts}, counts)
 

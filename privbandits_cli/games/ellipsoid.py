@@ -2,6 +2,11 @@
 
 Proposition 4 of Shariff & Sheffet 2018, for regularisers with eigenvalues in [ρ_min, ρ_max] and |h| <= γ in the norm of
 the inverse regulariser, each with probability 1 - α/2n: β = σ √(2 ln(2/α) + ln det V - d ln ρ_min) + S √ρ_max + γ.
+If the law of H changes from round to round, ρ_max and γ are those of the round, but ρ_min is the least of all rounds.
+The proof adds three norms of V^-1. Those of H θ and of h are bounded by H of the round. The sum of x times the noise of
+its reward is bounded for all rounds at once by a martingale, which needs one matrix ρ I that is below every H. So the
+least ρ_min is compared with ln det V.
+
 The state of every such algorithm has V^-1 (`inverse`), θ~ (`theta`), ln det V (`logdet`) and the constants of β.
 """
 

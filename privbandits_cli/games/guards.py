@@ -65,9 +65,9 @@ def first_state(algorithm: Any, setting: Setting) -> Records:
 
 
 def check_promise(algorithm: Any, setting: Setting) -> None:
-    """Raise PluginError if a user's file states the privacy of an algorithm by anything but `Guarantee`s."""
+    """Raise PluginError if a user's file states privacy by anything but `Guarantee`s, or facts by no numbers."""
     one = "Guarantee(epsilon, delta, source, status)"
-    bounds, guarantee = type(algorithm).bounds, type(algorithm).guarantee
+    bounds, guarantee, facts = type(algorithm).bounds, type(algorithm).guarantee, type(algorithm).facts
     if is_users(bounds.__module__):
         found = algorithm.bounds(setting, papers_delta(setting))
         if not isinstance(found, list) or not all(isinstance(bound, Guarantee) for bound in found):
@@ -76,10 +76,14 @@ def check_promise(algorithm: Any, setting: Setting) -> None:
         found = algorithm.guarantee(setting)
         if not isinstance(found, Guarantee | None):
             raise PluginError(f"guarantee returned {_short(found)}: return {one}, or None", guarantee)
+    if is_users(facts.__module__):
+        found = algorithm.facts(setting)
+        if not isinstance(found, dict) or not all(type(x) is str and isinstance(found[x], int | float) for x in found):
+            raise PluginError(f"facts returned {_short(found)}: return numbers by name, {{'sigma': 2.0}}", facts)
 
 
 def asked(algorithm: Any, method: str, *words: Any) -> dict[str, Any]:
-    """The random numbers that a method asks for, by kind; PluginError where a user's file asks for none such.
+    """The random numbers that a method asks for, by kind; PluginError where a user's file asks for unknown ones.
 
     words: none for `periods`; the setting for `draws`; in the game linear the setting and the rounds for `draws`.
     """

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from privbandits_cli.convex.losses import LossSet
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
@@ -24,11 +23,22 @@ from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
 from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, record, unbound
 from privbandits_cli.numerics.streams import stream
-from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.types import Floats, Ints
 
-__all__ = ["Adversary", "Algorithm", "Cube", "Draws", "Floats", "Setting", "Simplex", "Sphere", "papers_delta", "play"]
+__all__ = [
+    "Adversary",
+    "Algorithm",
+    "Cube",
+    "Draws",
+    "Floats",
+    "Ints",
+    "Setting",
+    "Simplex",
+    "Sphere",
+    "papers_delta",
+    "play",
+]
 
-Ints = NDArray[np.int64]
 Feedback = Literal["full", "bandit"]
 
 BLOCK = 4096  # rounds, at most

@@ -3,9 +3,10 @@
 import json
 import math
 import sys
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 # Ranges in which the algorithms' arithmetic stays finite; the ends are far beyond what anybody needs.
 Size = Annotated[float, Field(ge=1e-100, le=1e100)]  # a positive number
@@ -21,6 +22,19 @@ class Parameters(BaseModel):
     game: ClassVar[str]
     display: ClassVar[str] = ""
     later: ClassVar[frozenset[str]] = frozenset()  # parameters that older results do not have; see `recorded`
+    formerly: ClassVar[Mapping[str, Mapping[str, str]]] = {}  # older words for values of a parameter, likewise
+
+    @model_validator(mode="before")
+    @classmethod
+    def _older_words(cls, given: Any) -> Any:
+        """Older configs and results may have the words of `formerly`."""
+        if not isinstance(given, Mapping):
+            return given
+        today = {name: {old: new for new, old in words.items()} for name, words in cls.formerly.items()}
+        return {
+            name: today[name].get(value, value) if name in today and isinstance(value, str) else value
+            for name, value in given.items()
+        }
 
     @property
     def name(self) -> str:
@@ -56,9 +70,10 @@ class Parameters(BaseModel):
         return out
 
     def recorded(self) -> dict[str, Any]:
-        """`described`, without parameters of `later` that have their defaults.
+        """`described`, without parameters of `later` that have their defaults, and in the older words of `formerly`.
 
-        A parameter that joins an algorithm then changes neither the random numbers nor the keys of older results.
+        A parameter that joins an algorithm, or a better word, then changes neither the random numbers nor the keys of
+        older results.
         """
         out = self.described()
         for name, field in type(self).model_fields.items():
@@ -67,6 +82,8 @@ class Parameters(BaseModel):
                 out[name] = value.recorded()
             elif name in self.later and value == field.default:
                 del out[name]
+            elif name in self.formerly:
+                out[name] = self.formerly[name].get(value, value)
         return out
 
     def identity(self) -> str:

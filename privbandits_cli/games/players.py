@@ -117,6 +117,10 @@ class Algorithm(Parameters):
         base = self._wrapped()
         return self if base is None else self.model_copy(update={"base": base.tuned(setting)})
 
+    def counted_by(self) -> str | None:
+        """The module of the counter whose steps fill in placeholders of its file (`mechanisms.counter`)."""
+        return None
+
     def _wrapped(self) -> "Algorithm | None":
         """The parameter `base` of an algorithm that wraps another one."""
         return getattr(self, "base", None) if "base" in type(self).model_fields else None
@@ -144,6 +148,15 @@ class Algorithm(Parameters):
     def has_guarantee_alone(cls) -> bool:
         """Whether a class defines `guarantee`, but not the bounds from which it is chosen."""
         return cls.guarantee is not Algorithm.guarantee and cls.bounds is Algorithm.bounds
+
+    def facts(self, setting: Setting) -> dict[str, float]:
+        """Numbers that follow from the tuned parameters in this setting, such as the size of the noise, by their names.
+
+        Those of a base have names like `base.sigma`.
+        """
+        self._check_tuned()
+        base = self._wrapped()
+        return {} if base is None else {f"base.{name}": value for name, value in base.facts(setting).items()}
 
     def caveats(self, setting: Setting) -> list[str]:
         """Notes for a reader of the bounds: where the paper is wrong or silent."""

@@ -20,23 +20,33 @@ SOURCES: dict[str, Callable[[Generator], Fill]] = {
 }
 
 STEPS = ("choose", "update", "probabilities", "released")
+MECHANISMS = "privbandits_cli.mechanisms."
+COUNTING = ("add_item", "release")  # the steps of a counter
 
 
 def composition(algorithm: Algorithm) -> tuple[str, ...]:
-    """The modules of an algorithm's steps, outermost wrapper first."""
-    base = getattr(algorithm, "base", None)
+    """The modules of an algorithm's steps, outermost wrapper first; that of a counter follows that which uses it."""
+    base, counter = getattr(algorithm, "base", None), algorithm.counted_by()
     inner = composition(base) if base is not None else ()
-    return (type(algorithm).__module__, *inner)
+    return (type(algorithm).__module__, *([counter] if counter else []), *inner)
 
 
 @kept
 def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-    """The compiled steps of a composition by name; those of a wrapper contain those of its base."""
-    base = steps(modules[1:]) if modules[1:] else {}
-    names = {f"base_{name}": step for name, step in base.items()}
-    module = import_module(modules[0])
+    """The compiled steps of a composition by name; those of a wrapper contain those of its base and counter."""
+    module, names = import_module(modules[0]), filled_in(modules)
     plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
     return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain.items()}
+
+
+def filled_in(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+    """What fills in the placeholders of the outermost file: the compiled steps of its base and of its counter."""
+    rest, names = modules[1:], {}
+    if rest and rest[0].startswith(MECHANISMS):
+        mechanism, rest = import_module(rest[0]), rest[1:]
+        names = {f"counter_{name}": compile_step(getattr(mechanism, name)) for name in COUNTING}
+    base = steps(rest) if rest else {}
+    return names | {f"base_{name}": step for name, step in base.items()}
 
 
 def in_loop(modules: tuple[str, ...]) -> dict[str, Any]:

@@ -86,7 +86,12 @@ class Mean(Kept):
 
 @dataclass(frozen=True)
 class Tree(Kept):
-    """The noisy running means of an arm; each, times its number of gains, is a sum that a tree releases."""
+    """The noisy running means of an arm; each, times its number of gains, is a sum that a tree releases.
+
+    counter: the tree, a `KAry` or `Smooth` (mechanisms/); default the binary tree for all rounds.
+    """
+
+    counter: Any = None
 
 
 @dataclass(frozen=True)
@@ -131,12 +136,15 @@ class Prefix(View):
 class Correlated(View):
     """The noisy sums of the losses so far, through which alone losses act on the next point; their noise is correlated.
 
-    The noise of all sums together is a linear function of the numbers of `rng.normal`, of which each round has N.
-    Number i of a round enters the noise of coordinate i in `update`, from the next sum on.
+    The noise of all sums together is a linear function of the numbers of `rng.normal`, or of those of `rng.laplace`
+    unless `gaussian`. Each number acts on one coordinate. If every round has N numbers, and number i of a round enters
+    the noise of coordinate i in `update`, from the next sum on, long games are audited whole; else their first rounds.
+    The first round may have N more before these, which enter the first sum.
     """
 
     game = "linear"
     losses: Place
+    gaussian: bool = True
 
 
 @dataclass(frozen=True)
@@ -183,13 +191,27 @@ class Ellipsoid(View):
 
 @dataclass(frozen=True, kw_only=True)
 class Gram(Ellipsoid):
-    """Every release of V and u~ by a tree; the noise is that of each node.
+    """Every release of V and u~ by the tree of `mechanisms.matrix_tree`; the noise is that of each node.
 
     nodes: `[levels + 1, d, d + 1]`, at each level the noise of its node and of those above it.
     """
 
     noise: Normal | Wishart
     nodes: Place = "noise"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountedGram(Ellipsoid):
+    """Every release of V and u~ by a counter (`mechanisms.counter`) with Gaussian noise of scale σ.
+
+    counter: the counter, whose coordinates are the numbers i >= j of V, row by row, each row before its number of u~;
+    those on the diagonal are divided by √2. In round t, `update` draws the counter's numbers for item t, and no others,
+    in this order. sums: `[rows, coordinates]`; the first row is the noise of the next release.
+    """
+
+    noise: Normal
+    counter: Any
+    sums: Place = "counter.noise"
 
 
 @dataclass(frozen=True, kw_only=True)
