@@ -196,6 +196,12 @@ def linear_candidates():
     gauss, blt = (make("dp_ftrl", nodes="gaussian", counter=counter) for counter in ("tree", "blt"))
     yield "dp_ftrl, Gaussian", linear_game("linear", PreparedLosses(), [gauss], linear.Simplex(10))
     yield "dp_ftrl, BLT", linear_game("linear", PreparedLosses(), [blt], linear.Simplex(10))
+    for counter in ("k_ary", "negative_digits", "smooth"):
+        other = make("dp_ftrl", counter=counter)
+        yield f"dp_ftrl, {counter}", linear_game("linear", PreparedLosses(), [other], linear.Simplex(10))
+    for name, own in (("no top-up", {"spare": "none"}), ("honaker", {"counter": "honaker"})):
+        other = make("dp_ftrl", nodes="gaussian", **own)
+        yield f"dp_ftrl, Gaussian, {name}", linear_game("linear", PreparedLosses(), [other], linear.Simplex(10))
     yield "(no algorithm), 1000 experts", linear_game("linear", PreparedLosses(), [], linear.Simplex(1000))
     for algorithm, name in ((make("dp_ftrl"), "dp_ftrl"), (once, "dp_ftrl, spare once")):
         yield f"{name}, 1000 experts", linear_game("linear", PreparedLosses(), [algorithm], linear.Simplex(1000))

@@ -5,11 +5,13 @@ could tell the difference, so that comparisons are exact.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 
 from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
+from privbandits_cli.numerics import bits as numbers
 from privbandits_cli.numerics.streams import stream
 
 
@@ -180,6 +182,221 @@ class Ucb1:
         self.t += 1
 
 
+def coin_divergence(x: float, y: float) -> float:
+    """kl(x, y) of two coins."""
+    if y in (0.0, 1.0):
+        return 0.0 if x == y else math.inf
+    first = x * math.log(x / y) if x > 0 else 0.0
+    return first + ((1 - x) * math.log((1 - x) / (1 - y)) if x < 1 else 0.0)
+
+
+def furthest(divergence: Callable[[float, float], float], x: float, cost: float) -> float:
+    """-ln(1 - q) of the largest q with divergence(x, q) <= cost, by bisection."""
+    if x == 1 or divergence(x, 1.0) <= cost:
+        return math.inf
+    low = -math.log1p(-x)
+    high = low + 1
+    while divergence(x, -math.expm1(-high)) <= cost:
+        high *= 2
+        if -math.expm1(-high) == 1:  # no float tells q from 1
+            return high
+    for _ in range(80):
+        y = (low + high) / 2
+        low, high = (y, high) if divergence(x, -math.expm1(-y)) <= cost else (low, y)
+    return low
+
+
+class Index:
+    """Each arm once, then the first arm with the largest index of its gains."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, horizon: float) -> None:
+        self.algorithm, self.horizon, self.t = algorithm, horizon, 1
+        self.gains: list[list[float]] = [[] for _ in range(n_arms)]
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if [] in self.gains:
+            return self.gains.index([])
+        index = [self.index(gains, sum(gains) / len(gains)) for gains in self.gains]
+        return index.index(max(index))
+
+    def update(self, arm: int, gain: float) -> None:
+        self.gains[arm].append(gain)
+        self.t += 1
+
+
+class KlUcb(Index):
+    """Algorithm 1 of Garivier & Cappé 2011."""
+
+    def index(self, gains: list[float], mean: float) -> float:
+        cost = math.log(self.t) + self.algorithm.c * math.log(max(1, math.log(self.t)))
+        return furthest(coin_divergence, min(1, max(0, mean)), cost / len(gains))
+
+
+class Imed(Index):
+    """Algorithm 1 of Honda & Takemura 2015; the smallest value comes first."""
+
+    def index(self, gains: list[float], mean: float) -> float:
+        best = max(sum(other) / len(other) for other in self.gains)
+        return -(len(gains) * coin_divergence(mean, best) + math.log(len(gains)))
+
+
+class Moss(Index):
+    """Figure 1 of Audibert & Bubeck 2009."""
+
+    def index(self, gains: list[float], mean: float) -> float:
+        return mean + math.sqrt(max(0, math.log(self.horizon / (len(self.gains) * len(gains)))) / len(gains))
+
+
+class UcbV(Index):
+    """Section 3 of Audibert, Munos & Szepesvári 2009."""
+
+    def index(self, gains: list[float], mean: float) -> float:
+        n = len(gains)
+        variance = max(0, sum(gain * gain for gain in gains) / n - mean * mean)
+        width = self.algorithm.zeta * math.log(self.t)
+        return mean + math.sqrt(2 * variance * width / n) + 3 * width / n
+
+
+class Thompson:
+    """Algorithm 2 of Agrawal & Goyal 2012, and of 2013."""
+
+    def __init__(self, n_arms: int, prior: str, bits: Callable[[], int]) -> None:
+        self.prior, self.bits, self.sums, self.plays = prior, bits, [0.0] * n_arms, [0] * n_arms
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        with np.errstate(over="ignore"):
+            draws = [self.draw(arm) for arm in range(len(self.plays))]
+        return draws.index(max(draws))
+
+    def draw(self, arm: int) -> float:
+        s, n = self.sums[arm], self.plays[arm]
+        if self.prior == "gaussian":
+            return s / (n + 1) + numbers.normal(self.bits(), arm) / math.sqrt(n + 1)
+        return numbers.beta(self.bits(), arm, 1 + s, 1 + n - s)
+
+    def update(self, arm: int, gain: float) -> None:
+        with np.errstate(over="ignore"):
+            coin = numbers.uniform(self.bits(), len(self.plays))
+        self.sums[arm] += gain if self.prior == "gaussian" else coin < gain
+        self.plays[arm] += 1
+
+
+class LazyDpTs:
+    """Algorithm 1 of Hu & Hegde 2022: of each arm (noisy mean, O) of its last epoch, and the gains since."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, laplace: Callable, bits: Callable[[], int]) -> None:
+        self.algorithm, self.laplace, self.bits, self.t = algorithm, laplace, bits, 1
+        self.last: list[tuple[float, int]] = [(0.0, 0)] * n_arms
+        self.since: list[list[float]] = [[] for _ in range(n_arms)]
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if self.t <= len(self.last):
+            return self.t - 1
+        log = math.log(self.t) if self.algorithm.log == "e" else math.log2(self.t)
+        draws = []
+        for arm, (mean, n) in enumerate(self.last):
+            p = min(1, max(0, mean + 3 * log / (self.algorithm.epsilon * n)))
+            with np.errstate(over="ignore"):
+                draws.append(numbers.beta(self.bits(), arm, p * n + 1, (1 - p) * n + 1))
+        return draws.index(max(draws))
+
+    def update(self, arm: int, gain: float) -> None:
+        self.since[arm].append(gain)
+        n = len(self.since[arm])
+        if n == max(1, 2 * self.last[arm][1]):
+            self.last[arm] = (sum(self.since[arm]) + self.laplace() / self.algorithm.epsilon) / n, n
+            self.since[arm] = []
+        self.t += 1
+
+
+class DpTs:
+    """Algorithm 2 of Hu & Hegde 2022: the gains of an arm, and the noise that each of them brought."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, laplace: Callable, bits: Callable[[], int]) -> None:
+        self.algorithm, self.laplace, self.bits, self.t = algorithm, laplace, bits, 1
+        self.gains: list[list[float]] = [[] for _ in range(n_arms)]
+        self.noise: list[list[float]] = [[] for _ in range(n_arms)]
+
+    def sum(self, arm: int) -> float:
+        noise, epoch, first, total = self.noise[arm], 0, 0, 0.0
+        while first + 2**epoch <= len(noise):
+            first += 2**epoch
+            total += 2 * noise[first - 1] / self.algorithm.epsilon
+            epoch += 1
+        tree = sum(noise[first + end - 1] for end in ends(len(noise) - first))
+        return sum(self.gains[arm]) + total + 2 * epoch / self.algorithm.epsilon * tree
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if self.t <= len(self.gains):
+            return self.t - 1
+        log = math.log if self.algorithm.log == "e" else math.log2
+        draws = []
+        for arm, gains in enumerate(self.gains):
+            n = len(gains)
+            far = 6 * math.sqrt(8) * log(n + 1) * log(self.t) / self.algorithm.epsilon
+            p = min(1, max(0, (self.sum(arm) + far) / n))
+            with np.errstate(over="ignore"):
+                draws.append(numbers.beta(self.bits(), arm, p * n + 1, (1 - p) * n + 1))
+        return draws.index(max(draws))
+
+    def update(self, arm: int, gain: float) -> None:
+        self.gains[arm].append(gain)
+        self.noise[arm].append(self.laplace())
+        self.t += 1
+
+
+class Exp3Ix:
+    """Algorithm 1 of Neu 2015."""
+
+    def __init__(self, n_arms: int, eta: float, gamma: float) -> None:
+        self.eta, self.gamma, self.losses = eta, gamma, [0.0] * n_arms
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        weights = [math.exp(-self.eta * (loss - min(self.losses))) for loss in self.losses]
+        self.p = [weight / sum(weights) for weight in weights]
+        return draw(self.p, uniform())
+
+    def update(self, arm: int, gain: float) -> None:
+        self.losses[arm] += (1 - gain) / (self.p[arm] + self.gamma)
+
+
+class Exp3P:
+    """Figure 3.1 of Bubeck & Cesa-Bianchi 2012."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int) -> None:
+        self.algorithm, self.gains = algorithm, [0.0] * n_arms
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        eta, gamma, k = self.algorithm.eta, self.algorithm.gamma, len(self.gains)
+        weights = [math.exp(eta * (gain - max(self.gains))) for gain in self.gains]
+        self.p = [(1 - gamma) * weight / sum(weights) + gamma / k for weight in weights]
+        return draw(self.p, uniform())
+
+    def update(self, arm: int, gain: float) -> None:
+        for i, p in enumerate(self.p):
+            self.gains[i] += ((gain if i == arm else 0) + self.algorithm.beta) / p
+
+
+class Exp3PlusPlus:
+    """Algorithm 1 of Seldin & Slivkins 2014 with the ξ of its experiments."""
+
+    def __init__(self, n_arms: int) -> None:
+        self.losses, self.t = [0.0] * n_arms, 1
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        k, t, least = len(self.losses), self.t, min(self.losses)
+        eta = math.sqrt(math.log(k) / (t * k)) / 2
+        weights = [math.exp(-eta * (loss - least)) for loss in self.losses]
+        x = [max(math.e, t * min(1, (loss - least) / t) ** 2) for loss in self.losses]
+        extra = [min(1 / (2 * k), eta, math.log(own) / (32 * own)) for own in x]
+        self.p = [(1 - sum(extra)) * w / sum(weights) + e for w, e in zip(weights, extra, strict=True)]
+        return draw(self.p, uniform())
+
+    def update(self, arm: int, gain: float) -> None:
+        self.losses[arm] += (1 - gain) / self.p[arm]
+        self.t += 1
+
+
 class Optimist:
     """Each arm once, then the largest index; a list for each arm has the reports of its gains."""
 
@@ -281,12 +498,64 @@ class Tree:
         return sum(self.noisy[j] for j in range(64) if self.n >> j & 1)
 
 
+def paths(alphabet: int, height: int, ones: int | None) -> Iterator[tuple[int, ...]]:
+    """The paths to the leaves of a tree from left to right; only those with so many ones, if `ones` is given."""
+    if height == 0:
+        yield ()
+        return
+    for turn in range(alphabet):
+        left = None if ones is None else ones - turn
+        if left is None or 0 <= left <= height - 1:
+            for rest in paths(alphabet, height - 1, left):
+                yield (turn, *rest)
+
+
+def digits(n: int, k: int) -> list[int]:
+    """The digits of n in base k, the highest first."""
+    return [*([] if n < k else digits(n // k, k)), n % k]
+
+
+@cache
+def most_digits(k: int, items: int) -> int:
+    """The largest sum of digits of 1, ..., items."""
+    return max(sum(digits(n, k)) for n in range(1, items + 1))
+
+
+@cache
+def best_shape(counter: str, items: int) -> tuple[int, int, int | None]:
+    """(k, height, ones) with the least (nodes of an item)² (nodes of a prefix)."""
+    if counter == "smooth":
+        shapes = [(h, w) for h in range(2, 62) for w in range(1, h) if math.comb(h, w) > items]
+        return (2, *min(shapes, key=lambda shape: (shape[0] - shape[1]) ** 2 * shape[1]))
+    k = min(range(2, 65), key=lambda k: len(digits(items, k)) ** 2 * most_digits(k, items))
+    return k, len(digits(items, k)), None
+
+
+class PathTree:
+    """A k-ary or smooth tree by its paths: prefix n is the nodes to the left of the path to leaf n + 1."""
+
+    def __init__(self, counter: str, items: int) -> None:
+        k, height, ones = best_shape(counter, items)
+        self.sensitivity, self.leaves = height - (ones or 0), paths(k, height, ones)
+        self.path = next(self.leaves)
+        self.inside: set[tuple[int, ...]] = set()  # the nodes that contain an item
+        self.noise: dict[tuple[int, ...], float] = {}
+
+    def insert(self, noise: float) -> float:
+        """The noise of the prefix, if the node that this item closes has this noise."""
+        self.inside |= {self.path[:end] for end in range(1, len(self.path) + 1)}
+        self.path = next(self.leaves)
+        left = [(*self.path[:i], turn) for i in range(len(self.path)) for turn in range(self.path[i])]
+        return sum(self.noise.setdefault(node, noise) for node in left if node in self.inside)
+
+
 class DpRobustUcb(Optimist):
     """Tao et al. 2022, Algorithm 1; `reports` are the truncated gains."""
 
     def __init__(self, *given) -> None:
         super().__init__(*given)
-        self.trees = [Tree() for _ in range(self.n_arms)]
+        counter, items = self.algorithm.counter, int(self.horizon)
+        self.trees = [Tree() if counter == "tree" else PathTree(counter, items) for _ in range(self.n_arms)]
         self.prefix = [0.0] * self.n_arms
 
     def mean(self, arm: int) -> float:
@@ -295,10 +564,14 @@ class DpRobustUcb(Optimist):
     def update(self, arm: int, gain: float) -> None:
         v, u, epsilon = self.algorithm.v, self.algorithm.u, self.algorithm.epsilon
         log_t, n = math.log(self.horizon), len(self.reports[arm]) + 1
-        divisor = log_t if self.algorithm.levels == "printed" else int(self.horizon).bit_length()
+        plain, tree = self.algorithm.counter == "tree", self.trees[arm]
+        levels = int(self.horizon).bit_length() if plain else tree.sensitivity
+        divisor = log_t if self.algorithm.levels == "printed" else levels
         bound = (epsilon * u * n / log_t**1.5) ** (1 / (1 + v))
         self.reports[arm].append(self.truncated(gain, bound))
-        self.prefix[arm] = self.trees[arm].insert(self.reports[arm][-1], 2 * bound * divisor / epsilon * self.laplace())
+        noise = 2 * bound * divisor / epsilon * self.laplace()
+        kept = self.reports[arm]
+        self.prefix[arm] = tree.insert(kept[-1], noise) if plain else sum(kept) + tree.insert(noise)
         self.t += 1
 
     def bonus(self, n: int) -> float:
@@ -313,14 +586,22 @@ class DpUcb(Optimist):
     def __init__(self, *given) -> None:
         super().__init__(*given)
         self.noise: list[list[float]] = [[] for _ in range(self.n_arms)]  # of each insertion, standard
+        self.of_prefix = [0.0] * self.n_arms
+        if self.algorithm.counter != "tree":
+            self.trees = [PathTree(self.algorithm.counter, int(self.horizon)) for _ in range(self.n_arms)]
 
     def update(self, arm: int, gain: float) -> None:
         self.reports[arm].append(gain)
         self.noise[arm].append(self.laplace())
+        if self.algorithm.counter == "tree":
+            self.of_prefix[arm] = self.scaled_noise(self.noise[arm])
+        else:
+            tree = self.trees[arm]
+            self.of_prefix[arm] = tree.insert(tree.sensitivity / self.algorithm.epsilon * self.noise[arm][-1])
         self.t += 1
 
     def mean(self, arm: int) -> float:
-        return (sum(self.reports[arm]) + self.scaled_noise(self.noise[arm])) / len(self.reports[arm])
+        return (sum(self.reports[arm]) + self.of_prefix[arm]) / len(self.reports[arm])
 
     def scaled_noise(self, noise: list[float]) -> float:
         """The noise of the nodes whose ranges end at n, at n without its lowest one, and so on."""
@@ -341,10 +622,38 @@ class DpUcb(Optimist):
                 return plain + nu * (1 if n.bit_count() == 1 else 1 + math.log(n)) / n
             case "without_nu":
                 return plain
+            case "chernoff":
+                return plain + self.exceeded() / n
             case "mishra_thakurta":
                 return plain + log_t**2 * math.log(k * self.horizon * log_t / gamma) / (epsilon * n)
         sure = math.log(2 / gamma)
         return math.sqrt(2 * sure / n) + math.sqrt(8) * log_t**1.5 * sure / (epsilon * n)
+
+    def exceeded(self) -> float:
+        """What the noise of a prefix exceeds with probability t^-4, by Chernoff's bound."""
+        counter, items = self.algorithm.counter, int(self.horizon)
+        k, height, ones = (2, items.bit_length(), None) if counter == "tree" else best_shape(counter, items)
+        m = ones or most_digits(k, items)
+        return (height - (ones or 0)) / self.algorithm.epsilon * chernoff(m, 4 * math.log(items), 4 * math.log(self.t))
+
+
+@cache
+def theta(m: int, log: float) -> float:
+    """The θ in (0, 1) that minimises (log - m ln(1 - θ²))/θ, by ternary search."""
+    low, high = 1e-9, 1 - 1e-9
+    for _ in range(200):
+        a, b = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, b) if bound_of(m, log, a) < bound_of(m, log, b) else (a, high)
+    return low
+
+
+def bound_of(m: int, log: float, theta: float) -> float:
+    return (log - m * math.log(1 - theta**2)) / theta
+
+
+def chernoff(m: int, tuned: float, log: float) -> float:
+    """The bound for e^-log with the θ that is best for e^-tuned."""
+    return bound_of(m, log, theta(m, tuned))
 
 
 def ends(n: int) -> list[int]:
@@ -376,6 +685,96 @@ class AdapUcb:
             self.plays[arm] += m
             self.episode = []
         self.t += 1
+
+
+class AdacUcb(AdapUcb):
+    """Azize & Basu 2023: a normal number in place of the Laplace number, and a width for both."""
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if not self.episode:
+            log, rho = self.beta * math.log(self.t), self.epsilon
+            index = [mean + math.sqrt((1 / (2 * m) + 1 / (rho * m**2)) * log) for mean, m in self.last]
+            self.arm = index.index(max(index))
+        return self.arm
+
+    def update(self, arm: int, gain: float) -> None:
+        self.episode.append(gain)
+        m = max(1, self.plays[arm])
+        if len(self.episode) == m:
+            self.last[arm] = sum(self.episode) / m + self.laplace() * math.sqrt(1 / (2 * self.epsilon)) / m, m
+            self.plays[arm] += m
+            self.episode = []
+        self.t += 1
+
+
+class AdapKlucb(AdapUcb):
+    """Azize & Basu 2022: an index of the noisy mean, its width for the noise included."""
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if not self.episode:
+            index = []
+            for mean, m in self.last:
+                width = self.beta * math.log(self.t) / m
+                x = min(1, max(0, mean + width / self.epsilon)) if mean < math.inf else 1
+                index.append(math.inf if mean == math.inf else furthest(coin_divergence, x, width))
+            unplayed = [arm for arm, plays in enumerate(self.plays) if not plays]
+            self.arm = unplayed[0] if unplayed else index.index(max(index))
+        return self.arm
+
+
+def private_divergence(epsilon: float) -> Callable[[float, float], float]:
+    """The least ε(z - x) + kl(z, y) for z in [x, y]: at x, or where the slope is 0."""
+
+    def divergence(x: float, y: float) -> float:
+        z = max(x, y / (y + (1 - y) * math.exp(min(700, epsilon)))) if y > x else y
+        return epsilon * (z - x) * (y > x) + coin_divergence(z, y)
+
+    return divergence
+
+
+class Phased:
+    """DP-KLUCB and DP-IMED of Azize et al. 2025: for each arm the (gains, noise) of its phases."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, laplace: Callable[[], float]) -> None:
+        self.algorithm, self.laplace, self.t = algorithm, laplace, 1
+        self.phases: list[list[tuple[list[float], float]]] = [[] for _ in range(n_arms)]
+        self.gains: list[float] = []
+
+    def noisy(self, arm: int) -> tuple[float, int, int]:
+        """The clipped noisy mean, and the numbers of gains and of Laplace numbers in it."""
+        last = getattr(self.algorithm, "memory", "all") == "last"
+        kept = self.phases[arm][-1:] if last else self.phases[arm]
+        n = sum(len(gains) for gains, _ in kept)
+        total = 0.0
+        for gains, noise in kept:
+            total += sum(gains) + noise
+        return min(1, max(0, total / n)), n, len(kept)
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if self.gains:
+            return self.arm
+        if [] in self.phases:
+            self.arm = self.phases.index([])
+            return self.arm
+        seen = [self.noisy(arm) for arm in range(len(self.phases))]
+        if self.algorithm.name == "dp_imed":
+            d, best = private_divergence(self.algorithm.epsilon), max(x for x, _, _ in seen)
+            index = [-(n * d(x, best) + math.log(n)) for x, n, _ in seen]
+        else:
+            eta = self.algorithm.eta if self.algorithm.width == "chernoff" else 0
+            h = -math.log(eta * (2 - eta)) if eta else 0
+            d = private_divergence((1 - eta) * self.algorithm.epsilon)
+            index = [furthest(d, x, (math.log(self.t) + m * h) / n) for x, n, m in seen]
+        self.arm = index.index(max(index))
+        return self.arm
+
+    def update(self, arm: int, gain: float) -> None:
+        self.gains.append(gain)
+        self.t += 1
+        n = sum(len(gains) for gains, _ in self.phases[arm])
+        if len(self.gains) == max(1, math.ceil(self.algorithm.alpha * n) - n):
+            self.phases[arm].append((self.gains, self.laplace() / self.algorithm.epsilon))
+            self.gains = []
 
 
 class Eliminator:
@@ -469,8 +868,20 @@ OPTIMISTS = {
 }
 
 
-def learner(algorithm: Algorithm, n_arms: int, laplace: Callable[[], float], horizon: float = math.nan):
-    """The twin of a tuned algorithm; wrappers do not pass the horizon on."""
+INDICES = {"imed": Imed, "kl_ucb": KlUcb, "moss": Moss, "ucb_v": UcbV}
+
+
+def learner(
+    algorithm: Algorithm,
+    n_arms: int,
+    laplace: Callable[[], float],
+    horizon: float = math.nan,
+    bits: Callable[[], int] | None = None,
+    normal: Callable[[], float] | None = None,
+):
+    """The twin of a tuned algorithm; wrappers do not pass on what follows the Laplace numbers."""
+    if algorithm.name in INDICES:
+        return INDICES[algorithm.name](algorithm, n_arms, horizon)
     if algorithm.name in OPTIMISTS:
         return OPTIMISTS[algorithm.name](algorithm, n_arms, horizon, laplace)
     match algorithm.name:
@@ -478,6 +889,12 @@ def learner(algorithm: Algorithm, n_arms: int, laplace: Callable[[], float], hor
             return Eliminator(algorithm, n_arms, laplace)
         case "adap_ucb":
             return AdapUcb(n_arms, algorithm.epsilon, algorithm.beta, laplace)
+        case "adac_ucb":
+            return AdacUcb(n_arms, algorithm.rho, algorithm.beta, normal)
+        case "adap_klucb":
+            return AdapKlucb(n_arms, algorithm.epsilon, algorithm.beta, laplace)
+        case "dp_klucb" | "dp_imed":
+            return Phased(algorithm, n_arms, laplace)
         case "batched_htinf":
             return MiniBatch(learner(algorithm.base, n_arms, laplace), algorithm.tau)
         case "dp_exp2" | "dp_reduction":
@@ -488,6 +905,18 @@ def learner(algorithm: Algorithm, n_arms: int, laplace: Callable[[], float], hor
             return Htinf(n_arms, algorithm.sigma)
         case "exp3":
             return Exp3(n_arms, algorithm.gamma)
+        case "exp3_ix":
+            return Exp3Ix(n_arms, algorithm.eta, algorithm.gamma)
+        case "exp3_p":
+            return Exp3P(algorithm, n_arms)
+        case "exp3_pp":
+            return Exp3PlusPlus(n_arms)
+        case "dp_ts":
+            return DpTs(algorithm, n_arms, laplace, bits)
+        case "lazy_dp_ts":
+            return LazyDpTs(algorithm, n_arms, laplace, bits)
+        case "thompson":
+            return Thompson(n_arms, algorithm.prior, bits)
         case "tsallis_inf":
             return TsallisInf(n_arms)
         case "ucb1":
@@ -518,20 +947,24 @@ def regrets(
     means = adversary.mean_gains(setting)
     table = gain_table(adversary, setting, seed, trial)
     names = (algorithm.identity(), adversary.identity())
-    numbers = {"uniform": stream(seed, "uniform", *names, trial=trial).random}
-    numbers["laplace"] = standard_laplace(stream(seed, "laplace", *names, trial=trial))
+    sources = {"uniform": stream(seed, "uniform", *names, trial=trial).random}
+    sources["laplace"] = standard_laplace(stream(seed, "laplace", *names, trial=trial))
+    sources["normal"] = stream(seed, "normal", *names, trial=trial).standard_normal
+    words = iter(stream(seed, "bits", *names, trial=trial).bit_generator.random_raw, None)
+    sources["bits"] = lambda: np.uint64(next(words))
     now: dict[str, float] = {}  # this round's numbers; using a kind that is not due raises an error
 
     def uniform() -> float:
         return now["uniform"]
 
-    player = learner(algorithm, setting.n_arms, lambda: now["laplace"], setting.horizon)
+    others = (lambda: now["bits"]), (lambda: now["normal"])
+    player = learner(algorithm, setting.n_arms, lambda: now["laplace"], setting.horizon, *others)
     memory, observed = adversary.reaction()
     arms: list[int] = []
     own, totals, out = 0.0, [0.0] * setting.n_arms, []
     for t, gains in enumerate(table.tolist(), start=1):
         now.clear()
-        now.update({kind: numbers[kind]() for kind, n in algorithm.periods().items() if t % n in (0, 1 % n)})
+        now.update({kind: sources[kind]() for kind, n in algorithm.periods().items() if t % n in (0, 1 % n)})
         arm = player.choose(uniform)
         held = arms[len(arms) - memory :] if memory else []  # the arms of the last m rounds
         pays = memory == 0 or all(other == arm for other in held)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from privbandits_cli.numerics.streams import stream
+from tests.plain_counters import matrix
 
 # ------------------------------------------------------------------------------------------------- adversaries
 
@@ -153,23 +154,78 @@ class DPLinUCB:
             return symmetric_gaussian(d, self.algorithm.sigma(self.setting), self.rng)
         return bartlett(d, self.known.row_norm() ** 2, self.algorithm.rows(self.setting), self.rng)
 
-    def choose(self, arms):
-        d, made = self.known.dimension, self.algorithm.regularisers(self.setting)
-        released = self.sum.copy()
+    def noise(self):
+        """That of the present release."""
+        total = np.zeros_like(self.sum)
         for level in reversed(range(self.m)):
             name = level, self.t >> level
             if name not in self.nodes:
                 self.nodes[name] = self.node()
-            released += self.nodes[name]
-        v = released[:d, :d] + made.shift * np.eye(d)
+            total += self.nodes[name]
+        return total
+
+    def share(self):
+        """The present regularisers as a share of the largest."""
+        return 1.0
+
+    def choose(self, arms):
+        d, made = self.known.dimension, self.algorithm.regularisers(self.setting)
+        released = self.sum + self.noise()
+        share, least = self.share(), self.least if self.algorithm.shift_by == "round" else 1.0
+        v = released[:d, :d] + share * made.shift * np.eye(d)
         alpha = self.algorithm.alpha if self.algorithm.calibration == "printed" else self.algorithm.alpha / 2
-        beta = proposition_4(self.known, v, alpha, made.rho_min, made.rho_max, made.gamma)
+        gamma = math.sqrt(share) * made.gamma
+        beta = proposition_4(self.known, v, alpha, least * made.rho_min, share * made.rho_max, gamma)
         return highest(arms, v, released[:d, d], beta)
 
     def update(self, x, y):
         row = np.append(x, y)
         self.sum += np.outer(row, row)
         self.t += 1
+
+
+class CountedLinUCB(DPLinUCB):
+    """The noise is the counter's matrix times all numbers so far, coordinate by coordinate."""
+
+    def __init__(self, algorithm, setting, rng):
+        super().__init__(algorithm, setting, rng)
+        self.counter, self.numbers = algorithm.sums(setting), []
+        self.factor = matrix(self.counter)
+        self.variances = (self.factor**2).sum(axis=1)
+        self.least = math.sqrt(self.variances[0] / self.variances.max())
+
+    def noise(self):
+        d, out = self.known.dimension, np.zeros_like(self.sum)
+        if self.t == 0:
+            return out
+        weights = self.factor[self.t - 1, : len(self.numbers)] @ np.array(self.numbers)
+        z = list(self.algorithm.sigma(self.setting) * weights)
+        for i in range(d):
+            for j in range(i):
+                out[i, j] = out[j, i] = z.pop(0)
+            out[i, i] = math.sqrt(2) * z.pop(0)
+            out[i, d] = out[d, i] = z.pop(0)
+        return out
+
+    def share(self):
+        if self.algorithm.shift_by == "game":
+            return 1.0
+        end = 1
+        while end <= self.t:
+            end *= 2
+        return math.sqrt(self.variances[: max(1, end - 1)].max() / self.variances.max())
+
+    def update(self, x, y):
+        super().update(x, y)
+        if self.t <= self.counter.n:
+            (many,) = self.counter.draws(np.array([self.t]))["normal"]
+            d = self.known.dimension
+            self.numbers += [self.rng.standard_normal(d * (d + 3) // 2) for _ in range(many)]
+
+
+def private(algorithm, setting, rng):
+    """The twin of dp_linucb."""
+    return (DPLinUCB if algorithm.counter == "redrawn" else CountedLinUCB)(algorithm, setting, rng)
 
 
 class LDPLinUCB:
@@ -214,7 +270,7 @@ class PlainDP:
         self.base.update(x, y)
 
 
-LEARNERS = {"linucb": LinUCB, "dp_linucb": DPLinUCB, "ldp_linucb": LDPLinUCB, "plain_dp_linucb": PlainDP}
+LEARNERS = {"linucb": LinUCB, "dp_linucb": private, "ldp_linucb": LDPLinUCB, "plain_dp_linucb": PlainDP}
 
 
 # --------------------------------------------------------------------------------------------------- the game

@@ -14,6 +14,7 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.mechanisms.tree import height
 from privbandits_cli.numerics.streams import stream
+from tests import plain_counters
 
 Numbers = dict[str, list[float]]
 
@@ -73,7 +74,7 @@ class Aggregating:
     def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
         self.base = learner(algorithm.base, setting)
         self.n, self.levels, self.scale = setting.n_arms, height(setting.horizon), algorithm.node_scale(setting)
-        self.gaussian, self.once = algorithm.gaussian(), algorithm.spare == "once"
+        self.gaussian, self.once = algorithm.law() == "gaussian", algorithm.spare == "once"
         self.losses, self.nodes, self.shared = [], {}, None
 
     def choose(self, numbers: Numbers) -> list[float]:
@@ -112,29 +113,29 @@ class Aggregating:
 
 
 class Correlated(Aggregating):
-    """The noise of all prefixes at once: σ B z with the whole matrix B = A C^-1, not with the buffers of its BLT."""
+    """The noise of all prefixes at once, by the whole matrix of a counter that is written from its paper's words."""
 
     def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
         self.base, self.n = learner(algorithm.base, setting), setting.n_arms
-        self.factor = algorithm.node_scale(setting) * dense(algorithm, setting)[0]
+        self.kind = "normal" if algorithm.law() == "gaussian" else "laplace"
+        self.factor = algorithm.node_scale(setting) * plain_counters.matrix(algorithm.sums(setting))
+        self.start = algorithm.start(setting) if algorithm.name == "dp_ftpl" else 0.0
         self.losses, self.numbers = [], []
 
     def choose(self, numbers: Numbers) -> list[float]:
         t = len(self.losses)
-        noise = self.factor[t - 1, :t] @ np.reshape(self.numbers, (t, self.n)) if t else np.zeros(self.n)
+        if t == 0:
+            own = numbers[self.kind][: self.n] if self.start else [0.0] * self.n
+            self.losses.append([self.start * z for z in own])
+            t, self.skip = 1, len(own) if self.start else 0
+        drawn = np.reshape(self.numbers, (-1, self.n))
+        noise = self.factor[t - 2, : len(drawn)] @ drawn if t > 1 else np.zeros(self.n)
         return self.base.lead((np.sum(self.losses, axis=0) + noise).tolist())
 
     def update(self, losses: Sequence[float], numbers: Numbers) -> None:
         self.losses.append(losses)
-        self.numbers.append(numbers["normal"])
-
-
-def dense(algorithm: Algorithm, setting: Setting):
-    """The factors (B, C) of the matrix of prefix sums, `[T - 1, T - 1]`, from the θ and ω of a BLT."""
-    n, blt = max(1, int(setting.horizon) - 1), algorithm.blt(setting)
-    c = [1.0, *(sum(blt.weights() * (1 - blt.rates) ** (k - 1)) for k in range(1, n))]
-    right = np.array([[c[i - j] if i >= j else 0.0 for j in range(n)] for i in range(n)])
-    return np.tri(n) @ np.linalg.inv(right), right
+        self.numbers += numbers[self.kind][self.skip :]
+        self.skip = 0
 
 
 class NoisyFtrl:
@@ -211,9 +212,10 @@ def project(x: Sequence[float]) -> list[float]:
 
 def learner(algorithm: Algorithm, setting: Setting):
     """The twin of a tuned algorithm."""
+    topped = getattr(algorithm, "counter", "") == "tree" and algorithm.spare != "none"
     twins = {
-        "dp_ftpl": Aggregating,
-        "dp_ftrl": Correlated if getattr(algorithm, "counter", "") == "blt" else Aggregating,
+        "dp_ftpl": Aggregating if topped else Correlated,
+        "dp_ftrl": Aggregating if topped else Correlated,
         "ftpl": Ftpl,
         "ftrl": Ftrl,
         "noisy_ftrl": NoisyFtrl,

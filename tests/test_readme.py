@@ -429,8 +429,11 @@ def test_the_price_of_privacy_over_experts():
 
     ftrl, laplace, gaussian = ten("FTRL"), ten("DP-FTRL, Laplace (ε = 1)"), ten("DP-FTRL, Gaussian (ε = 1, δ = 1e-06)")
     assert states(LINEAR, "With ten experts the regret of FTRL is {}.", ftrl)
-    assert states(LINEAR, "which is {} times as much, and {} with Gaussian nodes.", f"{laplace / ftrl:.1f}", gaussian)
+    assert states(LINEAR, "which is {} times as much, and {} with Gaussian noise.", f"{laplace / ftrl:.1f}", gaussian)
     assert states(LINEAR, "At ε = 1 its regret with ten experts is {},", laplace)
+    k_ary, blt = ten("Laplace, k-ary (ε = 1)"), ten("Gaussian, BLT (ε = 1, δ = 1e-06)")
+    assert states(LINEAR, "With ten experts at ε = 1 the regret is {}, and it is", k_ary)
+    assert states(LINEAR, "The regret is {}, which is {} % more than FTRL", blt, f"{100 * (blt / ftrl - 1):.1f}")
     dartboard = worst("price_experts", adversary="gap", dimension="10", algorithm="shrinking_dartboard", epsilon="1")
     assert states(LINEAR, "With ten experts at ε = 1 its regret is {}:", dartboard)
 
@@ -441,17 +444,33 @@ def test_the_thresholds_of_free_privacy_are_those_of_the_tables():
     cells = [
         [cell.strip() for cell in line.split("|")] for line in lines if re.match(r"\| (experts|sphere|cube) \|", line)
     ]
-    free = {(row[1], row[2]): [cell.split(" (")[0] for cell in row[3:5]] for row in cells if row[2] in ("2", "10")}
-    ten, two = free["experts", "10"], free["experts", "2"]
-    assert states(LINEAR, "within 10 % of that for ε ≥ {}, and with Gaussian nodes (δ = 1e-6) for ε ≥ {};", *ten)
-    assert states(LINEAR, "with two experts the thresholds are {} and {}.", *two)
+    free = {(row[1], row[2]): [cell.split(" (")[0] for cell in row[3:7]] for row in cells if row[2] in ("2", "10")}
+    (tree, k_ary, gaussian, blt), two = free["experts", "10"], free["experts", "2"]
+    words = "within 10 % of that for ε ≥ {}, and with Gaussian noise on the tree (δ = 1e-6) for ε ≥ {};"
+    assert states(LINEAR, words, tree, gaussian)
+    assert states(LINEAR, "with two experts the thresholds are {} and {}.", two[0], two[2])
+    assert states(LINEAR, "and it is within 10 % of FTRL for ε ≥ {}.", k_ary)
+    assert states(LINEAR, "and it is within 10 % for ε ≥ {}.", blt)
     sphere, cube = free["sphere", "10"], free["cube", "10"]
-    assert states(
-        LINEAR,
-        "On the sphere in ten dimensions the two thresholds are {} and {}, on the cube {} and {}.",
-        *sphere,
-        *cube,
-    )
+    words = "On the sphere in ten dimensions the two thresholds are {} and {}, on the cube {} and {}."
+    assert states(LINEAR, words, sphere[0], sphere[2], cube[0], cube[2])
+
+
+def test_one_number_determines_the_price():
+    """For ten experts, both horizons and six mechanisms: the smallest and the largest multiple of FTRL's regret."""
+    found: dict[str, list[float]] = {}
+    for horizon in ("4096", "65536"):
+        game = {"adversary": "gap", "dimension": "10", "horizon": horizon}
+        floor = worst("price_collapse", **game, algorithm="ftrl")
+        labels = {row["label"] for row in rows("price_collapse", **game, algorithm="dp_ftrl")}
+        for label in labels:
+            (blur,) = {row["blur"] for row in rows("price_collapse", **game, label=label)}
+            found.setdefault(blur, []).append(worst("price_collapse", **game, label=label) / floor)
+    assert {len(several) for several in found.values()} == {12}
+    half, one = ([f"{100 * (end(found[blur]) - 1):.0f}" for end in (min, max)] for blur in ("0.5", "1"))
+    five = [f"{end(found['5']):.1f}" for end in (min, max)]
+    words = "{} to {} % above that of FTRL when this number is 0.5, {} to {} % when it is 1, and {} to {} times"
+    assert states(LINEAR, words, *half, *one, *five)
 
 
 def test_the_benefit_of_the_tree():
@@ -534,3 +553,24 @@ def test_the_table_of_contextual_bandits():
         found = [row for gap in ("0", "0.1") for row in rows("linucb_time", label=label, gap=gap)]
         pairs = [(float(row["mean"]), 1.96 * float(row["sd"]) / 35**0.5) for row in found]
         assert len(pairs) == 2 and states(CONTEXTUAL, "| {} | {} ± {} | {} ± {} |", name, *pairs[0], *pairs[1])
+
+
+def test_the_regret_of_linucb_with_no_more_noise_than_it_needs():
+    found = {}
+    for row in rows("linucb_exact"):
+        found.setdefault(row["label"].partition(" (ε")[0], []).append(float(row["regret"]))
+    exact, nodes, authors = (found[f"Gaussian, {label}"] for label in ("exact", "nodes counted", "the authors' noise"))
+    words = "is {}, where the count of nodes has {} and the authors' noise {} (at a gap of 0.1: {}, {} and {})"
+    assert states(CONTEXTUAL, words, *(pair[gap] for gap in (0, 1) for pair in (exact, nodes, authors)))
+    blt, smaller = found["Gaussian, BLT"], found["Gaussian, BLT, smaller shift"]
+    assert states(CONTEXTUAL, "in place of the tree has {} ({}), and {} ({}) with a shift", *blt, *smaller)
+    assert states(CONTEXTUAL, "Without privacy it is {} ({}).", *found["Non-private"])
+    wishart, theirs = found["Wishart, exact"], found["Wishart, the authors' noise"]
+    assert states(CONTEXTUAL, "the regret falls to {} ({}), from {} ({}).", *wishart, *theirs)
+
+
+def test_the_regret_under_plain_privacy():
+    found = {row["label"].partition(" (ε")[0]: float(row["regret"]) for row in rows("linucb_plain_dp")}
+    ignored, noised = found["Plain, the present ignored"], found["Plain, the present noised"]
+    assert states(CONTEXTUAL, "the regret is {} if the arms are ignored and {} if the choice", ignored, noised)
+    assert states(CONTEXTUAL, "has {}, and local privacy {} (", found["Joint"], found["Local"])

@@ -1,4 +1,4 @@
-"""The configs with their claims and figures: a claims table and a figure for each, and the gallery."""
+"""For each config a table of its claims and its figure; and a gallery of all figures."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class Claimed:
 
 @dataclass(frozen=True)
 class Played:
-    """A config, who plays in it, and its claims."""
+    """A config, its algorithms and adversaries, and its claims."""
 
     name: str
     experiment: Experiment
@@ -37,13 +37,13 @@ class Played:
 
     @property
     def figure(self) -> bool:
-        """Whether its results are committed."""
+        """Whether the results of the config are committed."""
         return (ROOT / "results" / self.name / f"{self.name}.png").is_file()
 
 
 @cache
 def every() -> tuple[Played, ...]:
-    """All configs of `configs/`."""
+    """All configs in `configs/`."""
     return tuple(_played(path) for path in sorted((ROOT / "configs").glob("*.yaml")))
 
 
@@ -66,7 +66,7 @@ def _played(path: Path) -> Played:
 
 
 def names(described: dict[str, Any]) -> Iterator[str]:
-    """The name of an algorithm and those of its bases."""
+    """The names of an algorithm and of its bases."""
     yield described["name"]
     for value in described.values():
         if isinstance(value, dict):

@@ -22,7 +22,7 @@ def outside(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def terms(app: Sphinx, doctree: nodes.document) -> None:
-    """Let {term}`median of means` lead to the heading of that name in the glossary."""
+    """Resolve {term}`median of means` to the heading of that name in the glossary."""
     if app.env.docname == "start/glossary":
         standard = app.env.get_domain("std")
         for section in doctree.findall(nodes.section):
@@ -30,7 +30,7 @@ def terms(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect both to the build."""
+    """Register both with Sphinx."""
     app.connect("source-read", outside)
     app.connect("doctree-read", terms)
     return {"parallel_read_safe": True}

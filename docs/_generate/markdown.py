@@ -28,7 +28,7 @@ def blocks(text: str) -> Iterator[str]:
 
 
 def code(text: str) -> str:
-    """Text as code within a line; with two backquotes around it if it has one."""
+    """Inline code in Markdown, between double backquotes if the text contains a backquote."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 

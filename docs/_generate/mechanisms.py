@@ -9,9 +9,19 @@ from _generate.players import formula
 
 FOLDER = ROOT / "privbandits_cli" / "mechanisms"
 TITLES = {
+    "arm_trees": "A tree for each arm",
     "blt": "Buffered linear Toeplitz noise",
+    "counter": "Counters",
+    "counters": "All counters by name",
+    "fresh_top_up": "The tree with fresh top-up noise",
     "gaussian": "Gaussian matrices",
+    "honaker": "The tree with Honaker's estimates",
+    "k_ary": "The k-ary tree",
     "matrix_tree": "The tree of matrices",
+    "smooth": "The smooth binary mechanism",
+    "negative_digits": "The k-ary tree with negative digits",
+    "shared_top_up": "The tree with shared top-up noise",
+    "square_root": "The square root of prefix sums",
     "tree": "The tree mechanism",
     "wishart": "Wishart matrices",
 }

@@ -24,7 +24,7 @@ NO_PICTURE = ("replay",)  # it plays a file of the user's own
 
 @dataclass(frozen=True)
 class Picture:
-    """What is drawn on the page of a player."""
+    """The picture on the page of an algorithm or adversary."""
 
     game: str  # the name of a config in `games/`
     adversary: str

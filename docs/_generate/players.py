@@ -43,7 +43,7 @@ def formula(name: str) -> str:
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """A page for each player, and an index of each kind."""
+    """A page for each algorithm and adversary, and an index of each kind."""
     registry = Registry()
     for kind, title in KINDS.items():
         found = {name: facts(registry, name, HORIZON, SIZE) for name in registry.names(kind)}

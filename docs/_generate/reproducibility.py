@@ -41,7 +41,7 @@ OTHER = """\
 
 
 def reproducibility(root: Path = ROOT) -> str:
-    """The text of the file; results of other configs than the shipped ones are left out, as are smoke runs."""
+    """The text of the file. It leaves out smoke runs, and configs that are not part of the package."""
     manifests = sorted((root / "results").glob("*/manifest.json"))
     manifests = [path for path in manifests if (root / "configs" / f"{path.parent.name}.yaml").is_file()]
     made = {path.parent.name: json.loads(path.read_text(encoding="utf-8")) for path in manifests}

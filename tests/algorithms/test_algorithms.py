@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.algorithms.exp3_tau import theorem_3_5
-from privbandits_cli.games.bandit import Draws, Setting, play
+from privbandits_cli.games.bandit import Draws, Numbers, Setting, play
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import fit, foe, make, match, playing
@@ -19,6 +19,8 @@ ADVERSARIES = playing("adversaries")
 AS_PRINTED = {"dp_robust_ucb": {"constants": 1.0}}
 MATCHES = [(name, other) for name in ALGORITHMS for other in ADVERSARIES if fit(make(name), foe(other))]
 SETTING = Setting(1000, 4)
+NO_FORMULA = ("dp_ts", "lazy_dp_ts", "thompson")  # the law of the arm has no closed form
+WITH_LAW = [name for name in ALGORITHMS if name not in NO_FORMULA]
 DRAWN = [name for name in ALGORITHMS if "uniform" in make(name).tuned(SETTING).periods()]
 
 
@@ -26,6 +28,11 @@ def ready(name, setting=SETTING, **parameters):
     """The steps of a tuned algorithm and its first state."""
     algorithm = make(name, **parameters).tuned(setting)
     return steps(composition(algorithm)), algorithm.state(setting)[0]
+
+
+def numbers(uniform, other=0.0):
+    """The random numbers of a round, for algorithms that ask for any of them."""
+    return Numbers(uniform, other, other, np.uint64(uniform * 2.0**53))
 
 
 def distribution(bound, state, n_arms=4):
@@ -38,7 +45,7 @@ def history(bound, state, rounds, seed, n_arms=4):
     """Play some rounds with random gains."""
     rng = np.random.default_rng(seed)
     for _ in range(rounds):
-        draws = Draws(rng.random(), rng.laplace())
+        draws = numbers(rng.random(), rng.laplace())
         arm = bound["choose"](state, draws)
         bound["update"](state, arm, rng.random(), draws)
 
@@ -46,7 +53,7 @@ def history(bound, state, rounds, seed, n_arms=4):
 # ------------------------------------------------------------------------------------------- contracts
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", WITH_LAW)
 @pytest.mark.parametrize("rounds", [0, 1, 7, 200])
 def test_probabilities_are_a_distribution(name, rounds):
     bound, state = ready(name)
@@ -56,7 +63,7 @@ def test_probabilities_are_a_distribution(name, rounds):
     assert p.sum() == pytest.approx(1, abs=1e-11)
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", WITH_LAW)
 def test_arms_are_drawn_with_the_stated_probabilities(name):
     bound, state = ready(name)
     history(bound, state, 200, seed=5)
@@ -65,7 +72,7 @@ def test_arms_are_drawn_with_the_stated_probabilities(name):
     n = 20_000
     counts = np.zeros(4)
     for u in rng.random(n):
-        counts[bound["choose"](state.copy(), Draws(u, 0.0))] += 1
+        counts[bound["choose"](state.copy(), numbers(u))] += 1
     possible = p > 0
     assert counts[~possible].sum() == 0
     if possible.sum() > 1:
@@ -78,13 +85,13 @@ def test_arms_are_drawn_with_the_stated_probabilities(name):
         assert stats.chisquare(counts[possible], n * anew[possible]).pvalue < 1e-12
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", WITH_LAW)
 def test_choose_and_probabilities_leave_the_law_of_the_next_arm_alone(name):
     bound, state = ready(name)
     history(bound, state, 50, seed=2)
     before = distribution(bound, state)
     np.testing.assert_array_equal(distribution(bound, state), before)
-    draws = Draws(0.5, 0.0)
+    draws = numbers(0.5)
     first = bound["choose"](state, draws)
     assert bound["choose"](state, draws) == first
 
@@ -181,6 +188,37 @@ def test_plays_as_its_twin(name, adversary):
     for row, trial in enumerate((0, 3)):
         twin = regrets(game.adversary, game.algorithms[0], game.setting, checkpoints, game.seed, trial)
         assert found[row].tolist() == twin
+
+
+@pytest.mark.parametrize("counter", ["tree", "k_ary", "smooth", "auto"])
+@pytest.mark.parametrize("bonus", ["mishra_thakurta", "azize", "chernoff", "robust"])
+def test_plays_as_its_twin_with_other_trees(counter, bonus):
+    own = {"name": "dp_robust_ucb"} if bonus == "robust" else {"name": "dp_ucb", "bonus": bonus, "epsilon": 20.0}
+    game = match(foe("stochastic"), [make(**own, counter=counter)], 1500, checkpoints=[1, 2, 499, 1500])
+    twin = regrets(game.adversary, game.algorithms[0], game.setting, [1, 2, 499, 1500], game.seed, 0)
+    assert play(game, [0])[0, 0].tolist() == twin
+
+
+OPTIONS = [
+    ("thompson", {"prior": "gaussian"}),
+    ("kl_ucb", {"c": 3.0}),
+    ("exp3_p", {"delta": 0.01}),
+    ("lazy_dp_ts", {"log": "2"}),
+    ("dp_ts", {"log": "2"}),
+    ("dp_klucb", {"width": "chernoff"}),
+    ("dp_klucb", {"memory": "last", "alpha": 1.3}),
+    ("dp_imed", {"alpha": 3.0, "epsilon": 0.1}),
+]
+
+
+@pytest.mark.parametrize(("name", "own"), OPTIONS)
+def test_options_play_as_their_twins(name, own):
+    game = match(foe("bernoulli"), [make(name, **own), make(name)], 1500, checkpoints=[1, 500, 1500])
+    chosen, default = play(game, range(4))
+    for trial in range(2):
+        twin = regrets(game.adversary, game.algorithms[0], game.setting, [1, 500, 1500], game.seed, trial)
+        assert chosen[trial].tolist() == twin
+    assert not np.array_equal(chosen, default)
 
 
 @pytest.mark.parametrize("reading", [{"penalty_observed": False}, {"memory": 3}, {"memory": 0}])
@@ -406,6 +444,9 @@ def test_layers_of_noise_must_not_share_their_draws():
     assert list(twice.errors(SETTING))
 
 
+NUMBERS = dict.fromkeys(("uniform", "laplace", "normal"), (0.01, 0.99)) | {"bits": (np.uint64(1), np.uint64(2))}
+
+
 def test_draws_are_declared():
     """An algorithm would see NaN for draws that it does not declare, and it uses all that it declares.
 
@@ -416,12 +457,12 @@ def test_draws_are_declared():
         algorithm = make(name).tuned(setting)
         bound = steps(composition(algorithm))
         seen = set()
-        for kind in ("uniform", "laplace"):
+        for kind in ("uniform", "laplace", "normal", "bits"):
             states = [algorithm.state(setting)[0] for _ in range(2)]
             arms = []
-            for state, value in zip(states, (0.01, 0.99), strict=True):
+            for state, value in zip(states, NUMBERS[kind], strict=True):
                 for t in range(8000):
-                    draws = Draws(0.3, 0.0)._replace(**{kind: value})
+                    draws = Numbers(0.3, 0.0, 0.0, np.uint64(1))._replace(**{kind: value})
                     arm = bound["choose"](state, draws)
                     arms.append(arm)
                     bound["update"](state, arm, (t % 3) / 3, draws)

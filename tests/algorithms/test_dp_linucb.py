@@ -8,12 +8,13 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from privbandits_cli.accounting import gaussian, wishart
+from privbandits_cli.accounting import gaussian, trees, wishart
 from privbandits_cli.games import regularisers
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import matrix_tree
-from privbandits_cli.mechanisms.matrix_tree import release
+from privbandits_cli.mechanisms.matrix_tree import redraw
+from privbandits_cli.numerics import goe
 from privbandits_cli.numerics.jit import compile_step, record
 from tests.conftest import foe, make
 from tests.naive_contextual import bartlett, symmetric_gaussian
@@ -48,9 +49,17 @@ def test_rho_min_equals_the_authors_value(parameters, rho_min):
     assert made.rho_max > made.rho_min and made.gamma > 0
 
 
-@pytest.mark.parametrize("given", [{"shift": "rho_min=many"}, {"shift": "rho_min=3", "rho": 3.0}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"shift": "rho_min=many"},
+        {"shift": "rho_min=3", "rho": 3.0},
+        {"shift": "noise=-1"},
+        {"shift": "noise=3", "deviations": 3.0},
+    ],
+)
 def test_a_malformed_shift_is_refused(given):
-    with pytest.raises(ValidationError, match="should be paper, optimal, or rho_min=NUMBER"):
+    with pytest.raises(ValidationError, match="should be paper, optimal, rho_min=NUMBER or noise=NUMBER"):
         ready(**given)
 
 
@@ -92,12 +101,13 @@ compiled = cache(compile_step)
 
 def released_noise(horizon, rounds, seed, k=0.0, scale=1.0, d=2):
     """The noise of the releases after 0, 1, ..., `[rounds, d, d + 1]`."""
-    state = record(scale=scale, k=k, **matrix_tree.nodes(horizon, d))[0]
-    release, rng = compiled(matrix_tree.release), np.random.default_rng(seed)
+    state = record(**matrix_tree.state(horizon, d, scale, k))[0]
+    redraw, rng = compiled(matrix_tree.redraw), np.random.default_rng(seed)
     out = []
-    for t in range(rounds):
-        release(state, t, rng)
+    for _ in range(rounds):
+        redraw(state, rng)
         out.append(state.noise[0].copy())
+        state.items += 1
     return np.array(out)
 
 
@@ -194,9 +204,11 @@ def test_released_matrices_stay_positive_definite(noise):
 
 def lie_between(states, rounds, rng, v, out):
     """`out`: the least and the largest eigenvalue of the shifted noise of so many releases."""
-    noise = states[0].noise
-    for t in range(rounds):
-        release(states[0], t, rng)
+    counter = states[0].counter
+    noise = counter.noise
+    for _ in range(rounds):
+        redraw(counter, rng)
+        counter.items += 1
         for i in range(len(v)):
             for j in range(i + 1):
                 v[i, j] = v[j, i] = noise[0, i, j]
@@ -211,7 +223,7 @@ def test_no_eigenvalue_of_many_releases_leaves_its_bounds(noise, calibration):
     """2^15 releases of a tree for 5e7 rounds come within a factor of 3 of the bounds, so the bounds are not vacuous."""
     algorithm = ready(noise=noise, calibration=calibration)
     made, out = algorithm.regularisers(AUTHORS), np.array([np.inf, 0.0])
-    loop = compile_step(lie_between, release=compiled(matrix_tree.release))
+    loop = compile_step(lie_between, redraw=compiled(matrix_tree.redraw))
     loop(algorithm.state(AUTHORS), 2**15, np.random.default_rng(1), np.zeros((5, 5)), out)
     assert made.rho_min < out[0] < 3 * made.rho_min and made.rho_max / 3 < out[1] < made.rho_max
 
@@ -221,7 +233,7 @@ def test_without_a_shift_the_last_positive_definite_matrix_is_kept():
     setting = Setting(1000, 3, contexts=Contexts(3))
     algorithm = ready(setting)
     bound, state = steps(composition(algorithm)), algorithm.state(setting)[0]
-    state.shift = 1.3 * math.sqrt(11) * algorithm.sigma(setting)
+    state.shifts[:] = 1.3 * math.sqrt(11) * algorithm.sigma(setting)
     rng, arms = np.random.default_rng(0), np.eye(3)
     for _ in range(100):
         before, bad = state.inverse.copy(), int(state.indefinite)
@@ -348,10 +360,153 @@ def test_guarantees_state_neighbours_and_view():
     algorithm = ready(setting, delta=1e-5)
     paper, proved = algorithm.bounds(setting, 1e-5)
     assert (paper.epsilon, paper.status, proved.status) == (1.0, "paper", "proved")
-    assert proved.epsilon == pytest.approx(0.0566, abs=5e-5)
+    mu = trees.redrawn(19) / (4 * math.sqrt(19) * math.log(4 / 1e-5))
+    assert proved.epsilon == pytest.approx(gaussian.epsilon_of(mu, 1e-5), rel=1e-9) and proved.epsilon < 0.0566 / 2
     assert "rounds after" in proved.view and "replaced" in proved.neighbours
     assert algorithm.guarantee(setting) == proved  # at its own δ, not T^-2
     assert algorithm.bounds(setting, 1e-6)[0].status == "proved"  # the paper states its bound at its own δ only
+
+
+@pytest.mark.parametrize(
+    ("parameters", "epsilon"),
+    [({}, 1.0), ({"counter": "blt"}, 1.0), ({"counter": "auto", "buffers": 2}, 1.0), ({"calibration": "nodes"}, 0.082)],
+)
+def test_the_ledger_has_the_exact_epsilon_of_all_releases(parameters, epsilon):
+    """A count of the nodes asks for far more noise than ε = 1 needs."""
+    algorithm = ready(**({"calibration": "exact"} | parameters))
+    (found,) = algorithm.bounds(AUTHORS, 0.1)
+    assert found.epsilon == pytest.approx(epsilon, rel=1e-9 if epsilon == 1 else 5e-3) and found.status == "proved"
+    warned = any("set `calibration: exact`" in note for note in algorithm.remarks(AUTHORS))
+    assert warned == (epsilon < 1)
+
+
+def test_wishart_noise_of_the_exact_calibration_is_that_of_a_count_of_nodes():
+    one, other = (ready(noise="wishart", calibration=name) for name in ("exact", "nodes"))
+    assert one.rows(AUTHORS) == other.rows(AUTHORS) == 40
+    assert '"calibration": "exact"' in one.identity() and "counter" not in one.identity()
+
+
+def test_the_exact_account_of_a_redrawn_tree_is_that_of_its_covariance():
+    """All releases of 2^7 rounds at once, and each row replaced at its round."""
+    m, n = 8, 2**7
+    t = np.arange(n)
+    covariance = sum(((t[:, None] >> level) == (t[None, :] >> level)).astype(float) for level in range(m))
+    moved = (t[:, None] >= t[None, 1:]).astype(float)  # row s is in the releases from round s on
+    mu = np.sqrt(np.einsum("ts,ts->s", moved, np.linalg.solve(covariance, moved))).max()
+    setting = Setting(float(n), 25, contexts=Contexts(5))
+    algorithm = ready(setting, calibration="exact")
+    assert algorithm.sigma(setting) * gaussian.mu_of(1.0, 0.1) / 2 == pytest.approx(mu)
+    assert mu < 0.5 * math.sqrt(m)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"noise": "wishart", "counter": "blt"}, "counter is for Gaussian noise"),
+        ({"noise": "wishart", "eigenvalues": "exact"}, "eigenvalues is for Gaussian noise"),
+        ({"noise": "wishart", "deviations": 200.0}, "deviations is for Gaussian noise"),
+        ({"counter": "blt", "calibration": "nodes"}, "calibration nodes is that of the authors' tree"),
+        ({"shift_by": "round"}, "the noise of the authors' tree does not grow"),
+        ({"buffers": 3}, "only a BLT has buffers"),
+        ({"counter": "square_root"}, "the square root keeps all random numbers"),
+        ({"rho": 3.0, "deviations": 3.0}, "keep one of them"),
+    ],
+)
+def test_parameters_that_do_not_fit_together_are_refused(given, message):
+    algorithm = make("dp_linucb", **({"calibration": "exact"} | PAPER | given))
+    assert any(message in error for error in algorithm.errors(AUTHORS))
+
+
+# ------------------------------------------------------------------------------------------------- eigenvalues
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
+def test_the_expected_number_of_large_eigenvalues_is_that_of_samples(d):
+    """4e4 symmetric Gaussian matrices; negative control: the next order has clearly more."""
+    runs, rng = 40_000, np.random.default_rng(d)
+    z = rng.standard_normal((runs, d, d))
+    values = np.linalg.eigvalsh((z + np.swapaxes(z, 1, 2)) / math.sqrt(2))
+    for x in (-1.0, 0.5, 2.0, 3.5):
+        counts = (values > x).sum(axis=1)
+        error = counts.std() / math.sqrt(runs)
+        assert abs(counts.mean() - goe.expected_above(d, x)) < 5 * error + 1e-9
+        assert abs(counts.mean() - goe.expected_above(d + 1, x)) > 5 * error
+
+
+def test_the_bound_on_all_eigenvalues_holds_with_its_probability():
+    """Samples of d = 5: close to the chance where it is small, by the union over both signs and all eigenvalues."""
+    rng, d, chance, runs = np.random.default_rng(3), 5, 0.02, 60_000
+    z = rng.standard_normal((runs, d, d))
+    values = np.abs(np.linalg.eigvalsh((z + np.swapaxes(z, 1, 2)) / math.sqrt(2))).max(axis=1)
+    found = (values > goe.largest(d, math.log(chance))).mean()
+    assert 0.8 * chance < found < chance + 5 * math.sqrt(chance / runs)
+    assert goe.largest(1, math.log(1e-12)) == pytest.approx(math.sqrt(2) * stats.norm.isf(5e-13), rel=1e-9)
+
+
+def test_exact_bounds_are_eight_times_tighter():
+    paper, tight = (ready(eigenvalues=kind).regularisers(AUTHORS) for kind in ("paper", "exact"))
+    assert paper.high / tight.high == pytest.approx(8.7, abs=0.1)
+    assert tight.rho_min == pytest.approx(tight.high) and tight.rho_max == pytest.approx(3 * tight.high)
+    assert tight.reach < paper.reach
+    chance = stats.chi(5).sf(tight.reach / ready(eigenvalues="exact").deviation(AUTHORS))
+    assert chance == pytest.approx(1e-8 / 5e7 / 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("counter", ["redrawn", "blt", "tree"])
+def test_the_shift_may_be_in_deviations_of_the_noise(counter):
+    algorithm = ready(calibration="exact", shift="noise=200", counter=counter)
+    largest = 27 if counter == "redrawn" else algorithm.sums(AUTHORS).spread()[1]
+    deviation = algorithm.sigma(AUTHORS) * math.sqrt(largest)
+    assert algorithm.regularisers(AUTHORS).rho_min == pytest.approx(200 * deviation)
+    assert algorithm.facts(AUTHORS)["deviation"] == pytest.approx(deviation)
+
+
+@pytest.mark.parametrize("counter", ["blt", "tree", "honaker"])
+def test_a_growing_shift_covers_the_noise_of_every_round(counter):
+    """In each round ρ_min, ρ_max and γ are at least in proportion to the noise, and ln det V has the least ρ_min."""
+    setting = Setting(3000.0, 9, contexts=Contexts(3))
+    algorithm = ready(setting, calibration="exact", counter=counter, shift_by="round", shift="noise=50")
+    made, shares, state = algorithm.regularisers(setting), algorithm.shares(setting), algorithm.state(setting)[0]
+    items = np.arange(1, 3000)
+    deviations = np.sqrt(algorithm.sums(setting).variances(items) / algorithm.sums(setting).spread()[1])
+    own = shares[np.frexp(items)[1]]  # the number of binary digits
+    assert (own >= deviations - 1e-12).all() and own.max() == 1 and (np.diff(shares) >= 0).all() and shares[0] < 0.9
+    assert state.log_term == pytest.approx(
+        2 * math.log(2 / (algorithm.alpha / 2)) - 3 * math.log(shares[0] * made.rho_min)
+    )
+    bound, rng, arms = steps(composition(algorithm)), np.random.default_rng(0), np.tile(np.eye(3), 3)
+    for t in range(600):
+        arm = bound["choose"](state, arms, rng)
+        share = shares[int(t).bit_length()]
+        assert state.shift == pytest.approx(share * made.shift)
+        assert state.fixed == pytest.approx(math.sqrt(share) * (math.sqrt(made.rho_max) + made.gamma))
+        bound["update"](state, arms[:, arm].copy(), 1.0, rng)
+    assert state.indefinite == 0
+    constant = ready(setting, calibration="exact", counter=counter, shift="noise=50")
+    assert constant.regret_bound(np.array([3000.0]), setting) < algorithm.regret_bound(np.array([3000.0]), setting)
+
+
+def test_the_noise_of_a_counter_has_its_covariance():
+    """Releases of a BLT: the off-diagonal numbers and the vector have B B' σ², the diagonal twice that."""
+    setting, runs, rounds = Setting(64.0, 4, contexts=Contexts(2)), 4000, 12
+    algorithm = ready(setting, calibration="exact", counter="blt", buffers=2)
+    bound, found = steps(composition(algorithm)), np.zeros((runs, rounds, 5))
+    for run in range(runs):
+        state, rng = algorithm.state(setting)[0], np.random.default_rng(run)
+        for t in range(rounds):
+            bound["choose"](state, np.zeros((2, 4)), rng)
+            found[run, t] = state.noise
+            bound["update"](state, np.zeros(2), 0.0, rng)
+    found *= np.array([math.sqrt(2), 1, 1, math.sqrt(2), 1]) / algorithm.sigma(setting)
+    assert (found[:, 0] == 0).all()  # the first round has no item
+    b = algorithm.sums(setting).fitted.coefficients(rounds)
+    factor = np.array([[b[t - s] if s <= t else 0.0 for s in range(rounds - 1)] for t in range(rounds - 1)])
+    for i, twice in enumerate([2, 1, 1, 2, 1]):
+        seen = np.cov(found[:, 1:, i], rowvar=False)
+        expected = twice * factor @ factor.T
+        error = np.sqrt((np.outer(np.diag(expected), np.diag(expected)) + expected**2) / runs)
+        assert (np.abs(seen - expected) < 6 * error).all()
+    assert abs(np.corrcoef(found[:, -1, 1], found[:, -1, 2])[0, 1]) < 6 / math.sqrt(runs)
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "wishart"])
@@ -360,8 +515,10 @@ def test_exact_calibration_reaches_its_epsilon(noise):
     algorithm = ready(setting, noise=noise, calibration="exact", delta=1e-5)
     found = {bound.status: bound.epsilon for bound in algorithm.bounds(setting, 1e-5)}
     if noise == "gaussian":
-        assert found == {"proved": pytest.approx(1.0)}
-        assert ready(setting, delta=1e-5).sigma(setting) / algorithm.sigma(setting) == pytest.approx(13.83, abs=0.01)
+        assert found == {"proved": pytest.approx(1.0, rel=1e-9)}
+        nodes = ready(setting, calibration="nodes", delta=1e-5).sigma(setting)
+        assert ready(setting, delta=1e-5).sigma(setting) / nodes == pytest.approx(13.83, abs=0.01)
+        assert nodes / algorithm.sigma(setting) == pytest.approx(math.sqrt(19) / trees.redrawn(19))
     else:
         assert 0.99 < found["numeric"] <= 1 and 1 < found["proved"] < 2
 

@@ -64,6 +64,8 @@ def played(bound, state, gains, laplace=0.0):
         ("epsilon: 1}", "epsilon: 1, u: -2}", "10:42", "greater than or equal to 1e-100"),
         ("epsilon: 1}", "epsilon: 1, v: 2}", "10:42", "less than or equal to 1"),
         ("epsilon: 1}", "epsilon: 1, v: 0.9}", "10:5", "for v = 0.5: with v = 0.9 give u as a number"),
+        ("epsilon: 1}", "epsilon: 1, counter: smooth, levels: printed}", "10:5", "leave `counter` out, or set levels"),
+        ("- uniform", "- {name: dp_ucb, epsilon: 1, counter: b_ary}", "12:41", "'k_ary', 'smooth' or 'auto'"),
         ("u: 0.5x}", "u: 0x}", "11:5", "a multiple of the adversary's u such as 0.5x"),
         ("u: 0.5x}", "u: half}", "11:5", "give a positive number"),
         ("- uniform", "- exp3", "12:5", "exp3 needs gains in [0, 1], which pareto does not guarantee"),
@@ -135,6 +137,50 @@ def test_dp_robust_ucb_by_hand():
     bound["update"](state, 0, 0.0, Draws(0, noise))  # node of level 1: the first node's noise is gone
     second = 2 ** (2 / 3) / log_t
     assert state.means[0] == pytest.approx((first * 0.9 + scale * second * noise) / 2, rel=1e-12)
+
+
+def test_dp_robust_ucb_with_a_smooth_tree_by_hand():
+    """T = 1000: height 20 with 17 ones, so a gain is in 3 nodes, and each of the first 17 gains closes a node."""
+    bound, state = ready("dp_robust_ucb", Setting(1000, 2), epsilon=0.5, v=0.5, u=2.0, counter="smooth")
+    b = np.arange(1, 4) ** (2 / 3) / math.log(1000)
+    for n in range(3):
+        bound["update"](state, 0, 0.0, Draws(0, 0.25))
+        assert state.means[0] == pytest.approx(2 * 3 / 0.5 * 0.25 * b[: n + 1].sum() / (n + 1), rel=1e-12)
+    algorithm = make("dp_robust_ucb", epsilon=0.5, counter="auto").tuned(Setting(1000, 2))
+    assert algorithm.counter == "smooth" and algorithm.guarantee(Setting(1000, 2)).epsilon == 0.5
+    assert "with 2.4 times the noise" in algorithm.caveats(Setting(1000, 2))[1]
+
+
+def test_dp_ucb_with_the_bonus_of_its_own_noise_by_hand():
+    """T = 1000, ε = 0.5: √(2 ln t/n) + 6 (4 ln t - 17 ln(1 - θ²)) / (θ n), with the same θ in all rounds."""
+    bound, state = ready("dp_ucb", Setting(1000, 2), epsilon=0.5, bonus="chernoff", counter="smooth")
+    played(bound, state, lambda t, arm: 0.5 if t <= 2 else None, 0.25)
+    assert state.means.tolist() == [0.5 + 3 / 0.5 * 0.25] * 2
+    theta = 24 / state.d
+    assert 0.5 < theta < 1
+    made = make("dp_ucb", epsilon=0.5, bonus="chernoff", counter="smooth").tuned(Setting(1000, 2))
+    assert made.facts(Setting(1000, 2)) == {"scale": 6.0, "height": 20, "ones": 17} and state.scale == 6.0
+    assert state.c == pytest.approx(-6 * 17 * math.log(1 - theta**2) / theta, rel=1e-9)
+    assert (state.a, state.b) == (0, 1)
+    _, tree = ready("dp_ucb", Setting(1000, 2), epsilon=0.5, bonus="chernoff")
+    assert tree.c + tree.d * math.log(1000) > 2 * (state.c + state.d * math.log(1000))
+
+
+def test_a_counter_is_for_sums_of_one_tree():
+    setting = Setting(1000, 2)
+    for bonus in ("with_nu", "without_nu"):
+        (error,) = make("dp_ucb", bonus=bonus, counter="smooth").errors(setting)
+        assert "come from hybrid trees" in error and "set bonus: chernoff" in error
+    assert not list(make("dp_ucb", bonus="azize", counter="k_ary").errors(setting))
+    found = make("dp_ucb", bonus="azize", counter="auto").tuned(setting)
+    assert found.counter == "smooth" and "`chernoff` is for the counter" in found.caveats(setting)[0]
+    assert found.mechanism().startswith("one smooth tree per arm") and found.guarantee(setting).epsilon == 1.0
+
+
+@pytest.mark.parametrize("name", ["dp_ucb", "dp_robust_ucb"])
+def test_results_without_a_counter_keep_their_identity(name):
+    assert "counter" not in make(name, counter="tree").tuned(Setting(1000, 2)).identity()
+    assert "k_ary" in make(name, counter="k_ary").identity()
 
 
 def test_ldp_robust_ucb_reports_by_hand():
@@ -252,6 +298,14 @@ def test_the_bound_of_theorem_2_is_minimised_over_the_gap_threshold():
     assert 2 * width == pytest.approx(0.1)
     for own in ({"constants": 0.5}, {"epsilon": 1.5, "constants": 1.0}):
         assert make("dp_robust_ucb", **own).tuned(setting).regret_bound(np.array([t]), setting) is None
+
+
+def test_less_noise_is_less_regret():
+    """On C2 at ε = 1, with the bonus for the noise, a smooth tree loses less in every trial than a tree in any."""
+    own = {"epsilon": 1.0, "bonus": "chernoff"}
+    game = match(foe("bernoulli", means="C2"), [make("dp_ucb", counter=c, **own) for c in ("tree", "smooth")], 10**5, 5)
+    tree, smooth = play(game, range(4))[:, :, 0]
+    assert 1.5 * smooth.max() < tree.min()
 
 
 def test_a_learner_that_knows_the_moment_learns_on_every_tail():

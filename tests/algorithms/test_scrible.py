@@ -328,7 +328,7 @@ def test_it_learns(space):
     ],
 )
 def test_the_scale_covers_the_replacement_of_a_loss_and_the_printed_scale_half_of_it(space, noise, corrected):
-    for calibration, change in (("honest", corrected), ("printed", corrected / 2)):
+    for calibration, change in (("corrected", corrected), ("printed", corrected / 2)):
         private = make("dp_scrible", epsilon=0.5, noise=noise, calibration=calibration)
         assert private.scale(setting(space)) == pytest.approx(change / 0.5)
         proved = private.guarantee(setting(space))

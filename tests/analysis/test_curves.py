@@ -252,6 +252,9 @@ def test_the_manifest_describes_every_curve_in_every_setting(ran):
     covered = [key for entry in found["privacy"] for key in entry["curves"]]
     assert sorted(covered) == sorted(found["curves"]) and len(found["privacy"]) == 2 * 5
     assert {entry["setting"]["horizon"] for entry in found["privacy"]} == {64, 256}
+    of = {key: entry["facts"] for entry in found["privacy"] for key in entry["curves"]}
+    assert all(of[curve.key] == curve.algorithm.facts(curve.setting) for curve in plan.curves)
+    assert any("deviation" in facts for facts in of.values())
     lines = (folder / "manifest.json").read_text(encoding="utf-8").splitlines()
     for key in found["curves"]:  # one line for each
         assert sum(line.startswith(f'  "{key}": {{') and line.rstrip(",").endswith("}") for line in lines) == 1

@@ -6,10 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from privbandits_cli.analysis.rates import rates
+from privbandits_cli.analysis.rates import least_regret, rates
 from privbandits_cli.figures import plot, table
 from privbandits_cli.games.bandit import Setting
 from tests.analysis.test_curves import ran  # noqa: F401
+from tests.conftest import foe
+from tests.naive import coin_divergence
 
 MEANS = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
 ZHOU, EIGHT, NINE, SEVEN = (
@@ -95,3 +97,24 @@ def test_a_figure_has_what_is_stated_of_its_learners(ran, overrides):  # noqa: F
     labels = [text.get_text() for text in drawn.legends[0].get_texts()]
     assert {FIVE, ZHOU, EIGHT, NINE, SEVEN, BOUNDED} <= set(labels)
     assert not any(line.rates for lines in table.read(folder).panels.values() for line in lines)  # only on request
+
+
+@pytest.mark.parametrize(
+    ("means", "epsilon", "horizon", "known"),
+    [("C2", 0.1, 1e7, 672), ("C2", 1.0, 1e7, 124), ("C1", 0.1, 1e6, 682), ("C1", 1.0, 1e6, 431), ("C2", 0.1, 1e6, 575)],
+)
+def test_the_lower_bound_of_private_learners(means, epsilon, horizon, known):
+    """Reference values, in whole numbers."""
+    adversary = foe("bernoulli", means=means)
+    mu = adversary.mean_gains(Setting(horizon, 5))
+    assert least_regret(np.array([horizon]), mu, epsilon)[0] == pytest.approx(known, abs=1)
+
+
+def test_the_lower_bound_is_that_of_lai_and_robbins_without_privacy():
+    mu = np.array([0.3, 0.75, 0.5, 0.75])  # two best arms
+    wanted = sum((0.75 - x) / coin_divergence(x, 0.75) for x in (0.3, 0.5)) * np.log([10.0, 1000.0])
+    np.testing.assert_allclose(least_regret(np.array([10.0, 1000.0]), mu), wanted, rtol=1e-12)
+    np.testing.assert_allclose(least_regret(np.array([10.0, 1000.0]), mu, 100.0), wanted, rtol=1e-12)
+    small = least_regret(np.array([1000.0]), mu, 1e-4)[0]
+    assert small == pytest.approx(2 * np.log(1000) / 1e-4, rel=1e-3)  # ln t/ε for each worse arm
+    assert least_regret(np.ones(1), np.array([0.5, 1.0])) == least_regret(np.ones(1), np.ones(3), 1.0) == 0

@@ -77,6 +77,22 @@ def test_one_run_with_every_round_a_canary_attains_nearly_all_of_epsilon(epsilon
     assert found.epsilon_seen <= epsilon
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("dp_exp3_lap", "each noisy gain, Laplace noise of scale 1/ε times its range"),
+        ("ldp_ucb", "each noisy report, Laplace noise of scale 1/ε times its range"),
+        ("dp_se", "each noisy mean, Laplace noise of scale 1/ε times its range"),
+        ("dp_ucb", "all noisy sums, Laplace noise of scale 15/ε times a gain's range on each node"),
+    ],
+)
+def test_the_claim_has_the_same_words_whether_it_is_refuted_or_not(name, words):
+    broken = next(mutant for mutant in MUTANTS if mutant.subject == name)
+    audits = CORRECT[name].audited(0.001, 2**18, 0), broken.audited(0.001, 2**18, 0)
+    assert [found.verdict for found in audits] == ["CONSISTENT", "VIOLATION"]
+    assert {found.claim for found in audits} == {f"ε = 1 of {words}"}
+
+
 def test_a_claim_too_large_for_counts_is_tested_by_the_law_of_the_noise():
     """No count reaches ε = 243; the law of the noise is tested all the same, and the loss of a gain is exact."""
     found = audit(make("dp_exp3_lap", epsilon=243).tuned(SMALL), SMALL)

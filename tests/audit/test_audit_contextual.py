@@ -131,4 +131,4 @@ def test_a_field_that_carries_a_reward_past_the_view_is_named():
     mutant = next(m for m in MUTANTS if m.name == "β grows with rewards")
     found = mutant.audited(0.001, 2**14, 0)
     assert found.verdict == "VIOLATION"
-    assert found.found.endswith("another arm is played: the field `fixed` of the state carries them")
+    assert found.found.endswith("another arm is played: the field `widths` of the state carries them")

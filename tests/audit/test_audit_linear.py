@@ -9,12 +9,26 @@ from scipy import stats
 from privbandits_cli.accounting import gaussian, toeplitz
 from privbandits_cli.audit import laws
 from privbandits_cli.audit.auditor import audit
-from privbandits_cli.audit.mutants import CORRECT, EXPERTS, HALF, MUTANTS, ONE, Mutant
+from privbandits_cli.audit.mutants import (
+    CORRECT,
+    EXPERTS,
+    HALF,
+    HALF_ROOT,
+    HALF_SMOOTHED,
+    MUTANTS,
+    ONE,
+    ROOT,
+    SHORT,
+    Mutant,
+)
 from privbandits_cli.audit.prefix_games import TWINS, losses_of
 from privbandits_cli.audit.prefixes import Law
 from privbandits_cli.audit.target import Target
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere
+from privbandits_cli.games.views import Correlated
+from privbandits_cli.mechanisms.honaker import Honaker
+from privbandits_cli.mechanisms.square_root import SquareRoot
 from privbandits_cli.numerics.jit import unbound
 from tests.audit import SEEDS, conforms
 from tests.conftest import make
@@ -170,13 +184,25 @@ FOUND = {  # the round, the level and the field in question
     ("dp_ftrl, shared", "top-up missing"): ["prefix 0 does not have top-up noise"],
     ("dp_ftrl, BLT", "noise scale x 0.75"): ["the loss of round 1 costs ε = 1.36"],
     ("dp_ftrl, BLT", "|c| of half of the rounds"): ["the loss of round 1 costs ε = 1.017"],
-    ("dp_ftrl, BLT", "no cumulative sum"): ["the loss of round 1 costs ε = 10,20"],
-    ("dp_ftrl, BLT", "C z for B z"): ["the loss of round 1 costs ε = 1.047"],
+    ("dp_ftrl, BLT", "no cumulative sum (lowers regret)"): ["the loss of round 1 costs ε = 10,20"],
+    ("dp_ftrl, BLT", "C z for B z (lowers regret)"): ["the loss of round 1 costs ε = 1.047"],
     ("dp_ftrl, BLT", "buffers added"): ["prefix 2,610 is not a finite number"],
-    ("dp_ftrl, BLT", "noise redrawn for every prefix"): ["no noise of its own hides the loss of round 1"],
+    ("dp_ftrl, BLT", "noise redrawn for every prefix"): ["of round 1 costs ε = 9.69", "μ = 1.80"],
     ("dp_ftrl, BLT", "no noise after round 1,000"): ["no noise of its own hides the loss of round 1,001"],
     ("dp_ftrl, BLT", "leader of the true prefix, late"): ["in round 40,001,", ": prefix carries"],
     ("dp_ftrl, BLT", "hint beside the prefix"): ["in round 1,000,", ": kept carries"],
+    ("dp_ftrl, Honaker", "μ of half of the rounds"): ["of round 86 costs ε = 1.067"],
+    ("dp_ftrl, Honaker", "leader of the true prefix"): [": prefix carries"],
+    ("dp_ftrl, square root", "|c| of half of the rounds"): ["of round 1 costs ε = 1.045"],
+    ("dp_ftrl, smooth", "√(h - w) for h - w"): ["costs ε = 1.414, where 1 is allowed"],
+    ("dp_ftrl, smooth", "one number for two nodes"): ["no noise of its own hides the loss of round 1 in prefix 1"],
+    ("dp_ftrl, k-ary", "h - 1 levels"): ["costs ε = 1.333, where 1 is allowed"],
+    ("dp_ftrl, k-ary", "noise of the last siblings alone (lowers regret)"): ["of round 1 costs ε = 14, where 1"],
+    ("dp_ftrl, k-ary", "one number for two nodes"): ["no noise of its own hides the loss of round 2"],
+    ("dp_ftrl, k-ary", "leader of the true prefix, late"): ["in round 40,001,", ": prefix carries"],
+    ("dp_ftrl, negative digits", "h - 1 levels"): ["costs ε = 2, where 1 is allowed"],
+    ("dp_ftrl, negative digits", "leader of the true prefix"): [": prefix carries"],
+    ("dp_ftpl, BLT", "no cumulative sum (lowers regret)"): ["of round 1 costs ε = 525"],
     ("dp_scrible", "base fed the true loss, late"): ["in round 40,002,", ": wrapped.losses carries"],
     ("dp_scrible", "base fed a thousandth of the true loss"): ["in round 2,", ": wrapped.losses carries"],
     ("dp_scrible", "no noise after round 1,000"): ["no noise hides the loss of round 1,001"],
@@ -192,10 +218,56 @@ def test_every_finding_is_of_a_mutant():
 BLT = {"nodes": "gaussian", "delta": 1e-6, "counter": "blt"}
 
 
-def test_the_shares_of_the_mutants_of_a_blt_are_those_of_its_norms():
+def test_the_shares_of_the_mutants_of_counters_are_those_of_their_norms():
     blt = toeplitz.fitted(EXPERTS.horizon - 1, 3)
     shares = [blt.sensitivity(n) / blt.sensitivity(EXPERTS.horizon - 1) for n in (1, (EXPERTS.horizon - 1) // 2)]
     assert shares == pytest.approx([ONE, HALF], rel=1e-5)
+    root, half, estimates, fewer = (
+        kind(n, "gaussian").sensitivity() for kind in (SquareRoot, Honaker) for n in (249, 124)
+    )
+    assert [root, half / root, fewer / estimates] == pytest.approx([ROOT, HALF_ROOT, HALF_SMOOTHED], rel=1e-6)
+    smooth, k_ary, negative = (
+        CORRECT[f"dp_ftrl, {name}"].make().tuned(CORRECT[f"dp_ftrl, {name}"].setting)
+        for name in ("smooth", "k-ary", "negative digits")
+    )
+    assert [smooth.sums(SHORT).sensitivity(), negative.sums(SHORT).sensitivity()] == [2, 2]
+    assert k_ary.sums(EXPERTS).sensitivity() == 4
+
+
+def swapped_weights(state, losses, rng):
+    if state.t == 0:
+        state.counter.weights[1:] = 1.0 - state.counter.weights[1:]
+    right_update(state, losses, rng)
+
+
+def stale_node(state, losses, rng):
+    last = state.counter.noise[0] - state.counter.noise[1]
+    right_update(state, losses, rng)
+    state.counter.noise[0] += last
+
+
+@pytest.mark.parametrize(("subject", "step"), [("dp_ftrl, Honaker", swapped_weights), ("dp_ftrl, smooth", stale_node)])
+def test_an_error_that_costs_no_privacy_is_not_accused(subject, step):
+    """The weights of Honaker's estimates, swapped, and noise that is kept after its node: more noise, as much ε."""
+    found = Mutant(step.__name__, subject, "update", step).audited(0.001, 2**18, seed=0)
+    assert found.verdict == "CONSISTENT" and 0.99 < found.epsilon_seen <= 1, found.found
+
+
+def test_fresh_top_up_noise_hides_as_much_as_its_exact_account_says(monkeypatch):
+    """The whole matrix of a tree with fresh top-up noise, whose account is a recursion."""
+    for horizon in (2, 37, 200, 256):
+        known = setting(Simplex(2), horizon)
+        algorithm = make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6).tuned(known)
+        monkeypatch.setattr(type(algorithm), "view", lambda self, known: Correlated("wrapped.losses"))
+        found = audit(algorithm, known)
+        assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(1.0, rel=1e-9), found.found
+        less = audit(algorithm, known, state=less_noise(algorithm.state(known)))
+        assert less.verdict == "VIOLATION" and "is allowed" in less.found
+
+
+def less_noise(state):
+    state["counter"]["scale"] *= 1 - 1e-5
+    return state
 
 
 def test_the_noise_of_a_blt_is_measured_to_a_millionth():
@@ -208,7 +280,7 @@ def test_the_noise_of_a_blt_is_measured_to_a_millionth():
 
 
 def weights_by_noise(state, losses, rng):
-    state.weights[0] = 0.01 if state.noise[0, 0] > 0 else 0.1
+    state.counter.weights[0] = 0.01 if state.counter.noise[0, 0] > 0 else 0.1
     right_update(state, losses, rng)
 
 
@@ -250,14 +322,14 @@ def test_a_blt_of_short_and_long_games_on_other_sets(space):
         assert first if horizon == 10**6 else found.epsilon_seen == pytest.approx(2.0, rel=1e-9)
 
 
-def test_a_blt_whose_noise_rounding_hides_or_which_draws_other_numbers_is_not_auditable(monkeypatch):
+def test_a_blt_whose_noise_rounding_hides_is_not_auditable_and_one_that_draws_more_is_audited_early(monkeypatch):
     known = setting(Simplex(2))
     algorithm = make("dp_ftrl", epsilon=1e15, **BLT).tuned(known)
     found = audit(algorithm, known)
     assert found.verdict == "NOT AUDITABLE" and "is lost in the rounding of sums of losses" in found.found
     monkeypatch.setattr(type(algorithm), "draws", lambda self, known, rounds: {"normal": np.full_like(rounds, 3)})
     found = audit(make("dp_ftrl", **BLT).tuned(known), known)
-    assert found.verdict == "NOT AUDITABLE" and "one number of `rng.normal` for each coordinate" in found.found
+    assert found.verdict == "CONSISTENT" and "the first 256 of 65,536 rounds" in found.played
 
 
 @pytest.mark.parametrize("subject", ["dp_ftrl", "dp_ftrl, Gaussian", "noisy_ftrl", "dp_scrible", "dp_scrible, scalar"])

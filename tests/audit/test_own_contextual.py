@@ -118,7 +118,7 @@ FAULTS = {
     "deep levels": (
         "        scale = state.sigma",
         "        scale = state.sigma * (0.25 if j >= 4 else 1.0)",
-        "refuted after",
+        "does not have this law",
     ),
     "no late noise": (
         "        scale = state.sigma",
@@ -135,12 +135,12 @@ FAULTS = {
         "    state.t = (state.t + 1) % 5000\n",
         "in round 5,001 a node's noise was drawn anew before the node was complete",
     ),
-    "noise of another ε": ("gaussian.mu_of(self.epsilon,", "gaussian.mu_of(10 * self.epsilon,", "refuted after"),
-    "parameters in the wrong order": (
-        "mu_of(self.epsilon, self.delta)",
-        "mu_of(self.delta, self.epsilon / 2)",
-        "refuted after",
+    "noise of another ε": (
+        "gaussian.mu_of(self.epsilon,",
+        "gaussian.mu_of(10 * self.epsilon,",
+        "costs ε = 1.957, μ = 1.34915",
     ),
+    "the levels forgotten": ("math.sqrt(levels(setting)) * setting", "setting", "a datum costs ε = "),
 }
 
 

@@ -259,6 +259,43 @@ def test_a_leader_may_have_more_noise_in_some_nodes(tmp_path, factor, cost):
     assert found["epsilon_seen"] == pytest.approx(cost)
 
 
+LINEAR = [
+    ('Prefix("kept.noisy", levels=self.levels(setting), top_up=False)', 'Correlated("kept.noisy", gaussian=False)')
+]
+
+
+def test_a_leader_with_linear_laplace_noise_is_audited_over_the_whole_game(tmp_path):
+    found = audited(tmp_path, broken(LEADER, LINEAR))
+    assert found["verdict"] == "CONSISTENT" and "games of 65,536 rounds, N = 3" in found["played"], found
+    assert found["epsilon_seen"] == pytest.approx(1.0, rel=1e-9) and "Laplace noise" in found["claim"]
+
+
+def test_a_leader_may_write_into_its_random_numbers(tmp_path):
+    own = [(NOISE, "rng.laplace\n"), ("    state.t += 1\n", "    rng.laplace[:] *= state.scale\n    state.t += 1\n")]
+    for horizon in (2**16, 100):
+        experiment = EXPERIMENT.replace("2^16", str(horizon))
+        found = audited(tmp_path, broken(LEADER, [*LINEAR, *own]), experiment)
+        assert found["verdict"] == "CONSISTENT" and found["epsilon_seen"] == pytest.approx(1.0, rel=1e-9), found
+
+
+LINEAR_FAULTS = {
+    "the same after round 60,000": "in round 60,001, two games with the same prefixes play different points: kept.sums",
+    "a quarter on the deepest level": "the loss of round 1 costs ε = 1.187, where 1 is allowed",
+    "none in one round": "no noise of its own hides the loss of round 12,345",
+    "less on the last coordinate": "costs ε = 1.333, where 1 is allowed",
+    "in proportion to the loss": "no noise of its own hides the loss of round 4",
+    "clipped noise": "no noise of its own hides the loss of round 3",
+    "delta for epsilon": "costs ε = 160",
+    "numbers used twice": "play different points: a random number",
+}
+
+
+@pytest.mark.parametrize("name", LINEAR_FAULTS)
+def test_faults_of_a_leader_with_linear_noise_are_found(tmp_path, name):
+    found = audited(tmp_path, broken(LEADER, [*LINEAR, *LEADER_FAULTS[name][1:]]))
+    assert found["verdict"] == "VIOLATION" and LINEAR_FAULTS[name] in found["found"], found["found"]
+
+
 @pytest.mark.parametrize("name", ["the same after round 60,000", "nodes are forgotten"])
 def test_faults_of_a_leader_that_closes_nodes_in_choose_are_found(tmp_path, name):
     words, *changes = LEADER_FAULTS[name]

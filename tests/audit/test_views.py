@@ -132,6 +132,7 @@ def test_an_own_algorithm_is_audited_by_the_view_that_it_declares(tmp_path, shar
         ),
         ('views.Report("kept.sums", lambda state: 1)', "`canary` have the shape (): it takes the lowest and the high"),
         ('views.Mean("kept.sums", played="scale")', "a views.Mean whose `played` is 'scale': name a field that counts"),
+        ('views.Tree("kept.sums", counter=3)', "whose `counter` is 3: leave it out, or give a KAry or a Smooth"),
         ("views.Arms(0.1)", "a views.Arms whose `model` is 0.1, not ExponentialWeights"),
         ("views.Release()", "view returned a views.Release, which needs a function `released` in the algorithm's file"),
     ],

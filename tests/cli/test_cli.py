@@ -252,7 +252,7 @@ def test_help_lists_the_commands_in_the_order_of_use():
 def test_names_are_completed():
     from privbandits_cli.cli.options import complete_name
 
-    assert complete_name("exp3") == ["exp3", "exp3_tau"]
+    assert complete_name("exp3") == ["exp3", "exp3_ix", "exp3_p", "exp3_pp", "exp3_tau"]
 
 
 def test_the_command_as_a_process():
@@ -368,7 +368,7 @@ def test_tune():
 def test_tuning_of_linear_games_is_what_it_says_it_is(name):
     text = call("tune", name, "--epsilon", "1", "--horizon", "2^16").stdout
     assert max(map(len, text.splitlines())) <= 80 and "switching" not in text
-    status = "paper" if name == "shrinking_dartboard" else "proved"
+    status = {"shrinking_dartboard": "paper", "dp_ftpl": "exact"}.get(name, "proved")
     assert text.splitlines()[1].split()[2] == status and call("tune", name, "--epsilon", "1").stdout != text
 
 
@@ -382,6 +382,36 @@ def test_contextual_algorithms_are_shown_and_tuned_in_a_dimension():
     tuned = [call("tune", "dp_linucb", "--epsilon", "1", *words, *more).stdout for more in ((), ("--dimension", "25"))]
     assert tuned[0] == tuned[1] != call("tune", "dp_linucb", "--epsilon", "1", *words, "--dimension", "5").stdout
     assert ", d = " not in call("show", "exp3_tau").stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [((), "rho_min = 92208.7"), (["noise=wishart"], "rho_min = 222336"), (["noise=wishart_unshifted"], "1.28101e+07")],
+)
+def test_show_and_privacy_print_what_the_parameters_imply(given, shown):
+    """The authors' ρ_min, for the parameters and the setting of their experiments."""
+    words = ("show", "dp_linucb", "calibration=code", *given, "--arms", 25, "--horizon", 50_000_000, "--dimension", 5)
+    text = call(*words).stdout
+    assert shown in text and max(map(len, text.splitlines())) <= 80
+    facts = json.loads(call(*words, "--json").stdout)["facts"]
+    assert {"rho_min", "rho_max", "gamma", "shift"} < set(facts)
+    config = ROOT / "configs" / "linucb_time.yaml"
+    assert shown in call("privacy", config).stdout
+    assert facts in [block["facts"] for block in json.loads(call("privacy", config, "--json").stdout)]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("calibratin=code", "unknown key 'calibratin', did you mean 'calibration'?"),
+        ("code", "write it as NAME=VALUE, for example epsilon=0.5"),
+        ("epsilon=[1, 2]", "these are several values: show them one by one"),
+        ("epsilon=-1", "epsilon"),
+    ],
+)
+def test_wrong_parameters_of_show_are_reported(given, message):
+    refused = call("show", "dp_linucb", given)
+    assert refused.exit_code == 2 and message in " ".join(refused.stderr.split())
 
 
 @pytest.mark.parametrize("name", [name for name, model in Registry().every("algorithms") if model.private])

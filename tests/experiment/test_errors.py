@@ -226,9 +226,9 @@ def test_a_guarantee_that_cannot_be_computed_is_an_error(small, monkeypatch):
 
 def test_a_shift_that_is_no_number_says_what_is_allowed(tmp_path):
     head = "experiment: x\ngame: contextual\nhorizon: 100\ndimension: 2\narms: 5\ntrials: 24\nadversary: sphere_arms\n"
-    for value in ("rho_min=abc", "rho_min=-1", "rho_min=inf", "largest"):
+    for value in ("rho_min=abc", "rho_min=-1", "rho_min=inf", "noise=0", "largest"):
         (found,) = errors(tmp_path, f"{head}algorithms: {{name: dp_linucb, epsilon: 1, delta: 0.1, shift: {value}}}\n")
-        assert found.startswith("x.yaml:8:62: shift should be paper, optimal, or rho_min=NUMBER with a positive number")
+        assert found.startswith("x.yaml:8:62: shift should be paper, optimal, rho_min=NUMBER or noise=NUMBER with")
 
 
 def test_an_axis_takes_numbers(tmp_path):

@@ -82,6 +82,29 @@ def test_equals_its_twin(rival):
     assert (found[:, 0] != found[:, 1]).any()
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"counter": "blt", "eigenvalues": "exact", "shift": "noise=3"},
+        {"counter": "blt", "buffers": 2, "shift": "noise=3", "shift_by": "round"},
+        {"counter": "honaker", "shift_by": "round"},
+        {"counter": "smooth", "rho": 30.0},
+        {"counter": "square_root", "shift": "optimal"},
+        {"counter": "tree", "shift_by": "round"},
+    ],
+    ids=lambda given: given["counter"],
+)
+def test_counters_equal_their_twin(given):
+    """The noise of a counter, from its matrix, and shifts that grow with it; to the last of 70 rounds.
+
+    The arms have different norms: the first round has no noise, and would leave ties.
+    """
+    played = match(FOES["fixed"](), [make("dp_linucb", **PRIVATE, **given)], 70, checkpoints=[1, 2, 33, 70])
+    found = contextual.play(played, [0, 3])
+    for i, trial in enumerate([0, 3]):
+        np.testing.assert_allclose(found[:, i], regrets(played, trial), atol=1e-9)
+
+
 def foe_is_bounded(rival):
     return math.isfinite(contextual.REWARDS[FOES[rival]().law()].largest)
 

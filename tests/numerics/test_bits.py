@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics import bits as numbers
@@ -154,3 +154,30 @@ def test_words_are_numpys():
     for first in range(0, 1000, 300):
         source(out[first : first + 300])
     np.testing.assert_array_equal(out, raw)
+
+
+def test_a_normal_number_is_a_quantile():
+    """AS 241 against SciPy, in the centre, in the tails and at their ends, where 1 - u loses digits."""
+    some = np.concatenate([words(5000), np.array([inverse(u) for u in (2.0**-53, 1e-14, 1e-9, 0.07, 0.93)], np.uint64)])
+    with np.errstate(over="ignore"):
+        found = np.array([numbers.standard_normal(word) for word in some])
+        u = np.array([numbers.unit(numbers.mixed(word)) for word in some])
+    np.testing.assert_allclose(found, special.ndtri(u), rtol=1e-13, atol=1e-14)
+    assert found.min() < -8 and (np.abs(found[:5000]) < 0.5).sum() > 1500
+
+
+def inverse(u):
+    """A state of SplitMix64 whose number is u."""
+    word = int(u * 2.0**52) << 12
+    for factor, shift in ((numbers.SECOND, 31), (numbers.FIRST, 27)):
+        word = unshifted(word, shift)
+        word = word * pow(int(factor), -1, 2**64) % 2**64
+    return unshifted(word, 30)
+
+
+def unshifted(word, shift):
+    """The x with x ^ (x >> shift) = word."""
+    x = word
+    for _ in range(64 // shift + 1):
+        x = word ^ (x >> shift)
+    return x

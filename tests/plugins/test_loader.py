@@ -636,7 +636,8 @@ STATED = "Guarantee(1.0, 0.0, 'here', 'proved')"
 def stating(method, returned):
     """`mine.py` with this method, which states its privacy, and the imports that it needs."""
     edited("import numpy as np", "import numpy as np\nfrom privbandits_cli.accounting.guarantee import Guarantee")
-    words = {"bounds": "setting, delta, sensitivity=1.0", "guarantee": "setting, delta=None, sensitivity=1.0"}
+    words = {"bounds": "setting, delta, sensitivity=1.0", "facts": "setting"}
+    words["guarantee"] = "setting, delta=None, sensitivity=1.0"
     edited("    def state", f"    def {method}(self, {words[method]}):\n        return {returned}\n\n    def state")
 
 
@@ -666,6 +667,7 @@ def test_guarantee_alone_gives_one_answer_everywhere(view):
         ("guarantee", "1.0", "guarantee returned 1.0: return Guarantee(epsilon, delta, source, status), or None"),
         ("bounds", STATED, "bounds returned Guarantee(eps"),
         ("bounds", "[1.0]", "bounds returned [1.0]: return a list, [Guarantee(epsilon, delta, source, status), ...]"),
+        ("facts", "[2.0]", "facts returned [2.0]: return numbers by name, {'sigma': 2.0}"),
         ("bounds", "[Guarantee(1.0, 0.0, 'here', 'proven')]", "status must be one of paper, proved, exact, numeric, "),
     ],
 )

@@ -1,0 +1,114 @@
+"""DP-KLUCB, DP-IMED and AdaP-KLUCB: phases and indices by hand, limits, the width's law, and reference values."""
+
+import math
+
+import numpy as np
+import pytest
+
+from privbandits_cli.games.bandit import Draws, Setting, play
+from privbandits_cli.numerics.kl import private_reach, reach
+from tests.algorithms.test_algorithms import ready
+from tests.conftest import foe, make, match
+
+TWO = Setting(1000, 2)
+
+
+def played(bound, state, rounds, gain=lambda arm, t: 1.0 - arm, noise=0.0):
+    """The arms of some rounds."""
+    arms = []
+    for t in range(rounds):
+        draws = Draws(0.0, noise)
+        arms.append(bound["choose"](state, draws))
+        bound["update"](state, arms[-1], gain(arms[-1], t), draws)
+    return arms
+
+
+@pytest.mark.parametrize("name", ["dp_klucb", "dp_imed", "adap_klucb"])
+def test_a_phase_plays_one_arm_as_often_as_before(name):
+    """Gains of 1 and 0 without noise: the arm with gains of 1 has phases of 1, 1, 2, 4, ... rounds."""
+    bound, state = ready(name, TWO, epsilon=50.0)
+    arms = played(bound, state, 64)
+    assert arms[:2] == [0, 1] and sum(arms) <= 4
+    changes = np.flatnonzero(np.diff(arms)) + 1
+    assert state.plays.sum() <= 64 and state.plays[0] & (state.plays[0] - 1) == 0
+    assert len(changes) <= 4
+
+
+@pytest.mark.parametrize(("alpha", "lengths"), [(2.0, [1, 1, 2, 4, 8]), (1.1, [1, 1, 1, 1]), (1.5, [1, 1, 1, 2, 3])])
+def test_phases_grow_by_alpha(alpha, lengths):
+    bound, state = ready("dp_klucb", Setting(1000, 1), epsilon=1.0, alpha=alpha)
+    seen = []
+    while len(seen) < len(lengths):
+        bound["choose"](state, Draws(0, 0))
+        bound["update"](state, 0, 1.0, Draws(0, 0))
+        if state.left == 0:
+            seen.append(int(state.length))
+    assert seen == lengths
+
+
+def test_sums_keep_all_gains_and_all_noise_or_those_of_the_last_phase():
+    """One arm, phases of 1, 1, 2 and 4 rounds with gains of 1, noise of 3/ε at each end."""
+    for memory, wanted in (("all", (8 + 4 * 6, 8, 4)), ("last", (4 + 6, 4, 1))):
+        bound, state = ready("dp_klucb", Setting(1000, 1), epsilon=0.5, memory=memory)
+        played(bound, state, 8, noise=3.0)
+        assert (state.sums[0], state.counts[0], state.noises[0]) == wanted
+        assert state.plays[0] == 8 and state.total == 0
+
+
+@pytest.mark.parametrize(
+    ("width", "own", "rate", "h"), [("asymptotic", {}, 0.5, 0), ("chernoff", {"eta": 0.2}, 0.4, 1)]
+)
+def test_the_leader_has_the_largest_index(width, own, rate, h):
+    bound, state = ready("dp_klucb", Setting(10**6, 3), epsilon=0.5, width=width, **own)
+    rng = np.random.default_rng(3)
+    leaders = set()
+    for _ in range(200):
+        state.counts[:] = state.plays[:] = 2 ** rng.integers(3, 14, 3)
+        state.sums[:], state.noises[:] = rng.random(3) * state.counts, rng.integers(1, 8, 3)
+        state.t, state.left = 50_000, 0
+        cost = (math.log(50_000) - h * state.noises * math.log(0.2 * 1.8)) / state.counts
+        index = [private_reach(x, c, rate) for x, c in zip(state.sums / state.counts, cost, strict=True)]
+        assert bound["choose"](state, Draws(0, 0)) == int(np.argmax(index))
+        leaders.add(state.arm)
+    assert leaders == {0, 1, 2}
+
+
+def test_without_noise_the_index_is_that_of_kl_ucb():
+    for x in (0.0, 0.3, 0.75, 0.999):
+        for cost in (1e-4, 0.01, 1.0):
+            assert private_reach(x, cost, 1e9) == pytest.approx(reach(x, cost), rel=1e-12)
+
+
+def test_chernoffs_width_covers_at_every_t_and_the_asymptotic_one_does_not():
+    """P(index < μ) <= 1/t for N gains and m Laplace numbers, which the asymptotic index does not count."""
+    rng, mu, t, epsilon, n, trials = np.random.default_rng(8), 0.6, 20, 0.5, 64, 20_000
+    missed = {}
+    for width, eta, m in (("chernoff", 0.3, 7), ("asymptotic", 0.0, 7)):
+        noisy = rng.binomial(n, mu, trials) + rng.laplace(scale=1 / epsilon, size=(trials, m)).sum(1)
+        h = -math.log(eta * (2 - eta)) if eta else 0.0
+        far = [private_reach(min(1, max(0, x)), (math.log(t) + m * h) / n, (1 - eta) * epsilon) for x in noisy / n]
+        missed[width] = np.mean(np.array(far) < -math.log(1 - mu))
+    assert missed["chernoff"] < 1 / t < missed["asymptotic"]
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "centre", "low", "high"),
+    [
+        ("dp_klucb", {}, np.mean, 135, 170),  # reference: mean 156, over 100 trials
+        ("dp_klucb", {"width": "chernoff"}, np.mean, 200, 300),
+        ("dp_imed", {}, np.median, 80, 125),  # median 104
+        ("adap_klucb", {}, np.mean, 1400, 1800),  # mean 1555
+    ],
+)
+def test_reference_values_on_c2(name, own, centre, low, high):
+    """ε = 1, T = 10^6."""
+    game = match(foe("bernoulli", means="C2"), [make(name, epsilon=1.0, **own)], 10**6, 5)
+    assert low < centre(play(game, range(40))[0, :, 0]) < high
+
+
+def test_both_bounds_are_epsilon():
+    for name in ("dp_klucb", "dp_imed"):
+        algorithm = make(name, epsilon=0.7).tuned(TWO)
+        upper, lower = algorithm.bounds(TWO, 1e-6)
+        assert upper.epsilon == 0.7 and upper.delta == 0 and not upper.lower and lower.lower
+        assert lower.epsilon == pytest.approx(0.7, abs=3e-6)
