@@ -7,7 +7,8 @@ DOCS_READY := $(VENV)/.docs-ready
 FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_sphere heavy_local linucb_plain_dp price_cube \
   bounded_private linucb_dimension price_linear_bandit fig1_equal_privacy linucb_rho price_collapse frontier \
   price_linear_scaling heavy_very price_scaling bounded_without_nu price_noisy heavy_scaling price_bandit \
-  price_bandit_scaling state_of_the_art
+  price_bandit_scaling state_of_the_art zcdp_price trust stochastic_time best_of_both stochastic_tail thompson_private \
+  state_of_the_art_stochastic
 
 .DEFAULT_GOAL := help
 .PHONY: help install test test-slow browser report check lint types fig1 figures audit smoke check-claims docs reproducibility bench bench-keep schema clean
@@ -51,7 +52,7 @@ check: lint types test test-slow check-claims  ## check style, types, all tests 
 fig1: $(READY)  ## run Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
 
-figures: $(READY)  ## run every figure at full scale: three and a half hours on two cores
+figures: $(READY)  ## run every figure at full scale: four hours on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
 
 audit: $(READY)  ## run the auditor on deliberately broken algorithms

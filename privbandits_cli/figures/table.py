@@ -35,7 +35,8 @@ BARS = {
     "quantiles": "5 % and 95 % quantiles",
     "bootstrap": "95 % bootstrap interval of the mean",
 }
-WORDS = {"dimension": "dimension", "horizon": "horizon", "rho": "regulariser"}  # before the symbol at an axis
+WORDS = {"dimension": "dimension", "horizon": "horizon"}  # before the symbol at an axis
+MEANINGS_OF_RHO = {"bandit": "zCDP", "contextual": "regulariser"}  # by game
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
 # The keys of a config that determine the setting to which theorems apply.
 GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
@@ -153,6 +154,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     summary = config.get("summary", {})
     bars = summary.get("bars", "gini")
     x = plot.against
+    words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
     keys = {key: config[key] for key in GAME if key in config}
     registry = _registry(found.folder, trust) if trust else Registry()
     game = Game(keys, registry, trust) if bounds or plot.bounds else None
@@ -168,7 +170,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     return Table(
         title=config.get("title", ""),
         panels=panels,
-        x_label=f"{WORDS.get(x, '')} {found.symbol(x)}".strip() if x else "round",
+        x_label=f"{words.get(x, '')} {found.symbol(x)}".strip() if x else "round",
         centre=CENTRES[summary.get("centre", "median_of_means")],
         bars=BARS[bars],
         bar_rounds=plot.bars,

@@ -316,6 +316,7 @@ def test_axes_legends_and_panels_have_the_fields_symbols(tmp_path, small):
         ("heavy_scaling", "horizon T"),
         ("linucb_dimension", "dimension d"),
         ("linucb_rho", "regulariser ρ"),
+        ("zcdp_price", "zCDP ρ"),
         ("price_collapse", "η × deviation of the noise"),
     ],
 )
