@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import pair
 from privbandits_cli.audit import evidence
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, SETS, Ints, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, SETS, Trio
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import TESTS, Audit, contest
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.views import Answer
+from privbandits_cli.numerics.types import Ints
 
 LEAST = 100.0  # variance of a count, for the normal limit
 

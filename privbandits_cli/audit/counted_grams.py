@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Ints, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
 from privbandits_cli.audit.gram_reports import lower
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, accounted
@@ -23,6 +23,7 @@ from privbandits_cli.games.linear import Draws
 from privbandits_cli.games.steps import COUNTING
 from privbandits_cli.games.views import CountedGram
 from privbandits_cli.numerics.jit import Record, Records, compile_step, record, unbound
+from privbandits_cli.numerics.types import Ints
 
 sums: Any = unbound  # these are bound when a loop is compiled
 counter_add_item: Any = unbound

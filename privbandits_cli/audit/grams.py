@@ -20,7 +20,7 @@ import numpy as np
 
 from privbandits_cli.accounting import trees
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Ints, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
 from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.gram_reports import canaries, lower, moments
 from privbandits_cli.audit.target import Target
@@ -30,6 +30,7 @@ from privbandits_cli.games.views import Gram, Normal, Wishart, read
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
+from privbandits_cli.numerics.types import Ints
 
 nodes: Any = unbound  # bound when a loop is compiled
 
