@@ -36,6 +36,7 @@ def _items_through_node(items: Floats, precision: float) -> Floats:
     return np.stack([items[:, 0] / (1 + precision), items[:, 1] - items[:, 0] ** 2 / (1 + precision)], axis=1)
 
 
+@cache
 def fresh_top_up(n: int) -> float:
     """μ of the prefixes 1, ..., n of a binary tree with fresh top-up noise (`mechanisms.fresh_top_up`)."""
     levels = n.bit_length()

@@ -159,7 +159,7 @@ class Parameters(contextual.Algorithm):
         yield from self._foreign(setting)
         if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
             yield "wishart_unshifted has no shift: for a shift, set `noise: wishart`"
-        elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
+        elif self.wishart and not self.tuned(setting).regularisers(setting).rho_min > 0:
             yield "with so few rows of Wishart noise V may not be positive definite: set `noise: wishart`"
 
     def _foreign(self, setting: Setting) -> Iterator[str]:

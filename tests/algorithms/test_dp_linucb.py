@@ -417,6 +417,12 @@ def test_parameters_that_do_not_fit_together_are_refused(given, message):
     assert any(message in error for error in algorithm.errors(AUTHORS))
 
 
+def test_a_square_root_of_too_many_rounds_is_refused_before_it_is_computed():
+    algorithm = make("dp_linucb", **PAPER, calibration="exact", counter="square_root")
+    (error,) = algorithm.errors(AUTHORS._replace(horizon=2**62))
+    assert "at most 16,384 rounds" in error
+
+
 # ------------------------------------------------------------------------------------------------- eigenvalues
 
 
