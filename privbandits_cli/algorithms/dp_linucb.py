@@ -156,11 +156,13 @@ class Parameters(contextual.Algorithm):
             return
         if sum([self.rho is not None, self.deviations is not None, self.shift == "optimal"]) > 1:
             yield "rho, deviations and shift: optimal replace each other: keep one of them"
-        yield from self._foreign(setting)
+        foreign = list(self._foreign(setting))
+        yield from foreign
         if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
             yield "wishart_unshifted has no shift: for a shift, set `noise: wishart`"
-        elif self.wishart and not self.tuned(setting).regularisers(setting).rho_min > 0:
-            yield "with so few rows of Wishart noise V may not be positive definite: set `noise: wishart`"
+        elif not foreign and not self.tuned(setting).regularisers(setting).rho_min > 0:
+            few = "with so few rows of Wishart noise V may not be positive definite: set `noise: wishart`"
+            yield few if self.wishart else "ρ_min is 0 up to rounding: set a larger rho or more deviations"
 
     def _foreign(self, setting: Setting) -> Iterator[str]:
         """Errors of parameters that only another noise or counter has."""

@@ -410,6 +410,7 @@ def test_the_exact_account_of_a_redrawn_tree_is_that_of_its_covariance():
         ({"buffers": 3}, "only a BLT has buffers"),
         ({"counter": "square_root"}, "the square root keeps all random numbers"),
         ({"rho": 3.0, "deviations": 3.0}, "keep one of them"),
+        ({"deviations": 1e-100}, "ρ_min is 0 up to rounding"),
     ],
 )
 def test_parameters_that_do_not_fit_together_are_refused(given, message):
