@@ -24,10 +24,10 @@ from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.draws import ROUNDS, Marks, assumed, check_view, copied, drawn, played, step_of
 from privbandits_cli.audit.noise_matrix import FIRST, NOT_LINEAR, largest_cost
 from privbandits_cli.audit.prefix_games import TWINS, Bench, Game, bench
-from privbandits_cli.audit.prefixes import CLEAR, EXACT, Refuted, Unclear, apart, carrier_of, first_row
+from privbandits_cli.audit.prefixes import CLEAR, Refuted, Unclear, apart, carrier_of, first_row
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import Audit, Verdict
+from privbandits_cli.audit.verdict import EXACT, Audit, Verdict
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
 from privbandits_cli.games.views import Correlated
 from privbandits_cli.numerics.jit import Records, unbound

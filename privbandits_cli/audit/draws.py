@@ -12,6 +12,7 @@ from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import PluginError
 
 ROUNDS = 2**16  # of a game, at most
+ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
 
 Marks = tuple[Ints, Ints, Ints]
 

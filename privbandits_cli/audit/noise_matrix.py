@@ -18,8 +18,9 @@ import numpy as np
 
 from privbandits_cli.audit.draws import Marks, copied, drawn, step_of
 from privbandits_cli.audit.prefix_games import Bench
-from privbandits_cli.audit.prefixes import CLEAR, EXACT, Refuted, Unclear, apart, carrier_of, first_row
+from privbandits_cli.audit.prefixes import CLEAR, Refuted, Unclear, apart, carrier_of, first_row
 from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.verdict import EXACT
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
 from privbandits_cli.numerics.jit import Records, unbound
 

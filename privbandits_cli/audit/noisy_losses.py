@@ -15,21 +15,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.draws import Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
+from privbandits_cli.audit.draws import ALIKE, Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
+from privbandits_cli.audit.evidence import ENOUGH
 from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy
-from privbandits_cli.audit.verdict import Audit, law_words
+from privbandits_cli.audit.verdict import EXACT, Audit, law_words
 from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
 from privbandits_cli.games.views import NoisyLoss
 from privbandits_cli.numerics.jit import Records, unbound
 
 released: Any = unbound  # bound when a loop is compiled
 
-ENOUGH = 32  # numbers, at least, in a group whose scale is tested
 ROUNDING = 1e-13  # of a release, with a wide margin
-EXACT = 1e-6  # relative error of what is measured
-ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
 
 
 class Seen(NamedTuple):

@@ -17,21 +17,18 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import gaussian, trees
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.draws import assumed, check_view, drawn, played, silent, step_of
-from privbandits_cli.audit.evidence import Conformance
+from privbandits_cli.audit.draws import ALIKE, assumed, check_view, drawn, played, silent, step_of
+from privbandits_cli.audit.evidence import ENOUGH, Conformance
 from privbandits_cli.audit.prefix_games import Bench, Game, bench
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import Audit, Verdict, law_words
+from privbandits_cli.audit.verdict import EXACT, Audit, Verdict, law_words
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set
 from privbandits_cli.games.views import Prefix
 from privbandits_cli.numerics.jit import Records
 
-ENOUGH = 32  # numbers, at least, in a group whose scale is tested
 CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a prefix
 CLASSES = 64  # of rounds, at most, in each of which the numbers of the nodes are searched for
-EXACT = 1e-6  # relative error of what is measured
-ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
 BARE = "does not have top-up noise for the levels that it lacks; if it needs none, give the view `top_up=False`"
 
 

@@ -28,7 +28,7 @@ OBSERVED: dict[type[View], str] = {
     Tree: "all noisy sums",
 }
 LEARN = 0.25  # share of the budget on which events are chosen; the rest decides
-EXACT = 1e-6  # relative accuracy of what is computed
+EXACT = 1e-6  # relative error of what is measured or computed, not estimated
 REPORTED = 0.05  # level of the lower limits on ε that are reported; verdicts have the level asked for
 
 TESTS = {"bets": evidence.bet, "counts": evidence.counts}

@@ -50,8 +50,12 @@ class Noise(ABC):
     def sensitivity(self) -> float:
         """μ σ of all prefixes, or ε λ, if an item changes by at most 1."""
 
+    def cost(self, nodes: int) -> float:
+        """The sensitivity of a release of all nodes, if an item is in so many of them."""
+        return math.sqrt(nodes) if self.law == "gaussian" else float(nodes)
+
     def counted(self) -> float:
-        """The same if all nodes that contain an item were released, which may reveal more: an upper bound."""
+        """The sensitivity of a release of all nodes, an upper bound on that of the prefixes."""
         return self.sensitivity()
 
     @abstractmethod

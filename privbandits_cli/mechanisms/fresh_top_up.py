@@ -6,7 +6,6 @@ Top-up noise does not depend on the items, so the prefixes are as private as the
 these: fresh noise hides part of the nodes. For Gaussian noise the exact μ is `accounting.trees.fresh_top_up`.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +21,29 @@ from privbandits_cli.numerics.types import Floats, Ints
 
 
 @dataclass(frozen=True)
-class FreshTopUp(Counter):
-    """A binary tree with fresh top-up noise."""
+class ToppedUp(Counter):
+    """A binary tree whose prefixes all have noise of the same law."""
 
     title = "the nodes of a tree"
 
     @property
     def levels(self) -> int:
-        """m, the number of nodes of which each prefix has the noise."""
+        """m, the number of levels; each prefix has the noise of m nodes."""
         return self.n.bit_length()
+
+    def counted(self) -> float:
+        return self.cost(self.levels)
+
+    def variances(self, prefixes: Ints) -> Floats:
+        return np.full(len(prefixes), self.unit * self.levels)
+
+    def spread(self) -> tuple[float, float]:
+        return self.unit * self.levels, self.unit * self.levels
+
+
+@dataclass(frozen=True)
+class FreshTopUp(ToppedUp):
+    """A binary tree with fresh top-up noise."""
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
@@ -50,16 +63,7 @@ class FreshTopUp(Counter):
         return {"uniform": self.levels - np.bitwise_count(rounds - 1).astype(np.int64), "normal": one, "laplace": one}
 
     def sensitivity(self) -> float:
-        return trees.fresh_top_up(self.n) if self.law == "gaussian" else float(self.levels)
-
-    def counted(self) -> float:
-        return math.sqrt(self.levels) if self.law == "gaussian" else float(self.levels)
-
-    def variances(self, prefixes: Ints) -> Floats:
-        return np.full(len(prefixes), self.unit * self.levels)
-
-    def spread(self) -> tuple[float, float]:
-        return self.unit * self.levels, self.unit * self.levels
+        return trees.fresh_top_up(self.n) if self.law == "gaussian" else self.counted()
 
 
 def add_item(counter: Record, rng: Draws) -> None:

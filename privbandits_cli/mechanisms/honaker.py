@@ -7,7 +7,6 @@ as many numbers as it ends nodes: one more than n has trailing zeros. A prefix r
 is `accounting.trees.smoothed`.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +51,7 @@ class Honaker(Counter):
         return trees.smoothed(self.n.bit_length())
 
     def counted(self) -> float:
-        return math.sqrt(self.n.bit_length())
+        return self.cost(self.n.bit_length())
 
     def variances(self, prefixes: Ints) -> Floats:
         weights = self.weights()

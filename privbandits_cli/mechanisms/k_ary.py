@@ -6,7 +6,6 @@ scale grows as h, gains by it. The prefixes reveal the nodes, so that μ = √h 
 noise, are exact. Item n closes a node at the level of its trailing zeros in base k (`mechanisms.tree`).
 """
 
-import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
@@ -16,13 +15,11 @@ import numpy as np
 from privbandits_cli.accounting import digits
 from privbandits_cli.games.linear import Draws
 from privbandits_cli.mechanisms.counter import Counter, Law, close_level, release
-from privbandits_cli.mechanisms.tree import trailing_zeros_in
+from privbandits_cli.mechanisms.tree import WIDEST, trailing_zeros_in
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
 
 __all__ = ["KAryTree", "add_item", "release"]
-
-WIDEST = 64  # children of a node, at most
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class KAryTree(Counter):
         }
 
     def sensitivity(self) -> float:
-        return math.sqrt(self.levels) if self.law == "gaussian" else float(self.levels)
+        return self.cost(self.levels)
 
     def variances(self, prefixes: Ints) -> Floats:
         return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=False)

@@ -51,7 +51,7 @@ class Redrawn(Noise):
         return trees.redrawn(self.levels)
 
     def counted(self) -> float:
-        return math.sqrt(self.levels)
+        return self.cost(self.levels)
 
     def variances(self, prefixes: Ints) -> Floats:
         return np.full(len(prefixes), float(self.levels))

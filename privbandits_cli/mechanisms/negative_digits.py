@@ -21,7 +21,7 @@ import numpy as np
 from privbandits_cli.accounting import digits
 from privbandits_cli.games.linear import Draws
 from privbandits_cli.mechanisms.counter import Counter, Law, release
-from privbandits_cli.mechanisms.k_ary import WIDEST
+from privbandits_cli.mechanisms.tree import WIDEST
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
 
@@ -59,7 +59,7 @@ class NegativeDigits(Counter):
         return {"laplace": self.k * np.asarray(begun, np.int64)}
 
     def sensitivity(self) -> float:
-        return float(self.levels)
+        return self.cost(self.levels)
 
     def variances(self, prefixes: Ints) -> Floats:
         return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=True)

@@ -6,30 +6,22 @@ the same law as with fresh top-up noise, at a quarter of its random numbers. Pre
 item, so nothing is hidden: μ = √m for Gaussian noise, and ε = m for Laplace noise, are exact.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from privbandits_cli.games.linear import Draws
-from privbandits_cli.mechanisms.counter import Counter
 from privbandits_cli.mechanisms.counter import release as release_nodes
+from privbandits_cli.mechanisms.fresh_top_up import ToppedUp
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
 
 
 @dataclass(frozen=True)
-class SharedTopUp(Counter):
+class SharedTopUp(ToppedUp):
     """A binary tree with shared top-up noise."""
-
-    title = "the nodes of a tree"
-
-    @property
-    def levels(self) -> int:
-        """m, the number of nodes of which each prefix has the noise."""
-        return self.n.bit_length()
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
@@ -46,13 +38,7 @@ class SharedTopUp(Counter):
         return {self.kind: 1 + np.where(rounds == 1, self.levels, 0)}
 
     def sensitivity(self) -> float:
-        return math.sqrt(self.levels) if self.law == "gaussian" else float(self.levels)
-
-    def variances(self, prefixes: Ints) -> Floats:
-        return np.full(len(prefixes), self.unit * self.levels)
-
-    def spread(self) -> tuple[float, float]:
-        return self.unit * self.levels, self.unit * self.levels
+        return self.counted()
 
 
 def add_item(counter: Record, rng: Draws) -> None:

@@ -102,15 +102,11 @@ class Smooth:
 
     def levels(self, items: int) -> NDArray[np.int8]:
         """The level of the node that each item closes, `[items]`."""
-        return _both(_used(self.ones, items), self.ones)[0, :items]
-
-    def nodes(self, items: int) -> NDArray[np.int8]:
-        """The number of nodes of each prefix, `[items]`."""
-        return _both(_used(self.ones, items), self.ones)[1, :items]
+        return _levels(_lowest(self.ones, items), self.ones)[:items]
 
 
-def _used(ones: int, items: int) -> int:
-    """The height of the lowest tree for so many items, which is the beginning of every higher one."""
+def _lowest(ones: int, items: int) -> int:
+    """The height of the lowest tree for so many items; every higher tree begins with this one."""
     height = ones + 1
     while math.comb(height, ones) <= items:
         height += 1
@@ -118,12 +114,12 @@ def _used(ones: int, items: int) -> int:
 
 
 @cache
-def _both(height: int, ones: int) -> NDArray[np.int8]:
-    """Levels and numbers of nodes, `[2, items]`: the left half of the tree, the item that closes it, the right half."""
+def _levels(height: int, ones: int) -> NDArray[np.int8]:
+    """The level of the node that each item closes: in the left half, at its end, and in the right half, `[items]`."""
     if ones in (0, height):
-        return np.empty((2, 0), np.int8)
-    left, right = _both(height - 1, ones), _both(height - 1, ones - 1)
-    return np.hstack([left, np.array([[height - 1], [1]], np.int8), right + np.array([[0], [1]], np.int8)])
+        return np.empty(0, np.int8)
+    middle = np.array([height - 1], np.int8)
+    return np.concatenate([_levels(height - 1, ones), middle, _levels(height - 1, ones - 1)])
 
 
 @dataclass(frozen=True)
@@ -146,7 +142,7 @@ class SmoothTree(Counter):
     @property
     def height(self) -> int:
         """h, the length of a code."""
-        return _used(self.ones, self.n)
+        return _lowest(self.ones, self.n)
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
@@ -157,8 +153,7 @@ class SmoothTree(Counter):
         }
 
     def sensitivity(self) -> float:
-        nodes = float(self.height - self.ones)
-        return math.sqrt(nodes) if self.law == "gaussian" else nodes
+        return self.cost(self.height - self.ones)
 
     def variances(self, prefixes: Ints) -> Floats:
         """Prefix t has a node for each one of leaf t + 1 before the ones at its end."""
