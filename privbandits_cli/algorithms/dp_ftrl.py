@@ -77,7 +77,7 @@ class Aggregating(linear.Algorithm):
             yield f"{TOO_MANY}: set counter: auto"
 
     def instead(self) -> str:
-        """What else to do, in an error about the law of the noise, if anything."""
+        """Another remedy in the error about the law of the noise; empty if there is none."""
         return ""
 
     def resolved(self, setting: Setting) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Audit of the noisy Gram matrices that a contextual learner plays by, if a counter sums them.
 
-Its games are those of `ellipsoids`: the arms are chosen by V and u~ alone, which are the true sums with the counter's
-noise. Besides, the noise of every release of A must be the counter's, made of the same normal numbers in the same
-order. No statistics are needed: the counter's noise is computed again, from a copy of A's generator. All releases are
-then a linear function of normal numbers, whose μ is that of the counter, exactly.
+Its games are those of `ellipsoids`. The arms must be chosen by V and u~ alone, and these must be the true sums with the
+counter's noise. Besides, the noise of every release of A must be the counter's, made of the same normal numbers in the
+same order. No statistics are needed: the counter's noise is computed again, from a copy of A's generator. All releases
+are then a linear function of normal numbers, and their μ is exactly that of the counter.
 """
 
 import math
@@ -50,7 +50,7 @@ def hold(state: Record, out: Floats) -> None:
 
 
 def released(state: Record, truth: Floats, out: Floats) -> None:
-    """out = what V and u~ are of."""
+    """out = the noisy sums that V and u~ are computed from."""
     noise, d, place = sums(state)[0], len(out), 0
     for i in range(d):
         for j in range(i):
@@ -75,7 +75,7 @@ def drawn_by_choose(state: Record, before: Floats, t: int, out: Floats) -> int:
 
 
 def drawn_by_update(state: Record, before: Floats, row: Floats, out: Floats) -> int:
-    """Nothing that is not in the next release."""
+    """No noise: what `update` draws is in the next release."""
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Games of contextual learners that play by a noisy V and u~, in threes, to test that these explain the play.
+"""Three games of a contextual learner that plays by a noisy V and u~, to test that these determine its play.
 
 A and B are two games with different arms and rewards, and with opposite θ. C begins each round as a copy of B whose
 release is forced to be that of A. C sees the arms of A, and its random numbers are those of A. If C still behaves
@@ -45,13 +45,13 @@ class Fault(NamedTuple):
     field: str = ""
 
     def words(self, noisy: str) -> str:
-        """In words; noisy: what the noise is on."""
+        """The fault in words; noisy: what the noise is on."""
         found = f"in round {self.round + 1:,} {FAULTS[self.kind].format(noisy)}"
         return f"{found}: the field `{self.field}` of the state carries them" if self.field else found
 
 
 class Games(NamedTuple):
-    """What games showed: the noise drawn, `[games, drawn, d, d + 1]`; the arms played, `[games, rounds]`.
+    """The noise drawn in some games, `[games, drawn, d, d + 1]`, and the arms played, `[games, rounds]`.
 
     shown: the arms' places in the bank, `[games, rounds]`; unforced: in how many rounds the release of C could not be
     forced.
@@ -65,7 +65,7 @@ class Games(NamedTuple):
 
 
 class Deal(NamedTuple):
-    """What `play` plays with."""
+    """The first arguments of `play`."""
 
     states: Records
     rngs: tuple[Generator, Generator, Generator]
@@ -142,7 +142,7 @@ class Trio:
         return found, Audit("CONSISTENT", words, "", rounds, played=self._words(games), assumed=assumed)
 
     def _words(self, games: tuple[tuple[Any, ...], ...]) -> str:
-        """What is played, in a line."""
+        """The games played, in a line."""
         setting = self.target.setting
         counts: dict[int, int] = {}
         for some in games:

@@ -31,7 +31,7 @@ ROUNDING = 1e-13  # of a release, with a wide margin
 
 
 class Seen(NamedTuple):
-    """What two games in lockstep showed, the twin's rounds before and after its number was moved.
+    """The rounds of two games in lockstep; those of the twin before and after its number was moved.
 
     points, `[round, 3, N]`, and noisy, `[round, 3]`, the releases: of the first game, and twice of the twin; losses,
     `[round, 2]`; most, `[round]`, the largest loss at the point; response, `[round, 2, number]`: by how much a release
@@ -70,7 +70,7 @@ def observe_losses(
     marks: Marks,
     seen: Seen,
 ) -> int:
-    """Play on until the points differ by more than `near`; the number of rounds in which they did not.
+    """Play on until the points differ by more than `near`; return the number of rounds before that.
 
     states: of both games, in the end before the round in which they differ, and three of scratch space. sides,
     `[round, 2]`: the losses, in units of the largest that a loss vector can have at the point; ball: whether loss
@@ -192,7 +192,7 @@ def _of_other_numbers(target: Target[NoisyLoss], twins: Twins) -> bool:
 
 
 def hidden(seen: Seen) -> Floats:
-    """The scale of the number that hides the loss of each round best, `[round]`, in the game where that is smaller."""
+    """The scale of the number that hides the loss of each round best, `[round]`; the smaller one of both games."""
     scale: Floats = np.abs(seen.response).max(axis=2, initial=0.0).min(axis=1)
     return scale
 
@@ -205,7 +205,7 @@ def needed(target: Target[NoisyLoss], seen: Seen) -> Floats:
 
 
 def finding(target: Target[NoisyLoss], twins: Twins) -> str:
-    """What refutes the claim in the first round in which anything does; "" if nothing does."""
+    """The finding that refutes the claim in the earliest round; "" if there is none."""
     rounds = len(twins.seen.losses) - (not twins.alike)  # the releases at different points are not compared
     seen = Seen(*(part[:rounds] for part in twins.seen))
     slack = ROUNDING * float(np.abs(seen.noisy).max(initial=1.0))

@@ -46,7 +46,7 @@ FAULTS = {
 
 
 def symmetric(state: Record, sums: Floats, out: Floats) -> None:
-    """out = the V of these sums, `[d, d + 1]`, of which one triangle counts: the symmetric matrix, shifted."""
+    """out = the V of these sums, `[d, d + 1]`: their lower triangle, mirrored and shifted."""
     for i in range(len(out)):
         for j in range(i):
             out[i, j] = sums[i, j]
@@ -55,7 +55,7 @@ def symmetric(state: Record, sums: Floats, out: Floats) -> None:
 
 
 def strays(state: Record, sums: Floats, v: Floats) -> bool:
-    """Whether V^-1 and θ~ are not those of the V and u~ of these sums; v: scratch space."""
+    """Whether V^-1 and θ~ do not follow from these sums; v: scratch space."""
     d, inverted, solved = len(sums), inverse(state), theta(state)
     symmetric(state, sums, v)
     size, largest, wrong = 0.0, 0.0, 0
@@ -235,7 +235,7 @@ READ = {"theta", "inverse", "scores", "rows", "tiles", "logdet", "log_term", "si
 
 
 def no_rule(state: Record, arms: Floats) -> int:
-    """In place of `optimistic`, where a state does not have its fields."""
+    """The replacement of `optimistic` for a state without its fields."""
     return 0
 
 

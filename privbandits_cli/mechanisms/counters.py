@@ -45,7 +45,7 @@ def with_law(law: Law) -> list[Name]:
 
 
 def best(n: int, law: Law) -> Name:
-    """The counter with the least noise, root mean square, of those that need little memory."""
+    """The counter with the least root mean square noise among those that need little memory."""
     if law == "gaussian":
         return "blt"
     names: list[Name] = ["k_ary", "negative_digits"]

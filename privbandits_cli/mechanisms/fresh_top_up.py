@@ -1,9 +1,9 @@
 """TreeBasedAgg, Algorithm 2 of Agarwal & Singh 2017: a binary tree whose prefixes all have noise of the same law.
 
-Prefix n has the noise of its nodes, one for each one of n in binary (`mechanisms.tree`), and top-up noise: that of one
-node for each zero of n, drawn anew for every prefix. Together this is the noise of m nodes, the levels of the tree.
-Top-up noise does not depend on the items, so the prefixes are as private as the nodes. They are more private than
-these: fresh noise hides part of the nodes. For Gaussian noise the exact μ is `accounting.trees.fresh_top_up`.
+Prefix n has one node for each 1 among the binary digits of n (`mechanisms.tree`). For each 0 it has top-up noise: the
+noise of one more node, drawn anew for every prefix. So every prefix has the noise of m nodes, where m is the number of
+levels. Top-up noise does not depend on the items, so the prefixes are at least as private as the nodes. They are more
+private, because fresh noise hides part of the nodes. For Gaussian noise the exact μ is `accounting.trees.fresh_top_up`.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class FreshTopUp(ToppedUp):
         }
 
     def draws(self, rounds: Ints) -> dict[str, Ints]:
-        """Numbers for the top-up noise of the prefix before the round, then one for a node; see `release`."""
+        """The numbers of the top-up noise of the prefix before the round, then one for a node (see `release`)."""
         one = np.ones_like(rounds)
         if self.law == "gaussian":
             return {"normal": 2 * one}
@@ -73,7 +73,7 @@ def add_item(counter: Record, rng: Draws) -> None:
 
 
 def release(counter: Record, sums: Floats, rng: Draws) -> None:
-    """Add the noise of the nodes of the current prefix, and fresh noise of r nodes, the zeros of its number.
+    """Add the noise of the nodes of the current prefix, and fresh noise of r nodes, one for each 0 of its number.
 
     The sum of r normal numbers is distributed as √r times one. The sum of r Laplace numbers is distributed as √(2 E)
     times a normal number, where E is the sum of r exponential numbers, which is -ln of a product of r uniform numbers.

@@ -1,9 +1,9 @@
 """A tree with k children a node (Qardaji, Yang & Li 2013); with k = 2, the binary tree without top-up noise.
 
-A prefix has as many nodes as the sum of its digits in base k, and an item is in at most one node of each of h levels,
-where h is the number of digits of n. More children make a tree lower but prefixes of more nodes: Laplace noise, whose
-scale grows as h, gains by it. The prefixes reveal the nodes, so that μ = √h for Gaussian noise, and ε = h for Laplace
-noise, are exact. Item n closes a node at the level of its trailing zeros in base k (`mechanisms.tree`).
+The number of nodes of prefix t is the sum of the digits of t in base k. An item is in at most one node of each of h
+levels, where h is the number of digits of n. With more children a tree is lower, but its prefixes have more nodes.
+Laplace noise gains by it, because its scale grows as h. The prefixes reveal the nodes, so μ = √h (Gaussian noise) and
+ε = h (Laplace noise) are exact. Item n closes a node at the level of its trailing zeros in base k (`mechanisms.tree`).
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """A binary tree with top-up noise that all prefixes share: one node for each level is drawn once.
 
-Prefix n has the noise of its nodes, one for each one of n in binary (`mechanisms.tree`), and that of the shared node of
-each level at which n has a zero. For every n these are m different, independent nodes, so that each prefix has noise of
-the same law as with fresh top-up noise, at a quarter of its random numbers. Prefixes reveal what the nodes reveal of an
-item, so nothing is hidden: μ = √m for Gaussian noise, and ε = m for Laplace noise, are exact.
+Prefix n has one node for each 1 among the binary digits of n (`mechanisms.tree`), and the shared node of the level for
+each 0. For every n these are m different, independent nodes. So the noise of each prefix has the same law as with fresh
+top-up noise, and takes a quarter of the random numbers. The prefixes reveal as much about an item as the nodes, so
+μ = √m (Gaussian noise) and ε = m (Laplace noise) are exact.
 """
 
 from dataclasses import dataclass

@@ -129,7 +129,7 @@ class KAry:
         return int(digits.spread(items, self.k, self.height, signed=False)[1])
 
     def deviation(self, items: int) -> float:
-        """The largest standard deviation of a prefix's noise if Laplace noise on the nodes is 1-private."""
+        """The largest standard deviation of a prefix with Laplace noise at ε = 1."""
         return self.sensitivity * math.sqrt(2 * self.most(items))
 
     def levels(self, items: int) -> NDArray[np.int8]:
