@@ -54,8 +54,6 @@ from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms import counters, matrix_tree
 from privbandits_cli.mechanisms.counter import Counter, Noise
 from privbandits_cli.mechanisms.matrix_tree import n_levels
-from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY
-from privbandits_cli.mechanisms.square_root import MOST_ROUNDS
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
@@ -174,12 +172,7 @@ class Parameters(contextual.Algorithm):
             yield f"calibration {self.calibration} is that of the authors' tree: set it to exact, or leave counter out"
         if self.counter == "redrawn" and self.shift_by == "round":
             yield "the noise of the authors' tree does not grow: leave shift_by out, or set counter: blt"
-        if self.counter not in ("blt", "auto") and self.buffers is not None:
-            yield f"only a BLT has buffers: leave buffers out, or set counter: blt, not {self.counter}"
-        if self.counter == "square_root" and setting.horizon > MOST_ROUNDS:
-            yield f"the square root keeps all random numbers, for at most {MOST_ROUNDS:,} rounds: set counter: blt"
-        if self.counter == "smooth" and setting.horizon > MOST_ITEMS:
-            yield f"{TOO_MANY}: set counter: blt"
+        yield from counters.errors(self.counter, self.buffers, setting.horizon)
 
     def kind(self) -> type[Noise]:
         """The counter's class."""
