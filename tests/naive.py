@@ -681,10 +681,14 @@ class AdapUcb:
         self.episode.append(gain)
         m = max(1, self.plays[arm])
         if len(self.episode) == m:
-            self.last[arm] = (sum(self.episode) / m + self.laplace() / (self.epsilon * m), m)
+            self.last[arm] = (sum(self.episode) / m + self.noise(m), m)
             self.plays[arm] += m
             self.episode = []
         self.t += 1
+
+    def noise(self, m: int) -> float:
+        """The noise of the mean of m gains."""
+        return self.laplace() / (self.epsilon * m)
 
 
 class AdacUcb(AdapUcb):
@@ -697,14 +701,8 @@ class AdacUcb(AdapUcb):
             self.arm = index.index(max(index))
         return self.arm
 
-    def update(self, arm: int, gain: float) -> None:
-        self.episode.append(gain)
-        m = max(1, self.plays[arm])
-        if len(self.episode) == m:
-            self.last[arm] = sum(self.episode) / m + self.laplace() * math.sqrt(1 / (2 * self.epsilon)) / m, m
-            self.plays[arm] += m
-            self.episode = []
-        self.t += 1
+    def noise(self, m: int) -> float:
+        return self.laplace() * math.sqrt(1 / (2 * self.epsilon)) / m
 
 
 class AdapKlucb(AdapUcb):

@@ -1,8 +1,8 @@
-"""Sums of the digits of 1, ..., n in base k: the number of nodes of a k-ary tree whose sum is a prefix.
+"""Sums of the digits of 1, ..., n in base k. Prefix t of a k-ary tree has as many nodes as the digits of t add up to.
 
 Digits may also be negative: then nodes to the right of a prefix are subtracted from a larger node. From the highest
 level down, a representation of t moves between boundaries, which are multiples of k^l. The boundary at level l is
-⌊t/k^l⌋ or the next one; other boundaries make the sum of the absolute digits no smaller.
+⌊t/k^l⌋ or the next one. Other boundaries do not reduce the sum of the absolute digits.
 """
 
 import math
@@ -33,7 +33,8 @@ def least_sums(t: Ints, k: int, digits: int, signed: bool) -> Floats:
 def spread(n: int, k: int, digits: int, signed: bool) -> tuple[float, float]:
     """The mean and the largest of `least_sums` over 1, ..., n.
 
-    One number of each level is fixed to the digits of n; all smaller numbers are counted by `high - low` alone.
+    The digits are fixed from the highest level down. Numbers whose digits so far are less than those of n are counted
+    together if they have the same `high - low`. The digits of n itself are followed alone.
     """
     free: dict[float, tuple[int, float, float]] = {}  # by high - low: how many numbers, their sum, the largest
     low, high = 0.0, math.inf  # of the leading digits of n

@@ -55,7 +55,7 @@ def tail(nodes: int, log: float) -> tuple[float, float]:
 
 
 def least_delta(shifts: Floats, epsilon: float) -> float:
-    """A lower bound on δ at this ε of independent Laplace numbers that one item shifts by so many scales, `[k]`.
+    """A lower bound on δ at ε of independent Laplace numbers; shifts: how far an item moves each, in scales, `[k]`.
 
     Only the largest LARGEST shifts are used, and each loss is rounded down to a grid: both reveal no more.
     """

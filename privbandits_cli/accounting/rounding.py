@@ -14,7 +14,7 @@ def at_most(value: float | None, digits: int = 4) -> str:
 
 
 def at_least(value: float | None, digits: int = 4) -> str:
-    """A lower bound >= 0, likewise."""
+    """A lower bound >= 0, written like an upper one."""
     return _rounded(value, digits, ROUND_FLOOR)
 
 
@@ -29,7 +29,7 @@ def is_empty(bound: float, largest: float) -> bool:
 
 
 def pair(epsilon: float, delta: float, digits: int = 4) -> str:
-    """A bound from above, with these digits of ε: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
+    """The upper bound (ε, δ), with these digits of ε: `ε = 243.3`, or `ε = 1.504, δ = 1.5e-11`."""
     return f"ε = {at_most(epsilon, digits)}" + (f", δ = {at_most(delta, 2)}" if delta else "")
 
 

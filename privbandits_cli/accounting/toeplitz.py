@@ -78,7 +78,7 @@ class Blt:
         return float(self._squares(np.array([(n + 1) / 2]), mean)[0])
 
     def _squares(self, many: Floats | Ints, summed: Callable[[Floats], Floats]) -> Floats:
-        """Sums of b_k², from the number of summands, `[sums]`, and Σ (1 - rate)^k for rates `[rates, 1]`."""
+        """Sums of b_k²; many: the numbers of summands, `[sums]`; summed: Σ (1 - rate)^k of rates `[rates, 1]`."""
         last, own = self.cumulative()
         both = _product(self.inverse_rates).reshape(-1, 1)
         squares = last**2 * many + 2 * last * own @ summed(self.inverse_rates[:, None])
@@ -123,7 +123,7 @@ def fitted(n: int, buffers: int) -> Blt:
 
 
 def least_rms(n: int) -> float:
-    """No factorisation of the n sums has a smaller √(mean over t of the variance) times its sensitivity.
+    """The least product of sensitivity and root mean square noise that a factorisation of the n sums can have.
 
     It is the sum of the singular values of A, 1/(2 sin((2j - 1) π/(4n + 2))) for j = 1, ..., n, divided by n
     (Henzinger, Upadhyay & Upadhyay 2023, with the exact singular values of A).

@@ -31,11 +31,13 @@ def _through_node(precision: float) -> float:
 
 
 def _items_through_node(items: Floats, precision: float) -> Floats:
+    """The items' information when the offset includes the noise of one more node."""
     if precision == math.inf:
         return np.ones_like(items[:1])
     return np.stack([items[:, 0] / (1 + precision), items[:, 1] - items[:, 0] ** 2 / (1 + precision)], axis=1)
 
 
+@cache
 def fresh_top_up(n: int) -> float:
     """μ of the prefixes 1, ..., n of a binary tree with fresh top-up noise (`mechanisms.fresh_top_up`)."""
     levels = n.bit_length()
@@ -68,8 +70,9 @@ def smoothed(levels: int) -> float:
     """μ of the prefixes 1, ..., 2^levels - 1 of a binary tree with Honaker's estimates (`mechanisms.honaker`).
 
     A prefix reveals the estimate of its last node, because the rest of it is an earlier prefix. `left` is the variance
-    of a node's estimate given the prefixes inside the node. An item is described by how far it moves that estimate,
-    given these, with a minus sign, and by their information. All n with so many binary digits have the same μ.
+    of a node's estimate given the prefixes inside the node. An item has two numbers: minus the distance by which it
+    moves that estimate, given these prefixes, and their information about it. All n with `levels` binary digits have
+    the same μ.
     """
     left, items = 1.0, np.array([[-1.0, 0.0]])
     for level in range(1, levels):

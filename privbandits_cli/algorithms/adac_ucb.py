@@ -15,6 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms.adap_ucb import ended
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
@@ -80,15 +81,8 @@ def choose(state: Record, rng: Numbers) -> int:
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
-    if state.left == 0:  # an episode begins
-        state.left = max(1, state.plays[arm])
-        state.total = 0.0
-    state.total += gain
-    state.left -= 1
-    state.t += 1
-    if state.left == 0:
-        m = max(1, state.plays[arm])
-        state.plays[arm] += m
+    m = ended(state, arm, gain)
+    if m > 0:
         state.means[arm] = (state.total + state.deviation * rng.normal) / m
         state.roots[arm] = np.sqrt((0.5 + state.inverse / m) / m)
 

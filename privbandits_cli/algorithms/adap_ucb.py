@@ -61,18 +61,26 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    m = ended(state, arm, gain)
+    if m > 0:
+        state.means[arm] = (state.total + state.scale * rng.laplace) / m
+        state.roots[arm] = 1.0 / np.sqrt(m)
+        state.inverses[arm] = 1.0 / m
+
+
+def ended(state: Record, arm: int, gain: float) -> int:
+    """Add a gain to its episode; the number of gains of the episode if this is its last, else 0."""
     if state.left == 0:  # an episode begins
         state.left = max(1, state.plays[arm])
         state.total = 0.0
     state.total += gain
     state.left -= 1
     state.t += 1
-    if state.left == 0:
-        m = max(1, state.plays[arm])
-        state.plays[arm] += m
-        state.means[arm] = (state.total + state.scale * rng.laplace) / m
-        state.roots[arm] = 1.0 / np.sqrt(m)
-        state.inverses[arm] = 1.0 / m
+    if state.left > 0:
+        return 0
+    m: int = max(1, state.plays[arm])
+    state.plays[arm] += m
+    return m
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -131,9 +131,9 @@ class Tuned(Parameters, Summing):
         return notes
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """FTPL's bound Aσ + B t/σ; where the deviation grows, with its last value in A and its first in B.
+        """FTPL's bound Aσ + B t/σ, or None if the noise of prefixes grows and falls, as without top-up noise.
 
-        None if it also falls, as without top-up noise.
+        If the deviation of prefixes grows, the first σ is its last value and the second σ its first value.
         """
         largest = self.deviation(setting)
         if self.even():

@@ -23,8 +23,6 @@ from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sph
 from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.mechanisms import counters
 from privbandits_cli.mechanisms.counter import Counter, Law
-from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY
-from privbandits_cli.mechanisms.square_root import MOST_ROUNDS
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -69,15 +67,10 @@ class Aggregating(linear.Algorithm):
             yield f"the noise of {known.title} is {laws}: {self.instead()}set counter: {others} or auto"
         if self.counter != "tree" and self.spare != "fresh":
             yield f"only a tree has top-up noise: leave spare out, or set counter: tree, not {self.counter}"
-        if self.counter not in ("blt", "auto") and self.buffers is not None:
-            yield f"only a BLT has buffers: leave buffers out, or set counter: blt, not {self.counter}"
-        if self.counter == "square_root" and setting.horizon > MOST_ROUNDS:
-            yield f"the square root keeps all random numbers, for at most {MOST_ROUNDS:,} rounds: set counter: blt"
-        if self.counter == "smooth" and setting.horizon > MOST_ITEMS:
-            yield f"{TOO_MANY}: set counter: auto"
+        yield from counters.errors(self.counter, self.buffers, setting.horizon)
 
     def instead(self) -> str:
-        """What else to do, in an error about the law of the noise, if anything."""
+        """Another remedy in the error about the law of the noise; empty if there is none."""
         return ""
 
     def resolved(self, setting: Setting) -> dict[str, Any]:

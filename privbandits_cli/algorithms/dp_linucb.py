@@ -19,16 +19,16 @@ determines its size:
   at m = 27 they are as private as 1.889² nodes, where `nodes` counts 27 (`accounting.trees.redrawn`). For Wishart noise
   no such account is known, and `exact` means `nodes`.
 
-Other counters than the authors' tree, `redrawn`, sum with less Gaussian noise (mechanisms/counter.py). They sum
-vectors: the numbers of the lower triangle, those on the diagonal divided by √2, and the last column. A row that is
-replaced moves this vector by at most L~², because it moves the matrix by at most √2 L~². Round t uses the sum of t - 1
-rows, so n - 1 sums are released, and the first round has no noise.
+The authors' tree is `counter: redrawn`. Other counters sum with less Gaussian noise (mechanisms/counter.py). They sum
+vectors: the numbers of the lower triangle, those on the diagonal divided by √2, and the last column. Replacing a row
+moves this vector by at most L~², because it moves the matrix by at most √2 L~². Round t uses the sum of t - 1 rows, so
+n - 1 sums are released, and the first round has no noise.
 
-ρ_min is the paper's, or minimises Theorem 5's bound (`shift: optimal`), or is `rho`, or is `deviations` times the
-standard deviation of a release's noise off the diagonal, at its largest. `shift: rho_min=VALUE` and `shift:
-noise=VALUE` mean the latter two. A counter's noise grows; with `shift_by: round` the shift grows, too. In all rounds up
-to the next power of two, ρ_min is then in proportion to the largest deviation of the noise up to there
-(`games.ellipsoid`).
+There are four choices of ρ_min: the paper's; that which minimises Theorem 5's bound (`shift: optimal`); the number
+`rho`; and `deviations` times the largest standard deviation of a release's noise off the diagonal. `shift:
+rho_min=VALUE` and `shift: noise=VALUE` are other names of the last two. A counter's noise grows; with `shift_by: round`
+the shift grows, too. In all rounds up to the next power of two, ρ_min is then in proportion to the largest deviation of
+the noise up to there (`games.ellipsoid`).
 
 If V is not positive definite in a round, which the shift makes very unlikely, V and θ~ of the last round are used.
 """
@@ -54,8 +54,6 @@ from privbandits_cli.games.regularisers import Regularisers
 from privbandits_cli.mechanisms import counters, matrix_tree
 from privbandits_cli.mechanisms.counter import Counter, Noise
 from privbandits_cli.mechanisms.matrix_tree import n_levels
-from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY
-from privbandits_cli.mechanisms.square_root import MOST_ROUNDS
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
@@ -63,11 +61,11 @@ counter_add_item: Any = unbound
 counter_release: Any = unbound
 
 BUFFERS = 5  # of a BLT: at 5e7 rounds its noise is 2 % above that of the square root
-MEANT = {"rho_min=": "rho", "noise=": "deviations"}  # the parameters that `shift` means with a number after these
+MEANT = {"rho_min=": "rho", "noise=": "deviations"}  # `shift: noise=3` is `deviations: 3`
 
 
 class Numbers(NamedTuple):
-    """What a counter makes its noise of: the normal numbers of a round, or, for matrices, the generator itself."""
+    """The source of a counter's noise: the normal numbers of a round; for matrices, the generator itself."""
 
     normal: Floats
     laplace: Floats
@@ -156,11 +154,13 @@ class Parameters(contextual.Algorithm):
             return
         if sum([self.rho is not None, self.deviations is not None, self.shift == "optimal"]) > 1:
             yield "rho, deviations and shift: optimal replace each other: keep one of them"
-        yield from self._foreign(setting)
+        foreign = list(self._foreign(setting))
+        yield from foreign
         if self.noise == "wishart_unshifted" and (self.rho is not None or self.shift == "optimal"):
             yield "wishart_unshifted has no shift: for a shift, set `noise: wishart`"
-        elif not list(super().errors(setting)) and not self.tuned(setting).regularisers(setting).rho_min > 0:
-            yield "with so few rows of Wishart noise V may not be positive definite: set `noise: wishart`"
+        elif not foreign and not self.tuned(setting).regularisers(setting).rho_min > 0:
+            few = "with so few rows of Wishart noise V may not be positive definite: set `noise: wishart`"
+            yield few if self.wishart else "ρ_min is 0 up to rounding: set a larger rho or more deviations"
 
     def _foreign(self, setting: Setting) -> Iterator[str]:
         """Errors of parameters that only another noise or counter has."""
@@ -172,12 +172,7 @@ class Parameters(contextual.Algorithm):
             yield f"calibration {self.calibration} is that of the authors' tree: set it to exact, or leave counter out"
         if self.counter == "redrawn" and self.shift_by == "round":
             yield "the noise of the authors' tree does not grow: leave shift_by out, or set counter: blt"
-        if self.counter not in ("blt", "auto") and self.buffers is not None:
-            yield f"only a BLT has buffers: leave buffers out, or set counter: blt, not {self.counter}"
-        if self.counter == "square_root" and setting.horizon > MOST_ROUNDS:
-            yield f"the square root keeps all random numbers, for at most {MOST_ROUNDS:,} rounds: set counter: blt"
-        if self.counter == "smooth" and setting.horizon > MOST_ITEMS:
-            yield f"{TOO_MANY}: set counter: blt"
+        yield from counters.errors(self.counter, self.buffers, setting.horizon)
 
     def kind(self) -> type[Noise]:
         """The counter's class."""
@@ -197,7 +192,7 @@ class Parameters(contextual.Algorithm):
         return self.kind().__module__
 
     def sigma(self, setting: Setting) -> float:
-        """σ of a Gaussian node. Replacing a row changes M by at most √2 L~², in units of √2 σ: a node's μ is L~²/σ."""
+        """σ of a Gaussian node, whose μ is L~²/σ: replacing a row moves M by at most √2 L~², in units of √2 σ."""
         m, square = n_levels(setting.horizon), setting.known().row_norm() ** 2
         if self.calibration in ("nodes", "exact"):
             counter = self.sums(setting)
@@ -255,11 +250,11 @@ class Tuned(Parameters):
         return self.sigma(setting) * math.sqrt(self.sums(setting).spread()[1])
 
     def shares(self, setting: Setting) -> Floats:
-        """The regularisers of a round with t rows, as shares of the largest; by the number of binary digits of t."""
+        """The regularisers as shares of the largest, `[octaves + 1]`, by the binary digits of the number of rows."""
         counter, octaves = self.sums(setting), max(1, math.ceil(setting.horizon) - 1).bit_length()
         if self.shift_by == "game":
             return np.ones(octaves + 1)
-        ends = 2 ** np.arange(1, octaves) - 1  # the noise of a tree is largest there, that of a Toeplitz matrix grows
+        ends = 2 ** np.arange(1, octaves) - 1  # a tree has the largest noise there; that of a Toeplitz matrix grows
         variances = np.append(counter.variances(ends), counter.spread()[1])
         grown = np.sqrt(np.maximum.accumulate(variances) / variances[-1])
         return np.append(grown[:1], grown)

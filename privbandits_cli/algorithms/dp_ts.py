@@ -19,13 +19,11 @@ import numpy as np
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import lazy_dp_ts
-from privbandits_cli.algorithms.lazy_dp_ts import BASES
+from privbandits_cli.algorithms.lazy_dp_ts import BASES, sample
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.mechanisms.tree import close_node, depth
-from privbandits_cli.numerics.bits import beta
 from privbandits_cli.numerics.jit import Record, Records, record
-from privbandits_cli.numerics.kl import clipped
 
 
 class Parameters(lazy_dp_ts.Parameters):
@@ -64,8 +62,7 @@ def choose(state: Record, rng: Numbers) -> int:
     far, best, arm = state.offset * np.log(state.t), -1.0, 0
     for i in range(k):
         n = state.plays[i]
-        ones = clipped((state.sums[i] + far * np.log(n + 1.0)) / n) * n
-        drawn = beta(rng.bits, i, ones + 1.0, n - ones + 1.0)
+        drawn = sample(rng.bits, i, state.sums[i] + far * np.log(n + 1.0), n)
         if drawn > best:
             best, arm = drawn, i
     return arm

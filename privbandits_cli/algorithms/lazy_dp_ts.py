@@ -65,11 +65,17 @@ def choose(state: Record, rng: Numbers) -> int:
     far, best, arm = state.offset * np.log(state.t), -1.0, 0
     for i in range(k):
         n = state.counts[i]
-        ones = clipped((state.sums[i] + far) / n) * n
-        drawn = beta(rng.bits, i, ones + 1.0, n - ones + 1.0)
+        drawn = sample(rng.bits, i, state.sums[i] + far, n)
         if drawn > best:
             best, arm = drawn, i
     return arm
+
+
+def sample(bits: int, i: int, total: float, n: int) -> float:
+    """θ of arm i from Beta(p n + 1, (1 - p) n + 1) with p = [total/n]."""
+    ones = clipped(total / n) * n
+    drawn: float = beta(bits, i, ones + 1.0, n - ones + 1.0)
+    return drawn
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

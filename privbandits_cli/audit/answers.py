@@ -1,8 +1,8 @@
 """Audit of the arm played, for learners that also hide a round's own arms.
 
-In each round a coin decides which of two arms is best by far, in any direction: the other arms are 0. What is played
-must not reveal the coin, in any window of rounds, and the answers of different rounds must be independent. The audit of
-the base, in the same learner, covers what later arms reveal about a round.
+In each round a coin decides which of two arms is best by far. That arm has a random direction; all other arms are 0.
+The arm played must not reveal the coin, in any window of rounds, and the answers of different rounds must be
+independent. The audit of the base, in the same learner, covers what later arms reveal about a round.
 """
 
 from dataclasses import replace
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import pair
 from privbandits_cli.audit import evidence
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, SETS, Ints, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, SETS, Trio
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import TESTS, Audit, contest
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.views import Answer
+from privbandits_cli.numerics.types import Ints
 
 LEAST = 100.0  # variance of a count, for the normal limit
 
@@ -44,7 +45,7 @@ def windows_refuted(target: Target[Answer], hits: NDArray[np.bool_], coins: Floa
 
 
 def dependence(followed: NDArray[np.bool_], rounds: Ints) -> tuple[float, int]:
-    """(p-value, lag) of the largest correlation of answers, of all lags: whether the best arm is played, `[rounds]`."""
+    """(p-value, lag) of the largest correlation of answers; followed: whether the best arm is played, `[rounds]`."""
     from scipy import stats
 
     centred = followed.astype(float)

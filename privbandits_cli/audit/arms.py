@@ -36,7 +36,7 @@ ROUNDING = 1e-9  # of a probability
 def observe_play(
     states: Records, gains: Floats, uniform: Floats, gamma: float, rest: int, hits: Floats, laws: Floats
 ) -> int:
-    """Play the game with `gains[round]`; the number of rounds until a probability is not EXP3's, or -1.
+    """Play the game with `gains[round]`; return the first round, from 0, whose law is not EXP3's, or -1.
 
     Arm 0 earns the gains; the other arms earn 1 minus them, and become rare. uniform: `[rounds, 1 + COPIES]`; rest:
     rounds of a block after its first. Filled in for each window of rounds and arm: `hits[window, arm]`, the draws on
@@ -120,7 +120,7 @@ def audit_arms(target: Target[Arms]) -> Audit:
 
 
 def _unlike_exp3(target: Target[Arms]) -> tuple[str | None, int]:
-    """How the arms of the configured game are not EXP3's, or None; and the rounds that were played."""
+    """(difference from EXP3 or None, rounds played) of the configured game."""
     from scipy import stats
 
     rounds, rest, n_arms = int(min(target.setting.horizon, LONGEST)), target.view.rounds - 1, target.setting.n_arms
@@ -142,7 +142,7 @@ def _unlike_exp3(target: Target[Arms]) -> tuple[str | None, int]:
 
 
 def _rare(target: Target[Arms]) -> tuple[Records, float]:
-    """The state after gain 1 for every arm but the first until that one is rare, and the probability of that arm."""
+    """The state in which arm 1 has become rare, as only the other arms earned, and the probability of arm 1."""
     model, rounds, rng = target.view.model, target.view.rounds, target.stream("prefix")
     state, out = target.state.copy(), np.empty(target.setting.n_arms)
     for _ in range(int(target.setting.horizon / rounds) + 1):

@@ -1,6 +1,6 @@
 """Audits of tuned algorithms: an empirical attempt to refute what each claims, valid at level alpha.
 
-What is observed is the view that the algorithm declares (`games/views.py`). Each kind of view has its audit (AUDITS).
+An audit observes the view that the algorithm declares (`games/views.py`). Each kind of view has its audit (AUDITS).
 The auditor calls `choose`, `update`, `probabilities` and `released` and reads the places that the view names, so an
 algorithm can be audited as soon as it declares a view.
 """
@@ -82,7 +82,7 @@ def audit(
 
 
 def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
-    """The setting of the games that are observed: few coordinates, and trees so short that levels can be counted."""
+    """The setting of the observed games, which have few coordinates, and trees with few enough levels to count."""
     view = algorithm.view(setting)
     if setting.contexts is not None:
         dimension = min(DIMENSIONS, setting.contexts.dimension)
@@ -96,7 +96,7 @@ def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
 
 
 def _error(view: Any, game: str, n_arms: int, bound: Steps, state: Records) -> str | None:
-    """What is wrong with a view: its type, or a step or a field that the algorithm does not have."""
+    """The error of a view: its type, or a step or a field that the algorithm does not have; None if it fits."""
     if type(view) not in AUDITS or view.game != game:
         shown = f"a views.{type(view).__name__}" if isinstance(view, views.View) else repr(view)
         return f"view returned {shown}: in the game {game} return None, or {_fitting(game)}"
@@ -120,7 +120,7 @@ def _written(kind: type[views.View]) -> str:
 
 
 def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> str | None:
-    """What is wrong with one field of a view; a `Place` must be one that the state has, of the right shape."""
+    """The error of one field of a view; a `Place` must be one that the state has, of the right shape."""
     name, kind, value, known = field.name, field.type, getattr(view, field.name), list(_fields(state.dtype))
     if isinstance(value, str) and value not in known:
         return f"of {value!r}, a field that the state does not have{suggestion(value, known)}"
@@ -162,7 +162,7 @@ def _fields(layout: Any, prefix: str = "") -> Iterator[str]:
 
 
 def _answer_and_base(target: Target[views.Answer]) -> Audit:
-    """The audits of the arm of a round and of the base in its wrapper, each at half the level; the worse verdict."""
+    """The worse of two audits at half the level: that of the arm of a round, and that of the base in its wrapper."""
     base, setting = target.view.base, target.setting
     half: Target[Any] = replace(target, alpha=target.alpha / 2)
     claim, view = base.guarantee(setting), base.view(setting)

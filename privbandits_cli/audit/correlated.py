@@ -4,8 +4,8 @@ If every round has one number for each coordinate, which first enters the next p
 whole. The first round may have another N numbers before them, which prefix 0 reveals. Short games, and the first rounds
 of games with other noise, are audited by the whole matrix of the noise (`audit/noise_matrix.py`).
 
-Game B has other losses than game A, and the same random numbers, but those of the noise are moved round by round until
-each prefix of B is the one of A. Three facts follow:
+Game B has other losses than game A and the same random numbers. The numbers of its noise are moved, round by round,
+until each prefix of B equals that of A. Three facts follow:
 
 - Both games must play the same points. Otherwise a loss acts past the prefixes.
 - The number of each round must move the next prefix, at a rate that depends neither on the losses nor on the noise.
@@ -24,10 +24,10 @@ from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.draws import ROUNDS, Marks, assumed, check_view, copied, drawn, played, step_of
 from privbandits_cli.audit.noise_matrix import FIRST, NOT_LINEAR, largest_cost
 from privbandits_cli.audit.prefix_games import TWINS, Bench, Game, bench
-from privbandits_cli.audit.prefixes import CLEAR, EXACT, Refuted, Unclear, apart, carrier_of, first_row
+from privbandits_cli.audit.prefixes import CLEAR, Refuted, Unclear, apart, carrier_of, first_row
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import Audit, Verdict
+from privbandits_cli.audit.verdict import EXACT, Audit, Verdict
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
 from privbandits_cli.games.views import Correlated
 from privbandits_cli.numerics.jit import Records, unbound
@@ -41,7 +41,7 @@ CORRECTIONS = 2  # of a number: the first is right if the noise is linear, the s
 
 
 def play_ahead(states: Records, loss: Floats, now: Draws, then: Draws, x: Floats) -> None:
-    """Make `states[1]` the state that shows the next prefix, if `states[0]` meets this loss with these numbers."""
+    """Fill `states[1]`: the state that shows the next prefix after `states[0]` has met this loss with these numbers."""
     copy(states, 0, 1)
     x[:] = 0.0
     choose(states[1], x, now)
@@ -150,7 +150,7 @@ def audit_correlated(target: Target[Correlated]) -> Audit:
 
 
 def one_number(table: Bench) -> bool:
-    """Whether the last N numbers of each round are all that there are but for N that prefix 0 reveals.
+    """Whether each round has N numbers; the first round may have N more before them, which prefix 0 reveals.
 
     The last numbers of the first round must enter prefix 1, and not prefix 0.
     """
@@ -239,7 +239,7 @@ def largest_move(table: Bench, rates: Floats, taus: list[int]) -> tuple[float, i
 
 
 def _rates(table: Bench, own: Draws, given: Floats, by: Floats) -> Floats:
-    """`measure` along this game, `[round - 1, N]`."""
+    """The rates along this game, `[round - 1, N]`."""
     game, rates, kept = table.play(own, given=given), np.zeros_like(given), _copy(own)
     table.cost += 3 * table.rounds
     loop, states = table.target.loop(measure, ahead=table.target.call(play_ahead)), np.repeat(table.target.state, 2)
@@ -250,7 +250,7 @@ def _rates(table: Bench, own: Draws, given: Floats, by: Floats) -> Floats:
 def _followed(pair: Bench, other: Floats, rates: Floats, start: int) -> Draws:
     """The numbers with which game B, whose losses are `other`, has the same prefixes as game A.
 
-    Their losses are equal before round `start`. Raises Refuted if there are none, or if B plays other points.
+    Their losses are equal before round `start`. Raises Refuted if no numbers do this, or if B plays other points.
     """
     rounds, first, moved = range(start, pair.rounds), pair.first, _copy(pair.numbers)
     pair.cost += (1 + 2 * CORRECTIONS) * len(rounds)

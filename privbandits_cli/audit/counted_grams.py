@@ -1,9 +1,9 @@
 """Audit of the noisy Gram matrices that a contextual learner plays by, if a counter sums them.
 
-Its games are those of `ellipsoids`: the arms are chosen by V and u~ alone, which are the true sums with the counter's
-noise. Besides, the noise of every release of A must be the counter's, made of the same normal numbers in the same
-order. No statistics are needed: the counter's noise is computed again, from a copy of A's generator. All releases are
-then a linear function of normal numbers, whose μ is that of the counter, exactly.
+Its games are those of `ellipsoids`. The arms must be chosen by V and u~ alone, and these must be the true sums with the
+counter's noise. Besides, the noise of every release of A must be the counter's, made of the same normal numbers in the
+same order. No statistics are needed: the counter's noise is computed again, from a copy of A's generator. All releases
+are then a linear function of normal numbers, and their μ is exactly that of the counter.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Ints, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
 from privbandits_cli.audit.gram_reports import lower
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, accounted
@@ -23,6 +23,7 @@ from privbandits_cli.games.linear import Draws
 from privbandits_cli.games.steps import COUNTING
 from privbandits_cli.games.views import CountedGram
 from privbandits_cli.numerics.jit import Record, Records, compile_step, record, unbound
+from privbandits_cli.numerics.types import Ints
 
 sums: Any = unbound  # these are bound when a loop is compiled
 counter_add_item: Any = unbound
@@ -49,7 +50,7 @@ def hold(state: Record, out: Floats) -> None:
 
 
 def released(state: Record, truth: Floats, out: Floats) -> None:
-    """out = what V and u~ are of."""
+    """out = the noisy sums that V and u~ are computed from."""
     noise, d, place = sums(state)[0], len(out), 0
     for i in range(d):
         for j in range(i):
@@ -74,7 +75,7 @@ def drawn_by_choose(state: Record, before: Floats, t: int, out: Floats) -> int:
 
 
 def drawn_by_update(state: Record, before: Floats, row: Floats, out: Floats) -> int:
-    """Nothing that is not in the next release."""
+    """No noise: what `update` draws is in the next release."""
     return 0
 
 

@@ -1,7 +1,7 @@
 """Couplings: two bandit games with different gains whose releases are forced to be equal.
 
-Game B has other gains than game A, and the same random numbers but for one: in each round its Laplace number is moved
-until what the view releases equals the release of A. Two facts follow, without a statistical test:
+Game B has other gains than game A. Its random numbers are those of A, except for one: in each round the Laplace number
+of B is moved until B releases the same as A. Two facts follow, without a statistical test:
 
 - Both games must play the same arms. Otherwise a gain acts past the view.
 - If a release is a true value plus a multiple of the round's Laplace number, and only one gain differs, then the
@@ -50,7 +50,7 @@ SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 
 
 class Spent(NamedTuple):
-    """What a gain costs, in nats; the round of the gain; the round of the release that costs most of it.
+    """The cost of a gain in nats, the round of the gain, and the round of the release that costs most of it.
 
     excess: what it costs beyond the claim, in words; "" if the claim allows it.
     """
@@ -63,7 +63,7 @@ class Spent(NamedTuple):
 
 @dataclass(frozen=True)
 class Coupling:
-    """What coupled games found.
+    """The result of coupled games.
 
     rounds: of each game; violation: in words, or None; forced: whether every release could be made equal; unknown: why
     nothing follows, in words.
@@ -80,7 +80,7 @@ class Coupling:
     unknown: str = ""
 
     def games(self) -> str:
-        """What was played, in words."""
+        """The games that were played, in words."""
         return f"pairs of games of {self.rounds:,} rounds with equal releases, {self.canaries:,} with one other gain"
 
 
@@ -223,7 +223,7 @@ class _Game(NamedTuple):
             yield found, Spent(loss, t + 1, t + 1 + int(np.argmax(moves)), excess)
 
     def stopped(self, found: Played, rounds: int) -> Coupling:
-        """The violation that ended a pair of games, or that it could not be played on."""
+        """The violation, or the obstacle, that ended a pair of games."""
         t, states = found.rounds, found.states
         if found.outcome == MIXED or (
             found.outcome == BARE and self.target.more and self._noise_of_other_numbers(found)

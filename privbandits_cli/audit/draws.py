@@ -1,4 +1,4 @@
-"""The random numbers of the linear games that an audit plays, which are whole games or their first rounds."""
+"""The random numbers of the linear games that an audit plays: whole games, or their first rounds."""
 
 import math
 from typing import Any
@@ -12,6 +12,7 @@ from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import PluginError
 
 ROUNDS = 2**16  # of a game, at most
+ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
 
 Marks = tuple[Ints, Ints, Ints]
 
@@ -41,13 +42,13 @@ def marks_of(target: Target[Any], most: int = ROUNDS) -> Marks:
 
 
 def numbers_of(table: Draws, marks: Marks, t: int) -> Draws:
-    """Those of one round, in a table of those of all rounds."""
+    """The numbers of one round, a part of the table of all rounds."""
     u, v, w = marks
     return Draws(table.uniform[u[t] : u[t + 1]], table.laplace[v[t] : v[t + 1]], table.normal[w[t] : w[t + 1]])
 
 
 def copied(table: Draws, marks: Marks, t: int) -> Draws:
-    """Those of one round in arrays of their own, as a step may write into them."""
+    """The numbers of one round, in arrays of their own that a step may write into."""
     now = numbers_of(table, marks, t)
     return Draws(now.uniform.copy(), now.laplace.copy(), now.normal.copy())
 
@@ -69,7 +70,7 @@ def silent(marks: Marks) -> Draws:
 
 
 def step_of(ratio: float) -> float:
-    """By how much a number is moved to measure its effect, a power of 2: as far as the losses move a release.
+    """The power of 2 by which a number is moved to measure its effect: about as far as losses move a release.
 
     ratio: the size of a release in units of the noise. A step of 1 would be lost in the rounding of little noise.
     """
@@ -77,13 +78,13 @@ def step_of(ratio: float) -> float:
 
 
 def played(target: Target[Any], marks: Marks) -> str:
-    """How many rounds are played, and of how many coordinates, in words."""
+    """The numbers of rounds and coordinates that are played, in words."""
     horizon, rounds = int(target.setting.horizon), len(marks[0]) - 1
     first = f"{rounds:,}" if rounds == horizon else f"the first {rounds:,} of {horizon:,}"
     return f"{first} rounds, N = {target.setting.n_arms}"
 
 
 def assumed(target: Target[Any], marks: Marks) -> str:
-    """What is not tested, in words."""
+    """The assumption that is not tested, in words."""
     later = ", and later rounds like the first ones" if len(marks[0]) - 1 < target.setting.horizon else ""
     return f"other losses are treated like those that were played{later}"

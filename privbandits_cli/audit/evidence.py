@@ -18,6 +18,7 @@ from privbandits_cli.numerics.types import Floats
 
 Test = Literal["bets", "counts"]
 
+ENOUGH = 32  # numbers, at least, in a group whose scale is tested
 FIRST = 6  # the first window ends with round 2^FIRST
 LARGEST = 50.0  # no count can reach this ε: a run would need e^50 rounds
 

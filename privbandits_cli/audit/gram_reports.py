@@ -1,8 +1,9 @@
 """Audit of the reports of a locally private contextual learner.
 
-Its games are those of `ellipsoids`: a datum may act only through the sums of reports, and the noise of a report must
-not depend on the datum. The law of this noise is tested in windows of rounds, and the claim on two data that change a
-report most, two unit arms with rewards 1 and -1: the exact likelihood ratio of the noise with each is the score.
+Its games are those of `ellipsoids`. A datum may act only through the sums of reports, and the noise of a report must
+not depend on the datum. The law of this noise is tested in windows of rounds. The claim is tested on two data that
+change a report most, two unit arms with rewards 1 and -1; the score is the exact likelihood ratio of the noise with
+each.
 """
 
 import math
@@ -34,14 +35,14 @@ def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:
 
 
 def hold(state: Record, out: Floats) -> None:
-    """Copy what a round changes."""
+    """Copy the reports, which a round changes."""
     for i in range(out.shape[1]):
         for j in range(out.shape[2]):
             out[0, i, j] = reports(state)[i, j]
 
 
 def released(state: Record, sums: Floats, out: Floats) -> None:
-    """out = what V and u~ are of."""
+    """out = the noisy sums that V and u~ are computed from."""
     for i in range(len(out)):
         for j in range(out.shape[1]):
             out[i, j] = reports(state)[i, j]
@@ -72,7 +73,7 @@ def canaries(known: Contexts, cosine: float) -> Floats:
 
 
 def moments(rows: Floats) -> Floats:
-    """What a datum adds to the sums, `[d, d + 1]`, for each row: x x' and x y."""
+    """The parts x x' and x y that the datum of each row adds to the sums, `[rows, d, d + 1]`."""
     return rows[:, :-1, None] * rows[:, None, :]
 
 

@@ -1,14 +1,15 @@
 """Audit of the noisy Gram matrices that a contextual learner plays by.
 
-Its games are those of `ellipsoids`: the arms are chosen by V and u~ alone, which are the true sums with the noise of
-the tree's nodes; a node's noise does not change until its round is over, and it does not depend on the data. Besides:
+Its games are those of `ellipsoids`. The arms must be chosen by V and u~ alone, and these must be the true sums with the
+noise of the tree's nodes. A node's noise must not change before its round is over, and must not depend on the data.
+Besides:
 
-- what is drawn has a node's law, on every level and in every window of rounds: symmetric Gaussian noise, or Wishart
-  noise, whose factor by Bartlett has independent normal and χ² numbers;
-- Gaussian noise: all releases together do not reveal more about a datum than (ε, δ) allows, which is computed exactly
-  for this law (`accounting.trees.redrawn`);
-- Wishart noise: the nodes that alone hide a datum, one on each level but the top, do not reveal more about it than
-  (ε, δ) allows: their exact likelihood ratio for two data is the score, and their noise is that of first releases. The
+- The noise that is drawn must have a node's law, on every level and in every window of rounds. This is symmetric
+  Gaussian noise, or Wishart noise, whose factor by Bartlett has independent normal and χ² numbers.
+- Gaussian noise: all releases together must not reveal more about a datum than (ε, δ) allows. Their account is exact
+  (`accounting.trees.redrawn`).
+- Wishart noise: a datum is hidden by one node on each level but the top. These nodes must not reveal more about it than
+  (ε, δ) allows. The score is their exact likelihood ratio for two data, and their noise is that of first releases. The
   corner, the sum of y², is never released, nor any part of it.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from privbandits_cli.accounting import trees
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Ints, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
 from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.gram_reports import canaries, lower, moments
 from privbandits_cli.audit.target import Target
@@ -30,6 +31,7 @@ from privbandits_cli.games.views import Gram, Normal, Wishart, read
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
+from privbandits_cli.numerics.types import Ints
 
 nodes: Any = unbound  # bound when a loop is compiled
 
@@ -50,7 +52,7 @@ def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:
 
 
 def hold(state: Record, out: Floats) -> None:
-    """Copy what a round changes."""
+    """Copy the noise, which a round changes."""
     noise = nodes(state)
     for j in range(len(out)):
         for r in range(out.shape[1]):
@@ -59,7 +61,7 @@ def hold(state: Record, out: Floats) -> None:
 
 
 def released(state: Record, sums: Floats, out: Floats) -> None:
-    """out = what V and u~ are of."""
+    """out = the noisy sums that V and u~ are computed from."""
     noise = nodes(state)
     for r in range(len(out)):
         for c in range(out.shape[1]):

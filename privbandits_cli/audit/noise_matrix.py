@@ -1,8 +1,8 @@
 """Audit of the first noisy prefixes of losses by the whole matrix of their noise; no statistics are needed.
 
-Each random number is moved alone, which shows how it enters every prefix. If the prefixes are the sums of the losses
-and B z, where the matrix B depends neither on the losses nor on the numbers z, then numbers moved by s hide that one
-loss moves all later prefixes by 1 if B s is 1 in these prefixes, and 0 in the earlier ones.
+Each random number is moved alone, which shows how it enters every prefix. The prefixes must be the sums of the losses
+plus B z, where the matrix B depends neither on the losses nor on the numbers z. One loss moves all later prefixes by 1.
+A move of the numbers by s hides this if B s is 1 in these prefixes and 0 in the earlier ones.
 
 - Normal numbers: the least |s|₂ is the μ of this loss, exactly.
 - Laplace numbers: the least |s|₁ is its ε at δ = 0, exactly. No likelihood ratio is larger, and by the duality of
@@ -18,8 +18,9 @@ import numpy as np
 
 from privbandits_cli.audit.draws import Marks, copied, drawn, step_of
 from privbandits_cli.audit.prefix_games import Bench
-from privbandits_cli.audit.prefixes import CLEAR, EXACT, Refuted, Unclear, apart, carrier_of, first_row
+from privbandits_cli.audit.prefixes import CLEAR, Refuted, Unclear, apart, carrier_of, first_row
 from privbandits_cli.audit.twins import copy
+from privbandits_cli.audit.verdict import EXACT
 from privbandits_cli.games.linear import Draws, Floats, Ints, choose, loss_set, update
 from privbandits_cli.numerics.jit import Records, unbound
 
@@ -111,7 +112,7 @@ def largest_cost(table: Bench) -> tuple[float, int]:
 
 
 def measured(table: Bench, by: float) -> list[Part]:
-    """The noise of each coordinate, from games in which one number is moved by this."""
+    """The noise of each coordinate, measured by moving one number at a time by this step."""
     own, slack, rounds = Draws(*(numbers.copy() for numbers in table.numbers)), table.slack(table.first), table.rounds
     moved = table.own(own)
     effects, where = np.zeros((len(moved), rounds)), np.full(len(moved), -1)
@@ -135,7 +136,7 @@ def measured(table: Bench, by: float) -> list[Part]:
 
 
 def linear(table: Bench, parts: list[Part], other: Floats, numbers: Draws, by: float) -> None:
-    """Refuted if the game with these losses and numbers has other prefixes than its sums and the measured noise."""
+    """Raise Refuted if the prefixes of the game with these losses and numbers are not its sums with this noise."""
     found, moves = table.play(numbers, given=other), table.own(numbers) - table.own(table.numbers)
     wanted = table.first.prefixes + sums(other) - sums(table.given)
     for i, part in enumerate(parts):
@@ -153,7 +154,7 @@ def alike(part: Part, other: Part) -> bool:
 
 
 def cost_of_each(part: Part, gaussian: bool) -> Floats:
-    """The μ of each loss but the last one, or its ε, if it moves the later prefixes by 1 in this coordinate."""
+    """The μ or ε of each loss but the last, if it moves the later prefixes by 1 in this coordinate."""
     ahead = np.tri(len(part.matrix), k=-1)[:, :-1]  # the prefixes that contain a loss
     moves = part.inverse @ ahead
     rest = np.abs(part.matrix @ moves - ahead)
@@ -175,7 +176,7 @@ def least_sum(matrix: Floats, wanted: Floats) -> float:
 
 
 def explained(table: Bench, parts: list[Part], other: Floats) -> None:
-    """Refuted if a twin, whose numbers make up for other losses, plays other points while its prefixes are the same."""
+    """Raise Refuted if a twin, whose numbers make up for other losses, plays other points at the same prefixes."""
     numbers = Draws(*(kept.copy() for kept in table.numbers))
     missing = sums(table.given) - sums(other)
     for _ in range(CORRECTIONS):

@@ -15,25 +15,23 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.draws import Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
+from privbandits_cli.audit.draws import ALIKE, Marks, assumed, check_view, drawn, marks_of, numbers_of, played, step_of
+from privbandits_cli.audit.evidence import ENOUGH
 from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier, copy
-from privbandits_cli.audit.verdict import Audit, law_words
+from privbandits_cli.audit.verdict import EXACT, Audit, law_words
 from privbandits_cli.games.linear import Draws, Floats, Sphere, choose, loss_set, update
 from privbandits_cli.games.views import NoisyLoss
 from privbandits_cli.numerics.jit import Records, unbound
 
 released: Any = unbound  # bound when a loop is compiled
 
-ENOUGH = 32  # numbers, at least, in a group whose scale is tested
 ROUNDING = 1e-13  # of a release, with a wide margin
-EXACT = 1e-6  # relative error of what is measured
-ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
 
 
 class Seen(NamedTuple):
-    """What two games in lockstep showed, the twin's rounds before and after its number was moved.
+    """The rounds of two games in lockstep; those of the twin before and after its number was moved.
 
     points, `[round, 3, N]`, and noisy, `[round, 3]`, the releases: of the first game, and twice of the twin; losses,
     `[round, 2]`; most, `[round]`, the largest loss at the point; response, `[round, 2, number]`: by how much a release
@@ -72,7 +70,7 @@ def observe_losses(
     marks: Marks,
     seen: Seen,
 ) -> int:
-    """Play on until the points differ by more than `near`; the number of rounds in which they did not.
+    """Play on until the points differ by more than `near`; return the number of rounds before that.
 
     states: of both games, in the end before the round in which they differ, and three of scratch space. sides,
     `[round, 2]`: the losses, in units of the largest that a loss vector can have at the point; ball: whether loss
@@ -194,7 +192,7 @@ def _of_other_numbers(target: Target[NoisyLoss], twins: Twins) -> bool:
 
 
 def hidden(seen: Seen) -> Floats:
-    """The scale of the number that hides the loss of each round best, `[round]`, in the game where that is smaller."""
+    """The scale of the number that hides the loss of each round best, `[round]`; the smaller one of both games."""
     scale: Floats = np.abs(seen.response).max(axis=2, initial=0.0).min(axis=1)
     return scale
 
@@ -207,7 +205,7 @@ def needed(target: Target[NoisyLoss], seen: Seen) -> Floats:
 
 
 def finding(target: Target[NoisyLoss], twins: Twins) -> str:
-    """What refutes the claim in the first round in which anything does; "" if nothing does."""
+    """The finding that refutes the claim in the earliest round; "" if there is none."""
     rounds = len(twins.seen.losses) - (not twins.alike)  # the releases at different points are not compared
     seen = Seen(*(part[:rounds] for part in twins.seen))
     slack = ROUNDING * float(np.abs(seen.noisy).max(initial=1.0))

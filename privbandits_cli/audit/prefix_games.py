@@ -1,6 +1,6 @@
-"""Whole games of a leader on noisy prefixes of losses, whose losses and random numbers an audit chooses.
+"""Whole games of a leader on noisy prefixes, with losses and random numbers that an audit chooses.
 
-With full information a game is a function of these, so a change of the numbers shows what they do.
+With full information these determine the game, so a change of a number shows its effect.
 """
 
 import math
@@ -18,7 +18,7 @@ from privbandits_cli.numerics.jit import Records, unbound
 
 losses: Any = unbound  # bound when a loop is compiled
 
-TWINS = 6  # that meet other losses
+TWINS = 6  # games with other losses
 LEAN = 0.25  # of half of the losses of a game, towards one coordinate
 ROUNDING = 8 * float(np.finfo(float).eps)  # of one addition, with a margin
 
@@ -37,7 +37,7 @@ def observe_prefixes(
 
 
 class Game(NamedTuple):
-    """What a game showed, `[round, N]`, and its last state."""
+    """The prefixes and points of a game, `[round, N]`, and its last state."""
 
     prefixes: Floats
     points: Floats
@@ -61,7 +61,7 @@ class Bench:
 
     @property
     def rounds(self) -> int:
-        """Of a game."""
+        """The number of rounds of a game."""
         return len(self.given)
 
     @property
@@ -114,7 +114,7 @@ class Bench:
         return self.numbers._replace(**{self.kind: table})
 
     def with_nodes(self, others: Draws, where: Ints) -> Draws:
-        """Other numbers, but the same at `where`."""
+        """Other numbers, except at `where`."""
         at = where[where >= 0]
         self.own(others)[at] = self.own(self.numbers)[at]
         return others

@@ -1,10 +1,9 @@
 """Audit of the noisy prefixes of losses that a leader is given, over the whole game.
 
-Most of it is measured, not estimated. The audit moves the numbers of all nodes and reads, from the prefixes, how much
-noise each node has and whether each prefix has the noise of its own nodes and no other. What a loss costs follows. A
-twin then meets other losses in every round, while the numbers of its nodes are moved such that all prefixes stay the
-same; it must play the same points. Top-up noise, which hides no loss, and the shape of all noise are tested by
-statistics.
+Most of it is measured, not estimated. The audit moves the numbers of all nodes. The prefixes then show how much noise
+each node has, and whether each prefix has the noise of its own nodes and no other. The cost of a loss follows. A twin
+then meets other losses in every round, while the numbers of its nodes are moved such that all prefixes stay the same;
+it must play the same points. Top-up noise, which hides no loss, and the shape of all noise are tested by statistics.
 """
 
 import math
@@ -17,21 +16,18 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import gaussian, trees
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.draws import assumed, check_view, drawn, played, silent, step_of
-from privbandits_cli.audit.evidence import Conformance
+from privbandits_cli.audit.draws import ALIKE, assumed, check_view, drawn, played, silent, step_of
+from privbandits_cli.audit.evidence import ENOUGH, Conformance
 from privbandits_cli.audit.prefix_games import Bench, Game, bench
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import Audit, Verdict, law_words
+from privbandits_cli.audit.verdict import EXACT, Audit, Verdict, law_words
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, loss_set
 from privbandits_cli.games.views import Prefix
 from privbandits_cli.numerics.jit import Records
 
-ENOUGH = 32  # numbers, at least, in a group whose scale is tested
 CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a prefix
 CLASSES = 64  # of rounds, at most, in each of which the numbers of the nodes are searched for
-EXACT = 1e-6  # relative error of what is measured
-ALIKE = 1e-6  # points at this distance, in units of the set's radius, are the same
 BARE = "does not have top-up noise for the levels that it lacks; if it needs none, give the view `top_up=False`"
 
 
@@ -69,7 +65,7 @@ class Law(NamedTuple):
         return own
 
     def totals(self, own: Floats) -> tuple[Floats, Ints]:
-        """For each of the losses 1, 2, ...: the sum of `own[t]` over the nodes t that contain it, and their number."""
+        """The sum of `own[t]` over the nodes t that contain a loss, and their number, for losses 1, 2, ..."""
         rounds = len(own)
         loss, total, met = np.arange(1, rounds), np.zeros(rounds - 1), np.zeros(rounds - 1, np.int64)
         for level in range(rounds.bit_length() if self.tree else 1):
@@ -176,7 +172,7 @@ def measured(table: Bench, law: Law) -> Nodes:
 
 
 def located(table: Bench, law: Law) -> tuple[Ints, bool]:
-    """Where the number of each node is, `[round, N]`, and whether `choose` draws it, in the round after `update`.
+    """The position of the number of each node, `[round, N]`, and whether `choose` draws it in the next round.
 
     Rounds that have as many numbers, and whose nodes are of one level, have it at the same place.
     """
@@ -200,7 +196,7 @@ def located(table: Bench, law: Law) -> tuple[Ints, bool]:
 
 
 def _moving(table: Bench, t: int, later: bool) -> Ints:
-    """Which number of the round moves each coordinate of prefix t, and no other, `[N]`; -1 if none does."""
+    """The number of the round that moves one coordinate of prefix t alone, `[N]`; -1 if there is none."""
     part, found = table.cut(range(t - 1, t + 1)), np.full(table.given.shape[1], -1)
     start, stop = part.mark()[int(later) :][:2]
     for k in range(stop - start):
@@ -226,7 +222,7 @@ def first_row(wrong: NDArray[np.bool_]) -> int:
 
 
 def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
-    """The largest ε that a loss costs, by the noise of all nodes that contain it; Refuted if it is above its share.
+    """The largest ε of a loss, from the noise of all nodes that contain it; raises Refuted above its share.
 
     A loss that lies in fewer nodes than the claim counts may cost only as much as these.
     """
@@ -254,7 +250,7 @@ def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
 
 
 def explained(table: Bench, law: Law, nodes: Nodes) -> None:
-    """Refuted if a twin, whose noise makes up for other losses, has other prefixes or plays other points."""
+    """Raise Refuted if a twin, whose noise makes up for other losses, has other prefixes or plays other points."""
     for other in table.others:
         ahead = np.zeros_like(table.given)
         ahead[1:] = np.cumsum(table.given - other, axis=0)[:-1]
@@ -325,14 +321,14 @@ def top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
 
 
 def _top_up(table: Bench, nodes: Nodes, own: Draws, rounds: int) -> Floats:
-    """The noise of each prefix that is not that of its nodes, `[rounds, N]`."""
+    """The noise of each prefix without that of its nodes, `[rounds, N]`."""
     quiet = table.with_nodes(silent(table.marks), nodes.where)
     noisy, rest = (table.play(numbers, table.numbers, rounds=range(rounds)).prefixes for numbers in (own, quiet))
     return noisy - rest
 
 
 def _shared_top_ups(table: Bench, law: Law, nodes: Nodes) -> dict[str, Floats]:
-    """The noise that stands for each level, from several games; Refuted if it is not the same for all prefixes."""
+    """The top-up noise of each level, from several games; raises Refuted if it is not the same for all prefixes."""
     levels, found = (table.rounds - 1).bit_length(), []
     t = np.arange(1 + (1 << levels - 1))
     for game in range(math.ceil(ENOUGH / table.given.shape[1])):

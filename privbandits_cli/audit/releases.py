@@ -30,10 +30,10 @@ def observe_gains(
 ) -> None:
     """Play rounds whose gain is one end of the canary's range; `observed` is its release, rescaled to [0, 1].
 
-    scale: filled with by how much it grows with the Laplace number; arms: with those played. rest: rounds of a block
-    before the canary in its last round; their gains are at the low end, and the canary moves the block's mean. length:
-    releases of one game, after which the next begins from `states[2]`. The release is read on a copy, `states[1]`, so
-    that a stateful release advances once a round.
+    Filled in as well: scale, the growth of the release with the Laplace number; arms, those played. rest: rounds of a
+    block before the canary in its last round; their gains are at the low end, and the canary moves the block's mean.
+    length: releases of one game, after which the next begins from `states[2]`. The release is read on a copy,
+    `states[1]`, so that a stateful release advances once a round.
     """
     for t in range(len(coins)):
         if t % length == 0:
@@ -157,7 +157,7 @@ def in_own_scale(noise: Floats, scale: Floats, epsilon: float) -> Floats:
 
 
 def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:
-    """The violation if gains are unbounded and one far outside the canary's range moves what is kept further than it.
+    """The violation of an unbounded gain that moves the kept value further than the canary's range; else None.
 
     state: before that gain.
     """

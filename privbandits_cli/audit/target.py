@@ -1,4 +1,4 @@
-"""The target of an audit, and the loops that play it while they record the observable of its view."""
+"""The target of an audit, and the compiled loops that play it and record the observable of its view."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

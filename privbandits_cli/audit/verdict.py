@@ -28,7 +28,7 @@ OBSERVED: dict[type[View], str] = {
     Tree: "all noisy sums",
 }
 LEARN = 0.25  # share of the budget on which events are chosen; the rest decides
-EXACT = 1e-6  # relative accuracy of what is computed
+EXACT = 1e-6  # relative error of what is measured or computed, not estimated
 REPORTED = 0.05  # level of the lower limits on ε that are reported; verdicts have the level asked for
 
 TESTS = {"bets": evidence.bet, "counts": evidence.counts}
@@ -50,7 +50,7 @@ class Audit:
 
 @dataclass(frozen=True)
 class Contest:
-    """Two worlds by a coin: an event was chosen on the first `learn` scores, the claim put to the test on the rest.
+    """A bet between two worlds: an event is chosen on the first `learn` scores, and the claim is tested on the rest.
 
     hits: which of the pairs lie in the event, in the likelier world and in the other; stopped: after how many pairs
     the claim (ε, δ) was refuted at this level.
@@ -77,7 +77,7 @@ class Contest:
 
 
 def contest(target: Target[View], score: Floats, coins: Floats, epsilon: float, delta: float = 0.0) -> Contest:
-    """Put the claim (ε, δ) to the test on these scores, at half of the target's level; the noise's law has the rest."""
+    """Test the claim (ε, δ) on these scores at half of the target's level; the law of the noise has the other half."""
     learn, level = int(LEARN * len(score)), target.alpha / 2
     pairs = min(int(np.sum(coins[learn:] == c)) for c in (0, 1))
     x, y = (score[learn:][coins[learn:] == c][:pairs] for c in (1, 0))
@@ -103,7 +103,7 @@ def decided(claim: str, found: Contest, limit: float, conforms: Conformance, cos
 
 
 def law_words(conforms: Conformance, level: float) -> str:
-    """What the test of the noise found, with its power."""
+    """The result of the test of the noise and its power, in words."""
     if conforms.p < level:
         where = f" in {conforms.where}" if conforms.where else ""
         return f"the noise{where} does not have this law (p = {conforms.p:.2g})"
@@ -179,7 +179,7 @@ def weighed(
 
 
 def claimed(target: Target[View]) -> str:
-    """What is put to the test, of a view whose noise is one Laplace number for each gain."""
+    """The claim in words, for a view with one Laplace number for each gain."""
     scale = "1/ε times its range"
     if isinstance(target.view, Tree):
         scale = f"{depth(target.setting.horizon)}/ε times a gain's range on each node"

@@ -1,8 +1,8 @@
 """A tree for each arm, binary, k-ary or smooth, that sums the arm's gains with one new number for each gain.
 
-They differ only in the level of the node that an item closes. It follows from a code: the number of items before it, or
-its leaf in a smooth tree. The best tree is the one with the smallest largest deviation of a prefix, not the smallest
-mean one, because a confidence bound must hold for every prefix.
+They differ only in the level of the node that an item closes. The code of the item gives this level: its leaf in a
+smooth tree, or the number of items before it. The best tree minimises the largest deviation of a prefix, not the mean
+one, because a confidence bound must hold for every prefix.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ BEST: dict[Kind, Callable[[int], Counter]] = {
 
 
 def errors(choice: Choice, horizon: float) -> Iterator[str]:
-    """The reason why the chosen counter cannot sum so many gains."""
+    """The error of a counter that cannot sum so many gains."""
     if choice == "smooth" and horizon > MOST_ITEMS:
         yield f"{TOO_MANY}: set counter: auto"
 
@@ -55,7 +55,7 @@ def chosen(choice: Choice, items: int) -> Counter:
 
 
 def ratio(choice: Choice, items: int) -> float:
-    """How many times the deviation of the chosen counter that of the binary tree is."""
+    """The deviation of the binary tree divided by that of the chosen counter."""
     return BEST["tree"](items).deviation(items) / chosen(choice, items).deviation(items)
 
 

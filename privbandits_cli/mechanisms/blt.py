@@ -7,9 +7,9 @@ where x = C^-1 z is computed item by item: x_t = z_t - Σ_j ω_j s_j, and then s
 new number for each item and b + 1 stored ones: b buffers and W_t.
 
 All prefixes together are B (C l + σ z) for the items l. An item that changes by Δ moves C l by at most |c| Δ, so the
-prefixes are exactly μ-Gaussian-private with μ = |c| Δ/σ (`accounting.toeplitz`). Other noise made of the same numbers
-is not: with x_t in place of their sum, which would be far less noise, μ would grow with the number of prefixes; with
-(C z)_t, μ would be |b| Δ/σ, because A is C B as well, and σ is calibrated to |c|.
+prefixes are exactly μ-Gaussian-private with μ = |c| Δ/σ (`accounting.toeplitz`). Two similar noises are not. Noise x_t
+in place of the sum is far smaller, but its μ grows with the number of prefixes. Noise (C z)_t has μ = |b| Δ/σ, because
+A is C B as well, while σ is calibrated to |c|.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ __all__ = ["Buffered", "add_item", "release"]
 
 @dataclass(frozen=True)
 class Buffered(Counter):
-    """A BLT with so many buffers, fitted to n prefixes."""
+    """A BLT that is fitted to n prefixes."""
 
     title = "a BLT"
     laws = ("gaussian",)
@@ -38,7 +38,7 @@ class Buffered(Counter):
 
     @cached_property
     def fitted(self) -> toeplitz.Blt:
-        """The BLT."""
+        """The fitted matrix, by its rates."""
         return toeplitz.fitted(self.n, self.buffers)
 
     def state(self, width: int, scale: float) -> dict[str, Any]:

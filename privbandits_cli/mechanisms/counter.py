@@ -4,8 +4,8 @@ A counter's noise is measured by E_t, the standard deviation of the noise of pre
 1-GDP (Gaussian noise) or 1-private (Laplace noise) and an item changes a sum by at most 1. At (ε, δ) the deviation is
 E_t/μ(ε, δ) or E_t/ε, times the size of the change. The prefixes are 1, ..., n; a game of T rounds needs n = T - 1.
 
-A counter has a class, which says how much noise there is and what it costs, and two compiled steps in the same file.
-Only noise is kept: prefix t is the true sum plus a linear combination of the random numbers drawn so far.
+Each counter has a class, which computes its noise and its privacy, and two compiled steps in the same file. Only noise
+is kept: prefix t is the true sum plus a linear combination of the random numbers drawn so far.
 
 - `add_item(counter, rng)` turns the noise of a prefix into that of the next one, with the numbers of this round.
 - `release(counter, sums, rng)` adds the noise of the current prefix to the true sums.
@@ -30,7 +30,7 @@ Law = Literal["gaussian", "laplace"]
 
 @dataclass(frozen=True)
 class Noise(ABC):
-    """The noise of the prefixes 1, ..., n >= 1 that a counter releases, made of numbers of one law.
+    """The noise of a counter on the prefixes 1, ..., n >= 1. All its random numbers have one law.
 
     Noise is in units of its scale: the deviation σ of a Gaussian number, or the scale λ of a Laplace number.
     """
@@ -48,10 +48,14 @@ class Noise(ABC):
 
     @abstractmethod
     def sensitivity(self) -> float:
-        """μ σ of all prefixes, or ε λ, if an item changes by at most 1."""
+        """μ σ of all prefixes (Gaussian noise) or ε λ (Laplace noise), if an item changes by at most 1."""
+
+    def cost(self, nodes: int) -> float:
+        """The sensitivity of a release of all nodes, if an item is in so many of them."""
+        return math.sqrt(nodes) if self.law == "gaussian" else float(nodes)
 
     def counted(self) -> float:
-        """The same if all nodes that contain an item were released, which may reveal more: an upper bound."""
+        """The sensitivity of a release of all nodes, an upper bound on that of the prefixes."""
         return self.sensitivity()
 
     @abstractmethod
@@ -75,13 +79,13 @@ class Noise(ABC):
         return self.sensitivity() * math.sqrt(self.spread()[1])
 
     def facts(self) -> dict[str, float]:
-        """What was chosen or fitted for n, by name."""
+        """The parameters that were chosen or fitted for n, by name."""
         return {}
 
 
 @dataclass(frozen=True)
 class Counter(Noise):
-    """A counter for vectors, whose file has the two steps."""
+    """A counter of vectors. Its file has the two steps."""
 
     @classmethod
     def best(cls, n: int, law: Law) -> Self:
@@ -95,7 +99,7 @@ class Counter(Noise):
 
     @abstractmethod
     def state(self, width: int, scale: float) -> dict[str, Any]:
-        """The fields of the record `counter` before the first item, for sums of so many coordinates."""
+        """The fields of the record `counter` before the first item; width: the number of coordinates."""
 
     def draws(self, rounds: Ints) -> dict[str, Ints]:
         """How many numbers of each kind a coordinate takes in each round, `[rounds]`; item n comes in round n."""

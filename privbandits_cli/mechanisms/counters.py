@@ -1,5 +1,6 @@
 """The counters by name (`mechanisms.counter`), and the best one for the law of the noise."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from privbandits_cli.mechanisms.blt import Buffered
@@ -9,8 +10,8 @@ from privbandits_cli.mechanisms.honaker import Honaker
 from privbandits_cli.mechanisms.k_ary import KAryTree
 from privbandits_cli.mechanisms.negative_digits import NegativeDigits
 from privbandits_cli.mechanisms.shared_top_up import SharedTopUp
-from privbandits_cli.mechanisms.smooth import MOST_ITEMS, SmoothTree
-from privbandits_cli.mechanisms.square_root import SquareRoot
+from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY, SmoothTree
+from privbandits_cli.mechanisms.square_root import MOST_ROUNDS, SquareRoot
 
 Name = Literal["tree", "honaker", "smooth", "k_ary", "negative_digits", "square_root", "blt"]
 Spare = Literal["fresh", "once", "none"]
@@ -38,6 +39,16 @@ def counter(name: Name, n: int, law: Law, spare: Spare = "fresh", buffers: int |
     return Buffered(n, law, buffers) if buffers else OTHERS[name].best(n, law)
 
 
+def errors(name: str, buffers: int | None, horizon: float) -> Iterator[str]:
+    """The errors of a counter in a config: parameters of another one, or too many rounds."""
+    if name not in ("blt", "auto") and buffers is not None:
+        yield f"only a BLT has buffers: leave buffers out, or set counter: blt, not {name}"
+    if name == "square_root" and horizon > MOST_ROUNDS:
+        yield f"the square root keeps all random numbers, for at most {MOST_ROUNDS:,} rounds: set counter: blt"
+    if name == "smooth" and horizon > MOST_ITEMS:
+        yield f"{TOO_MANY}: set counter: auto"
+
+
 def with_law(law: Law) -> list[Name]:
     """The counters whose noise may have this law."""
     names: list[Name] = ["tree", *OTHERS]
@@ -45,7 +56,7 @@ def with_law(law: Law) -> list[Name]:
 
 
 def best(n: int, law: Law) -> Name:
-    """The counter with the least noise, root mean square, of those that need little memory."""
+    """The counter with the least root mean square noise among those that need little memory."""
     if law == "gaussian":
         return "blt"
     names: list[Name] = ["k_ary", "negative_digits"]

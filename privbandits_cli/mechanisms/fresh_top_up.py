@@ -1,12 +1,11 @@
 """TreeBasedAgg, Algorithm 2 of Agarwal & Singh 2017: a binary tree whose prefixes all have noise of the same law.
 
-Prefix n has the noise of its nodes, one for each one of n in binary (`mechanisms.tree`), and top-up noise: that of one
-node for each zero of n, drawn anew for every prefix. Together this is the noise of m nodes, the levels of the tree.
-Top-up noise does not depend on the items, so the prefixes are as private as the nodes. They are more private than
-these: fresh noise hides part of the nodes. For Gaussian noise the exact μ is `accounting.trees.fresh_top_up`.
+Prefix n has one node for each 1 among the binary digits of n (`mechanisms.tree`). For each 0 it has top-up noise: the
+noise of one more node, drawn anew for every prefix. So every prefix has the noise of m nodes, where m is the number of
+levels. Top-up noise does not depend on the items, so the prefixes are at least as private as the nodes. They are more
+private, because fresh noise hides part of the nodes. For Gaussian noise the exact μ is `accounting.trees.fresh_top_up`.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +21,29 @@ from privbandits_cli.numerics.types import Floats, Ints
 
 
 @dataclass(frozen=True)
-class FreshTopUp(Counter):
-    """A binary tree with fresh top-up noise."""
+class ToppedUp(Counter):
+    """A binary tree whose prefixes all have noise of the same law."""
 
     title = "the nodes of a tree"
 
     @property
     def levels(self) -> int:
-        """m, the number of nodes of which each prefix has the noise."""
+        """m, the number of levels; each prefix has the noise of m nodes."""
         return self.n.bit_length()
+
+    def counted(self) -> float:
+        return self.cost(self.levels)
+
+    def variances(self, prefixes: Ints) -> Floats:
+        return np.full(len(prefixes), self.unit * self.levels)
+
+    def spread(self) -> tuple[float, float]:
+        return self.unit * self.levels, self.unit * self.levels
+
+
+@dataclass(frozen=True)
+class FreshTopUp(ToppedUp):
+    """A binary tree with fresh top-up noise."""
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
@@ -43,23 +56,14 @@ class FreshTopUp(Counter):
         }
 
     def draws(self, rounds: Ints) -> dict[str, Ints]:
-        """Numbers for the top-up noise of the prefix before the round, then one for a node; see `release`."""
+        """The numbers of the top-up noise of the prefix before the round, then one for a node (see `release`)."""
         one = np.ones_like(rounds)
         if self.law == "gaussian":
             return {"normal": 2 * one}
         return {"uniform": self.levels - np.bitwise_count(rounds - 1).astype(np.int64), "normal": one, "laplace": one}
 
     def sensitivity(self) -> float:
-        return trees.fresh_top_up(self.n) if self.law == "gaussian" else float(self.levels)
-
-    def counted(self) -> float:
-        return math.sqrt(self.levels) if self.law == "gaussian" else float(self.levels)
-
-    def variances(self, prefixes: Ints) -> Floats:
-        return np.full(len(prefixes), self.unit * self.levels)
-
-    def spread(self) -> tuple[float, float]:
-        return self.unit * self.levels, self.unit * self.levels
+        return trees.fresh_top_up(self.n) if self.law == "gaussian" else self.counted()
 
 
 def add_item(counter: Record, rng: Draws) -> None:
@@ -69,7 +73,7 @@ def add_item(counter: Record, rng: Draws) -> None:
 
 
 def release(counter: Record, sums: Floats, rng: Draws) -> None:
-    """Add the noise of the nodes of the current prefix, and fresh noise of r nodes, the zeros of its number.
+    """Add the noise of the nodes of the current prefix, and fresh noise of r nodes, one for each 0 of its number.
 
     The sum of r normal numbers is distributed as √r times one. The sum of r Laplace numbers is distributed as √(2 E)
     times a normal number, where E is the sum of r exponential numbers, which is -ln of a product of r uniform numbers.

@@ -1,13 +1,12 @@
-"""Honaker's estimates (2015, "Efficient use of differentially private binary trees"), those from below.
+"""Honaker's estimates from below (2015, "Efficient use of differentially private binary trees").
 
 A node of a binary tree is estimated from its own noisy sum and from the estimates of its two halves, with the weights
 that make the variance least: 2^h/(2^(h+1) - 1) at level h, where a noisy sum alone has 1. A prefix is the sum of the
-estimates of its nodes. The noise of all nodes is used, also of those that no prefix consists of, so that item n takes
-as many numbers as it ends nodes: one more than n has trailing zeros. A prefix reveals less than the nodes. The exact μ
+estimates of its nodes. All nodes have noise, also those that no prefix consists of. So item n takes one number for
+each node that it ends, which are one more than n has trailing zeros. A prefix reveals less than the nodes. The exact μ
 is `accounting.trees.smoothed`.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,7 +51,7 @@ class Honaker(Counter):
         return trees.smoothed(self.n.bit_length())
 
     def counted(self) -> float:
-        return math.sqrt(self.n.bit_length())
+        return self.cost(self.n.bit_length())
 
     def variances(self, prefixes: Ints) -> Floats:
         weights = self.weights()

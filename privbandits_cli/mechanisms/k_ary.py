@@ -1,12 +1,11 @@
 """A tree with k children a node (Qardaji, Yang & Li 2013); with k = 2, the binary tree without top-up noise.
 
-A prefix has as many nodes as the sum of its digits in base k, and an item is in at most one node of each of h levels,
-where h is the number of digits of n. More children make a tree lower but prefixes of more nodes: Laplace noise, whose
-scale grows as h, gains by it. The prefixes reveal the nodes, so that μ = √h for Gaussian noise, and ε = h for Laplace
-noise, are exact. Item n closes a node at the level of its trailing zeros in base k (`mechanisms.tree`).
+The number of nodes of prefix t is the sum of the digits of t in base k. An item is in at most one node of each of h
+levels, where h is the number of digits of n. With more children a tree is lower, but its prefixes have more nodes.
+Laplace noise gains by it, because its scale grows as h. The prefixes reveal the nodes, so μ = √h (Gaussian noise) and
+ε = h (Laplace noise) are exact. Item n closes a node at the level of its trailing zeros in base k (`mechanisms.tree`).
 """
 
-import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Self
@@ -16,13 +15,11 @@ import numpy as np
 from privbandits_cli.accounting import digits
 from privbandits_cli.games.linear import Draws
 from privbandits_cli.mechanisms.counter import Counter, Law, close_level, release
-from privbandits_cli.mechanisms.tree import trailing_zeros_in
+from privbandits_cli.mechanisms.tree import WIDEST, trailing_zeros_in
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
 
 __all__ = ["KAryTree", "add_item", "release"]
-
-WIDEST = 64  # children of a node, at most
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class KAryTree(Counter):
         }
 
     def sensitivity(self) -> float:
-        return math.sqrt(self.levels) if self.law == "gaussian" else float(self.levels)
+        return self.cost(self.levels)
 
     def variances(self, prefixes: Ints) -> Floats:
         return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=False)

@@ -6,9 +6,9 @@ same law in every round, and a new round changes it in trailing_zeros(t) + 1 lev
 
 The releases are as private as those of a tree. The rounds t >= s, whose sums contain datum s, are a union of dyadic
 ranges with at most one of each level. Within each range, the node of that range hides the datum, and no other release
-uses it. There are at most m - 1 such nodes, because the top level is drawn before any datum. The paper counts m. But no
-node is released: the other nodes of a release hide it. All releases are jointly Gaussian, and as private as 1.889²
-nodes at m = 27 (`accounting.trees.redrawn`).
+uses it. There are at most m - 1 such nodes, because the top level is drawn before any datum. The paper counts m. Both
+counts are upper bounds, because no node is released alone: the other nodes of its releases hide it. With Gaussian noise
+all releases together are exactly as private as 1.889² nodes at m = 27 (`accounting.trees.redrawn`).
 
 Only the rows i < d of a symmetric matrix of order d + 1 are stored: the columns j <= i, and the last column, which
 has y. The corner is never used. `noise[j]` is the sum of the nodes of levels j and above; `noise[m]` remains 0.
@@ -51,7 +51,7 @@ class Redrawn(Noise):
         return trees.redrawn(self.levels)
 
     def counted(self) -> float:
-        return math.sqrt(self.levels)
+        return self.cost(self.levels)
 
     def variances(self, prefixes: Ints) -> Floats:
         return np.full(len(prefixes), float(self.levels))
@@ -61,7 +61,7 @@ class Redrawn(Noise):
 
 
 def state(horizon: float, dimension: int, scale: float, k: float) -> dict[str, Any]:
-    """The fields of the record `counter`: the noise of the levels, and a Wishart node's factor; k = 0: Gaussian."""
+    """The fields of the record `counter`; k: the rows of a Wishart node, 0 for Gaussian noise."""
     return {
         "items": 0,
         "scale": scale,
@@ -83,7 +83,7 @@ def redraw(counter: Record, rng: Generator) -> None:
 
 
 def release(counter: Record, sums: Floats, rng: Any) -> None:
-    """Add the noise of the next release, row by row; rng: its `generator` is used."""
+    """Add the noise of the next release, row by row, from the numbers of `rng.generator`."""
     redraw(counter, rng.generator)
     noise, d, place = counter.noise[0], counter.noise.shape[1], 0
     for i in range(d):

@@ -5,9 +5,9 @@ nodes that it does not contain. So a prefix consists of about half as many nodes
 a representation with the least sum of absolute digits, found from the highest level down by moving between two
 boundaries, the multiples of k^l on both sides of the prefix (`accounting.digits`).
 
-The noise of a node is used before the items come that it covers. With Laplace noise of scale h times the sensitivity,
-for h levels, the prefixes are private all the same, with ε = 1: whatever the prefixes so far are, the densities of two
-streams have a ratio of at most e^ε. This does not extend to (ε, δ) or to Gaussian noise.
+The noise of a node is used before its items come. Laplace noise of scale h times the sensitivity on h levels makes the
+prefixes private all the same, with ε = 1: whatever the prefixes are, their densities under two neighbouring streams
+have a ratio of at most e. This does not extend to (ε, δ) or to Gaussian noise.
 
 The record keeps the noise of the children of one node of each level: `sums[l, j]` is that of the first j of k.
 """
@@ -21,7 +21,7 @@ import numpy as np
 from privbandits_cli.accounting import digits
 from privbandits_cli.games.linear import Draws
 from privbandits_cli.mechanisms.counter import Counter, Law, release
-from privbandits_cli.mechanisms.k_ary import WIDEST
+from privbandits_cli.mechanisms.tree import WIDEST
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
 
@@ -30,7 +30,7 @@ __all__ = ["NegativeDigits", "add_item", "release"]
 
 @dataclass(frozen=True)
 class NegativeDigits(Counter):
-    """A k-ary tree of so many levels; `first` is a digit of its own, which may be as large as n needs."""
+    """A k-ary tree with negative digits, of this number of levels."""
 
     title = "a k-ary tree with negative digits"
     laws = ("laplace",)
@@ -59,7 +59,7 @@ class NegativeDigits(Counter):
         return {"laplace": self.k * np.asarray(begun, np.int64)}
 
     def sensitivity(self) -> float:
-        return float(self.levels)
+        return self.cost(self.levels)
 
     def variances(self, prefixes: Ints) -> Floats:
         return self.unit * digits.least_sums(prefixes, self.k, self.levels, signed=True)
@@ -96,8 +96,8 @@ def begin(counter: Record, numbers: Floats) -> None:
 def represent(counter: Record) -> None:
     """Find the shortest representation of the current prefix, and add up the noise of its nodes.
 
-    low, high: the numbers of nodes with which the two boundaries of a level can be reached; from_high: from which of
-    the boundaries above.
+    low, high: the least numbers of nodes that reach the lower and the upper boundary of a level; from_high: whether
+    each is reached from the upper boundary of the level above.
     """
     sums, from_high, noise = counter.sums, counter.from_high, counter.noise
     levels, k, width = sums.shape[0], sums.shape[1] - 1, sums.shape[2]

@@ -1,35 +1,27 @@
 """A binary tree with top-up noise that all prefixes share: one node for each level is drawn once.
 
-Prefix n has the noise of its nodes, one for each one of n in binary (`mechanisms.tree`), and that of the shared node of
-each level at which n has a zero. For every n these are m different, independent nodes, so that each prefix has noise of
-the same law as with fresh top-up noise, at a quarter of its random numbers. Prefixes reveal what the nodes reveal of an
-item, so nothing is hidden: μ = √m for Gaussian noise, and ε = m for Laplace noise, are exact.
+Prefix n has one node for each 1 among the binary digits of n (`mechanisms.tree`), and the shared node of the level for
+each 0. For every n these are m different, independent nodes. So the noise of each prefix has the same law as with fresh
+top-up noise, and takes a quarter of the random numbers. The prefixes reveal as much about an item as the nodes, so
+μ = √m (Gaussian noise) and ε = m (Laplace noise) are exact.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from privbandits_cli.games.linear import Draws
-from privbandits_cli.mechanisms.counter import Counter
 from privbandits_cli.mechanisms.counter import release as release_nodes
+from privbandits_cli.mechanisms.fresh_top_up import ToppedUp
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
 
 
 @dataclass(frozen=True)
-class SharedTopUp(Counter):
+class SharedTopUp(ToppedUp):
     """A binary tree with shared top-up noise."""
-
-    title = "the nodes of a tree"
-
-    @property
-    def levels(self) -> int:
-        """m, the number of nodes of which each prefix has the noise."""
-        return self.n.bit_length()
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
@@ -46,13 +38,7 @@ class SharedTopUp(Counter):
         return {self.kind: 1 + np.where(rounds == 1, self.levels, 0)}
 
     def sensitivity(self) -> float:
-        return math.sqrt(self.levels) if self.law == "gaussian" else float(self.levels)
-
-    def variances(self, prefixes: Ints) -> Floats:
-        return np.full(len(prefixes), self.unit * self.levels)
-
-    def spread(self) -> tuple[float, float]:
-        return self.unit * self.levels, self.unit * self.levels
+        return self.counted()
 
 
 def add_item(counter: Record, rng: Draws) -> None:

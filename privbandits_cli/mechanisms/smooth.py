@@ -5,13 +5,13 @@ exactly w ones, in order. The ones of the code of leaf n + 1 select the nodes of
 the node that the path enters. So a prefix has w nodes at most, and an item is in h - w at most, one for each 0 of its
 code. The paper has w = h/2, for Gaussian noise. For Laplace noise, of scale (h - w)/ε on each node, a smaller h - w is
 better. If every item is in at most a nodes, and every prefix has at most b, no tree has more than C(a + b, a) - 1
-items, which this one has with h = a + b and w = b.
+items. This tree has so many, with h = a + b and w = b.
 
 The next code is the next number with w ones: a carry sets one bit, and all other ones that it passes drop to the end.
 The item closes the node of that bit. Ones at the end of a code stand for nodes without any item, which have no noise.
 So an item takes one random number, as in a tree, and the noise of a prefix is kept as there (`tree.close_level`). The
-prefixes reveal these nodes, so that μ = √(h - w) for Gaussian noise, and ε = h - w for Laplace noise, are exact for the
-lowest tree that has n + 1 leaves.
+prefixes reveal these nodes, so μ = √(h - w) (Gaussian noise) and ε = h - w (Laplace noise) are exact for the lowest
+tree that has n + 1 leaves.
 """
 
 import math
@@ -46,7 +46,7 @@ TOO_MANY = f"a smooth tree has at most {MOST_ITEMS:.3g} items"
 
 
 def carried(code: int) -> int:
-    """The code after the carry, whose lowest one is the bit that it sets."""
+    """The code after the carry. Its lowest one is the bit that the carry sets."""
     return code + (code & -code)
 
 
@@ -63,12 +63,12 @@ def closed_level(code: int) -> int:
 
 @dataclass(frozen=True)
 class Smooth:
-    """The tree of this height whose leaves have so many ones, for at most C(height, ones) - 1 items."""
+    """A smooth tree of this height whose codes have this number of ones, for at most C(height, ones) - 1 items."""
 
     height: int
     ones: int
 
-    k = 0  # of no base
+    k = 0  # there is no base
 
     @classmethod
     def best(cls, items: int) -> Self:
@@ -97,20 +97,16 @@ class Smooth:
         return min(self.ones, items)
 
     def deviation(self, items: int) -> float:
-        """The largest standard deviation of a prefix's noise if Laplace noise on the nodes is 1-private."""
+        """The largest standard deviation of a prefix with Laplace noise at ε = 1."""
         return self.sensitivity * math.sqrt(2 * self.most(items))
 
     def levels(self, items: int) -> NDArray[np.int8]:
         """The level of the node that each item closes, `[items]`."""
-        return _both(_used(self.ones, items), self.ones)[0, :items]
-
-    def nodes(self, items: int) -> NDArray[np.int8]:
-        """The number of nodes of each prefix, `[items]`."""
-        return _both(_used(self.ones, items), self.ones)[1, :items]
+        return _levels(_lowest(self.ones, items), self.ones)[:items]
 
 
-def _used(ones: int, items: int) -> int:
-    """The height of the lowest tree for so many items, which is the beginning of every higher one."""
+def _lowest(ones: int, items: int) -> int:
+    """The height of the lowest tree for so many items; every higher tree begins with this one."""
     height = ones + 1
     while math.comb(height, ones) <= items:
         height += 1
@@ -118,17 +114,17 @@ def _used(ones: int, items: int) -> int:
 
 
 @cache
-def _both(height: int, ones: int) -> NDArray[np.int8]:
-    """Levels and numbers of nodes, `[2, items]`: the left half of the tree, the item that closes it, the right half."""
+def _levels(height: int, ones: int) -> NDArray[np.int8]:
+    """The level of the node that each item closes: in the left half, at its end, and in the right half, `[items]`."""
     if ones in (0, height):
-        return np.empty((2, 0), np.int8)
-    left, right = _both(height - 1, ones), _both(height - 1, ones - 1)
-    return np.hstack([left, np.array([[height - 1], [1]], np.int8), right + np.array([[0], [1]], np.int8)])
+        return np.empty(0, np.int8)
+    middle = np.array([height - 1], np.int8)
+    return np.concatenate([_levels(height - 1, ones), middle, _levels(height - 1, ones - 1)])
 
 
 @dataclass(frozen=True)
 class SmoothTree(Counter):
-    """The smooth mechanism with vectors, on the lowest tree of so many ones."""
+    """The smooth mechanism with vectors, on the lowest tree whose codes have this number of ones."""
 
     title = "a smooth tree"
 
@@ -146,7 +142,7 @@ class SmoothTree(Counter):
     @property
     def height(self) -> int:
         """h, the length of a code."""
-        return _used(self.ones, self.n)
+        return _lowest(self.ones, self.n)
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
         return {
@@ -157,11 +153,10 @@ class SmoothTree(Counter):
         }
 
     def sensitivity(self) -> float:
-        nodes = float(self.height - self.ones)
-        return math.sqrt(nodes) if self.law == "gaussian" else nodes
+        return self.cost(self.height - self.ones)
 
     def variances(self, prefixes: Ints) -> Floats:
-        """Prefix t has a node for each one of leaf t + 1 before the ones at its end."""
+        """Prefix t has a node for each 1 in the code of leaf t + 1, except for the ones at its end."""
         rank, left, nodes = prefixes.copy(), np.full(len(prefixes), self.ones), np.zeros(len(prefixes))
         for place in range(self.height - 1, -1, -1):
             zero = np.array([math.comb(place, ones) for ones in range(self.ones + 1)])[left]  # leaves with a 0 here
@@ -171,8 +166,8 @@ class SmoothTree(Counter):
         return self.unit * nodes
 
     def spread(self) -> tuple[float, float]:
-        """The mean is that of the ones less those at the end; rank (t, r) counts the leaves up to t that end in r."""
-        rank, left, ending = self.n + 1, self.ones, 0  # the leaves of the prefixes 0, ..., n
+        """The mean counts w nodes for each prefix, and subtracts the ones at the ends of the codes."""
+        rank, left, ending = self.n + 1, self.ones, 0  # ending: ones at the ends of the first n + 1 codes
         for place in range(self.height, -1, -1):
             zero = math.comb(place, left)
             if rank < zero:

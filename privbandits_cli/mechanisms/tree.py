@@ -27,11 +27,13 @@ closes a node of the level of its trailing zeros in base k. A level with digit d
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting import digits
 from privbandits_cli.numerics.types import Floats
 
 WIDEST = 64  # children of a node, at most
@@ -93,20 +95,6 @@ def close_node(noise: Floats, n: int, fresh: float) -> float:
     return close_level(noise, trailing_zeros(n), fresh)
 
 
-def close_vector(noise: Floats, shared: Floats, n: int, scale: float, fresh: Floats) -> None:
-    """Close the node of item n >= 1 with the noise scale * fresh, `[N]`; `noise[0]` is then that of prefix n.
-
-    noise: `[levels + 1, N]`, row j the noise of levels j and above; only top-up noise before the first item.
-    shared: `[levels, N]`, the shared top-up noise of levels without a node; zeros if there is none.
-    """
-    level, width = trailing_zeros(n), noise.shape[1]
-    for i in range(width):
-        noise[level, i] = noise[level + 1, i] + scale * fresh[i]
-    for below in range(level - 1, -1, -1):
-        for i in range(width):
-            noise[below, i] = noise[below + 1, i] + shared[below, i]
-
-
 @dataclass(frozen=True)
 class KAry:
     """A tree with k children a node and nodes on `height` levels, for at most k^height - 1 items."""
@@ -119,12 +107,10 @@ class KAry:
     @classmethod
     def of(cls, k: int, items: int) -> Self:
         """The lowest tree for so many items >= 1."""
-        height = 1
-        while k**height <= items:
-            height += 1
-        return cls(k, height)
+        return cls(k, digits.height(items, k))
 
     @classmethod
+    @cache
     def best(cls, items: int) -> Self:
         """The tree with the smallest `deviation`."""
         return min((cls.of(k, items) for k in range(2, WIDEST + 1)), key=lambda tree: tree.deviation(items))
@@ -140,16 +126,10 @@ class KAry:
 
     def most(self, items: int) -> int:
         """The largest number of nodes of a prefix, which is the largest sum of digits of 1, ..., items."""
-        most, above = 0, 0
-        for level in range(self.height - 1, -1, -1):
-            digit = items // self.k**level % self.k
-            if digit:  # the largest number with a smaller digit here has k - 1 in all digits below
-                most = max(most, above + digit - 1 + level * (self.k - 1))
-            above += digit
-        return max(most, above)
+        return int(digits.spread(items, self.k, self.height, signed=False)[1])
 
     def deviation(self, items: int) -> float:
-        """The largest standard deviation of a prefix's noise if Laplace noise on the nodes is 1-private."""
+        """The largest standard deviation of a prefix with Laplace noise at ε = 1."""
         return self.sensitivity * math.sqrt(2 * self.most(items))
 
     def levels(self, items: int) -> NDArray[np.int8]:
@@ -159,10 +139,3 @@ class KAry:
             levels[covered - 1 :: covered] += 1
             covered *= self.k
         return levels
-
-    def nodes(self, items: int) -> NDArray[np.int64]:
-        """The number of nodes of each prefix, `[items]`."""
-        t, total = np.arange(1, items + 1), np.zeros(items, np.int64)
-        for level in range(self.height):
-            total += t // self.k**level % self.k
-        return total

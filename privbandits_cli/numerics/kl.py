@@ -4,8 +4,8 @@ kl(x, y) = x ln(x/y) + (1 - x) ln((1 - x)/(1 - y)). d_ε(x, y) for x < y is the 
 between them (Azize et al. 2025): it is kl(x, y) if ε >= ln(y (1 - x)/(x (1 - y))), and else
 -ln(1 - y (1 - e^-ε)) - εx. For x >= y it is 0.
 
-How far up they reach is the largest q with d(x, q) <= cost, in the form -ln(1 - q), which tells apart values near 1.
-All functions are compiled into kernels. Domain: x and y in [0, 1], cost >= 0, 0 < ε < infinity.
+`reach` and `private_reach` find the largest q with d(x, q) <= cost. They return -ln(1 - q), which distinguishes values
+near 1. All functions are compiled into kernels. Domain: x and y in [0, 1], cost >= 0, 0 < ε < infinity.
 """
 
 import math
@@ -14,7 +14,7 @@ LARGE = 40.0  # of -ln(1 - q): from here on ln q is 0 up to rounding
 
 
 def clipped(x: float) -> float:
-    """x, or the end of [0, 1] that is closer."""
+    """x, clipped to [0, 1]."""
     return min(1.0, max(0.0, x))
 
 

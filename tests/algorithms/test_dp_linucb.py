@@ -410,11 +410,18 @@ def test_the_exact_account_of_a_redrawn_tree_is_that_of_its_covariance():
         ({"buffers": 3}, "only a BLT has buffers"),
         ({"counter": "square_root"}, "the square root keeps all random numbers"),
         ({"rho": 3.0, "deviations": 3.0}, "keep one of them"),
+        ({"deviations": 1e-100}, "ρ_min is 0 up to rounding"),
     ],
 )
 def test_parameters_that_do_not_fit_together_are_refused(given, message):
     algorithm = make("dp_linucb", **({"calibration": "exact"} | PAPER | given))
     assert any(message in error for error in algorithm.errors(AUTHORS))
+
+
+def test_a_square_root_of_too_many_rounds_is_refused_before_it_is_computed():
+    algorithm = make("dp_linucb", **PAPER, calibration="exact", counter="square_root")
+    (error,) = algorithm.errors(AUTHORS._replace(horizon=2**62))
+    assert "at most 16,384 rounds" in error
 
 
 # ------------------------------------------------------------------------------------------------- eigenvalues

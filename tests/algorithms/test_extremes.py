@@ -96,14 +96,10 @@ def test_what_an_algorithm_states_is_finite_or_an_error(name: str) -> None:
     check_all(name, every=29)
 
 
-# Their counters are fitted and searched for anew in each setting, which takes minutes for all of them.
-SOME = {"dp_ftpl": 29, "dp_ftrl": 11, "dp_linucb": 5, "plain_dp_linucb": 5}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_what_an_algorithm_states_is_finite_or_an_error_everywhere(name: str) -> None:
-    check_all(name, every=SOME.get(name, 1))
+    check_all(name, every=1)
 
 
 # ------------------------------------------------------------------------------------------- played games
