@@ -42,7 +42,6 @@ class Parameters(bandit.Adversary):
         for rounds in blocks:
             rows = draw(len(rounds))
             easy = np.searchsorted(LAST_ROUNDS, np.arange(rounds.start, rounds.stop)) % 2 == 1
-            rows[easy, 0] = True
-            rows[easy, 1:] = ~rows[easy, 1:]
-            rows[~easy, 1:] = False
+            rows[:, 0] |= easy
+            rows[:, 1:] = easy[:, None] & ~rows[:, 1:]
             yield rows

@@ -1,6 +1,7 @@
 """Contracts that every adversary keeps, and the law of each, with negative controls."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -183,10 +184,11 @@ def test_the_best_arm_of_switching_costs_is_uniform():
 
 # ------------------------------------------------------------------------------------ means and moments
 
+
 def test_turns_of_the_constrained_adversary():
     """Turns of 1, 2, 3, 5, 7, 11, 17 and 27 rounds: in every second one arm 1 always gains, else no other arm does."""
     gains, ends = table("constrained", horizon=73), np.cumsum([0, 1, 2, 3, 5, 7, 11, 17, 27])
-    for n, (first, last) in enumerate(zip(ends[:-1], ends[1:], strict=True)):
+    for n, (first, last) in enumerate(pairwise(ends)):
         turn = gains[first:last]
         assert turn[:, 0].all() if n % 2 else not turn[:, 1:].any()
         assert last - first == math.ceil(1.6**n)
