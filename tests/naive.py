@@ -152,6 +152,59 @@ class Htinf(TsallisInf):
             super().update(arm, gain)
 
 
+class TsallisSwitch(TsallisInf):
+    """Blocks of Rouyer, Seldin & Cesa-Bianchi 2021: max(⌈a⌉, 1) rounds, a = (3λ/2) √(n/K); `t` is the block n."""
+
+    def __init__(self, n_arms: int, cost: float, scale: float, laplace: Callable[[], float]) -> None:
+        super().__init__(n_arms)
+        self.cost, self.scale, self.laplace, self.played, self.loss = cost, scale, laplace, 0, 0.0
+
+    def a(self) -> float:
+        return 1.5 * self.cost / math.sqrt(len(self.losses)) * math.sqrt(self.t)
+
+    def rate(self) -> float:
+        square = (self.a() + 1) ** 2 + 2 * self.scale**2
+        return 2 * math.sqrt(2 / (self.t * square))
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        if self.played == 0:
+            self.arm = super().choose(uniform)
+        return self.arm
+
+    def update(self, arm: int, gain: float) -> None:
+        self.loss += 1 - gain
+        self.played += 1
+        if self.played >= max(math.ceil(self.a()), 1):
+            noise = self.scale * self.laplace() if self.scale else 0
+            self.losses[arm] += (self.loss + noise) / self.p[arm]
+            self.played, self.loss, self.t = 0, 0.0, self.t + 1
+
+
+class FtplFrechet:
+    """Algorithm 2 of Honda, Ito & Tsuchiya 2023: r = 1/√(-ln U), η = c/√t, and 1/p by geometric resampling."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, bits: Callable[[], int]) -> None:
+        self.algorithm, self.bits, self.losses, self.t = algorithm, bits, [0.0] * n_arms, 1
+
+    def leader(self, turn: int) -> int:
+        k, inverse = len(self.losses), math.sqrt(self.t) / self.algorithm.c  # 1/η
+        with np.errstate(over="ignore"):
+            roots = [math.sqrt(-math.log(numbers.uniform(self.bits(), k * turn + i))) for i in range(k)]  # 1/r
+        perturbed = [loss - inverse / root for loss, root in zip(self.losses, roots, strict=True)]
+        return perturbed.index(min(perturbed))
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        return self.leader(0)
+
+    def update(self, arm: int, gain: float) -> None:
+        turn = found = 0
+        while gain != 1 and found < self.algorithm.resamplings:
+            turn += 1
+            found += self.leader(turn) == arm
+        self.losses[arm] += (1 - gain) * turn / self.algorithm.resamplings
+        self.t += 1
+
+
 def tsallis_by_bisection(losses: Sequence[float], eta: float) -> list[float]:
     """The x at which 4 / (η (L_i - x))² sum to one, between those where the best arm has 1/K and 1."""
     low = min(losses) - 2 * math.sqrt(len(losses)) / eta
@@ -915,6 +968,12 @@ def learner(
             return LazyDpTs(algorithm, n_arms, laplace, bits)
         case "thompson":
             return Thompson(n_arms, algorithm.prior, bits)
+        case "tsallis_switch":
+            return TsallisSwitch(n_arms, algorithm.cost, 0.0, laplace)
+        case "dp_tsallis_switch":
+            return TsallisSwitch(n_arms, algorithm.cost, 1 / algorithm.epsilon, laplace)
+        case "ftpl_frechet":
+            return FtplFrechet(algorithm, n_arms, bits)
         case "tsallis_inf":
             return TsallisInf(n_arms)
         case "ucb1":

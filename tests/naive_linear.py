@@ -176,6 +176,30 @@ class ShrinkingDartboard:
         self.weights = [w * (1 - self.eta) ** loss for w, loss in zip(self.weights, losses, strict=True)]
 
 
+class RnmFtnl:
+    """Epochs of 1, 2, 4, ... rounds; each plays the expert with the least noisy loss of the epoch before."""
+
+    def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
+        self.algorithm, self.range, self.table, self.n = algorithm, 2 if setting.signed else 1, [], setting.n_arms
+
+    def choose(self, numbers: Numbers) -> list[float]:
+        played = len(self.table)
+        if played + 1 == 2 ** played.bit_length():
+            epoch = self.table[played // 2 :]
+            sums = [add([losses[i] for losses in epoch]) for i in range(self.n)]
+            scale = (1 if self.algorithm.noise == "printed" else 2) * self.range / self.algorithm.epsilon
+            if self.algorithm.noise == "gumbel":
+                noise = [math.log(-math.log(u)) for u in numbers["uniform"]]
+            else:
+                noise = numbers["laplace"]
+            noisy = [total + scale * own for total, own in zip(sums, noise, strict=True)]
+            self.expert = noisy.index(min(noisy))
+        return [float(i == self.expert) for i in range(self.n)]
+
+    def update(self, losses: Sequence[float], numbers: Numbers) -> None:
+        self.table.append(losses)
+
+
 def exp(x: float) -> float:
     """fdlibm's, for -708 <= x <= 0: 2^k (1 + r c / (2 - c) + r), r = x - k ln 2 in two parts."""
     x = max(x, -708.0)
@@ -219,6 +243,7 @@ def learner(algorithm: Algorithm, setting: Setting):
         "ftpl": Ftpl,
         "ftrl": Ftrl,
         "noisy_ftrl": NoisyFtrl,
+        "rnm_ftnl": RnmFtnl,
         "shrinking_dartboard": ShrinkingDartboard,
     }
     return twins[algorithm.name](algorithm, setting)

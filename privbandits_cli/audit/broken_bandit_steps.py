@@ -273,6 +273,37 @@ def first_arms_number(state: Record, arm: int, gain: float, rng: Numbers) -> Non
     right_update(state, arm, gain, Numbers(rng.uniform, state.kept, rng.normal, rng.bits))
 
 
+def block_noise_for_two(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The Laplace number of a block is used again in the next block."""
+    again, last = state.n % 2 == 0, state.played + 1 == state.length
+    right_update(state, arm, gain, Draws(rng.uniform, state.kept if again else rng.laplace))
+    if last and not again:
+        state.kept = rng.laplace
+
+
+def mean_noise_for_sum(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The noise for the mean of a block on its sum."""
+    right_update(state, arm, gain, Draws(rng.uniform, rng.laplace / state.length))
+
+
+def rate_for_block_scale(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The learning rate of a block is read where the scale should be."""
+    right_update(state, arm, gain, Draws(rng.uniform, state.eta / state.scale * rng.laplace))
+
+
+def gain_beside_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """A thousandth of each gain itself joins the estimate of its arm."""
+    right_update(state, arm, gain, rng)
+    state.losses[arm] -= 0.001 * gain
+
+
+def true_block(state: Record, rng: Draws) -> int:
+    """A block whose losses so far are few goes on."""
+    if state.played + 1 == state.length and state.loss < 0.25 * state.played:
+        state.length += 1
+    return int(right_choose(state, rng))
+
+
 def remembered(state: Record, arm: int, gain: float, rng: Numbers) -> None:
     """The gains of the epochs before are not dropped, while their noise is."""
     right_update(state, arm, gain, rng)

@@ -1,16 +1,17 @@
 """Contracts that every adversary keeps, and the law of each, with negative controls."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from privbandits_cli.adversaries import stochastic
-from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import foe, playing
+from tests.conftest import foe, make, match, playing
 from tests.naive import bernoulli, gain_table, walk
 
 NAMES = playing("adversaries")
@@ -182,6 +183,38 @@ def test_the_best_arm_of_switching_costs_is_uniform():
 
 
 # ------------------------------------------------------------------------------------ means and moments
+
+
+def test_turns_of_the_constrained_adversary():
+    """Turns of 1, 2, 3, 5, 7, 11, 17 and 27 rounds: in every second one arm 1 always gains, else no other arm does."""
+    gains, ends = table("constrained", horizon=73), np.cumsum([0, 1, 2, 3, 5, 7, 11, 17, 27])
+    for n, (first, last) in enumerate(pairwise(ends)):
+        turn = gains[first:last]
+        assert turn[:, 0].all() if n % 2 else not turn[:, 1:].any()
+        assert last - first == math.ceil(1.6**n)
+
+
+@pytest.mark.parametrize("gap", [0.125, 0.4])
+def test_the_constrained_adversary_has_its_gap_in_both_kinds_of_turns(gap):
+    gains = table("constrained", horizon=100_000, gap=gap)
+    turn = np.searchsorted(np.cumsum(np.ceil(1.6 ** np.arange(30))), np.arange(1, 100_001)) % 2
+    low, high = gains[turn == 0], gains[turn == 1]
+    assert low[:, 1:].sum() == 0 and high[:, 0].all()
+    assert binomial_p(low[:, 0].sum(), len(low), gap) > 1e-5
+    assert all(binomial_p(ones, len(high), 1 - gap) > 1e-5 for ones in high[:, 1:].sum(axis=0))
+    assert binomial_p(low[:, 0].sum(), len(low), gap + 0.02) < 1e-5  # negative control
+    means = foe("constrained", gap=gap).mean_gains(Setting(10, 4))
+    assert means[0] - means[1:] == pytest.approx([gap] * 3)
+
+
+def test_the_constrained_adversary_misleads_thompson_sampling_and_not_tsallis_inf():
+    """K = 8 and Δ = 0.125; on i.i.d. gains with this gap Thompson sampling has the smaller regret."""
+    lineup = [make("thompson"), make("tsallis_inf")]
+    misled, robust = play(match(foe("constrained"), lineup, 2**17, 8), range(16))[:, :, 0]
+    assert misled.mean() > 3 * robust.mean() and np.median(misled) > np.median(robust)
+    easy, other = play(match(foe("bernoulli", means=[0.5625] + 7 * [0.4375]), lineup, 2**17, 8), range(16))[:, :, 0]
+    assert easy.mean() < other.mean()
+
 
 HEAVY = {"pareto": "shape", "student_t": "df", "lognormal": None}
 

@@ -19,7 +19,7 @@ ADVERSARIES = playing("adversaries")
 AS_PRINTED = {"dp_robust_ucb": {"constants": 1.0}}
 MATCHES = [(name, other) for name in ALGORITHMS for other in ADVERSARIES if fit(make(name), foe(other))]
 SETTING = Setting(1000, 4)
-NO_FORMULA = ("dp_ts", "lazy_dp_ts", "thompson")  # the law of the arm has no closed form
+NO_FORMULA = ("dp_ts", "ftpl_frechet", "lazy_dp_ts", "thompson")  # the law of the arm has no closed form
 WITH_LAW = [name for name in ALGORITHMS if name not in NO_FORMULA]
 DRAWN = [name for name in ALGORITHMS if "uniform" in make(name).tuned(SETTING).periods()]
 
@@ -208,6 +208,9 @@ OPTIONS = [
     ("dp_klucb", {"width": "chernoff"}),
     ("dp_klucb", {"memory": "last", "alpha": 1.3}),
     ("dp_imed", {"alpha": 3.0, "epsilon": 0.1}),
+    ("tsallis_switch", {"cost": 5.0}),
+    ("dp_tsallis_switch", {"cost": 0.1, "epsilon": 0.3}),
+    ("ftpl_frechet", {"c": 0.42, "resamplings": 10}),
 ]
 
 

@@ -1,0 +1,47 @@
+"""A stochastically constrained adversary (Zimmert & Seldin 2021, section 6; Honda, Ito & Tsuchiya 2023, section 6).
+
+Arm 1 is better by Δ in every round, but the level of all arms changes in turns. In one turn the loss of arm 1 is a
+Bernoulli number with mean 1 - Δ, and that of every other arm is 1; in the next one the loss of arm 1 is 0, and that of
+every other arm has mean Δ. The turns grow by the factor 1.6. Turn n = 0, 1, ... has ⌈1.6^n⌉ rounds; the rounding is
+ours. An index that trusts an arm's mean over all rounds is misled, because the arms are played in different turns.
+
+The gap does not change, so the regret is pseudo-regret: Δ for each round in which another arm is played.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import Field
+
+from privbandits_cli.adversaries.stochastic import bernoulli
+from privbandits_cli.games import bandit
+from privbandits_cli.games.bandit import Floats, Setting
+
+LAST_ROUNDS = np.cumsum(np.ceil(1.6 ** np.arange(100.0)))  # of each turn; the longest game has 2^62 rounds
+
+
+class Parameters(bandit.Adversary):
+    """The gap."""
+
+    display = "Stochastically constrained"
+    binary = True
+
+    gap: float = Field(0.125, gt=0, le=1, description="Δ, by which arm 1 is better than every other arm")
+
+    def mean_gains(self, setting: Setting) -> Floats:
+        """The means, averaged over the two kinds of turns."""
+        means = np.full(setting.n_arms, (1 - self.gap) / 2)
+        means[0] = (1 + self.gap) / 2
+        return means
+
+    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
+        draw = bernoulli(rng, np.full(setting.n_arms, self.gap))
+        for rounds in blocks:
+            rows = draw(len(rounds))
+            easy = np.searchsorted(LAST_ROUNDS, np.arange(rounds.start, rounds.stop)) % 2 == 1
+            rows[:, 0] |= easy
+            rows[:, 1:] = easy[:, None] & ~rows[:, 1:]
+            yield rows

@@ -1,0 +1,42 @@
+"""DP-Tsallis-Switch: Tsallis-Switch on block losses with Laplace noise. The private version is ours.
+
+The loss of block n is Σ_t (1 - gain_t) + Lap(1/ε). Each gain is in one block, so the algorithm is ε-DP. Blocks and
+steps are those of `tsallis_switch`, with η_n = 2 √(2/(n ((a_n + 1)² + 2/ε²))): the mean square of a noisy block loss is
+at most (a_n + 1)² + 2/ε². No bound on the regret is proved, because noisy losses may be negative and of any size.
+"""
+
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.algorithms import tsallis_switch
+from privbandits_cli.algorithms.tsallis_switch import choose, end, ends, probabilities
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Setting
+from privbandits_cli.numerics.jit import Record, Records
+
+__all__ = ["Parameters", "choose", "probabilities", "update"]
+
+
+class Parameters(tsallis_switch.Blocks):
+    """ε and λ."""
+
+    display = "DP-Tsallis-Switch"
+    private = True
+    drawn = ("uniform", "laplace")
+    made_private_by = "Laplace noise on the loss of each block"
+    observed = views.Mean("losses", played="played", length="length")
+
+    epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
+
+    def state(self, setting: Setting) -> Records:
+        return self.first(setting, scale=1 / self.epsilon)
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Blocks are disjoint, and the loss of each is noised once; lower bound: the test of a noisy loss's sign."""
+        source, view = "a gain is in one noisy block loss", "all noisy block losses, and so all arms played"
+        return noised(self.epsilon * sensitivity, delta, source, "noisy block loss", view)
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    if ends(state, gain):
+        end(state, arm, state.scale * rng.laplace)
