@@ -66,24 +66,25 @@ def summary(folder: Path, final: bool = False) -> Rows:
     """
     known = read_manifest(folder).get("curves") or {}
     labels = legends_of(known, list(known))
-    lower = {} if final else _lower_bounds(folder)
     rows = []
     for row in rows_of(folder / ("final.csv" if final else "summary.csv"), FINAL if final else SUMMARY):
         if row["curve"] not in known:
             raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: run the experiment again")
         rows.append(_row(row, known[row["curve"]], labels[row["curve"]]))
-        if not final:
-            rows[-1]["lower_bound"] = lower.get((row["curve"], row["round"]))
+    if not final:
+        lower = _lower_bounds(folder)
+        for row in rows:
+            row["lower_bound"] = lower.get((row["curve"], row["round"]))
     return Rows.of(rows)
 
 
-def _lower_bounds(folder: Path) -> dict[tuple[str, str], float]:
+def _lower_bounds(folder: Path) -> dict[tuple[str, int], float]:
     """By curve and round the lower bound on the mean regret, where one is known; no file of a user is executed."""
     found = curves.read(folder)
     game = game_of(found.config, Registry(), NOBODY)
-    lower: dict[tuple[str, str], float] = {}
+    lower: dict[tuple[str, int], float] = {}
     for curve in found.every:
-        rounds = [row["round"] for row in curve.rows]
+        rounds = [int(row["round"]) for row in curve.rows]
         known = theory_of(curve, np.array(rounds, float), game)
         for rate in known.rates if isinstance(known, Theory) else ():
             if rate.asymptotic:

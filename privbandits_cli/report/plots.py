@@ -215,7 +215,8 @@ def _rates(lines: Sequence[Line], style_of: dict[str, Style], y: Scale) -> Itera
                 ends = _hollow(style, np.isin(line.x, line.x[[0, -1]]))
                 yield ({"mode": "lines"} if rate.asymptotic else ends) | {
                     "type": "scatter", "legendgroup": rate.title if rate.asymptotic else line.label,
-                    "name": _wrapped(rate.title), "x": line.x.tolist(), "y": _at(y, rate.regret), "customdata": list(map(amount, rate.regret)),
+                    "name": _wrapped(rate.title), "x": line.x.tolist(), "y": _at(y, rate.regret),
+                    "customdata": list(map(amount, rate.regret)),
                     "hovertemplate": HOVER, "line": _stroke(ink, 0.9, dash),
                 }  # fmt: skip
 
