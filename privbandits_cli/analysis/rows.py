@@ -73,8 +73,8 @@ def summary(folder: Path, final: bool = False) -> Rows:
         rows.append(_row(row, known[row["curve"]], labels[row["curve"]]))
     if not final:
         lower = _lower_bounds(folder)
-        for row in rows:
-            row["lower_bound"] = lower.get((row["curve"], row["round"]))
+        for made in rows:
+            made["lower_bound"] = lower.get((made["curve"], made["round"]))
     return Rows.of(rows)
 
 
@@ -83,7 +83,7 @@ def _lower_bounds(folder: Path) -> dict[tuple[str, int], float]:
     found = curves.read(folder)
     game = game_of(found.config, Registry(), NOBODY)
     lower: dict[tuple[str, int], float] = {}
-    for curve in found.every:
+    for curve in found.every if found.config.get("game", "bandit") == "bandit" else ():
         rounds = [int(row["round"]) for row in curve.rows]
         known = theory_of(curve, np.array(rounds, float), game)
         for rate in known.rates if isinstance(known, Theory) else ():
