@@ -108,7 +108,9 @@ def summary(folder: str | Path, final: bool = False) -> "Rows":
     """The rows of a results folder's summary.csv, or with `final` of its final.csv, which has a row per trial.
 
     A sequence of dicts, whose `to_pandas()` is a DataFrame. Beside the columns of the CSV, whose empty cells are None,
-    there are `panel`, and the guarantee of the algorithm: `certified_epsilon`, `certified_delta` and `status`.
+    there are `panel`, and the guarantee of the algorithm: `certified_epsilon`, `certified_delta` and `status`. The rows
+    of summary.csv also have `lower_bound`: on Bernoulli arms with fixed means, the asymptotic lower bound on the mean
+    regret of every learner that is as private.
     Raises FileNotFoundError if nothing was run.
     """
     from privbandits_cli.analysis import rows

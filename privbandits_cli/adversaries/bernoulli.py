@@ -9,7 +9,7 @@ from typing import Any
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.heavy_tails import Stationary
 
 
@@ -23,6 +23,9 @@ class Parameters(Stationary):
         means = self.mean_gains(setting)
         for rounds in blocks:
             yield rng.random((len(rounds), 1)) < means
+
+    def coins(self, setting: Setting) -> Floats:
+        return self.mean_gains(setting)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)

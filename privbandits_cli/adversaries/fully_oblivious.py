@@ -13,7 +13,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import Field
 
-from privbandits_cli.adversaries.stochastic import rows_of
+from privbandits_cli.adversaries.stochastic import one_better, rows_of
 from privbandits_cli.games import bandit
 
 
@@ -29,3 +29,6 @@ class Parameters(bandit.Adversary):
         draw = rows_of(rng, setting.n_arms, 0.5 + self.spread, 0.5)
         for rounds in blocks:
             yield draw(len(rounds))
+
+    def coins(self, setting: bandit.Setting) -> NDArray[Any]:
+        return one_better(setting.n_arms, 0.5 + self.spread, 0.5)

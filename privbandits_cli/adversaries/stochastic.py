@@ -58,9 +58,14 @@ def fill_rows(states: Records, gains: Gains) -> None:
 
 def rows_of(rng: Generator, n_arms: int, best: float, others: float) -> Callable[[int], Gains]:
     """The same source, where arm 1 has the mean `best` and every other arm the mean `others`."""
+    return bernoulli(rng, one_better(n_arms, best, others))
+
+
+def one_better(n_arms: int, best: float, others: float) -> NDArray[np.float64]:
+    """The means `[arms]` of these arms."""
     means = np.full(n_arms, others)
     means[0] = best
-    return bernoulli(rng, means)
+    return means
 
 
 class Parameters(bandit.Adversary):
@@ -76,3 +81,6 @@ class Parameters(bandit.Adversary):
         draw = rows_of(rng, setting.n_arms, self.best, self.others)
         for rounds in blocks:
             yield draw(len(rounds))
+
+    def coins(self, setting: bandit.Setting) -> NDArray[np.float64]:
+        return one_better(setting.n_arms, self.best, self.others)

@@ -236,7 +236,8 @@ def _theory(record: Any, points: int) -> Theory | str | None:
     if record is None or isinstance(record, str):
         return record
     bound = None if record["bound"] is None else np.array(record["bound"], float)
-    found = Theory(bound, tuple(Rate(name, np.array(values, float)) for name, values in record["rates"].items()))
+    rates = [Rate(rate["name"], np.array(rate["regret"], float), rate["epsilon"]) for rate in record["rates"]]
+    found = Theory(bound, tuple(rates))
     known = [rate.regret for rate in found.rates] + ([] if bound is None else [bound])
     if any(len(values) != points for values in known):
         raise ValueError("manifest.json and summary.csv are of different runs: run the experiment again")

@@ -45,9 +45,15 @@ class _Algorithm(_Part):
     apart: dict[str, Any]
 
 
+class _Rate(_Part):
+    name: str
+    regret: list[float]
+    epsilon: float | None
+
+
 class _Theory(_Part):
     bound: list[float] | None
-    rates: dict[str, list[float]]
+    rates: list[_Rate]
 
 
 class _Curve(_Part):

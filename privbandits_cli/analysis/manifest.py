@@ -99,7 +99,7 @@ def _theory(curve: Curve) -> dict[str, Any] | str:
         drawn = None if bound is None else bound.tolist()
     except Exception as error:  # whatever a user's file raises: what was played is still written
         return messages.message(error).splitlines()[0]
-    return {"bound": drawn, "rates": {rate.name: rate.regret.tolist() for rate in known}}
+    return {"bound": drawn, "rates": [rate._asdict() | {"regret": rate.regret.tolist()} for rate in known]}
 
 
 def _accuracy(plan: Plan, store: Store) -> dict[str, Any] | None:

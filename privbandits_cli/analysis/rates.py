@@ -11,11 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.accounting.rounding import is_empty
+from privbandits_cli.accounting.rounding import at_most, is_empty
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.kl import kl, private_kl
+
+# The names of `least_regret` in figures. The second one holds for every learner, whatever its δ.
+LOWER, LOWER_WITHOUT = "lower bound for ε-DP", "lower bound without privacy"
 
 
 class Rate(NamedTuple):
@@ -23,6 +26,17 @@ class Rate(NamedTuple):
 
     name: str
     regret: Floats  # `[points]`
+    epsilon: float | None = None  # of the learners that it is about, if it depends on ε and all points have the same
+
+    @property
+    def asymptotic(self) -> bool:
+        """Whether it is `least_regret`, which has its constant but holds for large t only."""
+        return self.name in (LOWER, LOWER_WITHOUT)
+
+    @property
+    def title(self) -> str:
+        """The name with this ε."""
+        return self.name if self.epsilon is None else f"{self.name}, ε = {at_most(self.epsilon)}"
 
 
 class Theory(NamedTuple):
@@ -34,7 +48,7 @@ class Theory(NamedTuple):
     def last(self, points: int) -> "Theory":
         """Its last points."""
         bound = None if self.bound is None else self.bound[-points:]
-        return Theory(bound, tuple(Rate(rate.name, rate.regret[-points:]) for rate in self.rates))
+        return Theory(bound, tuple(rate._replace(regret=rate.regret[-points:]) for rate in self.rates))
 
 
 def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds: Floats) -> Theory:
@@ -46,10 +60,18 @@ def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds:
         bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
     if not isinstance(adversary, bandit.Adversary):
         return Theory(bound, ())
-    means, promised = adversary.mean_gains(setting), algorithm.guarantee(setting)
-    if means is None or not algorithm.promises() or promised is None or promised.delta > 0:
+    epsilon, coins, means = pure_epsilon(algorithm, setting), adversary.coins(setting), adversary.mean_gains(setting)
+    if coins is not None:  # here the rate below is hundreds of times smaller
+        return Theory(bound, tuple(_least(rounds, coins, epsilon)))
+    if means is None or math.isinf(epsilon):
         return Theory(bound, ())
-    return Theory(bound, tuple(rates(rounds, setting, means, promised.epsilon, algorithm.local)))
+    return Theory(bound, tuple(rates(rounds, setting, means, epsilon, algorithm.local)))
+
+
+def pure_epsilon(algorithm: Algorithm, setting: Setting) -> float:
+    """The ε of an algorithm that is designed to be private, at δ = 0; infinity without such a guarantee."""
+    promised = algorithm.guarantee(setting) if algorithm.promises() else None
+    return math.inf if promised is None or promised.delta > 0 else promised.epsilon
 
 
 def rates(rounds: Floats, setting: Setting, means: Floats, epsilon: float, local: bool) -> Iterator[Rate]:
@@ -81,7 +103,15 @@ def least_regret(rounds: Floats, means: Floats, epsilon: float = math.inf) -> Fl
     best = float(means.max())
     worse = [float(mu) for mu in means if mu < best]
     cost = [kl(mu, best) if math.isinf(epsilon) else private_kl(mu, best, epsilon) for mu in worse]
-    return np.log(rounds) * sum((best - mu) / d for mu, d in zip(worse, cost, strict=True))
+    return np.log(rounds) * sum((best - mu) / d if d else math.inf for mu, d in zip(worse, cost, strict=True))
+
+
+def _least(rounds: Floats, means: Floats, epsilon: float) -> Iterator[Rate]:
+    """`least_regret`, if it says something: not if all arms are alike, or if no gain may have an effect."""
+    if means.min() < means.max() and epsilon > 0:
+        private = math.isfinite(epsilon)
+        name, own = (LOWER, epsilon) if private else (LOWER_WITHOUT, None)
+        yield Rate(name, least_regret(rounds, means, epsilon), own)
 
 
 def _local(rounds: Floats, n_arms: int, gaps: Floats, epsilon: float, v: float, u: float) -> Iterator[Rate]:

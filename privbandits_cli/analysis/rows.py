@@ -1,18 +1,25 @@
 """A results folder -> tables for notebooks: its CSVs and every trial's curve, with labels and guarantees."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
+
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.curves import legends_of
 from privbandits_cli.analysis.folder import CURVE, FINAL, SUMMARY, read_manifest, rows_of
+from privbandits_cli.analysis.rates import Theory
+from privbandits_cli.analysis.theories import game_of, theory_of
 from privbandits_cli.engine.store import chunk_files, read_chunk
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.plan import Plan
-from privbandits_cli.experiment.received import inside
+from privbandits_cli.experiment.received import NOBODY, inside
 from privbandits_cli.games.players import Setting
+from privbandits_cli.plugins.registry import Registry
 
 TEXT = {"set", "parameters"}  # columns of text, which may look like a number
 
@@ -64,7 +71,25 @@ def summary(folder: Path, final: bool = False) -> Rows:
         if row["curve"] not in known:
             raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: run the experiment again")
         rows.append(_row(row, known[row["curve"]], labels[row["curve"]]))
+    if not final:
+        lower = _lower_bounds(folder)
+        for made in rows:
+            made["lower_bound"] = lower.get((made["curve"], made["round"]))
     return Rows.of(rows)
+
+
+def _lower_bounds(folder: Path) -> dict[tuple[str, int], float]:
+    """By curve and round the lower bound on the mean regret, where one is known; no file of a user is executed."""
+    found = curves.read(folder)
+    game = game_of(found.config, Registry(), NOBODY)
+    lower: dict[tuple[str, int], float] = {}
+    for curve in found.every if found.config.get("game", "bandit") == "bandit" else ():
+        rounds = [int(row["round"]) for row in curve.rows]
+        known = theory_of(curve, np.array(rounds, float), game)
+        for rate in known.rates if isinstance(known, Theory) else ():
+            if rate.asymptotic:
+                lower |= dict(zip(product([curve.key], rounds), rate.regret.tolist(), strict=True))
+    return lower
 
 
 def _row(row: Mapping[str, str], curve: Mapping[str, Any], label: Name) -> dict[str, Any]:

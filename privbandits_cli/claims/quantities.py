@@ -12,6 +12,7 @@ from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.analysis.measured import Measured
+from privbandits_cli.analysis.rates import least_regret, pure_epsilon
 from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import NUMBER, Scope
 from privbandits_cli.experiment.plan import Curve
@@ -49,6 +50,18 @@ def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
         raise Absent(f"no theorem bounds the regret of {curve.label}")
     value, most = float(bound[0]), rounds * curve.setting.largest_regret()
     return Estimate(value, remark=f" (empty: no regret exceeds {at_most(most, 3)})" if is_empty(value, most) else "")
+
+
+def _lower_bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
+    """`least_regret` at the same round: the asymptotic lower bound for all learners that are as private."""
+    curve = _worst(curves, scope, found)
+    coins = curve.adversary.coins(curve.setting) if isinstance(curve.adversary, bandit.Adversary) else None
+    if coins is None:
+        panel = curve.adversary_title
+        raise Absent(f"the arms of {panel} are not Bernoulli arms with fixed means: no lower bound is known")
+    rounds = np.array([float(scope.round[0] if scope.round else curve.horizon)])
+    value = float(least_regret(rounds, coins, pure_epsilon(curve.algorithm, curve.setting))[0])
+    return Estimate(value, remark=" (asymptotic)")
 
 
 def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
@@ -119,5 +132,6 @@ ESTIMATORS = {
     NUMBER: Estimator(_number, REGRET),
     "final": Estimator(_final, REGRET),
     "bound": Estimator(_bound, partial(at_most, digits=3), prefix="a bound of "),
+    "lower_bound": Estimator(_lower_bound, partial(at_least, digits=3), prefix="a lower bound of "),
     "slope": Estimator(_slope, "{:.3f}".format),
 }

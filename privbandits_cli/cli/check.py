@@ -28,6 +28,7 @@ Forms of a claim:
   dp_exp3_lap within 15% of exp3
   slope(exp3, deterministic) in 0.5 +- 0.1      or: in 0.4 to 0.6
   final(exp3) <= bound(exp3)            the regret theorem
+  dp_klucb <= 2 x lower_bound(dp_klucb)     asymptotic; Bernoulli arms
   epsilon(exp3_tau) <= 1                decided by proofs and attacks
 A curve is a name or 'A label'; add [epsilon=1] if several match.
 Before a colon, conditions (without any, a claim covers everything):

@@ -7,7 +7,8 @@
     scope      at ITEM, ... and in PANEL, ..., each once, in any order; without `in`, or with `in all`: every panel
     item       round N, the worst NAME, NAME = | <= | >= VALUE
     side       [FACTOR x] QUANTITY; the right side may also be a number
-    quantity   CURVE or final(CURVE), the mean regret; slope(CURVE), slope(CURVE, PANEL); bound(CURVE); epsilon(CURVE)
+    quantity   CURVE or final(CURVE), the mean regret; slope(CURVE), slope(CURVE, PANEL); epsilon(CURVE);
+               on the right only: bound(CURVE), of its theorem; lower_bound(CURVE), of all learners as private as it is
     curve      an algorithm's name or a 'LABEL' (write '' for '), with [NAME = VALUE, ...] where several curves match
 
 A claim holds for every value of a swept parameter that it does not fix.
@@ -38,9 +39,10 @@ class Quantity:
 
 REGRET = "final"  # the quantity meant by a curve's name alone
 QUANTITIES = {
-    REGRET: Quantity((NUMBER, REGRET, "bound")),
+    REGRET: Quantity((NUMBER, REGRET, "bound", "lower_bound")),
     "slope": Quantity((NUMBER, "slope"), fitted=True),
     "bound": Quantity(()),
+    "lower_bound": Quantity(()),
     "epsilon": Quantity((NUMBER,)),
 }
 

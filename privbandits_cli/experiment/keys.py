@@ -41,7 +41,10 @@ class Plot(_Section):
 
     bars: int = Field(12, ge=0, description="number of rounds at which error bars are drawn")
     log: bool = Field(False, description="logarithmic axes")
-    bounds: bool = Field(False, description="draw the regret bound of each theorem, and lower bounds")
+    bounds: bool = Field(
+        False,
+        description="draw the regret bound of each theorem, and lower bounds, which are asymptotic on Bernoulli arms",
+    )
     against: str = Field("", description="draw the final regret against this swept parameter, not over rounds")
     worst: str = Field("", description="draw only the value of this swept parameter with the largest regret")
     price: Price | None = Field(None, description="compare regrets with that of an algorithm without privacy")

@@ -112,9 +112,9 @@ def line_styles(curves: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
 
 
 def _rate_styles(table: Table) -> dict[str, dict[str, Any]]:
-    """The lines of rates by name; in a panel each has the colour of the algorithms to which it applies."""
+    """The lines of rates by name; in a panel those of one order have the colour of an algorithm to which they apply."""
     every = [line for lines in table.panels.values() for line in lines]
-    names = dict.fromkeys(rate.name for line in every for rate in line.rates)
+    names = dict.fromkeys(rate.title for line in every for rate in line.rates)
     return {name: {"color": "#555555", "lw": 0.7, "ls": RATES[i % len(RATES)]} for i, name in enumerate(names)}
 
 
@@ -154,11 +154,14 @@ def _panel(axis: Axes, lines: list[Line], styles: dict[str, dict[str, Any]], tab
     drawn = set()
     for line, points in zip(lines, marked, strict=True):
         for rate in line.rates:
-            if (rate.name, *rate.regret) not in drawn:  # once, in the colour and with the marker of the first algorithm
-                drawn.add((rate.name, *rate.regret))
+            if (
+                rate.title,
+                *rate.regret,
+            ) not in drawn:  # once, in the colour and with the marker of the first
+                drawn.add((rate.title, *rate.regret))
                 style = styles[line.label]
-                style = style | HOLLOW | styles[rate.name] | {"color": style["color"], "markevery": list(points)}
-                axis.plot(line.x, rate.regret, **style)
+                own = style | HOLLOW | {"markevery": list(points)} | styles[rate.title] | {"color": style["color"]}
+                axis.plot(line.x, rate.regret, **(styles[rate.title] if rate.asymptotic else own))
     _numbers(axis, sorted(feet))
     sloped = [line for line in lines if line.slope is not None and len(table.panels) > 1]
     if sloped:  # below rising lines there is room

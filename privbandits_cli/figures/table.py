@@ -6,26 +6,22 @@ The numbers come from summary.csv, the names from manifest.json, the title and t
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from privbandits_cli.analysis import curves, estimates
 from privbandits_cli.analysis.curves import Curve, Curves, Row
-from privbandits_cli.analysis.folder import UNNAMED
 from privbandits_cli.analysis.format import counted
-from privbandits_cli.analysis.rates import Rate, Theory, theory
+from privbandits_cli.analysis.rates import Rate, Theory
 from privbandits_cli.analysis.statistics import LEAST
-from privbandits_cli.experiment.keys import Keys, Price
+from privbandits_cli.analysis.theories import Game, game_of, theory_of
+from privbandits_cli.experiment.keys import Price
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
-from privbandits_cli.experiment.settings import settings
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
-from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry, including
 
@@ -38,16 +34,6 @@ BARS = {
 WORDS = {"dimension": "dimension", "horizon": "horizon"}  # before the symbol at an axis
 MEANINGS_OF_RHO = {"bandit": "zCDP", "contextual": "regulariser"}  # by game
 CENTRES = {"median_of_means": "median of means", "mean": "mean", "median": "median"}
-# The keys of a config that determine the setting to which theorems apply.
-GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
-
-
-class Game(NamedTuple):
-    """The keys of a config that determine its game, and the registry of its players: theory depends on both."""
-
-    keys: dict[str, Any]
-    registry: Registry
-    trust: Trust  # without it, the theory of users' players is the one that the run has recorded
 
 
 @dataclass(frozen=True)
@@ -86,7 +72,10 @@ class Table:
             notes.append(f"empty bounds: {', '.join(label for label, all_of_it in empty.items() if all_of_it)}")
         if any(line.free is not None for line in every):
             notes.append(f"dotted down: from there on within {100 * self.free:.0f} % of {self.floor}")
-        if any(line.rates for line in every):
+        known = {rate.asymptotic for line in every for rate in line.rates}
+        if True in known:
+            notes.append("lower bounds: on the mean, and asymptotic: a regret at finite t may be smaller")
+        if False in known:
             notes.append("thin: bounds for every learner that is equally private; orders are drawn with constant 1")
         notes += dict.fromkeys(f"no bound of {line.label.base}: {line.untold}" for line in every if line.untold)
         return notes
@@ -155,9 +144,8 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
     bars = summary.get("bars", "gini")
     x = plot.against
     words = {**WORDS, "rho": MEANINGS_OF_RHO.get(config.get("game", ""), "")}
-    keys = {key: config[key] for key in GAME if key in config}
     registry = _registry(found.folder, trust) if trust else Registry()
-    game = Game(keys, registry, trust) if bounds or plot.bounds else None
+    game = game_of(config, registry, trust) if bounds or plot.bounds else None
     panels = {
         title: _swept_lines(found, members, bars, game)
         if plot.against
@@ -203,7 +191,7 @@ def _line_over_rounds(curve: Curve, bars: str, game: Game | None) -> Line:
     line = replace(_line(curve.rows, rounds, curve, curve.label, bars), game=curve.game, own=curve.own)
     if game is None:
         return line
-    known = _theory(curve, rounds, game)
+    known = theory_of(curve, rounds, game)
     return replace(line, untold=known) if isinstance(known, str) else replace(line, **known._asdict())
 
 
@@ -242,18 +230,25 @@ def _with_slope(line: Line, rows: Sequence[Row]) -> Line:
 
 def _with_theory(line: Line, curves: Sequence[Curve], game: Game) -> Line:
     """The line with the bound and the rates that apply to all of its points."""
-    points = [_theory(curve, np.array([float(curve.last["round"])]), game) for curve in curves]
+    points = [theory_of(curve, np.array([float(curve.last["round"])]), game) for curve in curves]
     known = [point for point in points if isinstance(point, Theory)]
     if len(known) < len(points):
         return replace(line, untold=next(point for point in points if isinstance(point, str)))
     bounds = [bound for bound, _ in known if bound is not None]
-    named = [{rate.name: rate.regret for rate in found} for _, found in known]
-    common = [name for name in named[0] if all(name in other for other in named)]
+    named = [{rate.name: rate for rate in found} for _, found in known]
+    common = [[found[name] for found in named] for name in named[0] if all(name in other for other in named)]
     return replace(
         line,
         bound=np.concatenate(bounds) if len(bounds) == len(curves) else None,
-        rates=tuple(Rate(name, np.concatenate([found[name] for found in named])) for name in common),
+        rates=tuple(map(_joined, common)),
     )
+
+
+def _joined(points: Sequence[Rate]) -> Rate:
+    """One rate of several points; it has an ε only if all of them have the same."""
+    same = len({rate.epsilon for rate in points}) == 1
+    joined = np.concatenate([rate.regret for rate in points])
+    return Rate(points[0].name, joined, points[0].epsilon if same else None)
 
 
 def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) -> Line:
@@ -282,25 +277,3 @@ def _line(rows: Sequence[Row], x: Floats, curve: Curve, label: Name, bars: str) 
         bound=None,
         parameters=curve.parameters["algorithm"],
     )
-
-
-def _theory(curve: Curve, rounds: Floats, game: Game) -> Theory | str:
-    """What theorems say of a curve after `rounds`, which end at its last one; or why it is not known."""
-    if curve.theory is not None and not game.trust:
-        return curve.theory if isinstance(curve.theory, str) else curve.theory.last(len(rounds))
-    drawn = {"label", "panel"}
-    sides = {name: {k: x for k, x in side.items() if k not in drawn} for name, side in curve.parameters.items()}
-    try:
-        opponent = game.registry.rebuilt("adversaries", {"name": curve.adversary} | sides["adversary"])
-        algorithm = game.registry.rebuilt("algorithms", {"name": curve.algorithm} | sides["algorithm"])
-    except KeyError as error:
-        return f"{error.args[0]}.py is needed: --include FILE.py or --trust executes it"
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"the parameters of {curve.label} cannot be read: {where}: {first['msg']}") from error
-    assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
-    swept: dict[str, Any] = {"dimension": int(curve.game["dimension"])} if "dimension" in curve.game else {}
-    swept |= {"set": curve.game["set"]} if "set" in curve.game else {}
-    keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
-    return theory(algorithm, opponent, opponent.revealed(settings(keys)[0]), rounds)

@@ -74,6 +74,10 @@ class Adversary(players.Adversary):
         """The mean gains `[arms]` if regret is counted on these; None if it is counted on the gains themselves."""
         return None
 
+    def coins(self, setting: Setting) -> Floats | None:
+        """The means `[arms]` if all gains are independent Bernoulli numbers with fixed means; None if they are not."""
+        return None
+
     def reaction(self) -> tuple[int, bool]:
         """(m, observed): a gain counts as 0 until its arm has been held for m rounds; m = 0 is oblivious.
 

@@ -1,6 +1,7 @@
 """What a report contains, as data: the experiment, its final regrets, and how numbers are written."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 from privbandits_cli.analysis.format import amount, parameter
 from privbandits_cli.experiment.config import shipped
 from privbandits_cli.figures.distributions import Distributions
+from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.table import Table
 
 
@@ -88,15 +90,21 @@ class Finals:
 
 
 def finals(table: Table) -> list[Finals]:
-    """One table with a column per panel; for a swept parameter one table per panel, with a column per value."""
+    """One table with a column per panel; for a swept parameter one table per panel, with a column per value.
+
+    Lower bounds that the figure shows are rows below the algorithms.
+    """
     panels = table.panels
+    lower = {title: _lower_bounds(lines) for title, lines in panels.items()}
     if table.x_label == "round":
-        labels = dict.fromkeys(line.label for lines in panels.values() for line in lines)
-        last = {
+        labels: dict[str, None] = dict.fromkeys(line.label for lines in panels.values() for line in lines)
+        last: dict[tuple[str, str], Cell] = {
             (title, line.label): Cell(*(float(part[-1]) for part in (line.regret, line.below, line.above)))
             for title, lines in panels.items()
             for line in lines
         }
+        last |= {(title, name): cells[max(cells)] for title, own in lower.items() for name, cells in own.items()}
+        labels |= dict.fromkeys(name for own in lower.values() for name in own)
         return [Finals("", list(panels), {label: [last.get((title, label)) for title in panels] for label in labels})]
     out = []
     for title, lines in panels.items():
@@ -106,8 +114,21 @@ def finals(table: Table) -> list[Finals]:
             columns = (line.x, line.regret, line.below, line.above)
             found = {x: Cell(*rest) for x, *rest in zip(*(part.tolist() for part in columns), strict=True)}
             rows[line.label] = [found.get(values[0] if line.level else x) for x in values]
+        rows |= {name: [cells.get(x) for x in values] for name, cells in lower[title].items()}
         out.append(Finals(title, [parameter(x) for x in values], rows))
     return out
+
+
+def _lower_bounds(lines: Sequence[Line]) -> dict[str, dict[float, Cell]]:
+    """The lower bounds of a panel by their names and x; if two algorithms with one name differ, the one that holds."""
+    found: dict[str, dict[float, Cell]] = {}
+    for line in lines:
+        for rate in line.rates:
+            if rate.asymptotic:
+                cells = found.setdefault(rate.title, {})
+                for x, regret in zip(line.x.tolist(), rate.regret.tolist(), strict=True):
+                    cells[x] = Cell(min(regret, cells[x].regret) if x in cells else regret, 0.0, 0.0)
+    return found
 
 
 def number(value: Any) -> str:

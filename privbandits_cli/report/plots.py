@@ -203,18 +203,21 @@ def _with_bars(regret: float, below: float, above: float) -> str:
 
 
 def _rates(lines: Sequence[Line], style_of: dict[str, Style], y: Scale) -> Iterable[Plot]:
-    """Rates that theory states: one that is stated of several algorithms has the colour and marker of the first."""
-    names = list(dict.fromkeys(rate.name for line in lines for rate in line.rates))
+    """Rates that theory states: one of an order has the colour and marker of the first algorithm that it applies to."""
+    names = list(dict.fromkeys(rate.title for line in lines for rate in line.rates))
     drawn = set()
     for line in lines:
         for rate in line.rates:
-            if (rate.name, *rate.regret) not in drawn:
-                drawn.add((rate.name, *rate.regret))
-                dash, style = RATES[names.index(rate.name) % len(RATES)], style_of[line.label]
-                yield _hollow(style, np.isin(line.x, line.x[[0, -1]])) | {
-                    "type": "scatter", "legendgroup": line.label, "name": _wrapped(rate.name),
-                    "x": line.x.tolist(), "y": _at(y, rate.regret), "customdata": list(map(amount, rate.regret)),
-                    "hovertemplate": HOVER, "line": _stroke(colour(style), 0.9, dash),
+            if (rate.title, *rate.regret) not in drawn:
+                drawn.add((rate.title, *rate.regret))
+                dash, style = RATES[names.index(rate.title) % len(RATES)], style_of[line.label]
+                ink = INK if rate.asymptotic else colour(style)
+                ends = _hollow(style, np.isin(line.x, line.x[[0, -1]]))
+                yield ({"mode": "lines"} if rate.asymptotic else ends) | {
+                    "type": "scatter", "legendgroup": rate.title if rate.asymptotic else line.label,
+                    "name": _wrapped(rate.title), "x": line.x.tolist(), "y": _at(y, rate.regret),
+                    "customdata": list(map(amount, rate.regret)),
+                    "hovertemplate": HOVER, "line": _stroke(ink, 0.9, dash),
                 }  # fmt: skip
 
 

@@ -6,11 +6,15 @@ import math
 import numpy as np
 import pytest
 
-from privbandits_cli.analysis.rates import least_regret, rates
+from privbandits_cli.analysis.rates import least_regret, rates, theory
 from privbandits_cli.figures import plot, table
+from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Setting
+from privbandits_cli.numerics.streams import stream
+from privbandits_cli.plugins.registry import Registry
+from privbandits_cli.report.data import finals
 from tests.analysis.test_curves import ran  # noqa: F401
-from tests.conftest import foe
+from tests.conftest import foe, make
 from tests.naive import coin_divergence
 
 MEANS = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
@@ -89,14 +93,71 @@ def test_a_figure_has_what_is_stated_of_its_learners(ran, overrides):  # noqa: F
     pareto, bernoulli = read.panels.values()
     names = [{rate.name for rate in line.rates} for line in pareto]
     assert names == [set(), {FIVE}, {ZHOU, EIGHT, NINE, SEVEN}, set()]  # ε = 2 is beyond the theorems
-    assert [[rate.name for rate in line.rates] for line in bernoulli] == [[], [BOUNDED], [BOUNDED], [BOUNDED]]
-    line = bernoulli[1]
-    np.testing.assert_allclose(line.rates[0].regret, 4 * np.log(line.x) / (200 * 0.5))
+    titles = ["lower bound without privacy", *(f"lower bound for ε-DP, ε = {x}" for x in (0.5, 0.5, 2))]
+    assert [[rate.title for rate in line.rates] for line in bernoulli] == [[title] for title in titles]
+    means = foe("bernoulli").mean_gains(Setting(2000, 5))
+    for line, epsilon in zip(bernoulli, (math.inf, 0.5, 0.5, 2.0), strict=True):
+        np.testing.assert_allclose(line.rates[0].regret, least_regret(line.x, means, epsilon))
     drawn = plot.figure(read)
-    assert sum(drawn_line.get_color() == "#555555" for drawn_line in drawn.axes[0].lines) == 0  # coloured by learner
+    grey = [sum(drawn_line.get_color() == "#555555" for drawn_line in axis.lines) for axis in drawn.axes[:2]]
+    assert grey == [0, 3]  # orders are coloured by learner; both learners with ε = 0.5 share a line
     labels = [text.get_text() for text in drawn.legends[0].get_texts()]
-    assert {FIVE, ZHOU, EIGHT, NINE, SEVEN, BOUNDED} <= set(labels)
+    assert {FIVE, ZHOU, EIGHT, NINE, SEVEN, *titles} <= set(labels) and BOUNDED not in labels
+    assert [note.split(":")[0] for note in read.notes()][-2:] == ["lower bounds", "thin"]
     assert not any(line.rates for lines in table.read(folder).panels.values() for line in lines)  # only on request
+
+
+def test_a_figure_against_epsilon_has_one_lower_bound(ran):  # noqa: F811
+    """Its value at each ε, in the figure and in the tables; the level line without privacy has none."""
+    text = HEAVY.replace("[{name: pareto, v: 0.5}, bernoulli]", "bernoulli").replace("[1000, 2000]", "2000")
+    text = text.replace("epsilon: 0.5", "epsilon: [0.25, 0.5, 4]").replace("epsilon: 2", "epsilon: [0.25, 0.5, 4]")
+    folder = ran(text, "plot={against: epsilon, bounds: true}")[2]
+    read = table.read(folder)
+    (lines,) = read.panels.values()
+    means = foe("bernoulli").mean_gains(Setting(2000, 5))
+    wanted = [least_regret(np.array([2000.0]), means, epsilon)[0] for epsilon in (0.25, 0.5, 4)]
+    assert [[rate.title for rate in line.rates] for line in lines] == [[]] + [["lower bound for ε-DP"]] * 3
+    for line in lines[1:]:
+        np.testing.assert_allclose(line.rates[0].regret, wanted)
+    drawn = plot.figure(read)
+    assert sum(line.get_color() == "#555555" for line in drawn.axes[0].lines) == 1
+    cells = finals(read)[0].rows["lower bound for ε-DP"]
+    assert [cell.regret for cell in cells] == pytest.approx(wanted) and not any(cell.bars for cell in cells)
+
+
+def test_bernoulli_arms_with_fixed_means_are_named_by_the_adversaries():
+    """All others have no fixed means, or other laws. The gains have these means, up to five deviations."""
+    setting, found = Setting(1000, 4), {}
+    for name in Registry().names("adversaries"):
+        adversary = foe(name, **({"path": "none.csv"} if name == "replay" else {}))
+        if isinstance(adversary, bandit.Adversary) and name != "replay":  # its table is not there
+            found[name] = adversary.tuned(setting).coins(setting)
+    fixed = {name: means.tolist() for name, means in found.items() if means is not None}
+    assert fixed["stochastic"] == fixed["fully_oblivious"] == [0.55, 0.5, 0.5, 0.5]
+    assert set(fixed) == {"bernoulli", "stochastic", "fully_oblivious"}
+    for name in fixed:
+        rows = next(foe(name).tuned(setting).gains(setting, stream(2, "gains", trial=0), [range(1, 40_001)]))
+        np.testing.assert_allclose(rows.mean(0), fixed[name], atol=5 * 0.5 / 200)
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "title"),
+    [
+        ("dp_klucb", {"epsilon": 0.5}, "lower bound for ε-DP, ε = 0.5"),
+        ("ldp_ucb", {"epsilon": 0.5}, "lower bound for ε-DP, ε = 0.5"),  # local privacy implies central privacy
+        ("adac_ucb", {"rho": 0.5}, "lower bound without privacy"),  # δ > 0
+        ("ucb1", {}, "lower bound without privacy"),
+    ],
+)
+def test_the_lower_bound_is_that_of_the_curves_privacy(name, own, title):
+    setting = Setting(1000, 5)
+    adversary, rounds = foe("bernoulli", means="C2"), np.array([10.0, 1000.0])
+    (rate,) = theory(make(name, **own).tuned(setting), adversary, setting, rounds).rates
+    assert rate.title == title and rate.asymptotic
+    wanted = least_regret(rounds, adversary.mean_gains(setting), 0.5 if "ε-DP" in title else math.inf)
+    np.testing.assert_array_equal(rate.regret, wanted)
+    equal = foe("bernoulli", means=[0.5] * 5)
+    assert theory(make(name, **own).tuned(setting), equal, setting, rounds).rates == ()
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
 """Tables for notebooks: what the CSVs and the chunks hold, under one name for each curve."""
 
 import csv
+import math
 import sys
 
 import numpy as np
 import pytest
 
 from privbandits_cli import guarantee, load, run, summary, trials
+from privbandits_cli.analysis.rates import least_regret
 from privbandits_cli.analysis.rows import Rows
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import make_plan
@@ -30,6 +32,18 @@ def test_the_columns_are_those_of_the_csv_and_the_names_and_guarantees_of_the_fi
     assert {(row["certified_epsilon"], row["certified_delta"], row["status"]) for row in private} == {
         (1.0, 0.0, "proved")
     }
+
+
+def test_bernoulli_arms_have_their_lower_bound(finished):
+    """In the stochastic panel: that without privacy, and the larger one of ε = 1; nothing for switching costs."""
+    lower = {(row["panel"], row["algorithm"], row["round"]): row["lower_bound"] for row in summary(finished)}
+    assert all(x is None for (panel, *_), x in lower.items() if panel != "Stochastic")
+    at = {(name, rounds): x for (panel, name, rounds), x in lower.items() if panel == "Stochastic"}
+    means = np.array([0.55, 0.5, 0.5, 0.5])
+    for (name, rounds), x in at.items():
+        epsilon = 1.0 if name == "dp_exp3_lap" else math.inf
+        assert x == pytest.approx(least_regret(np.array([rounds]), means, epsilon)[0])
+    assert "lower_bound" not in summary(finished, final=True).columns
 
 
 def test_a_table_is_a_sequence_of_dicts():

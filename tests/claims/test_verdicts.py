@@ -144,6 +144,45 @@ def test_an_empty_bound_is_called_so(tmp_path):
     assert "100 against a bound of 196: " in figures  # 195.2, rounded up
 
 
+COINS = CONFIG.replace("[stochastic, switching_costs]", "[stochastic, switching_costs, {name: bernoulli, means: C2}]")
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict", "shown"),
+    [
+        # ln 1000 Σ Δ/kl = 3 x 0.05 ln 1000 / 0.0050252 = 206.2 without privacy
+        ("in stochastic: exp3 <= lower_bound(exp3)", "HOLDS", "100 against a lower bound of 206 (asymptotic): "),
+        ("in stochastic: exp3 >= 0.5 x lower_bound(exp3)", "FAILS", "against a lower bound of 206"),
+        ("at round 500 in stochastic: exp3 <= lower_bound(exp3)", "HOLDS", "a lower bound of 185"),  # 206.2 x 2.7 / 3
+        ("in bernoulli: exp3 >= lower_bound(exp3_tau)", "HOLDS", "against a lower bound of "),  # δ > 0
+        ("exp3 <= lower_bound(exp3)", "NOT PLAYED", "the arms of Switching costs are not Bernoulli arms with fixed"),
+    ],
+)
+def test_the_lower_bound_is_a_quantity(tmp_path, claim, verdict, shown):
+    found, figures = judged(tmp_path, claim, means(exp3=100, exp3_tau=200), COINS)
+    assert found == verdict and shown in figures
+
+
+def test_the_lower_bound_of_a_private_curve_is_that_of_its_certified_epsilon(tmp_path):
+    text = COINS.replace("{name: dp_exp3_lap,", "{name: dp_klucb,")
+    figures = [
+        judged(
+            tmp_path, f"in bernoulli: dp_klucb[epsilon={x}] <= 9 x lower_bound(dp_klucb[epsilon={x}])", means(), text
+        )
+        for x in (1, 2)
+    ]
+    gaps, mu = [1 / 6, 1 / 3, 1 / 2], [7 / 12, 5 / 12, 1 / 4]  # C2 with four arms
+    for x, (_, shown) in zip((1, 2), figures, strict=True):
+        least = sum(gap / divergence(m, 0.75, x) for gap, m in zip(gaps, mu, strict=True)) * math.log(1000)
+        assert f"a lower bound of {math.floor(10 * least) / 10:.1f} (asymptotic)" in shown
+
+
+def divergence(x, y, epsilon):
+    """d_ε by its definition, on a grid."""
+    z = np.linspace(x, y, 200_001)
+    return float((epsilon * (z - x) + z * np.log(z / y) + (1 - z) * np.log((1 - z) / (1 - y))).min())
+
+
 def test_pairing_decides_where_independent_means_do_not(tmp_path):
     def regrets(curve, rounds):
         return {"exp3": 100.0, "exp3_tau": 101.0}.get(curve.algorithm.name, 0.0) + 30 * NOISE

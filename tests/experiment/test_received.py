@@ -352,7 +352,7 @@ def test_a_manifest_that_is_none_is_an_error_and_a_run_writes_it_anew(own, text)
 def test_theory_of_another_run_is_an_error(own):
     curves = json.loads(Path("results/own/manifest.json").read_text())["curves"]
     key = next(key for key, one in curves.items() if "theory" in one)
-    curves[key]["theory"] = {"bound": [1.0], "rates": {}}
+    curves[key]["theory"] = {"bound": [1.0], "rates": []}
     changed("results/own/manifest.json", curves=curves)
     found = call("plot", "results/own", "--bounds")
     assert found.exit_code == 2 and "of different runs: run the experiment again" in found.stderr

@@ -1,0 +1,54 @@
+"""The theory of curves that were read from a results folder: their players are made again from their parameters."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from privbandits_cli.analysis.curves import Curve
+from privbandits_cli.analysis.folder import UNNAMED
+from privbandits_cli.analysis.rates import Theory, theory
+from privbandits_cli.experiment.keys import Keys
+from privbandits_cli.experiment.received import Trust
+from privbandits_cli.experiment.settings import settings
+from privbandits_cli.games.players import Adversary, Algorithm
+from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins.registry import Registry
+
+# The keys of a config that determine the setting to which theorems apply.
+GAME = ("game", "arms", "set", "dimension", "feedback", "planned_horizon")
+
+
+class Game(NamedTuple):
+    """The keys of a config that determine its game, and the registry of its players: theory depends on both."""
+
+    keys: dict[str, Any]
+    registry: Registry
+    trust: Trust  # without it, the theory of users' players is the one that the run has recorded
+
+
+def game_of(config: Mapping[str, Any], registry: Registry, trust: Trust) -> Game:
+    """The game of a config."""
+    return Game({key: config[key] for key in GAME if key in config}, registry, trust)
+
+
+def theory_of(curve: Curve, rounds: Floats, game: Game) -> Theory | str:
+    """What theorems say of a curve after `rounds`, which end at its last one; or why it is not known."""
+    if curve.theory is not None and not game.trust:
+        return curve.theory if isinstance(curve.theory, str) else curve.theory.last(len(rounds))
+    drawn = {"label", "panel"}
+    sides = {name: {k: x for k, x in side.items() if k not in drawn} for name, side in curve.parameters.items()}
+    try:
+        opponent = game.registry.rebuilt("adversaries", {"name": curve.adversary} | sides["adversary"])
+        algorithm = game.registry.rebuilt("algorithms", {"name": curve.algorithm} | sides["algorithm"])
+    except KeyError as error:
+        return f"{error.args[0]}.py is needed: --include FILE.py or --trust executes it"
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise ValueError(f"the parameters of {curve.label} cannot be read: {where}: {first['msg']}") from error
+    assert isinstance(opponent, Adversary) and isinstance(algorithm, Algorithm)
+    swept: dict[str, Any] = {"dimension": int(curve.game["dimension"])} if "dimension" in curve.game else {}
+    swept |= {"set": curve.game["set"]} if "set" in curve.game else {}
+    keys = Keys.model_validate(UNNAMED | game.keys | swept | {"horizon": max(1, int(rounds[-1]))})
+    return theory(algorithm, opponent, opponent.revealed(settings(keys)[0]), rounds)
