@@ -14,6 +14,7 @@ import numpy as np
 from privbandits_cli.accounting.rounding import at_most, is_empty
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
+from privbandits_cli.games.heavy_tails import Stationary
 from privbandits_cli.games.players import Adversary, Algorithm
 from privbandits_cli.numerics.kl import kl, private_kl
 
@@ -60,12 +61,12 @@ def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds:
         bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
     if not isinstance(adversary, bandit.Adversary):
         return Theory(bound, ())
-    epsilon, coins, means = pure_epsilon(algorithm, setting), adversary.coins(setting), adversary.mean_gains(setting)
+    epsilon, coins = pure_epsilon(algorithm, setting), adversary.coins(setting)
     if coins is not None:  # here the rate below is hundreds of times smaller
         return Theory(bound, tuple(_least(rounds, coins, epsilon)))
-    if means is None or math.isinf(epsilon):
+    if not isinstance(adversary, Stationary) or math.isinf(epsilon):
         return Theory(bound, ())
-    return Theory(bound, tuple(rates(rounds, setting, means, epsilon, algorithm.local)))
+    return Theory(bound, tuple(rates(rounds, setting, adversary.mean_gains(setting), epsilon, algorithm.local)))
 
 
 def pure_epsilon(algorithm: Algorithm, setting: Setting) -> float:
