@@ -102,6 +102,6 @@ def test_a_regret_is_that_of_the_reference(name, own, means, epsilon, horizon, n
 )
 def test_another_algorithm_is_not_taken_for_it(name, own, of):
     """C2, ε = 1, T = 10^6: the control of the test above."""
-    found = regrets(name, own, "C2", 1.0, 10**6, 40)
+    found = regrets(name, own, "C2", 1.0, 10**6, trials_of(name, 10**6))
     n, *_, reference = SHORT[of, ""]
     assert apart(of, found, reference, n) > too_far(len(found))
