@@ -62,7 +62,8 @@ class Parameters(Blocks):
         """
         k = setting.n_arms
         blocks = np.minimum(rounds, 1 + (rounds * math.sqrt(k) / self.cost) ** (2 / 3))
-        return 3 * math.sqrt(2) * (self.cost * blocks + np.sqrt(k * blocks)) + memory * blocks
+        bound: Floats = 3 * math.sqrt(2) * (self.cost * blocks + np.sqrt(k * blocks)) + memory * blocks
+        return bound
 
 
 def begin(state: Record) -> None:
