@@ -208,6 +208,8 @@ OPTIONS = [
     ("dp_klucb", {"width": "chernoff"}),
     ("dp_klucb", {"memory": "last", "alpha": 1.3}),
     ("dp_imed", {"alpha": 3.0, "epsilon": 0.1}),
+    ("dist_dp_se", {"p": 0.1, "growth": 4}),
+    ("dist_rdp_se", {"p": 0.1, "s": 2.0, "growth": 4}),
 ]
 
 
