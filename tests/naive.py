@@ -889,6 +889,76 @@ class Eliminator:
             self.begin()
 
 
+class Distributed:
+    """Dist-DP-SE and Dist-RDP-SE of Chowdhury & Zhou 2023: the messages of each arm's users in this batch, mod M.
+
+    The last user of an arm sends the noise of all of its users.
+    """
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, horizon: float, laplace: Callable, bits: Callable) -> None:
+        self.algorithm, self.log, self.laplace, self.bits = algorithm, math.log(2 * horizon), laplace, bits
+        self.skellam, self.viable, self.b = algorithm.name == "dist_rdp_se", list(range(n_arms)), 0
+        self.begin()
+
+    def begin(self) -> None:
+        self.b, self.pulls = self.b + 1, 0
+        self.length, epsilon = self.algorithm.growth**self.b, self.algorithm.epsilon
+        self.sent: dict[int, list[int]] = {arm: [] for arm in self.viable}
+        finer = self.algorithm.s if self.skellam else 1
+        self.g = math.ceil(finer * epsilon * math.sqrt(self.length))
+        reach = self.log / epsilon * self.g
+        if self.skellam:
+            reach = 2 * self.g / epsilon * math.sqrt(self.log) + math.sqrt(2) * self.log
+        self.tau = math.ceil(reach)
+        self.modulus = self.length * self.g + 2 * self.tau + 1
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        return self.viable[self.pulls % len(self.viable)]
+
+    def noise(self) -> int:
+        """Skellam noise, or the whole number whose probability of being exceeded is that of the Laplace number."""
+        scale = self.g / self.algorithm.epsilon
+        if self.skellam:
+            with np.errstate(over="ignore"):
+                return int(numbers.skellam(self.bits(), 1, scale**2))
+        z, q = self.laplace(), math.exp(-1 / scale)
+        k = 0
+        while q ** (k + 1) / (1 + q) >= math.exp(-abs(z)) / 2:
+            k += 1
+        return k if z > 0 else -k
+
+    def update(self, arm: int, gain: float) -> None:
+        if len(self.viable) == 1:
+            return
+        self.pulls += 1
+        message = math.floor(self.g * gain)
+        with np.errstate(over="ignore"):
+            message += numbers.uniform(self.bits(), 0) < self.g * gain - message
+        if len(self.sent[arm]) == self.length - 1:
+            message += self.noise()
+        self.sent[arm].append(message % self.modulus)
+        if self.pulls == self.length * len(self.viable):
+            self.eliminate()
+            self.begin()
+
+    def eliminate(self) -> None:
+        mean = {}
+        for arm, sent in self.sent.items():
+            y = sum(sent) % self.modulus
+            if y > self.length * self.g + self.tau:
+                y -= self.modulus
+            mean[arm] = y / (self.length * self.g)
+        epsilon, share = self.algorithm.epsilon, 2 * len(self.viable) * self.b**2 / self.algorithm.p
+        sigma, h = math.sqrt(2) / epsilon, 1 / epsilon
+        if self.skellam:
+            s = self.algorithm.s
+            sigma, h = 2 / epsilon + math.sqrt(2) / (s * epsilon), 1 / (s * epsilon)
+        width = math.sqrt(math.log(2 * share) / (2 * self.length))
+        width += sigma * math.sqrt(math.log(share)) / self.length + h * math.log(share) / self.length
+        best = max(mean.values())
+        self.viable = [arm for arm in self.viable if mean[arm] + width >= best - width]
+
+
 class Uniform:
     def __init__(self, n_arms: int) -> None:
         self.n_arms = n_arms
@@ -938,6 +1008,8 @@ def learner(
     match algorithm.name:
         case "dp_robust_se" | "dp_se" | "ldp_robust_se" | "robust_se":
             return Eliminator(algorithm, n_arms, laplace)
+        case "dist_dp_se" | "dist_rdp_se":
+            return Distributed(algorithm, n_arms, horizon, laplace, bits)
         case "adap_ucb":
             return AdapUcb(n_arms, algorithm.epsilon, algorithm.beta, laplace)
         case "adac_ucb":

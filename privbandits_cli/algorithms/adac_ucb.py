@@ -17,7 +17,7 @@ from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.adap_ucb import ended
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
-from privbandits_cli.games import bandit
+from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -30,7 +30,8 @@ class Parameters(bandit.Algorithm):
     private = True
     drawn = ("normal",)
     made_private_by = "Gaussian noise on the mean of each episode"
-    general_caveats = ("An audit of bandits moves Laplace numbers only, so the Gaussian noise is not audited.",)
+    observed = views.Mean("means", gaussian=True)
+    general_caveats = ("The test of the noise observes the mean of each arm's first episode, which has a single gain.",)
 
     rho: float = Field(ge=1e-18, le=1e18, description="ρ")
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")

@@ -13,14 +13,12 @@ is the default of both. For gains in (0, 1), see `lazy_dp_ts`.
 """
 
 import math
-from typing import ClassVar
 
 import numpy as np
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import lazy_dp_ts
 from privbandits_cli.algorithms.lazy_dp_ts import BASES, sample
-from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.mechanisms.tree import close_node, depth
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -31,8 +29,10 @@ class Parameters(lazy_dp_ts.Parameters):
 
     display = "DP-TS"
     made_private_by = "Laplace noise on the sum of each epoch, and a tree within it"
-    observed: ClassVar[views.View | None] = None
-    general_caveats = ("An audit knows no view of epochs with a tree in each, so the noise is not audited.",)
+    general_caveats = (
+        "The test of the noise observes the sum of each arm's first epoch, which has a single gain. Coupled games give "
+        "the privacy loss of a gain in all sums.",
+    )
 
     def state(self, setting: Setting) -> Records:
         n_arms = setting.n_arms

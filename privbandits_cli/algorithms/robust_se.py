@@ -171,6 +171,11 @@ def pulled(state: Record, arm: int, x: float, noise: float) -> bool:
     if state.cycle == state.cycles - 1:
         state.means[arm] = state.sums[arm] / state.cycles + noise
         state.sums[arm] = 0.0
+    return turned(state)
+
+
+def turned(state: Record) -> bool:
+    """Pass the turn to the next arm; after the last turn of an epoch, eliminate. Returns whether the epoch ends."""
     state.place += 1
     if state.place < state.left:
         return False

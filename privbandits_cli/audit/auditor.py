@@ -74,8 +74,12 @@ def audit(
     asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else bandit.Asked({}, {})
     if asked.layout and isinstance(view, views.Arms):
         return Audit("NOT AUDITABLE", str(claim), "the arms are not drawn by one number `rng.uniform` a round", 0)
+    gaussian = isinstance(view, views.Mean) and view.gaussian
+    if gaussian and ("normal" not in asked.periods or claim.delta == 0):
+        lacks = "one number `rng.normal` a round" if claim.delta else "a guarantee with δ > 0"
+        raise PluginError(f"view returned a views.Mean of Gaussian noise, which needs {lacks}", type(algorithm).view)
     if asked.layout:
-        bound = given_more(bound, asked)
+        bound = given_more(bound, asked, gaussian)
     target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, bool(asked.layout))
     with quickly():  # most of an audit's time is compiling
         return AUDITS[type(view)](target)

@@ -1,5 +1,7 @@
 """Steps of bandit algorithms, each with a plausible error, for the mutants."""
 
+import math
+
 import numpy as np
 
 from privbandits_cli.algorithms.dp_robust_se import noise as mean_noise
@@ -259,18 +261,80 @@ def true_phase(state: Record, rng: Draws) -> int:
     return int(right_choose(state, rng))
 
 
+def hiding(rng: Numbers) -> float:
+    """The number that hides gains: a normal number where no Laplace number is drawn."""
+    number: float = rng.normal if np.isnan(rng.laplace) else rng.laplace
+    return number
+
+
+def hidden_by(number: float, rng: Numbers) -> Numbers:
+    """The numbers of a round with this one in place of that which hides gains."""
+    return Numbers(rng.uniform, number, number, rng.bits)
+
+
 def first_number(state: Record, arm: int, gain: float, rng: Numbers) -> None:
-    """The Laplace number of the first round in every epoch, for steps that take bits."""
+    """The noise of the first round in every epoch, for steps that take `Numbers`."""
     if state.kept == 0.0:
-        state.kept = rng.laplace
-    right_update(state, arm, gain, Numbers(rng.uniform, state.kept, rng.normal, rng.bits))
+        state.kept = hiding(rng)
+    right_update(state, arm, gain, hidden_by(state.kept, rng))
 
 
 def first_arms_number(state: Record, arm: int, gain: float, rng: Numbers) -> None:
-    """The last Laplace number of the first arm hides the gains of all arms, for steps that take bits."""
+    """The last noise of the first arm hides the gains of all arms, for steps that take `Numbers`."""
     if arm == 0:
-        state.kept = rng.laplace
-    right_update(state, arm, gain, Numbers(rng.uniform, state.kept, rng.normal, rng.bits))
+        state.kept = hiding(rng)
+    right_update(state, arm, gain, hidden_by(state.kept, rng))
+
+
+def phase_number_for_two(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """`phase_noise_for_two` for steps that take `Numbers`."""
+    last = state.left == 1 or (state.left == 0 and state.plays[arm] <= 1)
+    if last and state.kept != 0.0:
+        right_update(state, arm, gain, hidden_by(state.kept, rng))
+        state.kept = 0.0
+    else:
+        right_update(state, arm, gain, rng)
+        if last:
+            state.kept = hiding(rng)
+
+
+def plays_for_deviation(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """`plays_for_scale` for steps that take `Numbers`."""
+    right_update(state, arm, gain, hidden_by(hiding(rng) / (1.0 + state.plays[arm]), rng))
+
+
+def uniform_noise(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """Uniform noise of the same variance in place of normal noise."""
+    right_update(state, arm, gain, hidden_by(math.sqrt(3.0) * math.erf(math.sqrt(0.5) * rng.normal), rng))
+
+
+def number_by_gain(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """Half of the noise on gains in the upper half of [0, 1], for steps that take `Numbers`."""
+    right_update(state, arm, gain, hidden_by((0.5 if gain > 0.5 else 1.0) * hiding(rng), rng))
+
+
+def late_number(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """No noise after round LATE, for steps that take `Numbers`."""
+    right_update(state, arm, gain, hidden_by(0.0 if state.t > LATE else hiding(rng), rng))
+
+
+def whole_epochs(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """The sum of a complete epoch gets FACTOR times its noise, as if all of ε were its own."""
+    complete = state.since[arm] + 1 == 1 << state.level[arm]
+    right_update(state, arm, gain, hidden_by((FACTOR if complete else 1.0) * rng.laplace, rng))
+
+
+def one_level(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """The nodes of a tree in an epoch have the noise of a tree with one level."""
+    levels = 1.0 if state.since[arm] + 1 == 1 << state.level[arm] else 1.0 * state.level[arm]
+    right_update(state, arm, gain, hidden_by(rng.laplace / levels, rng))
+
+
+def forgotten_epochs(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    """The noise of complete epochs is forgotten, while their gains are kept."""
+    if state.since[arm] + 1 == 1 << state.level[arm]:
+        state.epochs[arm] = 0.0
+    right_update(state, arm, gain, rng)
 
 
 def block_noise_for_two(state: Record, arm: int, gain: float, rng: Draws) -> None:

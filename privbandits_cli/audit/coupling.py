@@ -6,7 +6,8 @@ of B is moved until B releases the same as A. Two facts follow, without a statis
 - Both games must play the same arms. Otherwise a gain acts past the view.
 - If a release is a true value plus a multiple of the round's Laplace number, and only one gain differs, then the
   density of the releases of A is at most exp Σ|moves| times that of B, and it comes as close to this as one likes. The
-  sum is therefore the exact privacy loss ε of this gain.
+  sum is therefore the exact privacy loss ε of this gain. If the numbers are normal, not Laplace numbers, the releases
+  are those of Gaussian mechanisms, and cost the ε of μ² = Σ moves² at the δ of the claim.
 
 The game is the configured one, with all its rounds, or its first LONGEST rounds.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, CLIPPED, FOUND, MIXED, Loops, compiled, float_fields
@@ -45,7 +47,7 @@ CUT = (
     "what the view names is clipped to a range: let it name the numbers before they are clipped, and clip them in "
     "`choose`, which costs no privacy"
 )
-OTHERS_NOISE = "the noise of what is released is not `rng.laplace` alone, the one number a round that this audit moves"
+OTHERS_NOISE = "the noise of what is released is not `rng.{}` alone, the one number a round that this audit moves"
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 
 
@@ -89,7 +91,7 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
     rounds, rng = int(min(target.setting.horizon, LONGEST)), target.stream("couple")
     uniform: Floats = np.stack([target.numbers("uniform", rounds), *rng.random((OTHERS, rounds))], axis=1)
     early: Floats = (np.arange(MANY) + rng.random((min(EARLY, rounds), MANY))) / MANY
-    game = _Game(target, compiled(target), uniform, early, target.numbers("laplace", rounds))
+    game = _Game(target, compiled(target), uniform, early, target.numbers(target.noise, rounds))
     pairs, canaries = _pairs(rounds, target.setting.n_arms, rng), _canaries(rounds, rng)
     gains = (rng.random(rounds) < DEEP).astype(float)
     linear, worst = True, Spent()
@@ -201,8 +203,10 @@ class _Game(NamedTuple):
             found = self.play(np.repeat(self.target.state, 6), first, second, 0, best)
             losses = found.losses(tree)
             gain, release = int(np.argmax(losses)), int(np.argmax(found.costs))
-            loss = float(losses[gain])
-            excess = "" if loss <= epsilon - 2 * math.log1p(-delta) else f"ε = {at_least(loss)}"
+            loss, allowed = float(losses[gain]), epsilon - 2 * math.log1p(-delta)
+            if self.target.gaussian:
+                loss, allowed = gaussian.epsilon_of(loss, delta), epsilon
+            excess = "" if loss <= allowed else f"ε = {at_least(loss)}"
             yield found, Spent(loss, gain + 1, release + 1, excess)
 
     def one_different(self, gains: Floats, canaries: NDArray[np.int64]) -> Iterator[tuple[Played, Spent]]:
@@ -216,8 +220,10 @@ class _Game(NamedTuple):
             found = self.play(np.repeat(state[:1], 6), gains, other, t)
             moves = np.abs(found.moves)
             loss = float(moves.sum()) if found.linear else 0.0
+            if self.target.gaussian:
+                loss = gaussian.epsilon_of(math.hypot(*moves[moves > 0]), claim.delta) if found.linear else 0.0
             excess = "" if loss <= claim.epsilon * (1 + SLACK) else f"ε = {at_least(loss)}"
-            if excess and claim.delta > 0:
+            if excess and claim.delta > 0 and not self.target.gaussian:
                 delta = least_delta(moves, claim.epsilon)
                 excess = "" if delta <= claim.delta * (1 + SLACK) else f"δ = {at_least(delta)} at {claim}"
             yield found, Spent(loss, t + 1, t + 1 + int(np.argmax(moves)), excess)
@@ -228,7 +234,7 @@ class _Game(NamedTuple):
         if found.outcome == MIXED or (
             found.outcome == BARE and self.target.more and self._noise_of_other_numbers(found)
         ):
-            return Coupling(rounds, unknown=OTHERS_NOISE)
+            return Coupling(rounds, unknown=OTHERS_NOISE.format(self.target.noise))
         if found.outcome == CLIPPED:
             return Coupling(rounds, unknown=CUT)
         if found.outcome != ARM:
@@ -277,19 +283,19 @@ def after_coupling(law: Callable[[Target[Any], bool], Audit]) -> Callable[[Targe
             return Audit("VIOLATION", claim, found.violation, found.rounds, found.loss, played=found.games())
         if found.unknown:
             return Audit("NOT AUDITABLE", claim, found.unknown, 0)
-        result = law(target, found.loss is not None and target.claim.delta == 0)
+        result = law(target, found.loss is not None and (target.claim.delta == 0 or target.gaussian))
         if result.verdict == "NOT AUDITABLE" and not found.loss:
             return result
         later = [] if target.setting.horizon <= found.rounds else [f"rounds after {found.rounds:,} are like these"]
         played = "; ".join(filter(None, [found.games(), result.played]))
         if not found.forced:
-            alone = "choose reads the view alone (no Laplace number of `rng` moves the release, so none can be forced)"
+            alone = f"choose reads the view alone (no `rng.{target.noise}` moves the release, so none can be forced)"
             return replace(result, played=result.played, assumed="; ".join([alone, *later]))
         words = ["equal releases lead to equal arms"]
         if found.loss is None:
             later.append("the noise has the claimed scale wherever the release is not linear in it")
         else:
-            at = " at δ = 0" if target.claim.delta > 0 else ""
+            at = " at δ = 0" if target.claim.delta > 0 and not target.gaussian else ""
             words.append(f"a gain costs at most ε = {at_most(found.loss)}{at}, exactly: less noise would be found")
             seen = max(found.loss, result.epsilon_seen or 0.0)
             result = replace(result, epsilon_seen=seen, refutable=target.claim.epsilon)

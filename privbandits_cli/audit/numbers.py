@@ -1,8 +1,9 @@
 """The numbers of a round for an algorithm that asks for more than one uniform and one Laplace number.
 
-An audit of a bandit deals one number of each of these kinds a round, and moves the Laplace number alone. All other
-numbers that such an algorithm asks for are made of the round's uniform number here, so that they are the same in two
-games that have the same uniform numbers.
+An audit of a bandit deals one number of each of these kinds a round, and moves the Laplace number alone. If the view
+has Gaussian noise, a normal number takes the place of the Laplace number. All other numbers that such an algorithm asks
+for are made of the round's uniform number here, so that they are the same in two games that have the same uniform
+numbers.
 """
 
 import math
@@ -36,14 +37,22 @@ def uniform_at(first: float, word: Any, j: int) -> float:
 
 def laplace_at(first: float, word: Any, j: int) -> float:
     """The round's Laplace number, or a further one."""
-    if j == 0:
-        return first
+    return first if j == 0 else further_laplace(first, word, j)
+
+
+def further_laplace(first: float, word: Any, j: int) -> float:
+    """A standard Laplace number that is not dealt."""
     u = uniform_number(word, j)
     return math.log(2.0 * u) if u < 0.5 else -math.log(2.0 * (1.0 - u))
 
 
 def normal_at(first: float, word: Any, j: int) -> float:
-    """A standard normal number."""
+    """The round's normal number, or a further one."""
+    return first if j == 0 else normal_number(word, j)
+
+
+def further_normal(first: float, word: Any, j: int) -> float:
+    """A standard normal number that is not dealt."""
     return normal_number(word, j)
 
 
@@ -55,9 +64,10 @@ def bits_at(first: float, word: Any, j: int) -> Any:
 MAKERS: dict[str, Callable[..., Any]] = {
     "uniform": uniform_at,
     "laplace": laplace_at,
-    "normal": normal_at,
+    "normal": further_normal,
     "bits": bits_at,
 }
+GAUSSIAN = MAKERS | {"laplace": further_laplace, "normal": normal_at}
 
 
 def none(first: float, word: Any) -> float:
@@ -79,12 +89,12 @@ def several(first: float, word: Any) -> Floats:
 
 
 def numbers_of(rng: Draws) -> Numbers:
-    """All numbers of a round, from its uniform and its Laplace number."""
+    """All numbers of a round, from its uniform number and the one that is moved, in the place of the Laplace number."""
     word = mixed(np.uint64(np.int64(rng.uniform * 2.0**53)))
     return Numbers(
         uniform(rng.uniform, stream(word, 0)),
         laplace(rng.laplace, stream(word, 1)),
-        normal(0.0, stream(word, 2)),
+        normal(rng.laplace, stream(word, 2)),
         words(0.0, stream(word, 3)),
     )
 
@@ -106,9 +116,13 @@ def released(state: Record, gain: float, rng: Draws) -> float:
     return noisy
 
 
-def given_more(steps: Steps, asked: Asked) -> Steps:
-    """The steps of an algorithm that takes `Numbers`, as steps that take the `Draws` that an audit deals."""
-    made = {kind: _maker(kind, asked) for kind in Numbers._fields}
+def given_more(steps: Steps, asked: Asked, gaussian: bool = False) -> Steps:
+    """The steps of an algorithm that takes `Numbers`, as steps that take the `Draws` that an audit deals.
+
+    gaussian: the number in the place of the Laplace number is the normal number.
+    """
+    makers = GAUSSIAN if gaussian else MAKERS
+    made = {kind: _maker(makers[kind], kind, asked) for kind in Numbers._fields}
     made["words"] = made.pop("bits")
     all_numbers = compile_step(numbers_of, **made)
     templates = {function.__name__: function for function in (choose, update, released) if function.__name__ in steps}
@@ -118,9 +132,9 @@ def given_more(steps: Steps, asked: Asked) -> Steps:
     return steps | taking
 
 
-def _maker(kind: str, asked: Asked) -> Callable[..., Any]:
-    """The compiled function that makes the numbers of a kind."""
-    own = {"at": compile_step(MAKERS[kind])}
+def _maker(at: Callable[..., Any], kind: str, asked: Asked) -> Callable[..., Any]:
+    """The compiled function that makes the numbers of a kind, each by `at`."""
+    own = {"at": compile_step(at)}
     if kind in asked.counts:
         return compile_step(several, COUNT=asked.counts[kind], TYPE=np.uint64 if kind == "bits" else np.float64, **own)
     return compile_step(one, **own) if kind in asked.periods else compile_step(none)

@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting import gaussian
 from privbandits_cli.audit.evidence import by_groups, windows
+from privbandits_cli.audit.laws import as_laplace, log_tail
 from privbandits_cli.audit.target import Target, canary, choose, released, update, values
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import Audit, claimed, judge
@@ -134,14 +136,16 @@ def _judged(
     """
     rounds, level = target.budget, target.alpha / 2
     coins, observed, scale, arms = target.coins(rounds), np.empty(rounds), np.empty(rounds), np.empty(rounds, np.int64)
-    uniform, laplace = target.numbers("uniform", rounds), target.numbers("laplace", rounds)
+    uniform, laplace = target.numbers("uniform", rounds), target.numbers(target.noise, rounds)
     target.loop(observe)(np.repeat(state, 4), coins, uniform, laplace, observed, scale, arms, *rest, length)
     moved = ~np.isnan(observed)  # an elimination algorithm with one arm left stores no gains
     if moved.sum() < FEWEST:
         few = f"only {moved.sum()} gains change a {what}"
         return Audit("NOT AUDITABLE", claimed(target), few, rounds)
     noise, sides = (observed - coins)[moved], coins[moved]
-    noise = in_own_scale(noise, scale[moved] * exact, target.claim.epsilon)
+    noise = in_own_scale(noise, scale[moved] * exact, rate(target))
+    if target.gaussian:
+        noise = as_laplace(noise, log_tail(noise, 1, True))
     groups = windows((np.arange(rounds) % length + 1)[moved]) if length > 1 else {}
     rounding = max(1e-12, 1e-15 * target.claim.epsilon)
     law = by_groups(noise, groups, level, sides, rounding, arms[moved])
@@ -151,9 +155,15 @@ def _judged(
     return replace(found, played=games)
 
 
-def in_own_scale(noise: Floats, scale: Floats, epsilon: float) -> Floats:
-    """Each number of the noise in units of its own scale, or in units of 1/ε where that is 0."""
-    return np.divide(noise, scale, out=epsilon * noise, where=scale != 0)
+def rate(target: Target[Kept | Release]) -> float:
+    """1 over the least noise that a single release may have: ε of Laplace noise, μ of Gaussian noise."""
+    claim = target.claim
+    return gaussian.mu_of(claim.epsilon, claim.delta) if target.gaussian else claim.epsilon
+
+
+def in_own_scale(noise: Floats, scale: Floats, rate: float) -> Floats:
+    """Each number of the noise in units of its own scale, or in units of 1/rate where that is 0."""
+    return np.divide(noise, scale, out=rate * noise, where=scale != 0)
 
 
 def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:

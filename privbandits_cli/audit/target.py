@@ -47,6 +47,16 @@ class Target(Generic[V]):
     test: Test
     more: bool = False  # its steps ask for other numbers than one uniform and one Laplace number a round
 
+    @property
+    def gaussian(self) -> bool:
+        """Whether the view has Gaussian noise."""
+        return getattr(self.view, "gaussian", False)
+
+    @property
+    def noise(self) -> str:
+        """The kind of the numbers that hide gains in a bandit."""
+        return "normal" if self.gaussian else "laplace"
+
     def stream(self, name: str) -> Generator:
         """Random numbers for this purpose."""
         return stream(self.seed, "audit", name, trial=0)

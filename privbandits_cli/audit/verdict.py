@@ -179,7 +179,9 @@ def weighed(
 
 
 def claimed(target: Target[View]) -> str:
-    """The claim in words, for a view with one Laplace number for each gain."""
+    """The claim in words, for a view with one number for each gain."""
+    if target.gaussian:
+        return f"{target.claim} of {OBSERVED[type(target.view)]}, Gaussian noise of the deviation that this takes"
     scale = "1/ε times its range"
     if isinstance(target.view, Tree):
         scale = f"{depth(target.setting.horizon)}/ε times a gain's range on each node"
@@ -188,6 +190,10 @@ def claimed(target: Target[View]) -> str:
 
 def judge(target: Target[View], observed: Floats, coins: Floats, conforms: Conformance) -> Audit:
     """The verdict on the noisy numbers `observed`, which would equal their coins if they had no noise."""
+    if target.gaussian:
+        found = contest(target, observed, coins, target.claim.epsilon, target.claim.delta)
+        result = decided(claimed(target), found, found.limit(), conforms, len(observed))
+        return replace(result, refutable=found.refutable())
     found = contest(target, observed, coins, target.claim.epsilon)
     limit = guesses_lower_limit(observed, coins, found.event, found.learn)
     result = decided(claimed(target), found, limit, conforms, len(observed))

@@ -74,14 +74,15 @@ class Report(Kept):
 
 @dataclass(frozen=True)
 class Mean(Kept):
-    """The noisy means of epochs; noise enters a mean with the last gain of its epoch.
+    """The noisy means of epochs, or noisy sums; noise enters with the last gain of an epoch, or with each gain.
 
     played, length: the fields with the plays of an arm so far in its epoch, and with their total number in the epoch;
-    left out if the first epoch has one play.
+    left out if the first epoch has one play. gaussian: the noise is `rng.normal` times a scale, not `rng.laplace`.
     """
 
     played: str | None = None
     length: str | None = None
+    gaussian: bool = False
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,50 @@ def log_gamma_number(state: Any, shape: float) -> float:
     return math.log(unit(mixed(state))) / shape + math.log(gamma_number(state, shape + 1.0))
 
 
+def log_poisson(k: float, mean: float, above: float) -> float:
+    """The logarithm of the probability of k >= 0 under the Poisson law; above: k - mean, which may be known better.
+
+    For k >= 16 by Stirling's series, in which nothing cancels (Loader 2000).
+    """
+    if k < 16.0:
+        return k * math.log(mean) - mean - math.lgamma(k + 1.0)
+    share = above / mean
+    series = (1.0 / 12.0 - (1.0 / 360.0 - 1.0 / (1260.0 * k * k)) / (k * k)) / k
+    return mean * (share - (1.0 + share) * math.log1p(share)) - 0.5 * math.log(2.0 * math.pi * k) - series
+
+
+def poisson_above(state: Any, mean: float) -> float:
+    """A Poisson number of this state and those that follow, minus the whole part of its mean, which may be large.
+
+    From a mean of 10 on by transformed rejection (Hörmann 1993, PTRS); below, by a product of uniform numbers.
+    """
+    whole = math.floor(mean)
+    if mean < 10.0:
+        product, k = unit(mixed(state)), 0.0
+        while product > math.exp(-mean):
+            state += STEP
+            product *= unit(mixed(state))
+            k += 1.0
+        return k - whole
+    b = 0.931 + 2.53 * math.sqrt(mean)
+    a = 0.02483 * b - 0.059
+    inside, height = 0.9277 - 3.6224 / (b - 2.0), math.log(1.1239 + 1.1328 / (b - 3.4))
+    while True:
+        state += STEP
+        u = unit(mixed(state)) - 0.5
+        state += STEP
+        v, edge = unit(mixed(state)), 0.5 - abs(u)
+        above = math.floor((2.0 * a / edge + b) * u + (mean - whole) + 0.43)
+        if edge >= 0.07 and v <= inside:
+            return float(above)
+        if above + whole < 0.0 or (edge < 0.013 and v > edge):
+            continue
+        if math.log(v) + height - math.log(a / (edge * edge) + b) <= log_poisson(
+            above + whole, mean, above - (mean - whole)
+        ):
+            return float(above)
+
+
 def uniform(bits: Any, i: int) -> float:
     """A number in (0, 1)."""
     return unit(mixed(stream(bits, i)))
@@ -175,3 +219,11 @@ def beta(bits: Any, i: int, a: float, b: float) -> float:
     if x >= y:
         return 1.0 / (1.0 + math.exp(y - x))
     return math.exp(x - y) / (1.0 + math.exp(x - y))
+
+
+def skellam(bits: Any, i: int, variance: float) -> float:
+    """A whole number of the Skellam law with mean 0: the difference of two Poisson numbers of mean variance/2 > 0."""
+    if not 0.0 < variance < math.inf:
+        raise ValueError("the variance of skellam(bits, i, variance) must be positive and finite")
+    word = stream(bits, i)
+    return poisson_above(stream(word, 0), variance / 2.0) - poisson_above(stream(word, 1), variance / 2.0)

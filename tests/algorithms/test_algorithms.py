@@ -211,6 +211,8 @@ OPTIONS = [
     ("tsallis_switch", {"cost": 5.0}),
     ("dp_tsallis_switch", {"cost": 0.1, "epsilon": 0.3}),
     ("ftpl_frechet", {"c": 0.42, "resamplings": 10}),
+    ("dist_dp_se", {"p": 0.1, "growth": 4}),
+    ("dist_rdp_se", {"p": 0.1, "s": 2.0, "growth": 4}),
 ]
 
 

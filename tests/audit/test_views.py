@@ -1,6 +1,7 @@
 """Views: what algorithms declare, how the auditor reads it, and what a user's file may get wrong."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
-from privbandits_cli.audit.auditor import AUDITS, _error, reduced
+from privbandits_cli.audit.auditor import AUDITS, _error, audit, reduced
 from privbandits_cli.audit.mutants import CORRECT
 from privbandits_cli.cli import app
 from privbandits_cli.games import views
+from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import record
+from privbandits_cli.numerics.jit import PluginError, record
 from tests.conftest import SMALL
 
 OWN = '''\
@@ -160,3 +162,17 @@ def test_a_wrong_observed_is_reported_at_the_class(tmp_path):
     words = " ".join(audited(tmp_path, text).stderr.split())
     line = 1 + text[: text.index("class Parameters")].count("\n")
     assert f"own.py:{line}: view returned 'report': in the game bandit" in words and "class Parameters(" in words
+
+
+@pytest.mark.parametrize(
+    ("name", "lacks"), [("adap_ucb", "one number `rng.normal` a round"), ("adac_ucb", "a guarantee with δ > 0")]
+)
+def test_a_view_of_gaussian_noise_needs_normal_numbers_and_a_delta(name, lacks, monkeypatch):
+    setting = Setting(2**10, 3)
+    algorithm = CORRECT[name].make().tuned(setting)
+    monkeypatch.setattr(type(algorithm), "observed", views.Mean("means", gaussian=True))
+    promised = algorithm.guarantee(setting)
+    pure = replace(promised, delta=0.0 if name == "adac_ucb" else 1e-6)
+    monkeypatch.setattr(type(algorithm), "guarantee", lambda *_: pure)
+    with pytest.raises(PluginError, match=lacks):
+        audit(algorithm, setting)

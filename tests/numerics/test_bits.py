@@ -91,6 +91,58 @@ def test_another_law_is_refused(name, given, wrong):
     assert not fits(filled(name, given, words(), places()), wrong)
 
 
+def skellam_law(variance):
+    """Whole numbers and their probabilities under the Skellam law, e^-V I_|k|(V)."""
+    far = 20 + math.ceil(12 * math.sqrt(variance))
+    k = np.arange(-far, far + 1)
+    return k, special.ive(np.abs(k), variance)
+
+
+def refused(sample, variance):
+    """The p-value of Pearson's test for the counts in about 40 cells of more than 250 expected numbers."""
+    k, law = skellam_law(variance)
+    cuts = np.unique(k[np.searchsorted(np.cumsum(law), np.linspace(0.001, 0.999, 40))])
+    shares = np.diff(np.concatenate([[0.0], np.cumsum(law)[cuts - k[0]], [1.0]]))
+    counts = np.bincount(np.searchsorted(cuts, sample), minlength=len(shares))
+    return stats.chisquare(counts, N * shares / shares.sum()).pvalue
+
+
+@pytest.mark.parametrize("variance", [0.3, 5.0, 19.9, 20.0, 31.0, 200.0, 1e4])
+def test_a_skellam_number_has_the_law_of_its_name(variance):
+    """A variance of 20 is where rejection begins. Controls: other variances, and another mean."""
+    sample = filled("skellam", (variance,), words(), places())
+    assert (sample == np.floor(sample)).all()
+    assert refused(sample, variance) > LEVEL
+    assert refused(sample, 1.06 * variance) < LEVEL and refused(sample, 0.94 * variance) < LEVEL
+    assert refused(sample + (words() % np.uint64(50) == 0) * math.ceil(math.sqrt(variance)), variance) < LEVEL
+    k, law = skellam_law(variance)
+    tail = np.cumsum(law[::-1])[::-1]  # P(number >= k)
+    first = int(np.argmax(tail < 2.0**-10))
+    for side in (-1, 1):
+        assert stats.binomtest(int(np.sum(side * sample >= k[first])), N, tail[first]).pvalue > LEVEL
+
+
+@pytest.mark.parametrize("variance", [1e9, 1e13, 1e18])
+def test_a_skellam_number_of_a_large_variance_is_normal(variance):
+    """Up to 1/√variance, which is far below what the test forgives."""
+    sample = filled("skellam", (variance,), words(), places())
+    assert fits(sample, stats.norm(0, math.sqrt(variance)))
+    assert not fits(sample, stats.norm(0, 1.06 * math.sqrt(variance)))
+    assert len(np.unique(sample % 64)) == 64  # no digits are lost
+
+
+@pytest.mark.parametrize("mean", [10.0, 97.3, 1e6, 1e15])
+def test_the_logarithm_of_a_poisson_probability(mean):
+    """Against SciPy where it keeps its digits, and at 10^15 against the normal law with its first correction."""
+    for k in np.floor(mean + np.sqrt(mean) * np.array([-2.5, -1.0, 0.0, 0.3, 3.0])):
+        found = numbers.log_poisson(k, mean, k - mean)
+        if mean < 1e10:
+            assert found == pytest.approx(stats.poisson(mean).logpmf(k), abs=1e-9)
+        else:
+            z = (k - mean) / math.sqrt(mean)
+            assert found == pytest.approx(stats.norm.logpdf(z) - math.log(mean) / 2, abs=1e-6)
+
+
 def test_a_beta_number_of_small_shapes_has_its_law_where_floats_can_hold_it():
     """Half of the numbers are within 1e-16 of 1, which only the ones near 0 can be told from."""
     law = stats.beta(0.02, 0.02)
@@ -131,7 +183,17 @@ def test_a_uniform_number_is_neither_0_nor_1():
     assert 0.0 < least == 2.0**-53 and most == 1.0 - 2.0**-53 < 1.0
 
 
-@pytest.mark.parametrize(("name", "given"), [("uniform", ()), ("normal", ()), ("gamma", (0.3,)), ("beta", (2.0, 0.7))])
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("uniform", ()),
+        ("normal", ()),
+        ("gamma", (0.3,)),
+        ("beta", (2.0, 0.7)),
+        ("skellam", (12.0,)),
+        ("skellam", (1e5,)),
+    ],
+)
 def test_plain_python_makes_the_same_numbers(name, given):
     with uncompiled():
         plain = filled(name, given, words(2000), places(2000))
@@ -142,7 +204,7 @@ def test_plain_python_makes_the_same_numbers(name, given):
 @pytest.mark.parametrize("plain", [False, True])
 def test_a_shape_that_no_law_has_is_refused(shape, plain):
     """It would otherwise be searched for ever."""
-    for name, given in (("gamma", (shape,)), ("beta", (shape, 1.0)), ("beta", (1.0, shape))):
+    for name, given in (("gamma", (shape,)), ("beta", (shape, 1.0)), ("beta", (1.0, shape)), ("skellam", (shape,))):
         with uncompiled(plain), pytest.raises(ValueError, match="must be positive and finite"):
             filled(name, given, words(4), places(4))
 

@@ -1,0 +1,103 @@
+"""Dist-RDP-SE (Chowdhury & Zhou 2023): Dist-DP-SE with Skellam noise, under Rényi differential privacy.
+
+As `dist_dp_se`, with g = ⌈s ε √l⌉, τ = ⌈(2g/ε) √(ln 2T) + √2 ln 2T⌉, σ = 2/ε + √2/(s ε) and h = 1/(s ε). A user's noise
+is a Skellam number of variance g²/(l ε²), the difference of two Poisson numbers. The noise of l users is exactly a
+Skellam number of variance g²/ε², and we draw it at once.
+
+A gain changes one sum by at most g. By Agarwal, Kairouz & Liu 2021, Skellam noise of variance V on whole numbers that
+change by at most Δ has a Rényi divergence of at most αΔ²/(2V) + min{((2α - 1)Δ² + 6Δ)/(4V²), 3Δ/(2V)} at each whole
+α >= 2. At Δ = g, V = g²/ε² and g >= s ε, this is at most
+αε²/2 + min{(2α - 1)ε²/(4s²) + 3ε/(2s³), 3ε/(2s)}, which we convert to (ε, δ). ε is therefore no ε of differential
+privacy: for large s, the noise is like Gaussian noise that gives ε-GDP.
+"""
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting import gaussian
+from privbandits_cli.accounting.composition import renyi
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.algorithms.dist_dp_se import SEEN, Batches, Distributed, begin, decode, encode
+from privbandits_cli.algorithms.robust_se import choose, probabilities, turned
+from privbandits_cli.games.bandit import Floats, Numbers, Setting
+from privbandits_cli.games.parameters import Chance
+from privbandits_cli.numerics.bits import skellam
+from privbandits_cli.numerics.jit import Record, Records
+
+__all__ = ["Parameters", "choose", "probabilities", "update"]
+
+
+class Parameters(Distributed):
+    """ε of the noise, s of the grid, the δ at which ε is stated, the confidence p, and the growth of batches."""
+
+    display = "Dist-RDP-SE"
+    drawn = ("bits",)
+    made_private_by = "Skellam noise on the sum of each batch, drawn by its users"
+
+    epsilon: float = Field(ge=1e-9, le=1e9, description="ε of the noise, whose variance is g²/ε²")
+    delta: Chance | None = Field(None, description="δ at which the ε of the guarantee is stated; default T^-2")
+    s: float = Field(10.0, ge=1, le=1e4, description="s, how much finer the grid is; 10 or 100 in the code")
+
+    @classmethod
+    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+        """`certified`: the largest ε of the noise whose guarantee is that ε at δ."""
+        from scipy.optimize import brentq
+
+        s = cls.model_validate({"epsilon": 1.0, **given}).s
+        least, most = 1e-9, min(1e9, gaussian.mu_of(epsilon, delta))  # more would not even suffice for Gaussian noise
+
+        def excess(own: float) -> float:
+            return spent(own, s, delta) - epsilon
+
+        if excess(least) > 0:
+            return {}
+        own = most if excess(most) <= 0 else float(brentq(excess, least, most, xtol=1e-15, rtol=1e-12))
+        return {"certified": cls.model_validate({"epsilon": own, "delta": delta, **given})}
+
+
+class Tuned(Batches, Parameters):
+    """Dist-RDP-SE with its p."""
+
+    def state(self, setting: Setting) -> Records:
+        log, s = math.log(2 * setting.horizon), self.s
+        sigma, h = (2 + math.sqrt(2) / s) / self.epsilon, 1 / (s * self.epsilon)
+        return self.batches(setting, s * self.epsilon, sigma, h, 2 * math.sqrt(log), math.sqrt(2) * log)
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """Batches and arms are disjoint; a gain moves one sum by at most g. Nothing is known at δ = 0."""
+        if not 0 < delta < 1:
+            return []
+        own = spent(self.epsilon, self.s, delta, self.share(self.s * self.epsilon, sensitivity))
+        return [Guarantee(own, delta, "Rényi divergence of Skellam noise, converted", "proved", view=SEEN)]
+
+
+def divergence(alpha: Floats, epsilon: float, s: float, share: float = 1.0) -> Floats:
+    """A bound on the Rényi divergence of order α >= 1 of sums that differ by at most `share` times g.
+
+    The theorem is for whole orders. The divergence grows with its order, so the next whole order is a bound.
+
+    A copy of the paper that is in circulation has 3ε²/(2s) as the second term of the minimum. The theorem on Skellam
+    noise gives 3Δ/(2V) = 3ε²/(2g), of which g >= s ε leaves 3ε/(2s).
+    """
+    order = np.maximum(2.0, np.ceil(alpha))
+    change = share * epsilon
+    fine = (2 * order - 1) * change**2 / (4 * s**2) + 3 * change / (2 * s**3)
+    bound: Floats = order * change**2 / 2 + np.minimum(fine, 3 * change / (2 * s))
+    return bound
+
+
+def spent(epsilon: float, s: float, delta: float, share: float = 1.0) -> float:
+    """The ε of differential privacy at δ."""
+    return renyi(lambda alpha: divergence(alpha, epsilon, s, share), delta)
+
+
+def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
+    if state.left == 1:
+        return
+    if encode(state, arm, gain, rng.bits):
+        decode(state, arm, skellam(rng.bits, 1, state.scale * state.scale))
+    if turned(state):
+        begin(state)
