@@ -24,7 +24,7 @@ Scores = Callable[[float], Floats]
 OBSERVED: dict[type[View], str] = {
     Release: "each noisy gain",
     Report: "each noisy report",
-    Mean: "each noisy mean",
+    Mean: "each noisy mean or sum",
     Tree: "all noisy sums",
 }
 LEARN = 0.25  # share of the budget on which events are chosen; the rest decides
@@ -181,11 +181,14 @@ def weighed(
 def claimed(target: Target[View]) -> str:
     """The claim in words, for a view with one number for each gain."""
     if target.gaussian:
-        return f"{target.claim} of {OBSERVED[type(target.view)]}, Gaussian noise of the deviation that this takes"
-    scale = "1/ε times its range"
-    if isinstance(target.view, Tree):
-        scale = f"{depth(target.setting.horizon)}/ε times a gain's range on each node"
-    return f"{target.claim} of {OBSERVED[type(target.view)]}, Laplace noise of scale {scale}"
+        noise = "Gaussian noise of the deviation that this takes"
+    elif isinstance(target.view, Mean):
+        noise = "Laplace noise of the scale that this takes"
+    elif isinstance(target.view, Tree):
+        noise = f"Laplace noise of scale {depth(target.setting.horizon)}/ε times a gain's range on each node"
+    else:
+        noise = "Laplace noise of scale 1/ε times its range"
+    return f"{target.claim} of {OBSERVED[type(target.view)]}, {noise}"
 
 
 def judge(target: Target[View], observed: Floats, coins: Floats, conforms: Conformance) -> Audit:

@@ -82,7 +82,7 @@ def test_one_run_with_every_round_a_canary_attains_nearly_all_of_epsilon(epsilon
     [
         ("dp_exp3_lap", "each noisy gain, Laplace noise of scale 1/ε times its range"),
         ("ldp_ucb", "each noisy report, Laplace noise of scale 1/ε times its range"),
-        ("dp_se", "each noisy mean, Laplace noise of scale 1/ε times its range"),
+        ("dp_se", "each noisy mean or sum, Laplace noise of the scale that this takes"),
         ("dp_ucb", "all noisy sums, Laplace noise of scale 15/ε times a gain's range on each node"),
     ],
 )
