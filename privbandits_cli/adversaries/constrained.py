@@ -26,7 +26,7 @@ LAST_ROUNDS = np.cumsum(np.ceil(1.6 ** np.arange(100.0)))  # of each turn; the l
 class Parameters(bandit.Adversary):
     """The gap."""
 
-    display = "Stochastically constrained"
+    display = "Constrained"
     binary = True
 
     gap: float = Field(0.125, gt=0, le=1, description="Δ, by which arm 1 is better than every other arm")
