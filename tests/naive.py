@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
+from scipy import optimize
 
 from privbandits_cli.games.bandit import Adversary, Algorithm, Setting
 from privbandits_cli.numerics import bits as numbers
@@ -783,6 +784,21 @@ def private_divergence(epsilon: float) -> Callable[[float, float], float]:
     return divergence
 
 
+def by_chernoff(n: int, m: int, epsilon: float) -> Callable[[float, float], float]:
+    """The exponent of Chernoff's bound for n coins of mean y and m Laplace numbers with a sum below nx."""
+
+    def divergence(x: float, y: float) -> float:
+        def exponent(rate: float) -> float:
+            coins = -rate * x - math.log1p(y * math.expm1(-rate))
+            return n * coins + m * math.log1p(-((rate / epsilon) ** 2))
+
+        options = {"bounds": (0, 50), "method": "bounded", "options": {"xatol": 1e-9}}
+        found = optimize.minimize_scalar(lambda u: -exponent(min(epsilon, 40) * math.exp(-u)), **options)
+        return max(0.0, -float(found.fun))
+
+    return divergence
+
+
 class Phased:
     """DP-KLUCB and DP-IMED of Azize et al. 2025: for each arm the (gains, noise) of its phases."""
 
@@ -811,6 +827,9 @@ class Phased:
         if self.algorithm.name == "dp_imed":
             d, best = private_divergence(self.algorithm.epsilon), max(x for x, _, _ in seen)
             index = [-(n * d(x, best) + math.log(n)) for x, n, _ in seen]
+        elif self.algorithm.width == "optimal":
+            epsilon, log_t = self.algorithm.epsilon, math.log(self.t)
+            index = [furthest(by_chernoff(n, m, epsilon), x, log_t) for x, n, m in seen]
         else:
             eta = self.algorithm.eta if self.algorithm.width == "chernoff" else 0
             h = -math.log(eta * (2 - eta)) if eta else 0
@@ -823,7 +842,9 @@ class Phased:
         self.gains.append(gain)
         self.t += 1
         n = sum(len(gains) for gains, _ in self.phases[arm])
-        if len(self.gains) == max(1, math.ceil(self.algorithm.alpha * n) - n):
+        first = math.ceil(self.algorithm.first / self.algorithm.epsilon)
+        length = math.ceil(self.algorithm.alpha * n) - n if n else first
+        if len(self.gains) == max(1, length):
             self.phases[arm].append((self.gains, self.laplace() / self.algorithm.epsilon))
             self.gains = []
 

@@ -11,7 +11,7 @@ trials say nothing: look at all of them (`privbandits plot --kind distribution`)
 
 import numpy as np
 
-from privbandits_cli.algorithms.dp_klucb import Phased, update
+from privbandits_cli.algorithms.dp_klucb import Phased, begin, update
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped, private_kl
@@ -29,8 +29,8 @@ class Parameters(Phased):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    if state.left == 0:
-        state.arm = leader(state)
+    if state.played == 0:
+        begin(state, leader(state))
     arm: int = state.arm
     return arm
 

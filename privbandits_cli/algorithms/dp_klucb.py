@@ -8,16 +8,23 @@ clips to [0, 1] and d_ε is the divergence of numerics/kl.py. Each gain enters o
 is at least Σ_a Δ_a ln T / d_ε(μ_a, μ*). Both are asymptotic: no finite bound is known.
 
 Index, divergence and theorem are from the first author's slides; α in the paper's experiments, the rounding of phases
-and the first phase are ours (α = 2, a phase has ⌈αN⌉ - N rounds and at least one, each arm starts with one round).
+and the first phase are ours (α = 2, a phase has ⌈αN⌉ - N rounds and at least one, an arm's first phase has one round).
+The other choices are ours, too:
 
-- `width: chernoff` is ours, and has a proof at every t: the largest q with d_(1-η)ε([S~/N], q) <= (ln t + m h)/N,
-  h = ln 1/(η (2 - η)). At fixed N and m it exceeds μ_a with probability 1 - 1/t, because a Laplace number Z has
-  E exp(-λZ) <= 1/(η (2 - η)) for λ <= (1 - η)ε, and a gain x in [0, 1] has e^-λx <= 1 - x + x e^-λ.
+- `first` makes an arm's first phase ⌈first/ε⌉ rounds long, so that its gains outweigh its noise. The noise on a single
+  gain may hide a good arm for long: then a game has many times the regret of the others.
+- `width: optimal` has a proof at every t. Its index is the smallest q, over all 0 < λ < ε, with
+  -λ[S~/N] - ln(1 - q + q e^-λ) = (ln t - m ln(1 - λ²/ε²))/N. At fixed N and m it is below μ_a with probability at most
+  1/t. For then S~/N is below a number x that does not depend on it, and Chernoff's bound of that event at the λ of x is
+  1/t: a Laplace number Z has E exp(-λZ) = 1/(1 - λ²/ε²), and a gain g in [0, 1] has e^-λg <= 1 - g + g e^-λ.
+- `width: chernoff` is a wider index of the same proof, with one bound for all λ <= (1 - η)ε: the largest q with
+  d_(1-η)ε([S~/N], q) <= (ln t + m h)/N, h = ln 1/(η (2 - η)).
 - `memory: last` keeps the gains and the noise of an arm's last phase only; N is then the length of that phase.
 
-With α near 1 the first phases have one round and one Laplace number each, and the noise does not average out.
+With α near 1 the first phases have few rounds and one Laplace number each, and the noise does not average out.
 """
 
+import math
 from typing import Annotated, Literal
 
 import numpy as np
@@ -27,7 +34,7 @@ from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
-from privbandits_cli.numerics.kl import clipped, private_reach
+from privbandits_cli.numerics.kl import chernoff_reach, clipped, private_reach
 
 Ratio = Annotated[float, Field(gt=1, le=1e9)]
 
@@ -38,20 +45,23 @@ class Phased(bandit.Algorithm):
     private = True
     drawn = ("laplace",)
     made_private_by = "Laplace noise on the sum of each phase"
-    observed = views.Mean("sums")
-    general_caveats = ("The test of the noise observes the sum of each arm's first phase, which has a single gain.",)
+    observed = views.Mean("sums", played="played", length="length")
+    general_caveats = ("The test of the noise observes the sum of each arm's first phase.",)
+    later = frozenset({"first"})
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     alpha: Ratio = Field(2.0, description="α, by which the plays of an arm grow in a phase")
+    first: float = Field(0.0, ge=0, le=1e9, description="an arm's first phase has ⌈first/ε⌉ rounds, at least one")
 
     def phases(self, setting: Setting, forget: bool = False) -> dict[str, object]:
         """The fields of a state for `length` and `update`; forget: a sum has the last phase of its arm only."""
-        n_arms = setting.n_arms
+        n_arms, first = setting.n_arms, max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
         return {
             "t": 1,
             "arm": 0,
-            "left": 0,  # rounds that remain in the phase
-            "length": 0,
+            "first": first,
+            "length": first,  # of the phase
+            "played": 0,  # rounds of the phase so far
             "total": 0.0,  # of the phase's gains
             "plays": np.zeros(n_arms, np.int64),
             "sums": np.zeros(n_arms),  # S~
@@ -74,8 +84,8 @@ class Parameters(Phased):
 
     display = "DP-KLUCB"
 
-    width: Literal["asymptotic", "chernoff"] = Field(
-        "asymptotic", description="the paper's index, or a wider one with a proof at every t"
+    width: Literal["asymptotic", "optimal", "chernoff"] = Field(
+        "asymptotic", description="the paper's index, or one of two wider ones with a proof at every t"
     )
     memory: Literal["all", "last"] = Field("all", description="the phases of an arm that its index uses")
     eta: float = Field(0.3, gt=1e-9, lt=1, description="η of `chernoff`")
@@ -85,13 +95,14 @@ class Parameters(Phased):
         return record(
             rate=(1 - self.eta if sure else 1.0) * self.epsilon,  # of the divergence
             cost=-np.log(self.eta * (2 - self.eta)) if sure else 0.0,  # h, of each Laplace number
+            optimal=self.width == "optimal",
             **self.phases(setting, forget=self.memory == "last"),
         )
 
 
 def choose(state: Record, rng: Draws) -> int:
-    if state.left == 0:
-        state.arm = leader(state)
+    if state.played == 0:
+        begin(state, leader(state))
     arm: int = state.arm
     return arm
 
@@ -102,20 +113,28 @@ def leader(state: Record) -> int:
     for i in range(len(state.plays)):
         if state.plays[i] == 0:
             return i
-        n = state.counts[i]
-        index = private_reach(clipped(state.sums[i] / n), (log_t + state.noises[i] * state.cost) / n, state.rate)
+        n, m = state.counts[i], state.noises[i]
+        x = clipped(state.sums[i] / n)
+        if state.optimal:
+            index = chernoff_reach(x, log_t / n, m / n, state.epsilon)
+        else:
+            index = private_reach(x, (log_t + m * state.cost) / n, state.rate)
         if index > best:
             best, arm = index, i
     return arm
 
 
+def begin(state: Record, arm: int) -> None:
+    """Begin a phase of an arm."""
+    state.arm = arm
+    state.length = phase(state.plays[arm], state.alpha) if state.plays[arm] else state.first
+
+
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    if state.left == 0:
-        state.length = state.left = phase(state.plays[arm], state.alpha)
     state.total += gain
-    state.left -= 1
+    state.played += 1
     state.t += 1
-    if state.left == 0:
+    if state.played == state.length:
         end(state, arm, rng.laplace)
 
 
@@ -133,6 +152,7 @@ def end(state: Record, arm: int, laplace: float) -> None:
     state.counts[arm] += state.length
     state.noises[arm] += 1.0
     state.total = 0.0
+    state.played = 0
 
 
 def probabilities(state: Record, out: Floats) -> None:

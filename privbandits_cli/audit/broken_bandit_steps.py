@@ -234,7 +234,7 @@ def first_arms_noise(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 def phase_noise_for_two(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """The number of a phase is used again in the next phase, of whichever arm."""
-    last = state.left == 1 or (state.left == 0 and state.plays[arm] <= 1)
+    last = state.played + 1 == state.length
     if last and state.kept != 0.0:
         right_update(state, arm, gain, Draws(rng.uniform, state.kept))
         state.kept = 0.0
@@ -248,15 +248,15 @@ def renoised(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """Every phase noises the sum of all gains so far anew; `noises`, which is not used, has the sums without noise."""
     state.noises[arm] += gain
     right_update(state, arm, gain, rng)
-    if state.left == 0:
+    if state.played == 0:
         state.noises[arm] -= 1.0
         state.sums[arm] = state.noises[arm] + state.scale * rng.laplace
 
 
 def true_phase(state: Record, rng: Draws) -> int:
     """A phase whose gains so far are high is the last of the game."""
-    if state.left > 0 and state.total > 4.0 and 4.0 * state.total > 3.0 * (state.length - state.left):
-        state.left = 2
+    if state.played > 0 and state.total > 4.0 and 4.0 * state.total > 3.0 * state.played:
+        state.length = state.played + 2
         return int(state.arm)
     return int(right_choose(state, rng))
 

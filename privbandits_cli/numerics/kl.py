@@ -4,8 +4,9 @@ kl(x, y) = x ln(x/y) + (1 - x) ln((1 - x)/(1 - y)). d_ε(x, y) for x < y is the 
 between them (Azize et al. 2025): it is kl(x, y) if ε >= ln(y (1 - x)/(x (1 - y))), and else
 -ln(1 - y (1 - e^-ε)) - εx. For x >= y it is 0.
 
-`reach` and `private_reach` find the largest q with d(x, q) <= cost. They return -ln(1 - q), which distinguishes values
-near 1. All functions are compiled into kernels. Domain: x and y in [0, 1], cost >= 0, 0 < ε < infinity.
+`reach` and `private_reach` find the largest q with d(x, q) <= cost, `chernoff_reach` a confidence limit that counts
+Laplace numbers. They return -ln(1 - q), which distinguishes values near 1. All functions are compiled into kernels.
+Domain: x and y in [0, 1], cost >= 0, 0 < ε < infinity.
 """
 
 import math
@@ -79,12 +80,47 @@ def private_kl(x: float, y: float, epsilon: float) -> float:
 
 def private_reach(x: float, cost: float, epsilon: float) -> float:
     """-ln(1 - q) of the largest q with d_ε(x, q) <= cost; infinite from cost = ε(1 - x) on, where q is 1."""
-    spent = cost + epsilon * x
-    if x >= 1.0 or spent >= epsilon:
+    if x >= 1.0:
         return math.inf
-    q = math.expm1(-spent) / math.expm1(-epsilon)
-    y = -math.log1p(-q) if q < 0.5 else spent + math.log(math.expm1(-epsilon) / math.expm1(spent - epsilon))
+    y = at_rate(cost + epsilon * x, epsilon)
+    if y == math.inf:
+        return y
     log_odds = math.log(math.expm1(y)) if y < LARGE else y  # of q
     if x > 0.0 and log_odds + math.log(1.0 - x) - math.log(x) <= epsilon:
         return reach(x, cost)
     return y
+
+
+def chernoff_reach(x: float, cost: float, noises: float, epsilon: float) -> float:
+    """-ln(1 - q) of the least q, over 0 < λ < ε, with -λx - ln(1 - q + q e^-λ) = cost - noises ln(1 - λ²/ε²).
+
+    Chernoff's bound for the mean of coins and of Laplace numbers of scale 1/ε, `noises` for each coin; every λ gives a
+    valid q. The left side minus the right one is concave in λ, so that q has a single minimum: a ternary search of
+    ln λ finds it.
+    """
+    most = min(epsilon, LARGE)  # a larger λ changes q by rounding only, or enlarges it
+    low, high = 0.0, 50.0  # of ln(most/λ)
+    for _ in range(40):
+        third = (high - low) / 3.0
+        a, b = most * math.exp(-low - third), most * math.exp(third - high)
+        if math.expm1(-laplace_cost(x, cost, noises, epsilon, a)) / math.expm1(-a) <= (
+            math.expm1(-laplace_cost(x, cost, noises, epsilon, b)) / math.expm1(-b)
+        ):
+            high -= third
+        else:
+            low += third
+    rate = most * math.exp(-0.5 * (low + high))
+    return at_rate(laplace_cost(x, cost, noises, epsilon, rate), rate)
+
+
+def laplace_cost(x: float, cost: float, noises: float, epsilon: float, rate: float) -> float:
+    """cost + λx - noises ln(1 - λ²/ε²) at λ = rate."""
+    return cost + rate * x - noises * math.log1p(-((rate / epsilon) ** 2))
+
+
+def at_rate(spent: float, rate: float) -> float:
+    """-ln(1 - q) of q = (1 - e^-spent)/(1 - e^-rate); infinite where q >= 1."""
+    if spent >= rate:
+        return math.inf
+    q = math.expm1(-spent) / math.expm1(-rate)
+    return -math.log1p(-q) if q < 0.5 else spent + math.log(math.expm1(-rate) / math.expm1(spent - rate))

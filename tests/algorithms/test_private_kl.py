@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli.games.bandit import Draws, Setting, play
-from privbandits_cli.numerics.kl import private_reach, reach
+from privbandits_cli.numerics.kl import chernoff_reach, private_reach, reach
 from tests.algorithms.test_algorithms import ready
 from tests.conftest import foe, make, match
 
@@ -41,7 +41,7 @@ def test_phases_grow_by_alpha(alpha, lengths):
     while len(seen) < len(lengths):
         bound["choose"](state, Draws(0, 0))
         bound["update"](state, 0, 1.0, Draws(0, 0))
-        if state.left == 0:
+        if state.played == 0:
             seen.append(int(state.length))
     assert seen == lengths
 
@@ -65,7 +65,7 @@ def test_the_leader_has_the_largest_index(width, own, rate, h):
     for _ in range(200):
         state.counts[:] = state.plays[:] = 2 ** rng.integers(3, 14, 3)
         state.sums[:], state.noises[:] = rng.random(3) * state.counts, rng.integers(1, 8, 3)
-        state.t, state.left = 50_000, 0
+        state.t, state.played = 50_000, 0
         cost = (math.log(50_000) - h * state.noises * math.log(0.2 * 1.8)) / state.counts
         index = [private_reach(x, c, rate) for x, c in zip(state.sums / state.counts, cost, strict=True)]
         assert bound["choose"](state, Draws(0, 0)) == int(np.argmax(index))
@@ -83,12 +83,38 @@ def test_chernoffs_width_covers_at_every_t_and_the_asymptotic_one_does_not():
     """P(index < μ) <= 1/t for N gains and m Laplace numbers, which the asymptotic index does not count."""
     rng, mu, t, epsilon, n, trials = np.random.default_rng(8), 0.6, 20, 0.5, 64, 20_000
     missed = {}
-    for width, eta, m in (("chernoff", 0.3, 7), ("asymptotic", 0.0, 7)):
-        noisy = rng.binomial(n, mu, trials) + rng.laplace(scale=1 / epsilon, size=(trials, m)).sum(1)
-        h = -math.log(eta * (2 - eta)) if eta else 0.0
-        far = [private_reach(min(1, max(0, x)), (math.log(t) + m * h) / n, (1 - eta) * epsilon) for x in noisy / n]
+    m, cost, h = 7, math.log(t) / n, -math.log(0.3 * 1.7)
+    noisy = rng.binomial(n, mu, trials) + rng.laplace(scale=1 / epsilon, size=(trials, m)).sum(1)
+    index = {
+        "chernoff": lambda x: private_reach(x, cost + m * h / n, 0.7 * epsilon),
+        "optimal": lambda x: chernoff_reach(x, cost, m / n, epsilon),
+        "asymptotic": lambda x: private_reach(x, cost, epsilon),
+    }
+    for width, of in index.items():
+        far = [of(min(1, max(0, x))) for x in noisy / n]
         missed[width] = np.mean(np.array(far) < -math.log(1 - mu))
-    assert missed["chernoff"] < 1 / t < missed["asymptotic"]
+    assert missed["chernoff"] < missed["optimal"] < 1 / t < missed["asymptotic"]
+
+
+def test_the_optimal_index_is_the_least_over_a_grid_and_below_that_of_every_eta():
+    for x in (0.0, 0.3, 0.7, 0.99, 1.0):
+        for n, m, epsilon in ((20, 3, 1.0), (500, 9, 0.1), (10**5, 17, 0.01), (10**6, 20, 10.0), (8, 1, 1e4)):
+            cost = math.log(1000) / n
+            found = chernoff_reach(x, cost, m / n, epsilon)
+            rates = min(epsilon, 40) * np.exp(-np.linspace(1e-6, 40, 100_001))
+            spent = cost + rates * x - m / n * np.log1p(-((rates / epsilon) ** 2))
+            least = (np.expm1(-spent) / np.expm1(-rates)).min()
+            assert -math.expm1(-found) == pytest.approx(min(1, least), rel=1e-7)
+            for eta in (0.1, 0.3, 0.5):
+                h = -math.log(eta * (2 - eta))
+                other = private_reach(x, cost + m * h / n, (1 - eta) * epsilon)
+                assert math.expm1(-found) >= math.expm1(-other) - 1e-9
+
+
+def test_the_first_phase_is_counted_in_units_of_one_over_epsilon():
+    bound, state = ready("dp_klucb", TWO, epsilon=0.5, first=2.2)
+    arms = played(bound, state, 10)
+    assert arms == [0] * 5 + [1] * 5 and state.plays.tolist() == [5, 5] and state.noises.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +122,8 @@ def test_chernoffs_width_covers_at_every_t_and_the_asymptotic_one_does_not():
     [
         ("dp_klucb", {}, np.mean, 135, 170),  # reference: mean 156, over 100 trials
         ("dp_klucb", {"width": "chernoff"}, np.mean, 200, 300),
+        ("dp_klucb", {"width": "optimal"}, np.mean, 200, 240),
+        ("dp_klucb", {"width": "optimal", "first": 16}, np.mean, 170, 210),
         ("dp_imed", {}, np.median, 80, 125),  # median 104
         ("adap_klucb", {}, np.mean, 1400, 1800),  # mean 1555
     ],
