@@ -105,7 +105,7 @@ def test_a_mechanism_has_its_page(pages, name):
     text = pages[f"mechanisms/{name}.md"]
     assert players.formula(name) in text and f"`{name}." in text
     assert name in pages["mechanisms/index.md"].splitlines()
-    assert ("[dp_linucb]" in text) == (name in {"counter", "counters", "matrix_tree", "smooth", "square_root", "tree"})
+    assert ("[dp_linucb]" in text) == (name in {"counter", "counters", "matrix_tree", "tree"})
 
 
 def test_every_experiment_with_claims_is_on_one_page_of_a_paper(pages):
