@@ -6,6 +6,7 @@ import math
 import re
 import shlex
 import shutil
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,14 @@ from typer.testing import CliRunner
 from privbandits_cli.accounting import bounded_range, draw
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.analysis import curves
+from privbandits_cli.analysis.rates import least_regret
 from privbandits_cli.audit.mutants import MUTANTS
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.figures import distributions, table
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Setting, play
+from privbandits_cli.games.heavy_tails import preset
 from privbandits_cli.plugins.registry import Registry, including
 from tests.conftest import ROOT, make, match
 from tests.test_architecture import FLOORS
@@ -40,8 +43,8 @@ PAGES = {
 README = PAGES["README.md"]
 OWN_FILES, EXPERIMENTS = "docs/reference/own_files.md", "docs/reference/experiments.md"
 WHICH, LEMMA_B = "docs/start/which_algorithm.md", "docs/privacy/lemma_b.md"
-ADVERSARIAL, HEAVY_TAILS, LINEAR, CONTEXTUAL = (
-    f"docs/papers/{name}.md" for name in ("adversarial", "heavy_tails", "linear", "contextual")
+ADVERSARIAL, STOCHASTIC, HEAVY_TAILS, LINEAR, CONTEXTUAL = (
+    f"docs/papers/{name}.md" for name in ("adversarial", "stochastic", "heavy_tails", "linear", "contextual")
 )
 
 
@@ -284,7 +287,7 @@ def test_the_counts_of_the_pages():
     )
     algorithms, adversaries = (len(registry.names(kind)) for kind in ("algorithms", "adversaries"))
     assert states("README.md", f"`privbandits list algorithms` the {algorithms} algorithms.")
-    assert states("README.md", f"[{claims} claims of the papers with verdicts]")
+    assert states("README.md", f"[{claims} claims with verdicts]")
     assert states("docs/start/statement_of_need.md", f"{algorithms} algorithms and {adversaries} adversaries")
     assert states("docs/privacy/audits.md", f"on {len(MUTANTS)} deliberately broken algorithms")
 
@@ -371,23 +374,148 @@ def test_the_sentences_of_the_paper_beside_figure_1():
     assert states(ADVERSARIAL, "by 344 | fails; its regret is {} to {} |", *ends) and ends[0] > 344
 
 
-def test_the_rates_and_the_bounded_rewards_of_heavy_tails():
+def test_the_rates_of_heavy_tails():
     _, _, claims = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8").partition("## heavy_scaling")
     for algorithm, name in (("dp_robust_se", "Algorithm 3"), ("ldp_robust_se", "Algorithm 4"), ("ldp_robust_ucb", "")):
         found = re.search(rf"worst gap: slope\({algorithm}\) [^|]*\| [^|]*\| (.*? \(.*?\)),", claims)[1]
         assert re.search(rf"\| {name or f'`{algorithm}`[^|]*'} \| \w+ \| T\^{re.escape(found)} \|", TEXTS[HEAVY_TAILS])
+
+
+def test_trees_and_phases_on_bounded_rewards():
     for label, name in (
         ("UCB1", "UCB1, without privacy"),
         ("AdaP-UCB (ε = 1)", "AdaP-UCB"),
         ("DP-UCB, with ν (ε = 1)", "DP-UCB with its ν/n bonus"),
         ("DP-SE (ε = 1)", "DP-SE"),
+        ("DP-UCB, Chernoff, smooth tree (ε = 1)", "DP-UCB with Chernoff's bonus and a smooth tree"),
+        ("DP-UCB, Chernoff, tree (ε = 1)", "DP-UCB with Chernoff's bonus and a binary tree"),
         ("DP-UCB, Mishra & Thakurta (ε = 1)", "DP-UCB with the bonus of Mishra & Thakurta"),
     ):
         found = [row for row in rows("bounded_private", label=label) if '"means":"C2"' in row["parameters"]]
-        assert states(HEAVY_TAILS, f"| {name} | {{}} |", float(found[0]["regret"]))
+        assert states(STOCHASTIC, f"| {name} | {{}} |", float(found[0]["regret"]))
     without = [float(row["regret"]) for row in rows("bounded_without_nu", "final", label="DP-UCB, without ν (ε = 1)")]
-    assert states(HEAVY_TAILS, "{} of 200 trials have a regret above 50,000", sum(x > 50_000 for x in without))
-    assert len(without) == 200 and states(HEAVY_TAILS, "and {} have a regret below 15", sum(x < 15 for x in without))
+    assert states(STOCHASTIC, "{} of 200 trials have a regret above 50,000", sum(x > 50_000 for x in without))
+    assert len(without) == 200 and states(STOCHASTIC, "and {} have a regret below 15", sum(x < 15 for x in without))
+
+
+def sample(name, label, means):
+    """The regrets of all trials of the curve with this label, or its beginning, on an instance."""
+    found = [row for row in rows(name) if row["label"].startswith(label) and f'"means":"{means}"' in row["parameters"]]
+    (curve,) = {row["curve"] for row in found}
+    return [float(row["regret"]) for row in rows(name, "final", curve=curve)]
+
+
+def test_the_state_of_the_art_on_stochastic_rewards():
+    name, instances = "state_of_the_art_stochastic", ("C1", "C2", "C3", "C4")
+    for written, label in (
+        ("KL-UCB, without privacy", "KL-UCB, not private"),
+        ("DP-KLUCB", "DP-KLUCB (ε = {})"),
+        ("DP-KLUCB, safe", "DP-KLUCB, safe (ε = {})"),
+        ("DP-IMED", "DP-IMED (ε = {})"),
+        ("Lazy-DP-TS", "Lazy-DP-TS (ε = {})"),
+        ("AdaP-KLUCB", "AdaP-KLUCB (ε = {})"),
+        ("AdaP-UCB", "AdaP-UCB (ε = {})"),
+        ("DP-UCB, Chernoff, smooth tree", "DP-UCB, Chernoff, smooth tree (ε = {})"),
+        ("DP-SE", "DP-SE (ε = {})"),
+        ("DP-TS", "DP-TS (ε = {})"),
+    ):
+        found = [sample(name, label.format(epsilon), "C2") for epsilon in ("0.1", "1")]
+        cells = [x for trials in found for x in (np.mean(trials), np.median(trials))]
+        assert states(STOCHASTIC, f"| {written} | {{}} | {{}} | {{}} | {{}} |", *cells)
+    means = preset("C2", 5)
+    least = [float(least_regret(np.array([1e6]), means, epsilon)[0]) for epsilon in (0.1, 1)]
+    assert states(STOCHASTIC, "| lower bound | {} | | {} | |", *least)
+    found = sample(name, "DP-KLUCB (ε = 1)", "C2")
+    without = (sum(found) - max(found)) / 99
+    assert states(STOCHASTIC, "one trial with a regret of {}, and is {} without it.", max(found), without)
+    every = list(product(instances, ("0.01", "0.1", "0.25", "0.5", "1", "10")))
+    safe = {key: sample(name, f"DP-KLUCB, safe (ε = {key[1]})", key[0]) for key in every}
+    least = {key: least_regret(np.array([1e6]), preset(key[0], 5), float(key[1]))[0] for key in every}
+    times = {key: np.mean(safe[key]) / least[key] for key in every}
+    most = {key: max(safe[key]) / np.mean(safe[key]) for key in every}
+    at_one = [times[means, "1"] for means in instances]
+    low, high = (f"{end(at_one):.1f}" for end in (min, max))
+    assert states(STOCHASTIC, "At ε = 1 its regret is {} to {} times the lower bound", low, high)
+    worst = f"{max(most[means, '1'] for means in instances):.1f}"
+    assert states(STOCHASTIC, "of each instance, and no trial has more than {} times the mean.", worst)
+    high, worst = f"{max(times.values()):.1f}", f"{max(most.values()):.1f}"
+    assert states(STOCHASTIC, "its regret is at most {} times the lower bound, and no trial", high)
+    assert states(STOCHASTIC, "and no trial has more than {} times the mean. ## Means", worst)
+    assert states(WHICH, "no trial has more than {} times the mean", worst)
+    far = 0
+    for means, epsilon in every:
+        trials = sample(name, f"DP-KLUCB (ε = {epsilon})", means)
+        far += sum(x > 5 * np.median(trials) for x in trials)
+    assert states(WHICH, "{} of its 2,400 trials in the figure have more than 5 times the median", far)
+
+
+def test_the_tails_of_stochastic_rewards():
+    instances = ("C1", "C2", "C3", "C4")
+    kl, long_kl, imed, long_imed = (
+        {means: sample("stochastic_tail", f"{label} (ε = 0.1)", means) for means in instances}
+        for first in ("DP-KLUCB", "DP-IMED")
+        for label in (first, f"{first}, first phase of 16/ε rounds")
+    )
+    assert states(STOCHASTIC, "On C2, {} of 100 trials have a regret above 5,000,", sum(x > 5000 for x in imed["C2"]))
+    assert states(STOCHASTIC, "and the largest is {}; the median is {}.", max(imed["C2"]), np.median(imed["C2"]))
+    assert states(
+        STOCHASTIC, "regret of DP-KLUCB there is {}, with a median of {}.", max(kl["C2"]), np.median(kl["C2"])
+    )
+    ends = max(long_kl["C2"]), max(long_imed["C2"])
+    assert states(STOCHASTIC, "the largest regret on C2 is {} for DP-KLUCB and {} for DP-IMED,", *ends)
+    pairs = ((long[x], short[x]) for long, short in ((long_kl, kl), (long_imed, imed)) for x in instances)
+    more = max(np.median(new) / np.median(old) - 1 for new, old in pairs)
+    assert states(STOCHASTIC, "no median is worse than it was by more than {} %", math.ceil(100 * more))
+    means = [np.mean(long_imed[x]) for x in instances]
+    others = ("DP-KLUCB", "DP-KLUCB, first phase of 16/ε rounds", "DP-KLUCB, safe", "DP-IMED", "AdaP-KLUCB")
+    best = [min(np.mean(sample("stochastic_tail", f"{label} (ε = 0.1)", x)) for label in others) for x in instances]
+    assert all(np.array(means) < best)
+    assert states(STOCHASTIC, "on each instance, {} to {}, but no proof at finite t;", min(means), max(means))
+    assert states(STOCHASTIC, "on C1 one trial of it has a regret of {}.", max(long_imed["C1"]))
+    assert sum(x > 5000 for x in long_imed["C1"]) == 1
+
+
+def test_the_papers_figures_of_stochastic_rewards():
+    def mean(name, label, means="C2"):
+        return float(np.mean(sample(name, label, means)))
+
+    for written, read, label in (
+        ("AdaP-UCB", "2,200", "AdaP-UCB (ε = 1)"),
+        ("AdaP-KLUCB", "1,500", "AdaP-KLUCB (ε = 1)"),
+        ("DP-SE", "24,000", "DP-SE (ε = 1)"),
+        ("DP-UCB", "130,000", "DP-UCB, Azize (ε = 1)"),
+    ):
+        assert states(STOCHASTIC, f"| {written} | {read} | {{}} |", mean("stochastic_time", label))
+    early = {
+        row["label"]: float(row["mean"])
+        for row in csv.DictReader((ROOT / "results/thompson_private/summary.csv").read_text("utf-8").splitlines())
+        if row["round"] == "100000" and '"C2"' in row["parameters"] and row["epsilon"] == "0.1"
+    }
+    two, e = early["Lazy-DP-TS, logarithm of base 2 (ε = 0.1)"], early["Lazy-DP-TS (ε = 0.1)"]
+    assert states(STOCHASTIC, "(base 2 has {} at ε = 0.1 after 10^5 rounds, ln has {},", two, e)
+    without, *noisy = (
+        mean("zcdp_price", label)
+        for label in ("AdaC-UCB, without noise", *(f"AdaC-UCB (rho = {rho}," for rho in ("0.01", "0.1", "1")))
+    )
+    assert states(STOCHASTIC, "Its regret without noise is {} on C2", without)
+    assert states(STOCHASTIC, "and {}, {} and {} at ρ = 0.01, 0.1 and 1.", *noisy)
+    assert states(STOCHASTIC, "here it is {} and {}.", noisy[0] - without, noisy[1] - without)
+    labels = "Central: DP-KLUCB", "Distributed: Dist-DP-SE", "Local: LDP-UCB, Bernoulli reports"
+    central, distributed, local = (mean("trust", f"{label} (ε = 0.1)") for label in labels)
+    assert states(STOCHASTIC, "is {} for DP-KLUCB (central), {} for Dist-DP-SE (distributed)", central, distributed)
+    assert states(STOCHASTIC, "and {} for LDP-UCB with Bernoulli reports (local).", local)
+
+
+def test_who_is_safe_where():
+    def regret(label, adversary):
+        (found,) = rows("best_of_both", label=label, adversary=adversary)
+        return float(found["regret"])
+
+    batched = [[regret(f"Batched HTINF (ε = {e})", foe) for e in ("0.1", "1")] for foe in ("bernoulli", "constrained")]
+    assert states(WHICH, "its regret on (a) is {} and {}, on (b) {} and {}.", *batched[0], *batched[1])
+    tsallis = [regret("DP-Tsallis-INF (ε = 10)", foe) for foe in ("bernoulli", "constrained")]
+    assert states(WHICH, "At ε = 10 DP-Tsallis-INF is: {} and {}.", *tsallis)
+    assert states(WHICH, "is misled on (b), with {} at ε = 1,", regret("DP-KLUCB (ε = 1)", "constrained"))
 
 
 def test_the_advice_follows_from_the_state_of_the_art():
