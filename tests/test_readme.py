@@ -436,11 +436,12 @@ def test_the_state_of_the_art_on_stochastic_rewards():
     at_one = [times[means, "1"] for means in instances]
     low, high = (f"{end(at_one):.1f}" for end in (min, max))
     assert states(STOCHASTIC, "At ε = 1 its regret is {} to {} times the lower bound", low, high)
-    worst = f"{max(most[means, '1'] for means in instances):.1f}"
+    worst = f"{math.ceil(10 * max(most[means, '1'] for means in instances)) / 10}"
     assert states(STOCHASTIC, "of each instance, and no trial has more than {} times the mean.", worst)
-    high, worst = f"{max(times.values()):.1f}", f"{max(most.values()):.1f}"
+    high, worst = f"{max(times.values()):.1f}", f"{math.ceil(10 * max(most.values())) / 10}"
     assert states(STOCHASTIC, "its regret is at most {} times the lower bound, and no trial", high)
-    assert states(STOCHASTIC, "and no trial has more than {} times the mean. ## Means", worst)
+    assert states(STOCHASTIC, "and no trial has more than {} times the mean. On C3 at ε = 1,", worst)
+    assert states(STOCHASTIC, "where it is {} times the bound, 100 trials do not decide", f"{times['C3', '1']:.2f}")
     assert states(WHICH, "no trial has more than {} times the mean", worst)
     far = 0
     for means, epsilon in every:
@@ -470,9 +471,9 @@ def test_the_tails_of_stochastic_rewards():
     others = ("DP-KLUCB", "DP-KLUCB, first phase of 16/ε rounds", "DP-KLUCB, safe", "DP-IMED", "AdaP-KLUCB")
     best = [min(np.mean(sample("stochastic_tail", f"{label} (ε = 0.1)", x)) for label in others) for x in instances]
     assert all(np.array(means) < best)
-    assert states(STOCHASTIC, "on each instance, {} to {}, but no proof at finite t;", min(means), max(means))
-    assert states(STOCHASTIC, "on C1 one trial of it has a regret of {}.", max(long_imed["C1"]))
-    assert sum(x > 5000 for x in long_imed["C1"]) == 1
+    assert states(STOCHASTIC, "on each instance, {} to {}, but no proof at finite t.", min(means), max(means))
+    assert states(STOCHASTIC, "three of its trials have a regret above 2,000, the largest {}.", max(long_imed["C1"]))
+    assert sum(x > 2000 for x in long_imed["C1"]) == 3
 
 
 def test_the_papers_figures_of_stochastic_rewards():
@@ -493,6 +494,11 @@ def test_the_papers_figures_of_stochastic_rewards():
     }
     two, e = early["Lazy-DP-TS, logarithm of base 2 (ε = 0.1)"], early["Lazy-DP-TS (ε = 0.1)"]
     assert states(STOCHASTIC, "(base 2 has {} at ε = 0.1 after 10^5 rounds, ln has {},", two, e)
+    assert states(
+        STOCHASTIC,
+        "DP-SE, which eliminates arms under central privacy, has a regret of {}",
+        mean("trust", "Central: DP-SE (ε = 0.1)"),
+    )
     without, *noisy = (
         mean("zcdp_price", label)
         for label in ("AdaC-UCB, without noise", *(f"AdaC-UCB (rho = {rho}," for rho in ("0.01", "0.1", "1")))
@@ -507,15 +513,11 @@ def test_the_papers_figures_of_stochastic_rewards():
 
 
 def test_who_is_safe_where():
-    def regret(label, adversary):
-        (found,) = rows("best_of_both", label=label, adversary=adversary)
-        return float(found["regret"])
-
-    batched = [[regret(f"Batched HTINF (ε = {e})", foe) for e in ("0.1", "1")] for foe in ("bernoulli", "constrained")]
-    assert states(WHICH, "its regret on (a) is {} and {}, on (b) {} and {}.", *batched[0], *batched[1])
-    tsallis = [regret("DP-Tsallis-INF (ε = 10)", foe) for foe in ("bernoulli", "constrained")]
-    assert states(WHICH, "At ε = 10 DP-Tsallis-INF is: {} and {}.", *tsallis)
-    assert states(WHICH, "is misled on (b), with {} at ε = 1,", regret("DP-KLUCB (ε = 1)", "constrained"))
+    found = rows("best_of_both")
+    for name in ("DP-Tsallis-INF", "Batched HTINF", "DP-KLUCB", "EXP3-τ"):
+        own = [row for row in found if row["label"].startswith(name)]
+        most = [max(float(row["regret"]) for row in own if row["epsilon"] == epsilon) for epsilon in ("0.1", "1", "10")]
+        assert states(WHICH, f"| {name} | {{}} | {{}} | {{}} |", *most)
 
 
 def test_the_advice_follows_from_the_state_of_the_art():
