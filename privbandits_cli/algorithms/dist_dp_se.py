@@ -10,10 +10,11 @@ numbers of the law Pólya(1/l, e^(-ε/g)). The noise of l users is exactly a dis
 and we draw it at once. It exceeds τ, so that the server is wrong by M, with probability at most 1/T. A gain changes
 one sum by at most g, so the sums are ε-DP. Sums are whole numbers, exact up to 2^53.
 
-The width is that of the authors' code. That code has faults, which are not repeated. (1) Its Pólya sampler has the scale
-(1 - q)/q, q = e^(-ε/g), in place of q/(1 - q), so that its runs have next to no noise. (2) Its baseline DP-SE adds one
-Laplace number to the sums of all arms, which cancels when they are compared. (3) Its batches have 4^b plays, the text's
-2^b: `growth: 4` is the code. It also puts p in the place of 1/T in τ. That the arms take turns, as in `dp_se`, is ours.
+The width is that of the authors' code. That code has faults, which are not repeated. (1) Its Pólya sampler has the
+scale (1 - q)/q, q = e^(-ε/g), in place of q/(1 - q), so that its runs have next to no noise. (2) Its baseline DP-SE
+adds one Laplace number to the sums of all arms, which cancels when they are compared. (3) Its batches have 4^b plays,
+the text's 2^b: `growth: 4` is the code. It also puts p in the place of 1/T in τ. That the arms take turns, as in
+`dp_se`, is ours.
 """
 
 import math

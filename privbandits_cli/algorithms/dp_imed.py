@@ -6,8 +6,8 @@ same bound, α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), are from a summary of
 
 **Its median is low and its tail heavy.** An arm whose first noise was low is explored again only when its index, about
 εN, is below ln N of the leader: at ε = 0.1 a wrong arm leads for 10^5 to 10^7 rounds in up to one game of eight. Means
-of 20 trials say nothing: look at all of them (`privbandits plot --kind distribution`). A longer first phase, `first: 16`,
-makes such games rare.
+of 20 trials say nothing: look at all of them (`privbandits plot --kind distribution`). A longer first phase, `first:
+16`, makes such games rare.
 """
 
 import numpy as np

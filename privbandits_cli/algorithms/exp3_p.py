@@ -2,9 +2,9 @@
 
 p_i = (1 - γ) exp(η G_i) / Σ_j exp(η G_j) + γ/K. After arm a is played with gain g: G_i += (g 1{i = a} + β) / p_i for
 every arm i. The bias β makes G_i an upper confidence bound, so that the regret is small with high probability. With
-`delta: δ`, β = √(ln(K/δ)/(KT)), and the regret exceeds 5.15 √(KT ln(K/δ)) with probability at most δ; by default,
-β = √(ln K/(KT)), and the mean regret is at most 5.15 √(KT ln K) + √(KT/ln K). η = 0.95 √(ln K/(KT)) and γ = 1.05 √(K ln K/T). (Theorems 3.3 and 3.4 of
-Bubeck & Cesa-Bianchi 2012, recalled.)
+`delta: δ`, β = √(ln(K/δ)/(KT)), and the regret exceeds 5.15 √(KT ln(K/δ)) with probability at most δ; by default, β =
+√(ln K/(KT)), and the mean regret is at most 5.15 √(KT ln K) + √(KT/ln K). η = 0.95 √(ln K/(KT)) and γ = 1.05 √(K ln
+K/T). (Theorems 3.3 and 3.4 of Bubeck & Cesa-Bianchi 2012, recalled.)
 """
 
 import math
