@@ -937,7 +937,7 @@ class Distributed:
         return self.viable[self.pulls % len(self.viable)]
 
     def noise(self) -> int:
-        """Skellam noise, or the whole number whose probability of being exceeded is that of the Laplace number."""
+        """Skellam noise, or discrete Laplace noise at the quantile of the Laplace number."""
         scale = self.g / self.algorithm.epsilon
         if self.skellam:
             with np.errstate(over="ignore"):

@@ -262,7 +262,7 @@ class Tuned(Parameters, Summing):
         return self
 
     def node_scale(self, setting: Setting) -> float:
-        """The scale that follows from ε and the law of the noise, or from `blur`."""
+        """The scale of the noise: `blur`, if given, else what ε and the law of the noise imply."""
         counter, (l1, l2) = self.sums(setting), loss_set(setting).changes()
         if self.blur is not None:
             return self.blur / self.base.eta / math.sqrt(counter.spread()[0])

@@ -41,7 +41,7 @@ CORRECTIONS = 2  # of a number: the first is right if the noise is linear, the s
 
 
 def play_ahead(states: Records, loss: Floats, now: Draws, then: Draws, x: Floats) -> None:
-    """Fill `states[1]`: the state that shows the next prefix after `states[0]` has met this loss with these numbers."""
+    """Set `states[1]` to the state after `states[0]` has met this loss with these numbers: it shows the next prefix."""
     copy(states, 0, 1)
     x[:] = 0.0
     choose(states[1], x, now)

@@ -176,7 +176,7 @@ def least_sum(matrix: Floats, wanted: Floats) -> float:
 
 
 def explained(table: Bench, parts: list[Part], other: Floats) -> None:
-    """Raise Refuted if a twin, whose numbers make up for other losses, plays other points at the same prefixes."""
+    """Play a twin with other losses and numbers that lead to the same prefixes; raise Refuted if its points differ."""
     numbers = Draws(*(kept.copy() for kept in table.numbers))
     missing = sums(table.given) - sums(other)
     for _ in range(CORRECTIONS):

@@ -222,9 +222,10 @@ def first_row(wrong: NDArray[np.bool_]) -> int:
 
 
 def costs(law: Law, nodes: Nodes, claim: Guarantee, setting: Setting) -> float:
-    """The largest ε of a loss, from the noise of all nodes that contain it; raises Refuted above its share.
+    """The largest ε of a loss, from the noise of all nodes that contain it.
 
-    A loss that lies in fewer nodes than the claim counts may cost only as much as these.
+    Raises Refuted if it is above the loss's share of ε. A loss that lies in fewer nodes than the claim counts may cost
+    only as much as these.
     """
     least, (l1, l2) = np.abs(nodes.scale).min(axis=1), loss_set(setting).changes()
     least[0] = np.inf  # prefix 0 closes no node

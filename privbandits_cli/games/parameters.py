@@ -70,7 +70,7 @@ class Parameters(BaseModel):
         return out
 
     def recorded(self) -> dict[str, Any]:
-        """`described`, without parameters of `later` that have their defaults, and in the older words of `formerly`.
+        """The parameters as older results record them: no new parameter at its default, values in their former words.
 
         A parameter that joins an algorithm, or a better word, then changes neither the random numbers nor the keys of
         older results.
