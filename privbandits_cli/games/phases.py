@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from privbandits_cli.numerics.kl import LARGE
 from privbandits_cli.numerics.types import Floats
 
 GRID = np.concatenate([np.logspace(-6, -1, 200), np.linspace(0.1, 1, 301)[1:-1]])  # of λ: every λ gives a valid bound
+LARGEST = 30.0  # λ: e^-30 is still distinct from 0 beside 1
 
 
 class Phases(NamedTuple):
@@ -27,7 +27,7 @@ class Limit(NamedTuple):
 
 def rates_of(epsilon: float) -> tuple[Floats, Floats]:
     """Some λ below ε, and -ln(1 - λ²/ε²), the logarithm of E e^(λZ) of a Laplace number Z; both `[rates]`."""
-    rates = min(epsilon, LARGE) * GRID
+    rates = min(epsilon, LARGEST) * GRID
     return rates, -np.log1p(-((rates / epsilon) ** 2))
 
 
