@@ -1,5 +1,6 @@
 """Nanoseconds per round of every algorithm and adversary, beside two loops written by hand: EXP3 for one game, and
-the floor, arms at random. All take turns in one run, so their ratios to the floor hold on a noisy machine.
+the floor, arms at random. All take turns in one run, and their processor time is measured, so that their ratios to the
+floor hold on a busy machine, too.
 
 The ratios that are expected are in results/bench.csv: what takes more than 1.5 times its own fails. `--keep` writes
 the file anew. What has no row there fails, too.
@@ -234,14 +235,14 @@ def game(group, adversary, algorithms, n_arms=4):
 
 
 def measured(found):
-    """Name -> nanoseconds per round, one number a turn."""
+    """Name -> nanoseconds of processor time per round, one number a turn."""
     times = {name: [] for name in found}
     for turn in range(TURNS + 1):
         for name, (_, run, rounds, _) in found.items():
-            start = time.perf_counter()
+            start = time.process_time()
             run()
             if turn:  # the first turn compiles
-                times[name].append((time.perf_counter() - start) / rounds * 1e9)
+                times[name].append((time.process_time() - start) / rounds * 1e9)
         print(f"\rturn {turn}/{TURNS}", end="", file=sys.stderr)
     print(file=sys.stderr)
     around = {name: list(own) for name, own in times.items()}

@@ -41,7 +41,14 @@ class Parameters(bandit.Adversary):
         draw = bernoulli(rng, np.full(setting.n_arms, self.gap))
         for rounds in blocks:
             rows = draw(len(rounds))
-            easy = np.searchsorted(LAST_ROUNDS, np.arange(rounds.start, rounds.stop)) % 2 == 1
-            rows[:, 0] |= easy
-            rows[:, 1:] = easy[:, None] & ~rows[:, 1:]
+            first, last = np.searchsorted(LAST_ROUNDS, (rounds.start, rounds.stop - 1))
+            ends = (LAST_ROUNDS[first:last] - rounds.start + 1).astype(int)
+            for turn, part in enumerate(np.split(rows, ends), first):
+                if turn % 2 == 0:
+                    best = part[:, 0].copy()
+                    part[:] = False
+                    part[:, 0] = best
+                else:
+                    np.logical_not(part, out=part)
+                    part[:, 0] = True
             yield rows

@@ -118,11 +118,17 @@ def begin(state: Record) -> None:
 
 def encode(state: Record, arm: int, gain: float, bits: Any) -> bool:
     """Add the rounded gain to the sum of its arm; returns whether it is the last of the batch."""
-    scaled = state.g * gain
-    whole = np.floor(scaled)
-    state.sums[arm] += whole + 1.0 if uniform(bits, 0) < scaled - whole else whole
+    state.sums[arm] += rounded(state.g * gain, bits)
     last: bool = state.cycle == state.cycles - 1
     return last
+
+
+def rounded(x: float, bits: Any) -> float:
+    """x, rounded at random to a whole number with the mean x; x itself if it is whole, as for gains of 0 and 1."""
+    whole: float = np.floor(x)
+    if whole == x:
+        return x
+    return whole + 1.0 if uniform(bits, 0) < x - whole else whole
 
 
 def decode(state: Record, arm: int, noise: float) -> None:
