@@ -95,10 +95,12 @@ def alive(pid):
         return False
 
 
-@pytest.mark.parametrize("first", range(3))
-@pytest.mark.parametrize("kill", list(CODES), ids=lambda kill: kill.name)
+KILLS = [(signal.SIGINT, 0), (signal.SIGTERM, 1), *((signal.SIGKILL, first) for first in range(3))]
+
+
+@pytest.mark.parametrize(("kill", "first"), KILLS, ids=lambda part: getattr(part, "name", str(part)))
 def test_killed_early_in_the_middle_and_late(config, unbroken, tmp_path, kill, first):
-    """Each run is killed and goes on on another engine: over `first`, every engine at every moment."""
+    """Each run is killed and goes on on another engine: every signal on every engine, SIGKILL at every moment, too."""
     engines = ENGINES[first:] + ENGINES[:first]
     for engine, moment in zip(engines, MOMENTS, strict=True):
         process = launch(config, tmp_path, "--engine", engine, "--jobs", "2")
