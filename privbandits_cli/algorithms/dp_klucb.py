@@ -1,27 +1,29 @@
-"""DP-KLUCB (Azize, Wu, Honda, Orabona, Ito & Basu 2025): within a factor α of the lower bound for private learners.
+"""DP-KLUCB (Azize, Wu, Honda, Orabona, Ito & Basu 2025): its regret is within a factor α of the lower bound under ε-DP.
 
-Each arm is played once. Then the arm with the largest index is played until it has α times as many plays as before. At
-the end of such a phase its gains and one number Lap(1/ε) join the arm's noisy sum S~, which forgets nothing: after m
-phases it holds all N gains and m Laplace numbers. The index is the largest q with d_ε([S~/N], q) <= ln t / N, where [·]
-clips to [0, 1] and d_ε is the divergence of numerics/kl.py. Each gain enters one noisy increment, so the algorithm is
-ε-DP. On Bernoulli arms the regret is at most α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), and that of every ε-DP algorithm
-is at least Σ_a Δ_a ln T / d_ε(μ_a, μ*). Both are asymptotic: no finite bound is known.
+Each arm is played once. Then the algorithm plays in phases: it takes the arm with the largest index, and plays it until
+the arm has α times as many plays as before. At the end of a phase, its gains and one number Lap(1/ε) are added to the
+arm's noisy sum S~. Nothing is forgotten: after m phases S~ holds all N gains and m Laplace numbers. The index is the
+largest q with d_ε([S~/N], q) <= ln t / N, where [·] clips to [0, 1] and d_ε is the divergence of numerics/kl.py. Each
+gain enters S~ once, with noise, so the algorithm is ε-DP. On Bernoulli arms the regret is at most
+α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), and the regret of every ε-DP algorithm is at least
+Σ_a Δ_a ln T / d_ε(μ_a, μ*), up to o(ln T). Both bounds are asymptotic: no finite bound is known.
 
-Index, divergence and theorem are from the first author's slides; α in the paper's experiments, the rounding of phases
-and the first phase are ours (α = 2, a phase has ⌈αN⌉ - N rounds and at least one, an arm's first phase has one round).
-The other choices are ours, too:
+The index, the divergence and the theorem are from the first author's slides. The slides do not say which α the
+experiments had, how phases are rounded, or how long an arm's first phase is. We take α = 2, phases of ⌈αN⌉ - N rounds
+and at least one, and a first phase of one round. The other parameters are ours, too:
 
 - `first` makes an arm's first phase ⌈first/ε⌉ rounds long, so that its gains outweigh its noise. The noise on a single
-  gain may hide a good arm for long: then a game has many times the regret of the others.
+  gain may hide a good arm for a long time, and a trial in which this happens has many times the regret of the others.
 - `width: optimal` has a proof at every t. Its index is the smallest q, over all 0 < λ < ε, with
-  -λ[S~/N] - ln(1 - q + q e^-λ) = (ln t - m ln(1 - λ²/ε²))/N. At fixed N and m it is below μ_a with probability at most
-  1/t. For then S~/N is below a number x that does not depend on it, and Chernoff's bound of that event at the λ of x is
-  1/t: a Laplace number Z has E exp(-λZ) = 1/(1 - λ²/ε²), and a gain g in [0, 1] has e^-λg <= 1 - g + g e^-λ.
-- `width: chernoff` is a wider index of the same proof, with one bound for all λ <= (1 - η)ε: the largest q with
-  d_(1-η)ε([S~/N], q) <= (ln t + m h)/N, h = ln 1/(η (2 - η)).
-- `memory: last` keeps the gains and the noise of an arm's last phase only; N is then the length of that phase.
+  -λ[S~/N] - ln(1 - q + q e^-λ) = (ln t - m ln(1 - λ²/ε²))/N. At fixed N and m, the index is below μ_a with probability
+  at most 1/t. Proof: the index is below μ_a only if S~/N is below a fixed number x. Chernoff's bound on that event, at
+  the λ that is best for x, is 1/t, because a Laplace number Z has E exp(-λZ) = 1/(1 - λ²/ε²), and a gain g in [0, 1]
+  has e^-λg <= 1 - g + g e^-λ.
+- `width: chernoff` is a wider index with the same proof. It bounds the noise in the same way for all λ <= (1 - η)ε, and
+  is the largest q with d_(1-η)ε([S~/N], q) <= (ln t + m h)/N, where h = ln 1/(η (2 - η)).
+- `memory: last` keeps only the gains and the noise of an arm's last phase; N is then the length of that phase.
 
-With α near 1 the first phases have few rounds and one Laplace number each, and the noise does not average out.
+If α is near 1, the first phases have few rounds and one Laplace number each, so the noise does not average out.
 """
 
 import math
@@ -40,7 +42,7 @@ Ratio = Annotated[float, Field(gt=1, le=1e9)]
 
 
 class Phased(bandit.Algorithm):
-    """What algorithms with phases of one arm share: ε, the ratio of phases, noisy sums, and the promise."""
+    """What DP-KLUCB and DP-IMED share: ε, the lengths of phases, the noisy sums, and the guarantee."""
 
     private = True
     drawn = ("laplace",)
@@ -54,7 +56,7 @@ class Phased(bandit.Algorithm):
     first: float = Field(0.0, ge=0, le=1e9, description="an arm's first phase has ⌈first/ε⌉ rounds, at least one")
 
     def phases(self, setting: Setting, forget: bool = False) -> dict[str, object]:
-        """The fields of a state for `length` and `update`; forget: a sum has the last phase of its arm only."""
+        """The fields of the state that `begin` and `update` use; forget: a sum holds its arm's last phase only."""
         n_arms, first = setting.n_arms, max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
         return {
             "t": 1,
@@ -80,7 +82,7 @@ class Phased(bandit.Algorithm):
 
 
 class Parameters(Phased):
-    """ε, the ratio α of phases, the width of the index, and what is remembered."""
+    """ε, the growth α of plays, the width of the index, and the phases that it uses."""
 
     display = "DP-KLUCB"
 
