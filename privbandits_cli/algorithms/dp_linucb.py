@@ -164,7 +164,7 @@ class Parameters(contextual.Algorithm):
             yield few if self.wishart else "ρ_min is 0 up to rounding: set a larger rho or more deviations"
 
     def _foreign(self, setting: Setting) -> Iterator[str]:
-        """Errors of parameters that only another noise or counter has."""
+        """Errors about parameters that this noise or counter does not have."""
         if self.wishart:
             for name in ("counter", "eigenvalues", "deviations"):
                 if getattr(self, name) != type(self).model_fields[name].default:
@@ -193,7 +193,7 @@ class Parameters(contextual.Algorithm):
         return self.kind().__module__
 
     def sigma(self, setting: Setting) -> float:
-        """σ of a Gaussian node, whose μ is L~²/σ: replacing a row moves M by at most √2 L~², in units of √2 σ."""
+        """σ of a Gaussian node. Its μ is L~²/σ: replacing a row moves M by at most √2 L~², in units of √2 σ."""
         m, square = n_levels(setting.horizon), setting.known().row_norm() ** 2
         if self.calibration in ("nodes", "exact"):
             counter = self.sums(setting)
@@ -231,7 +231,7 @@ class Tuned(Parameters):
         return self.alpha if printed else self.alpha / 2, math.log(self.alpha / 2) - math.log(union)
 
     def regularisers(self, setting: Setting) -> Regularisers:
-        """The regularisers of the noise at its largest, with the shift."""
+        """The regularisers for the largest noise of the game, with the shift."""
         known, m = setting.known(), n_levels(setting.horizon)
         alpha, log_alpha = self._confidence(setting)
         if self.wishart:
@@ -251,11 +251,11 @@ class Tuned(Parameters):
         return self.sigma(setting) * math.sqrt(self.sums(setting).spread()[1])
 
     def shares(self, setting: Setting) -> Floats:
-        """The regularisers as shares of the largest, `[octaves + 1]`, by the binary digits of the number of rows."""
+        """The regularisers as shares of the largest, `[octaves + 1]`, by the number of binary digits of the rows."""
         counter, octaves = self.sums(setting), max(1, math.ceil(setting.horizon) - 1).bit_length()
         if self.shift_by == "game":
             return np.ones(octaves + 1)
-        ends = 2 ** np.arange(1, octaves) - 1  # a tree has the largest noise there; that of a Toeplitz matrix grows
+        ends = 2 ** np.arange(1, octaves) - 1  # a tree has its largest noise there; a Toeplitz matrix's noise grows
         variances = np.append(counter.variances(ends), counter.spread()[1])
         grown = np.sqrt(np.maximum.accumulate(variances) / variances[-1])
         return np.append(grown[:1], grown)
@@ -296,7 +296,7 @@ class Tuned(Parameters):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The printed bound, and those from the exact privacy losses: of all releases, or of m Wishart nodes."""
+        """The printed bound, and those from the exact privacy losses of all releases, or of m Wishart nodes."""
         m, d = n_levels(setting.horizon), setting.known().dimension
         out = []
         if self.calibration in ("code", "printed") and delta >= self.delta:
@@ -317,7 +317,7 @@ class Tuned(Parameters):
         return [*out, jointly(orthogonal, delta, source, "numeric")]
 
     def facts(self, setting: Setting) -> dict[str, float]:
-        """The tree's levels, σ or k of a node, and what they imply for V, with the shift."""
+        """The tree's levels, σ or k of a node, the bounds on V that follow from them, and the shift."""
         made, counter = self.regularisers(setting), self.sums(setting)
         node = {"k": float(self.rows(setting))} if self.wishart else {"sigma": self.sigma(setting)}
         summed = {} if isinstance(counter, Counter) else {"levels": float(n_levels(setting.horizon))}
