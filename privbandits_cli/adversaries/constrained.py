@@ -25,7 +25,7 @@ LAST_ROUNDS = np.cumsum(np.ceil(1.6 ** np.arange(100.0)))  # of each turn; the l
 
 
 class Parameters(bandit.Adversary):
-    """The gap."""
+    """The gap Δ."""
 
     display = "Constrained"
     binary = True

@@ -4,7 +4,7 @@ x_t = argmin over x in X of <x, L~_{t-1}>, where L~_t is the sum of the first t 
 paper's counter is a tree: L~_t has the noise of m = ⌈log2 T⌉ nodes. The noise of a prefix is at the same time the
 perturbation of FTPL. So the ε of a tree whose prefixes have FTPL's own deviation σ costs no regret.
 
-A tree has the larger of this noise and of what ε and δ require. With other counters the noise of prefixes grows with t.
+A tree has this noise, or more if ε and δ require it. With other counters the noise is not the same for all prefixes.
 L~_t then also has a perturbation that is drawn once, so that both together have FTPL's deviation, root mean square over
 the prefixes. The parameter `calibration` determines what ε and δ require:
 

@@ -2,8 +2,7 @@
 
 The three trees differ only in the level of the node that an item closes. This level follows from the code of the item,
 which is the code of its leaf in a smooth tree, and the number of items before it in the other two. The best tree
-has the smallest largest deviation of a prefix, not the smallest mean one: a confidence bound must hold for every
-prefix.
+minimises the largest deviation of a prefix, not the mean one, because a confidence bound must hold for every prefix.
 """
 
 from collections.abc import Callable, Iterator

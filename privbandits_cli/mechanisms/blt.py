@@ -2,9 +2,9 @@
 Pillutla, Steinke & Thakurta 2024, "Efficient and near-optimal noise generation for streaming differential privacy").
 
 The matrix A of prefix sums is B C, where C is the Toeplitz matrix with c_0 = 1 and c_k = Σ_j ω_j θ_j^(k-1). The noise
-of prefix t is σ W_t, where W = B z and z are standard normal numbers. Since B = A C^-1, W_t is the sum of
-x_1, ..., x_t, where x = C^-1 z is computed item by item: x_t = z_t - Σ_j ω_j s_j, and then s_j becomes θ_j s_j + x_t.
-Each item takes one new random number. The memory holds b + 1 numbers: b buffers and W_t.
+of prefix t is σ W_t, where W = B z with standard normal numbers z. Since B = A C^-1, W_t is the sum of x_1, ..., x_t,
+where x = C^-1 z is computed item by item: x_t = z_t - Σ_j ω_j s_j, and then s_j becomes θ_j s_j + x_t. Each item takes
+one new random number. The memory holds b + 1 numbers: b buffers and W_t.
 
 All prefixes together are B (C l + σ z) for the items l. If an item changes by Δ, C l moves by at most |c| Δ, so the
 prefixes are exactly μ-GDP with μ = |c| Δ/σ (`accounting.toeplitz`). Two similar choices of noise do not have this μ.
