@@ -6,7 +6,7 @@ arm's noisy sum S~. Nothing is forgotten: after m phases S~ holds all N gains an
 largest q with d_ε([S~/N], q) <= ln t / N, where [·] clips to [0, 1] and d_ε is the divergence of numerics/kl.py. Each
 gain enters S~ once, with noise, so the algorithm is ε-DP. On Bernoulli arms the regret is at most
 α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), and the regret of every ε-DP algorithm is at least
-Σ_a Δ_a ln T / d_ε(μ_a, μ*), up to o(ln T). Both bounds are asymptotic: no finite bound is known.
+Σ_a Δ_a ln T / d_ε(μ_a, μ*), up to o(ln T). Both bounds are asymptotic.
 
 The index, the divergence and the theorem are from the first author's slides. The slides do not say which α the
 experiments had, how phases are rounded, or how long an arm's first phase is. We take α = 2, phases of ⌈αN⌉ - N rounds
@@ -21,6 +21,7 @@ and at least one, and a first phase of one round. The other parameters are ours,
   has e^-λg <= 1 - g + g e^-λ.
 - `width: chernoff` is a wider index with the same proof. It bounds the noise in the same way for all λ <= (1 - η)ε, and
   is the largest q with d_(1-η)ε([S~/N], q) <= (ln t + m h)/N, where h = ln 1/(η (2 - η)).
+  Both `optimal` and `chernoff` have a finite regret bound of order ln² T (`coin_regret_bound`).
 - `memory: last` keeps only the gains and the noise of an arm's last phase; N is then the length of that phase.
 
 If α is near 1, the first phases have few rounds and one Laplace number each, so the noise does not average out.
@@ -33,12 +34,13 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.games import bandit, views
+from privbandits_cli.games import bandit, phases, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import chernoff_reach, clipped, private_reach
 
 Ratio = Annotated[float, Field(gt=1, le=1e9)]
+MANY = 1000  # phases of an arm, for which α is so near 1 that the finite bound says nothing
 
 
 class Phased(bandit.Algorithm):
@@ -55,9 +57,13 @@ class Phased(bandit.Algorithm):
     alpha: Ratio = Field(2.0, description="α, by which the plays of an arm grow in a phase")
     first: float = Field(0.0, ge=0, le=1e9, description="an arm's first phase has ⌈first/ε⌉ rounds, at least one")
 
+    def first_phase(self, setting: Setting) -> int:
+        """The rounds of an arm's first phase."""
+        return max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
+
     def phases(self, setting: Setting, forget: bool = False) -> dict[str, object]:
         """The fields of the state that `begin` and `update` use; forget: a sum holds its arm's last phase only."""
-        n_arms, first = setting.n_arms, max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
+        n_arms, first = setting.n_arms, self.first_phase(setting)
         return {
             "t": 1,
             "arm": 0,
@@ -92,14 +98,49 @@ class Parameters(Phased):
     memory: Literal["all", "last"] = Field("all", description="the phases of an arm that its index uses")
     eta: float = Field(0.3, gt=1e-9, lt=1, description="η of `chernoff`")
 
+    def cost(self) -> float:
+        """h of `chernoff`."""
+        return -math.log(self.eta * (2 - self.eta))
+
     def state(self, setting: Setting) -> Records:
         sure = self.width == "chernoff"
         return record(
             rate=(1 - self.eta if sure else 1.0) * self.epsilon,  # of the divergence
-            cost=-np.log(self.eta * (2 - self.eta)) if sure else 0.0,  # h, of each Laplace number
+            cost=self.cost() if sure else 0.0,  # of each Laplace number
             optimal=self.width == "optimal",
             **self.phases(setting, forget=self.memory == "last"),
         )
+
+    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
+        """A finite bound (ours) for the widths with a proof, on gains in [0, 1].
+
+        A worse arm a has N_m plays after m phases. It begins another one at a round t only if its index is then at
+        least μ*, or if the index of a best arm is below μ*. In the second case the best arm has n_k plays after k
+        phases, for some k, and t > N_m + n_k. For each k this has probability at most 1/(N_m + n_k + 1), because an
+        index grows with t. In the first case the index at T is at least μ*, too, so the noisy mean is at least some
+        x_m. Chernoff's bound on that event is e^(-N c) with
+        c = max over λ of λ x_m - ln(1 - μ_a + μ_a e^λ) + (m/N) ln(1 - λ²/ε²). The expected number of plays of a is at
+        most the sum over its phases of their lengths times these probabilities.
+        """
+        if self.width == "asymptotic":
+            return None
+        ends = [self.first_phase(setting)]
+        while ends[-1] < rounds.max(initial=1.0):
+            ends.append(ends[-1] + phase(ends[-1], self.alpha))
+            if len(ends) > MANY:
+                return None
+        plays, one = np.array(ends, float), np.ones(len(ends))
+        known = phases.Phases(plays, plays, np.cumsum(one))
+        if self.memory == "last":
+            known = phases.Phases(plays, np.diff(plays, prepend=0), one)
+        rates, cost = phases.rates_of(self.epsilon)
+        limit = phases.Limit(rates, cost)
+        if self.width == "chernoff":
+            limit = phases.Limit((1 - self.eta) * rates, np.full_like(cost, self.cost()))
+        best = float(means.max())
+        pulls = [phases.pulls(known, limit, self.epsilon, float(mean), best, rounds) for mean in means]
+        bound: Floats = np.minimum((best - means) @ np.array(pulls), (best - means.min()) * rounds)
+        return bound
 
 
 def choose(state: Record, rng: Draws) -> int:

@@ -54,8 +54,7 @@ class Theory(NamedTuple):
 
 def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds: Floats) -> Theory:
     """What theorems say of the regret of a tuned algorithm against an adversary after `rounds` `[points]`."""
-    memory = adversary.reaction()[0] if isinstance(adversary, bandit.Adversary) else 0
-    bound = algorithm.regret_bound(rounds, setting, memory)
+    bound = regret_bound(algorithm, adversary, setting, rounds)
     if bound is not None:
         most = rounds * setting.largest_regret()
         bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
@@ -67,6 +66,16 @@ def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds:
     if not isinstance(adversary, Stationary) or math.isinf(epsilon):
         return Theory(bound, ())
     return Theory(bound, tuple(rates(rounds, setting, adversary.mean_gains(setting), epsilon, algorithm.local)))
+
+
+def regret_bound(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds: Floats) -> Floats | None:
+    """The smallest proved bound on a tuned algorithm's regret after `rounds` `[points]`; None without a theorem."""
+    if not (isinstance(algorithm, bandit.Algorithm) and isinstance(adversary, bandit.Adversary)):
+        return algorithm.regret_bound(rounds, setting)
+    general, coins = algorithm.regret_bound(rounds, setting, adversary.reaction()[0]), adversary.coins(setting)
+    own = None if coins is None else algorithm.coin_regret_bound(rounds, coins, setting)
+    known = [bound for bound in (general, own) if bound is not None]
+    return np.minimum.reduce(known) if known else None
 
 
 def pure_epsilon(algorithm: Algorithm, setting: Setting) -> float:

@@ -12,7 +12,7 @@ from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.analysis.measured import Measured
-from privbandits_cli.analysis.rates import least_regret, pure_epsilon
+from privbandits_cli.analysis.rates import least_regret, pure_epsilon, regret_bound
 from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import NUMBER, Scope
 from privbandits_cli.experiment.plan import Curve
@@ -44,8 +44,7 @@ def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     """The regret bound of the algorithm's theorem at the same round."""
     curve = _worst(curves, scope, found)
     rounds = scope.round[0] if scope.round else curve.horizon
-    memory = curve.adversary.reaction()[0] if isinstance(curve.adversary, bandit.Adversary) else 0
-    bound = curve.algorithm.regret_bound(np.array([float(rounds)]), curve.setting, memory)
+    bound = regret_bound(curve.algorithm, curve.adversary, curve.setting, np.array([float(rounds)]))
     if bound is None:
         raise Absent(f"no theorem bounds the regret of {curve.label}")
     value, most = float(bound[0]), rounds * curve.setting.largest_regret()

@@ -40,7 +40,10 @@ class Plot(_Section):
     """The figure."""
 
     bars: int = Field(12, ge=0, description="number of rounds at which error bars are drawn")
-    log: bool = Field(False, description="logarithmic axes")
+    log: bool | Literal["x"] = Field(
+        False, description="logarithmic axes; x: regrets on a linear axis over a logarithmic axis of rounds"
+    )
+    top: float | None = Field(None, gt=0, description="the largest regret of a linear axis; larger ones are not drawn")
     bounds: bool = Field(
         False,
         description="draw the regret bound of each theorem, and lower bounds, which are asymptotic on Bernoulli arms",

@@ -94,8 +94,13 @@ def number_places(across: Sequence[float]) -> list[tuple[str, int]]:
     return found
 
 
-def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
+Log = bool | Literal["x"]  # both axes are logarithmic, or that of x alone
+
+
+def axes_of(lines: Sequence[Line], log: Log, top: float | None = None) -> tuple[Scale, Scale]:
     """The axes of a panel of lines; that of the regrets is logarithmic only if they differ enough.
+
+    top: the upper end of a linear axis of regrets, if some regrets or bars are larger.
 
     If bars end below 0 by more than a tenth of the least regret, it is linear around 0 as far as they reach and
     logarithmic beyond, as long as this costs at most half of the powers of ten. Otherwise it does not reach down to
@@ -107,7 +112,7 @@ def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
     theory += [np.nan_to_num(line.bound) for line in lines if line.bound is not None]
     low = np.concatenate([line.regret - line.below for line in lines])
     high = float(np.concatenate([regret, *(line.regret + line.above for line in lines), *theory]).max())
-    if log and wants_logarithm(lines):
+    if log is True and wants_logarithm(lines):
         least, depth = float(regret[regret > 0].min()), -float(low.min())
         if least / 10 < depth < math.sqrt(least * high):
             y = spanning(-depth, high, "asinh", depth)
@@ -115,7 +120,7 @@ def axes_of(lines: Sequence[Line], log: bool) -> tuple[Scale, Scale]:
             low = np.concatenate([low, *theory])
             y = spanning(float(low[low > least / 10].min(initial=least)), high, "log")
     else:
-        y = spanning(float(low.min(initial=0.0)), high, "linear")
+        y = spanning(float(low.min(initial=0.0)), min(high, top or high), "linear")
     if log and x.min() > 0:
         return spanning(float(x.min()), float(x.max()), "log"), y
     return spanning(float(x.min(initial=0.0)), float(x.max()), "linear", room=0.02), y
@@ -138,7 +143,7 @@ def thousands(x: float) -> str:
     return text.replace("-", "−")
 
 
-def bar_positions(x: Floats, n: int, k: int, of: int, log: bool) -> NDArray[np.int64]:
+def bar_positions(x: Floats, n: int, k: int, of: int, log: Log) -> NDArray[np.int64]:
     """About `n` of the points, evenly spaced on the axis; shifted for each line `k`, so that bars do not overlap."""
     if len(x) <= n or n == 0:
         return np.arange(len(x) if n else 0)

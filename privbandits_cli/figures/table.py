@@ -21,7 +21,7 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import NOBODY, Trust, copies
 from privbandits_cli.figures import prices
 from privbandits_cli.figures.line import Line
-from privbandits_cli.figures.scales import Scale, axes_of, bar_positions, beyond
+from privbandits_cli.figures.scales import Log, Scale, axes_of, bar_positions, beyond
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins.registry import Registry, including
 
@@ -46,10 +46,11 @@ class Table:
     centre: str
     bars: str
     bar_rounds: int
-    log: bool
+    log: Log
     wanted: int  # trials of a complete curve
     price: Price | None = None  # how regrets are compared with that of a floor
     floor: str = ""  # the floor's name in a figure
+    top: float | None = None  # the upper end of a linear axis of regrets
 
     @property
     def fewest(self) -> int:
@@ -94,11 +95,13 @@ class Table:
             notes.append("arrow: the bar ends at this regret, below the axis")
         if any(y.kind == "log" and (line.regret <= 0).any() for line, _, y in drawn):
             notes.append("regrets of 0 are below the axis")
+        if any(line.regret.max() > y.high for line, _, y in drawn):
+            notes.append(f"regrets above {self.top:,g} are beyond the axis")
         return notes
 
     def axes(self, lines: Sequence[Line]) -> tuple[Scale, Scale]:
         """The axes of a panel; a logarithmic one of regrets has room for the numbers that stand at its lower end."""
-        x, y = axes_of(lines, self.log)
+        x, y = axes_of(lines, self.log, self.top)
         cut = any(beyond(line, points, y) for line, points in zip(lines, self.marked(lines), strict=True))
         numbered = cut or any(line.free is not None for line in lines)
         return x, replace(y, low=y.low / 2.5) if numbered and y.kind == "log" else y
@@ -166,6 +169,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         wanted=config.get("trials", max(int(row["trials"]) for curve in found.every for row in curve.rows)),
         price=plot.price,
         floor=next(iter(floors), ""),
+        top=plot.top,
     )
 
 

@@ -106,6 +106,13 @@ class Algorithm(players.Algorithm):
         base = self._wrapped()
         return base.draws(setting) if isinstance(base, Algorithm) else {}
 
+    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
+        """Bound on the expected regret after `rounds` `[points]` on independent arms of known means; None without one.
+
+        Gains are in [0, 1], those of an arm are independent numbers with its mean, and means is `[arms]`.
+        """
+        return None
+
 
 # ---------------------------------------------------------------------------------------------- the loop
 

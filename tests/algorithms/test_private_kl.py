@@ -5,10 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from privbandits_cli.analysis.rates import theory
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.numerics.kl import chernoff_reach, private_reach, reach
 from tests.algorithms.test_algorithms import ready
 from tests.conftest import foe, make, match
+from tests.naive import by_chernoff
 
 TWO = Setting(1000, 2)
 
@@ -132,6 +134,59 @@ def test_reference_values_on_c2(name, own, centre, low, high):
     """ε = 1, T = 10^6."""
     game = match(foe("bernoulli", means="C2"), [make(name, epsilon=1.0, **own)], 10**6, 5)
     assert low < centre(play(game, range(40))[0, :, 0]) < high
+
+
+def pulls_by_hand(t, mean, best, first, epsilon):
+    """The bound on an arm's plays, phase by phase, with x_m by bisection of the index."""
+    plays, total = first, float(min(first, t))
+    while plays < t:
+        m = total_phases(plays, first)
+        low, high = -50.0, 1.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            if by_chernoff(plays, m, epsilon)(middle, best) > math.log(t):
+                low = middle
+            else:
+                high = middle
+        above = 1.0 if low <= 0 or low <= mean else math.exp(-by_chernoff(plays, m, epsilon)(1 - low, 1 - mean))
+        below, other = 0.0, first
+        while plays + other < t:
+            below += 1 / (plays + other + 1)
+            other *= 2
+        total += (min(2 * plays, t) - plays) * min(1, above + below)
+        plays *= 2
+    return total
+
+
+def total_phases(plays, first):
+    return round(math.log2(plays / first)) + 1
+
+
+@pytest.mark.parametrize(("epsilon", "first"), [(1.0, 16), (0.1, 160), (10.0, 1)])
+def test_the_finite_bound_is_the_sum_over_phases(epsilon, first):
+    """The package's grid of λ may only enlarge it, and by less than one part in a thousand."""
+    means, t = np.array([0.75, 0.625, 0.5, 0.25]), 50_000
+    algorithm = make("dp_klucb", epsilon=epsilon, first=16 if first > 1 else 0, width="optimal")
+    (bound,) = algorithm.coin_regret_bound(np.array([float(t)]), means, Setting(10**6, 4))
+    by_hand = sum((0.75 - mu) * pulls_by_hand(t, mu, 0.75, first, epsilon) for mu in means)
+    assert by_hand * (1 - 1e-9) <= bound <= 1.001 * by_hand
+
+
+def test_the_finite_bound_is_above_the_regret_and_grows_like_the_square_of_the_logarithm():
+    rounds = np.array([1e4, 1e6, 1e8, 1e12, 1e18])
+    means, setting = np.array([0.75, 0.625, 0.5, 0.375, 0.25]), Setting(10**6, 5)
+    for own in ({"width": "optimal"}, {"width": "chernoff"}, {"width": "optimal", "memory": "last"}):
+        algorithm = make("dp_klucb", epsilon=1.0, first=16, **own)
+        bound = algorithm.coin_regret_bound(rounds, means, setting)
+        game = match(foe("bernoulli", means="C2"), [algorithm], 10**4, 5)
+        lost = play(game, range(32))[0, :, 0]
+        assert lost.mean() + 3 * lost.std() / math.sqrt(32) < bound[0] < 10**4 * 0.5 / 3
+        assert (np.diff(bound) > 0).all() and bound[-1] / np.log(1e18) ** 2 < bound[1] / np.log(1e6) ** 2
+        assert theory(algorithm, foe("bernoulli", means="C2"), setting, rounds).bound.tolist() == bound.tolist()
+    assert make("dp_klucb", epsilon=1.0).coin_regret_bound(rounds, means, setting) is None
+    assert (
+        make("dp_klucb", epsilon=1.0, alpha=1.0001, width="optimal").coin_regret_bound(rounds, means, setting) is None
+    )
 
 
 def test_both_bounds_are_epsilon():

@@ -178,9 +178,22 @@ def test_nearly_equal_regrets_are_drawn_from_nought():
     assert axes_of(flat(100.0, 200.0), True)[1].kind == "linear" and axes_of(flat(100.0, 400.0), True)[1].kind == "log"
 
 
-def drawn_of(*lines, log=True, bars="gini"):
+def test_regrets_over_the_logarithm_of_the_rounds():
+    line = line_of([1, 30, 400], [0, 0, 200])
+    x, y = axes_of([line], "x")
+    assert (x.kind, y.kind) == ("log", "linear") and y.high > 600
+    cut = axes_of([line], "x", 100)[1]
+    assert 100 < cut.high < 110 and axes_of([line], True, 100)[1] == axes_of([line], True)[1]
+    assert axes_of([line], "x", 1e6)[1] == y, "a top above all regrets changes nothing"
+    table, drawn = drawn_of(line, log="x", top=100.0)
+    assert table.axes_notes() == ["regrets above 100 are beyond the axis"]
+    assert drawn.axes[0].get_xscale() == "log" and drawn.axes[0].get_ylim() == (cut.low, cut.high)
+    assert drawn_of(line, log="x")[0].axes_notes() == []
+
+
+def drawn_of(*lines, log=True, bars="gini", top=None):
     """A table of one panel with these lines, and its figure."""
-    made = table.Table("", {Name("P"): list(lines)}, "ε", "mean", table.BARS[bars], 12, log, 9)
+    made = table.Table("", {Name("P"): list(lines)}, "ε", "mean", table.BARS[bars], 12, log, 9, top=top)
     return made, plot.figure(made)
 
 
