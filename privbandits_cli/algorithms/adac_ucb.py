@@ -72,6 +72,14 @@ class Parameters(bandit.Algorithm):
             Guarantee(exact, delta, "attack: the test of one noisy mean", "exact", lower=True, view=view),
         ]
 
+    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
+        """Σ_a 8 β ln T/Δ_a + 8 √(β ln T/ρ) + 2β/(β - 3) for β > 3."""
+        if self.beta <= 3:
+            return None
+        gaps, log = bandit.gaps(means), np.log(rounds)
+        noise = len(gaps) * (8 * np.sqrt(self.beta * log / self.rho) + 2 * self.beta / (self.beta - 3))
+        return 8 * self.beta * np.sum(1 / gaps) * log + noise
+
 
 def choose(state: Record, rng: Numbers) -> int:
     if state.left == 0:

@@ -1,10 +1,11 @@
 """MOSS (Audibert & Bubeck 2009, Figure 1): UCB whose worst-case regret has the optimal order √(KT); T must be known.
 
 Each arm is played once, then the arm with the largest mean + √(max(0, ln(T/(K n)))/n), where n counts its plays. On
-i.i.d. gains in [0, 1] the regret at T is at most 49 √(KT), whatever the means are. This bound is recalled. `--bounds`
-does not print it, because it does not hold against an adversary. SMPyBandits' `MOSS` has the round t in place of T,
-which is an anytime variant.
+i.i.d. gains in [0, 1] the regret at T is at most 49 √(KT), whatever the means are (recalled). SMPyBandits' `MOSS` has
+the round t in place of T, which is an anytime variant.
 """
+
+import math
 
 import numpy as np
 
@@ -28,6 +29,10 @@ class Parameters(bandit.Algorithm):
             gains=np.zeros(n_arms),
             indices=np.full(n_arms, np.inf),  # arms that were never played come first
         )
+
+    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats:
+        """49 √(KT), for all rounds up to the horizon T (recalled)."""
+        return np.full(len(rounds), 49 * math.sqrt(setting.n_arms * setting.horizon))
 
 
 def choose(state: Record, rng: Draws) -> int:

@@ -114,6 +114,12 @@ class Algorithm(players.Algorithm):
         return None
 
 
+def gaps(means: Floats) -> Floats:
+    """How far the mean of each worse arm is below the best one."""
+    below: Floats = means.max() - means
+    return below[below > 0]
+
+
 # ---------------------------------------------------------------------------------------------- the loop
 
 

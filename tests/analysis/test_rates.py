@@ -141,6 +141,28 @@ def test_bernoulli_arms_with_fixed_means_are_named_by_the_adversaries():
 
 
 @pytest.mark.parametrize(
+    ("name", "own", "wanted"),
+    [
+        ("ucb1", {}, 8 * (8 + 4) * math.log(1000) + (1 + math.pi**2 / 3) * 0.375),
+        ("moss", {}, 49 * math.sqrt(3 * 50_000)),
+        ("adap_ucb", {"epsilon": 0.2, "beta": 4.0}, 64 * (8 + 5) * math.log(1000) + 24),
+        ("adac_ucb", {"rho": 0.5, "beta": 4.0}, 32 * 12 * math.log(1000) + 16 * math.sqrt(8 * math.log(1000)) + 16),
+        ("adac_ucb", {"rho": 0.5}, None),
+        ("dp_klucb", {"epsilon": 1.0}, None),
+    ],
+)
+def test_finite_bounds_on_coins(name, own, wanted):
+    """Gaps of 1/8 and 1/4; against arms that are no coins these theorems say nothing."""
+    setting, means, rounds = Setting(50_000, 3), np.array([0.5, 0.375, 0.25]), np.array([10.0, 1000.0])
+    algorithm = make(name, **own).tuned(setting)
+    found = algorithm.coin_regret_bound(rounds, means, setting)
+    assert found is wanted if wanted is None else found[1] == pytest.approx(wanted)
+    coins = foe("bernoulli", means=means.tolist())
+    assert (theory(algorithm, coins, setting, rounds).bound is None) == (wanted is None)
+    assert theory(algorithm, foe("oblivious").tuned(setting), setting, rounds).bound is None
+
+
+@pytest.mark.parametrize(
     ("name", "own", "title"),
     [
         ("dp_klucb", {"epsilon": 0.5}, "lower bound for ε-DP, ε = 0.5"),
