@@ -237,7 +237,7 @@ class Ucb1:
 
 
 def coin_divergence(x: float, y: float) -> float:
-    """kl(x, y) of two coins."""
+    """The divergence kl(x, y) of two Bernoulli laws."""
     if y in (0.0, 1.0):
         return 0.0 if x == y else math.inf
     first = x * math.log(x / y) if x > 0 else 0.0
@@ -252,7 +252,7 @@ def furthest(divergence: Callable[[float, float], float], x: float, cost: float)
     high = low + 1
     while divergence(x, -math.expm1(-high)) <= cost:
         high *= 2
-        if -math.expm1(-high) == 1:  # no float tells q from 1
+        if -math.expm1(-high) == 1:  # q is 1 up to rounding
             return high
     for _ in range(80):
         y = (low + high) / 2
@@ -261,7 +261,7 @@ def furthest(divergence: Callable[[float, float], float], x: float, cost: float)
 
 
 class Index:
-    """Each arm once, then the first arm with the largest index of its gains."""
+    """Play each arm once, then the first arm with the largest index, a function of its gains."""
 
     def __init__(self, algorithm: Algorithm, n_arms: int, horizon: float) -> None:
         self.algorithm, self.horizon, self.t = algorithm, horizon, 1
@@ -287,7 +287,7 @@ class KlUcb(Index):
 
 
 class Imed(Index):
-    """Algorithm 1 of Honda & Takemura 2015; the smallest value comes first."""
+    """Algorithm 1 of Honda & Takemura 2015, which plays the arm with the smallest index."""
 
     def index(self, gains: list[float], mean: float) -> float:
         best = max(sum(other) / len(other) for other in self.gains)
@@ -312,7 +312,7 @@ class UcbV(Index):
 
 
 class Thompson:
-    """Algorithm 2 of Agrawal & Goyal 2012, and of 2013."""
+    """Algorithm 2 of Agrawal & Goyal 2012 (Beta draws) and Algorithm 2 of Agrawal & Goyal 2013 (Gaussian draws)."""
 
     def __init__(self, n_arms: int, prior: str, bits: Callable[[], int]) -> None:
         self.prior, self.bits, self.sums, self.plays = prior, bits, [0.0] * n_arms, [0] * n_arms
@@ -336,7 +336,7 @@ class Thompson:
 
 
 class LazyDpTs:
-    """Algorithm 1 of Hu & Hegde 2022: of each arm (noisy mean, O) of its last epoch, and the gains since."""
+    """Algorithm 1 of Hu & Hegde 2022. Each arm has (noisy mean, O) of its last epoch, and the list of gains since."""
 
     def __init__(self, algorithm: Algorithm, n_arms: int, laplace: Callable, bits: Callable[[], int]) -> None:
         self.algorithm, self.laplace, self.bits, self.t = algorithm, laplace, bits, 1
@@ -364,7 +364,7 @@ class LazyDpTs:
 
 
 class DpTs:
-    """Algorithm 2 of Hu & Hegde 2022: the gains of an arm, and the noise that each of them brought."""
+    """Algorithm 2 of Hu & Hegde 2022. Each arm has the list of its gains, and the noise that came with each."""
 
     def __init__(self, algorithm: Algorithm, n_arms: int, laplace: Callable, bits: Callable[[], int]) -> None:
         self.algorithm, self.laplace, self.bits, self.t = algorithm, laplace, bits, 1
@@ -553,7 +553,7 @@ class Tree:
 
 
 def paths(alphabet: int, height: int, ones: int | None) -> Iterator[tuple[int, ...]]:
-    """The paths to the leaves of a tree from left to right; only those with so many ones, if `ones` is given."""
+    """The paths to the leaves of a tree from left to right; if `ones` is given, only those with so many ones."""
     if height == 0:
         yield ()
         return
@@ -571,13 +571,13 @@ def digits(n: int, k: int) -> list[int]:
 
 @cache
 def most_digits(k: int, items: int) -> int:
-    """The largest sum of digits of 1, ..., items."""
+    """The largest sum of digits among 1, ..., items."""
     return max(sum(digits(n, k)) for n in range(1, items + 1))
 
 
 @cache
 def best_shape(counter: str, items: int) -> tuple[int, int, int | None]:
-    """(k, height, ones) with the least (nodes of an item)² (nodes of a prefix)."""
+    """The (k, height, ones) that minimises (nodes that contain an item)² times (nodes of a prefix)."""
     if counter == "smooth":
         shapes = [(h, w) for h in range(2, 62) for w in range(1, h) if math.comb(h, w) > items]
         return (2, *min(shapes, key=lambda shape: (shape[0] - shape[1]) ** 2 * shape[1]))
@@ -586,7 +586,7 @@ def best_shape(counter: str, items: int) -> tuple[int, int, int | None]:
 
 
 class PathTree:
-    """A k-ary or smooth tree by its paths: prefix n is the nodes to the left of the path to leaf n + 1."""
+    """A k-ary or smooth tree by its paths: prefix n consists of the nodes to the left of the path to leaf n + 1."""
 
     def __init__(self, counter: str, items: int) -> None:
         k, height, ones = best_shape(counter, items)
@@ -596,7 +596,7 @@ class PathTree:
         self.noise: dict[tuple[int, ...], float] = {}
 
     def insert(self, noise: float) -> float:
-        """The noise of the prefix, if the node that this item closes has this noise."""
+        """The noise of the prefix after the node that this item closes was given this noise."""
         self.inside |= {self.path[:end] for end in range(1, len(self.path) + 1)}
         self.path = next(self.leaves)
         left = [(*self.path[:i], turn) for i in range(len(self.path)) for turn in range(self.path[i])]
@@ -684,7 +684,7 @@ class DpUcb(Optimist):
         return math.sqrt(2 * sure / n) + math.sqrt(8) * log_t**1.5 * sure / (epsilon * n)
 
     def exceeded(self) -> float:
-        """What the noise of a prefix exceeds with probability t^-4, by Chernoff's bound."""
+        """A number that the noise of a prefix exceeds with probability at most t^-4, by Chernoff's bound."""
         counter, items = self.algorithm.counter, int(self.horizon)
         k, height, ones = (2, items.bit_length(), None) if counter == "tree" else best_shape(counter, items)
         m = ones or most_digits(k, items)
@@ -706,7 +706,7 @@ def bound_of(m: int, log: float, theta: float) -> float:
 
 
 def chernoff(m: int, tuned: float, log: float) -> float:
-    """The bound for e^-log with the θ that is best for e^-tuned."""
+    """The bound at probability e^-log, with the θ that is best at probability e^-tuned."""
     return bound_of(m, log, theta(m, tuned))
 
 
@@ -746,7 +746,7 @@ class AdapUcb:
 
 
 class AdacUcb(AdapUcb):
-    """Azize & Basu 2023: a normal number in place of the Laplace number, and a width for both."""
+    """Azize & Basu 2023: AdaP-UCB with a normal number for the Laplace number, and one width for sampling and noise."""
 
     def choose(self, uniform: Callable[[], float]) -> int:
         if not self.episode:
@@ -760,7 +760,7 @@ class AdacUcb(AdapUcb):
 
 
 class AdapKlucb(AdapUcb):
-    """Azize & Basu 2022: an index of the noisy mean, its width for the noise included."""
+    """Azize & Basu 2022: the index of KL-UCB on the noisy mean plus a bonus for its noise."""
 
     def choose(self, uniform: Callable[[], float]) -> int:
         if not self.episode:
@@ -785,7 +785,7 @@ def private_divergence(epsilon: float) -> Callable[[float, float], float]:
 
 
 def by_chernoff(n: int, m: int, epsilon: float) -> Callable[[float, float], float]:
-    """The exponent of Chernoff's bound for n coins of mean y and m Laplace numbers with a sum below nx."""
+    """The exponent of Chernoff's bound: n Bernoulli numbers of mean y and m Laplace numbers have a sum below nx."""
 
     def divergence(x: float, y: float) -> float:
         def exponent(rate: float) -> float:
@@ -800,7 +800,7 @@ def by_chernoff(n: int, m: int, epsilon: float) -> Callable[[float, float], floa
 
 
 class Phased:
-    """DP-KLUCB and DP-IMED of Azize et al. 2025: for each arm the (gains, noise) of its phases."""
+    """DP-KLUCB and DP-IMED of Azize et al. 2025. Each arm has the list of (gains, noise) of its phases."""
 
     def __init__(self, algorithm: Algorithm, n_arms: int, laplace: Callable[[], float]) -> None:
         self.algorithm, self.laplace, self.t = algorithm, laplace, 1
@@ -808,7 +808,7 @@ class Phased:
         self.gains: list[float] = []
 
     def noisy(self, arm: int) -> tuple[float, int, int]:
-        """The clipped noisy mean, and the numbers of gains and of Laplace numbers in it."""
+        """The clipped noisy mean, and how many gains and how many Laplace numbers are in it."""
         last = getattr(self.algorithm, "memory", "all") == "last"
         kept = self.phases[arm][-1:] if last else self.phases[arm]
         n = sum(len(gains) for gains, _ in kept)

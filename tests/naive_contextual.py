@@ -155,7 +155,7 @@ class DPLinUCB:
         return bartlett(d, self.known.row_norm() ** 2, self.algorithm.rows(self.setting), self.rng)
 
     def noise(self):
-        """That of the present release."""
+        """The noise of the current release."""
         total = np.zeros_like(self.sum)
         for level in reversed(range(self.m)):
             name = level, self.t >> level
@@ -165,7 +165,7 @@ class DPLinUCB:
         return total
 
     def share(self):
-        """The present regularisers as a share of the largest."""
+        """The current regularisers as a share of the largest."""
         return 1.0
 
     def choose(self, arms):

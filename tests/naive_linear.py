@@ -177,7 +177,7 @@ class ShrinkingDartboard:
 
 
 class RnmFtnl:
-    """Epochs of 1, 2, 4, ... rounds; each plays the expert with the least noisy loss of the epoch before."""
+    """Epochs of 1, 2, 4, ... rounds, each of which plays the expert with the least noisy loss of the previous epoch."""
 
     def __init__(self, algorithm: Algorithm, setting: Setting) -> None:
         self.algorithm, self.range, self.table, self.n = algorithm, 2 if setting.signed else 1, [], setting.n_arms

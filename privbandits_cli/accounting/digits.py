@@ -1,8 +1,8 @@
-"""Sums of the digits of 1, ..., n in base k. Prefix t of a k-ary tree has as many nodes as the digits of t add up to.
+"""Sums of the digits of 1, ..., n in base k: prefix t of a k-ary tree has as many nodes as the digits of t add up to.
 
-Digits may also be negative: then nodes to the right of a prefix are subtracted from a larger node. From the highest
-level down, a representation of t moves between boundaries, which are multiples of k^l. The boundary at level l is
-⌊t/k^l⌋ or the next one. Other boundaries do not reduce the sum of the absolute digits.
+Digits may also be negative: then nodes to the right of a prefix are subtracted from a larger node. To represent t, a
+path goes from the highest level down between boundaries. A boundary of level l is a multiple of k^l: the last one that
+is at most t, or the next one. Other boundaries do not reduce the sum of the absolute digits.
 """
 
 import math
@@ -21,7 +21,7 @@ def height(n: int, k: int) -> int:
 
 
 def least_sums(t: Ints, k: int, digits: int, signed: bool) -> Floats:
-    """The least sum of the absolute values of so many digits that represent t, `[prefixes]`."""
+    """The least sum of the absolute values of `digits` digits that represent each t, `[prefixes]`."""
     low, high = np.zeros(len(t)), np.full(len(t), math.inf)
     for level in range(digits - 1, -1, -1):
         digit = t // k**level % k
@@ -33,11 +33,11 @@ def least_sums(t: Ints, k: int, digits: int, signed: bool) -> Floats:
 def spread(n: int, k: int, digits: int, signed: bool) -> tuple[float, float]:
     """The mean and the largest of `least_sums` over 1, ..., n.
 
-    The digits are fixed from the highest level down. Numbers whose digits so far are less than those of n are counted
-    together if they have the same `high - low`. The digits of n itself are followed alone.
+    The digits are fixed from the highest level down. Numbers whose leading digits are less than those of n are counted
+    together if they have the same `high - low`. n itself is followed on its own.
     """
-    free: dict[float, tuple[int, float, float]] = {}  # by high - low: how many numbers, their sum, the largest
-    low, high = 0.0, math.inf  # of the leading digits of n
+    free: dict[float, tuple[int, float, float]] = {}  # by high - low: the count of numbers, the sum, the largest sum
+    low, high = 0.0, math.inf  # those of the leading digits of n
     for level in range(digits - 1, -1, -1):
         found: dict[float, tuple[int, float, float]] = {}
         own = n // k**level % k
@@ -57,7 +57,7 @@ def spread(n: int, k: int, digits: int, signed: bool) -> tuple[float, float]:
 
 
 def ones(n: int, weights: Floats) -> tuple[float, float]:
-    """The mean and the largest over 1, ..., n of the sum of the weights of the ones in binary, `[levels]`."""
+    """The mean and the largest, over t = 1, ..., n, of the sum of `weights[levels]` at the ones of t in binary."""
     total, above, largest = 0.0, 0.0, 0.0
     for level in range(len(weights) - 1, -1, -1):
         size = 1 << level

@@ -40,9 +40,10 @@ def bracket(k: int, s: float, delta: float) -> tuple[float, float]:
 
 
 def tail(nodes: int, log: float) -> tuple[float, float]:
-    """(c, d): the sum of so many standard Laplace numbers exceeds c + d x with probability at most e^-x, for x >= 0.
+    """(c, d) such that the sum of `nodes` standard Laplace numbers exceeds c + d x with probability at most e^-x.
 
-    Chernoff's bound P(Z > z) <= e^-θz (1 - θ²)^-nodes at the θ for which c + d x is least at x = log > 0.
+    This holds for every x >= 0, by Chernoff's bound P(Z > z) <= e^-θz (1 - θ²)^-nodes. θ is the one for which c + d x
+    is least at x = `log` > 0.
     """
     from scipy.optimize import brentq
 
@@ -55,7 +56,7 @@ def tail(nodes: int, log: float) -> tuple[float, float]:
 
 
 def least_delta(shifts: Floats, epsilon: float) -> float:
-    """A lower bound on δ at ε of independent Laplace numbers; shifts: how far an item moves each, in scales, `[k]`.
+    """A lower bound on δ at ε for independent Laplace numbers that one item moves by `shifts`, `[k]`, in their scales.
 
     Only the largest LARGEST shifts are used, and each loss is rounded down to a grid: both reveal no more.
     """

@@ -19,7 +19,7 @@ def at_least(value: float | None, digits: int = 4) -> str:
 
 
 def regret(bound: float, largest: float) -> str:
-    """A bound on the regret; it is empty unless it is below `largest`, the most that any algorithm can lose."""
+    """A bound on the regret, marked as empty unless it is below `largest`, the most that any algorithm can lose."""
     return at_most(bound) + (" (empty)" if is_empty(bound, largest) else "")
 
 

@@ -3,12 +3,12 @@
 The n prefix sums of a stream x are A x, where A is the lower triangle of ones. A factorisation A = B C releases
 B (C x + z) = A x + B z with z standard normal noise, so all sums together are Gaussian noise on C x. If both factors
 are lower triangular Toeplitz matrices with coefficients b and c, the noise of sum t has the variance b_0² + ... +
-b_(t-1)², and a stream in which one item changes by 1 moves C x by at most |c|.
+b_(t-1)², and C x moves by at most |c| if one item changes by 1.
 
 - The square root (Henzinger, Upadhyay & Upadhyay 2023; Fichtenberger, Henzinger & Upadhyay 2022): b = c, where
   c_k = (2k choose k)/4^k. Its noise needs a memory of n numbers.
-- BLT (Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024): c_0 = 1 and c_k = Σ_j ω_j θ_j^(k-1), with few buffers
-  j. Its noise needs one number for each buffer, and one normal number for each item.
+- BLT (Dvijotham, McMahan, Pillutla, Steinke & Thakurta 2024): c_0 = 1 and c_k = Σ_j ω_j θ_j^(k-1), for a few buffers
+  j. Its noise needs a memory of one number for each buffer.
 """
 
 import math
@@ -20,7 +20,7 @@ import numpy as np
 
 from privbandits_cli.numerics.types import Floats, Ints
 
-STARTS = (0.7, 0.8, 0.9, 1.0, 1.1)  # of the fit: the slowest rate, as a power of 1/n
+STARTS = (0.7, 0.8, 0.9, 1.0, 1.1)  # the fit starts with these slowest rates, as powers of 1/n
 
 
 def square_root(n: int) -> Floats:
@@ -31,7 +31,7 @@ def square_root(n: int) -> Floats:
 
 @dataclass(frozen=True)
 class Blt:
-    """A BLT by the rates at which its buffers fade: 1 - θ_j, and 1 - θ̂_j of its inverse.
+    """A BLT, given by the rates at which its buffers fade: 1 - θ_j, and 1 - θ̂_j for its inverse.
 
     The generating function of c is Π_j (1 - θ̂_j z)/(1 - θ_j z). All coefficients of c and b are positive if
     1 > θ_1 > θ̂_1 > θ_2 > ... > θ̂_b > 0. The formulas are written with the rates, because the largest θ are close to 1.
@@ -41,14 +41,14 @@ class Blt:
     inverse_rates: Floats
 
     def weights(self) -> Floats:
-        """ω: c_k = Σ_j ω_j θ_j^(k-1)."""
+        """The weights ω in c_k = Σ_j ω_j θ_j^(k-1)."""
         between = self.rates[None, :] - self.rates[:, None]
         np.fill_diagonal(between, 1.0)
         away = self.inverse_rates[None, :] - self.rates[:, None]
         return np.asarray(away.prod(axis=1) / between.prod(axis=1), np.float64)
 
     def cumulative(self) -> tuple[float, Floats]:
-        """(β_0, β) with b_k = β_0 + Σ_j β_j θ̂_j^k."""
+        """The weights (β_0, β) in b_k = β_0 + Σ_j β_j θ̂_j^k."""
         between = self.inverse_rates[None, :] - self.inverse_rates[:, None]
         np.fill_diagonal(between, 1.0)
         away = self.rates[None, :] - self.inverse_rates[:, None]
@@ -57,12 +57,12 @@ class Blt:
         )
 
     def sensitivity(self, n: int) -> float:
-        """|c| of n items."""
+        """|c| for n items."""
         weights = self.weights()
         return math.sqrt(1 + float(weights @ _sums(_product(self.rates), n - 1) @ weights))
 
     def deviation(self, n: int) -> float:
-        """The standard deviation √(b_0² + ... + b_(n-1)²) of the noise of sum n, the largest."""
+        """The largest standard deviation of the noise, that of sum n: √(b_0² + ... + b_(n-1)²)."""
         return math.sqrt(float(self.variances(np.array([n]))[0]))
 
     def variances(self, t: Ints) -> Floats:
@@ -78,7 +78,7 @@ class Blt:
         return float(self._squares(np.array([(n + 1) / 2]), mean)[0])
 
     def _squares(self, many: Floats | Ints, summed: Callable[[Floats], Floats]) -> Floats:
-        """Sums of b_k²; many: the numbers of summands, `[sums]`; summed: Σ (1 - rate)^k of rates `[rates, 1]`."""
+        """Sums of b_k²; many: their numbers of terms, `[sums]`; summed: Σ_k (1 - rate)^k for rates `[rates, 1]`."""
         last, own = self.cumulative()
         both = _product(self.inverse_rates).reshape(-1, 1)
         squares = last**2 * many + 2 * last * own @ summed(self.inverse_rates[:, None])
@@ -102,9 +102,9 @@ def _sums(rates: Floats, n: int | Ints) -> Floats:
 
 @cache
 def fitted(n: int, buffers: int) -> Blt:
-    """The BLT with the smallest |c| times deviation after n items, of several local minima.
+    """The BLT with the smallest product of |c| and deviation for n items, the best of several local minima.
 
-    The variables are the logarithms of the increments of ln 1/rate; so the rates are positive and interleaved.
+    The variables are the logarithms of the increments of ln 1/rate, so the rates are positive and interleaved.
     """
     from scipy import optimize
 

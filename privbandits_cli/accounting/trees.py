@@ -4,10 +4,10 @@ All releases are jointly Gaussian. If item i changes by 1, the means of all rele
 are μ-GDP with μ² = a' S^-1 a, where S is their covariance and a = 1{t >= i}; the largest μ over i is the exact one, for
 adaptive streams as well (Denisov, McMahan, Rush, Smith & Guha Thakurta 2022).
 
-The recursion runs over the dyadic blocks of releases. All releases of a block share an offset, the noise of larger
-nodes. A block is described by its precision, the information that its releases have about the offset, and for each item
-by the information (J_xt, J_tt) about the offset x and the move t. Items that are worse in both cannot become the best
-one in any larger block, and are dropped.
+The recursion runs over the dyadic blocks of releases. All releases of a block share an offset x, the noise of larger
+nodes. A block is described by its precision, which is the information of its releases about x, and by two numbers for
+each item, the information J_xt and J_tt about x and the move t of the item. An item cannot be the worst case in any
+larger block if another one has a smaller J_xt and a larger J_tt, so it is dropped.
 """
 
 import math
@@ -19,7 +19,7 @@ from privbandits_cli.numerics.types import Floats
 
 
 def _worst(items: Floats) -> Floats:
-    """The items `[n, 2]` that no other one dominates, by a smaller J_xt and a larger J_tt."""
+    """The items `[n, 2]` that may be the worst case: no other one has a smaller J_xt and a larger J_tt."""
     items = items[np.lexsort((-items[:, 1], items[:, 0]))]
     best = np.maximum.accumulate(items[:, 1])
     return np.asarray(items[np.concatenate([[True], items[1:, 1] > best[:-1]])], np.float64)
@@ -69,10 +69,10 @@ def fresh_top_up(n: int) -> float:
 def smoothed(levels: int) -> float:
     """μ of the prefixes 1, ..., 2^levels - 1 of a binary tree with Honaker's estimates (`mechanisms.honaker`).
 
-    A prefix reveals the estimate of its last node, because the rest of it is an earlier prefix. `left` is the variance
-    of a node's estimate given the prefixes inside the node. An item has two numbers: minus the distance by which it
-    moves that estimate, given these prefixes, and their information about it. All n with `levels` binary digits have
-    the same μ.
+    A prefix reveals the estimate of its last node, because the rest of the prefix is an earlier prefix. `left` is the
+    variance of a node's estimate given the prefixes inside the node. Each item has two numbers: minus the distance by
+    which it moves that estimate, given these prefixes, and the information of these prefixes about the item. All n
+    with `levels` binary digits have the same μ.
     """
     left, items = 1.0, np.array([[-1.0, 0.0]])
     for level in range(1, levels):

@@ -65,9 +65,10 @@ COUNTERS = (
 
 
 def counters(horizon: int, epsilon: float, delta: float) -> list[dict[str, Any]]:
-    """One row for each counter, by the law of its noise: E max, E rms, and the deviation at (ε, δ), root mean square.
+    """One row for each counter, sorted by the law of its noise.
 
-    The last row is the bound for all factorisations with Gaussian noise. horizon: T >= 2; T - 1 items are summed.
+    A row has the largest E_t, its root mean square over all prefixes, and the root mean square deviation at (ε, δ). The
+    last row is the bound for all factorisations with Gaussian noise. horizon: T >= 2; T - 1 items are summed.
     """
     n = horizon - 1
     private: dict[Law, float] = {"gaussian": mu_of(epsilon, delta), "laplace": epsilon}

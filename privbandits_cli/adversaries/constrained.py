@@ -1,9 +1,10 @@
 """A stochastically constrained adversary (Zimmert & Seldin 2021, section 6; Honda, Ito & Tsuchiya 2023, section 6).
 
-Arm 1 is better by Δ in every round, but the level of all arms changes in turns. In one turn the loss of arm 1 is a
-Bernoulli number with mean 1 - Δ, and that of every other arm is 1; in the next one the loss of arm 1 is 0, and that of
-every other arm has mean Δ. The turns grow by the factor 1.6. Turn n = 0, 1, ... has ⌈1.6^n⌉ rounds; the rounding is
-ours. An index that trusts an arm's mean over all rounds is misled, because the arms are played in different turns.
+Arm 1 is better by Δ in every round, but the level of all arms alternates between two kinds of turns. In the first kind
+the loss of arm 1 is a Bernoulli number with mean 1 - Δ, and that of every other arm is 1. In the second kind the loss
+of arm 1 is 0, and that of every other arm is a Bernoulli number with mean Δ. Turn n = 0, 1, ... has ⌈1.6^n⌉ rounds; the
+rounding is ours. An index that trusts an arm's mean over all rounds is misled, because different arms are played in
+different turns.
 
 The gap does not change, so the regret is pseudo-regret: Δ for each round in which another arm is played.
 """
@@ -24,7 +25,7 @@ LAST_ROUNDS = np.cumsum(np.ceil(1.6 ** np.arange(100.0)))  # of each turn; the l
 
 
 class Parameters(bandit.Adversary):
-    """The gap."""
+    """The gap Δ."""
 
     display = "Constrained"
     binary = True

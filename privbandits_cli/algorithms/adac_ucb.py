@@ -1,9 +1,9 @@
 """AdaC-UCB (Azize & Basu 2023): AdaP-UCB with Gaussian noise, under zero-concentrated differential privacy, ρ-zCDP.
 
-Episodes and forgetting are those of `adap_ucb`, with m gains in an arm's last episode:
-index = mean + N(0, 1/(2ρ m²)) + √((1/(2m) + 1/(ρ m²)) β ln t). Each gain enters one mean, which it moves by at most
-1/m, so the algorithm is ρ-zCDP; it even is √(2ρ)-GDP, which gives the exact ε at each δ. For β > 3 the regret is at
-most Σ_a (8 β ln T/Δ_a + 8 √(β ln T/ρ) + 2β/(β - 3)). The paper's experiments have β = 1, outside of its proof.
+The episodes are those of `adap_ucb`, and only an arm's last episode counts. If it has m gains, then
+index = mean + N(0, 1/(2ρ m²)) + √((1/(2m) + 1/(ρ m²)) β ln t). Each gain enters one mean and moves it by at most 1/m,
+so the algorithm is ρ-zCDP. It is even √(2ρ)-GDP, which gives the exact ε at each δ. For β > 3 the regret is at most
+Σ_a (8 β ln T/Δ_a + 8 √(β ln T/ρ) + 2β/(β - 3)). The paper's experiments have β = 1, which its proof does not cover.
 """
 
 import math
@@ -39,7 +39,7 @@ class Parameters(bandit.Algorithm):
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        """`certified`: the largest ρ whose exact ε is that at δ; `paper`: 1/(2ρ) = 2 ln(1.25/δ)/ε²."""
+        """`certified`: the ρ whose exact ε at δ is `epsilon`; `paper`: the ρ with 1/(2ρ) = 2 ln(1.25/δ)/ε²."""
         rho = {
             "certified": gaussian.mu_of(epsilon, delta) ** 2 / 2,
             "paper": epsilon**2 / (4 * math.log(1.25 / delta)),
@@ -63,7 +63,7 @@ class Parameters(bandit.Algorithm):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Episodes are disjoint, and the mean of each is noised once: a gain costs one Gaussian number of μ = √(2ρ)."""
+        """Episodes are disjoint, and the mean of each is noised once. So the release of a gain is √(2ρ)-GDP."""
         rho, view = self.rho * sensitivity**2, "all noisy means, and so all arms played"
         exact = gaussian.epsilon_of(math.sqrt(2 * rho), delta)
         return [

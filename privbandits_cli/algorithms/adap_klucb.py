@@ -1,8 +1,8 @@
-"""AdaP-KLUCB (Azize & Basu 2022): AdaP-UCB with the index of KL-UCB on optimistic noisy means.
+"""AdaP-KLUCB (Azize & Basu 2022): AdaP-UCB with the index of KL-UCB on noisy means with a bonus.
 
-Episodes, forgetting, noise and privacy are those of `adap_ucb`, with m gains in an arm's last episode. With the noisy
-mean x = [mean + Lap(1/(ε m)) + β ln t/(ε m)], where [·] clips to [0, 1], the index is the largest q with
-kl(x, q) <= β ln t / m. The algorithm is ε-DP, and β > 3; its regret is of the order of
+Episodes, noise and privacy are those of `adap_ucb`, and only an arm's last episode counts. If it has m gains, let
+x = [mean + Lap(1/(ε m)) + β ln t/(ε m)], where [·] clips to [0, 1]. The index is the largest q with
+kl(x, q) <= β ln t / m. The algorithm is ε-DP. With β > 3 its regret is of the order of
 Σ_a Δ_a ln T / min(kl(μ_a, μ*), ε Δ_a).
 """
 

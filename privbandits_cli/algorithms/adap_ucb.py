@@ -1,7 +1,7 @@
 """AdaP-UCB (Azize & Basu 2022): UCB in doubling episodes, each of which forgets the earlier ones.
 
-In each episode the arm with the largest index is played as often as it was played before, and once if it never was.
-From then on only the mean of this episode's m gains represents the arm, with Laplace noise of scale 1/(ε m):
+In each episode the arm with the largest index is played as often as it was played before, or once if it never was.
+From then on the arm's mean is that of this episode's m gains, with Laplace noise of scale 1/(ε m):
 index = mean + √(β ln t / (2m)) + β ln t / (ε m), β > 3. Each gain enters one mean, so the algorithm is ε-DP. Its regret
 is at most Σ_a 16 β ln T / min(Δ_a, ε) + 3 β/(β - 3) (Theorem 5.3 of Azize 2024).
 The paper writes N/2 for m, where N counts the plays so far. For an arm that was played once we take m = 1, because the
@@ -75,7 +75,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def ended(state: Record, arm: int, gain: float) -> int:
-    """Add a gain to its episode; the number of gains of the episode if this is its last, else 0."""
+    """Add a gain to its episode. Returns the episode's number of gains if this is the last one, else 0."""
     if state.left == 0:  # an episode begins
         state.left = max(1, state.plays[arm])
         state.total = 0.0

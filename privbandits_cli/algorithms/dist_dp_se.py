@@ -1,20 +1,21 @@
-"""Dist-DP-SE (Chowdhury & Zhou 2023): successive elimination with a server that sees noisy sums only.
+"""Dist-DP-SE (Chowdhury & Zhou 2023): successive elimination by a server that sees only noisy sums.
 
-In batch b = 1, 2, ... each arm of S is played l = 2^b times, in turn. Each gain x belongs to a user, who rounds g x
-at random to a whole number, adds noise, and takes the result mod M. Secure aggregation reveals only the sum y of these
-messages mod M. The server subtracts M if y > l g + τ; the mean of the batch is y/(l g). An arm leaves S if its mean is
-more than 2w below the largest. With L = ln(2 |S| b²/p), w = √((L + ln 2)/(2l)) + (σ √L + h L)/l.
+S is the set of arms that remain. In batch b = 1, 2, ... each of them is played l = 2^b times, in turn. Each gain x
+belongs to a user, who rounds g x at random to a whole number, adds noise, and sends the result mod M. Secure
+aggregation reveals only the sum y of these messages mod M. The server subtracts M if y > l g + τ. The mean of the batch
+is y/(l g). An arm leaves S if its mean is more than 2w below the largest, where
+w = √((L + ln 2)/(2l)) + (σ √L + h L)/l and L = ln(2 |S| b²/p).
 
 Here g = ⌈ε √l⌉, τ = ⌈(g/ε) ln 2T⌉, M = l g + 2τ + 1, σ = √2/ε and h = 1/ε. A user's noise is the difference of two
-numbers of the law Pólya(1/l, e^(-ε/g)). The noise of l users is exactly a discrete Laplace number, P(k) ∝ e^(-ε|k|/g),
-and we draw it at once. It exceeds τ, so that the server is wrong by M, with probability at most 1/T. A gain changes
-one sum by at most g, so the sums are ε-DP. Sums are whole numbers, exact up to 2^53.
+Pólya(1/l, e^(-ε/g)) numbers. The noise of l users is exactly one discrete Laplace number, P(k) ∝ e^(-ε|k|/g), and we
+draw that number. It exceeds τ with probability at most 1/T, and only then may the server's sum be wrong, by M. A gain
+changes one sum by at most g, so the sums are ε-DP. Sums are whole numbers, exact up to 2^53.
 
-The width is that of the authors' code. That code has faults, which are not repeated. (1) Its Pólya sampler has the
-scale (1 - q)/q, q = e^(-ε/g), in place of q/(1 - q), so that its runs have next to no noise. (2) Its baseline DP-SE
-adds one Laplace number to the sums of all arms, which cancels when they are compared. (3) Its batches have 4^b plays,
-the text's 2^b: `growth: 4` is the code. It also puts p in the place of 1/T in τ. That the arms take turns, as in
-`dp_se`, is ours.
+The width w is that of the authors' code. The code has errors, which are not repeated here. (1) Its Pólya sampler has
+the scale (1 - q)/q, q = e^(-ε/g), in place of q/(1 - q), so that its runs have next to no noise. (2) Its baseline DP-SE
+adds one Laplace number to the sums of all arms, and this number cancels when they are compared. (3) Its batches have
+4^b plays where the paper has 2^b; `growth: 4` is the code's. (4) Its τ has p in place of 1/T. We let the arms take
+turns, as in `dp_se`.
 """
 
 import math
@@ -37,7 +38,7 @@ SEEN = "all sums that the server sees, and so all arms played"
 
 
 class Distributed(bandit.Algorithm):
-    """What the algorithms with a distributed noise share: ε, the confidence p, and the growth of batches."""
+    """What the algorithms with distributed noise share: ε, the failure probability p, and the growth of batches."""
 
     private = True
     general_caveats = ("An audit knows no view of discrete noise, so the noise is not audited.",)
@@ -51,7 +52,7 @@ class Distributed(bandit.Algorithm):
 
 
 class Batches(Distributed):
-    """The same algorithm when p is a number."""
+    """The same algorithm with its p known."""
 
     p: float
 
@@ -77,13 +78,13 @@ class Batches(Distributed):
         return state
 
     def share(self, finest: float, sensitivity: float) -> float:
-        """The largest part of g by which a change of a gain by `sensitivity` can change a sum, over all batches."""
+        """The largest change of a sum, as a share of g, over all batches, when a gain changes by `sensitivity`."""
         grids = [float(math.ceil(finest * math.sqrt(self.growth**b))) for b in range(1, 64)]
         return max(math.ceil(g * sensitivity) / g for g in grids)
 
 
 class Parameters(Distributed):
-    """ε, the confidence p, and the growth of batches."""
+    """ε, the failure probability p, and the growth of batches."""
 
     display = "Dist-DP-SE"
     drawn = ("laplace", "bits")
@@ -98,13 +99,13 @@ class Tuned(Batches, Parameters):
         return self.batches(setting, self.epsilon, math.sqrt(2) / self.epsilon, 1 / self.epsilon, log)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Batches and arms are disjoint; a gain moves one sum by at most g, and the noise has scale g/ε."""
+        """Batches and arms are disjoint: a gain moves one sum, by at most g, and the noise of a sum has scale g/ε."""
         spent = self.epsilon * self.share(self.epsilon, sensitivity)
         return [Guarantee(spent, 0.0, "a gain is in one noisy sum", "proved", view=SEEN)]
 
 
 def begin(state: Record) -> None:
-    """Start the next batch: its length, its grid, the range of its noise, and how far below the best an arm may be."""
+    """Start the next batch: set its length, g, τ, and the distance 2w at which an arm leaves."""
     state.epoch += 1
     plays = min(state.growth**state.epoch, 2.0**62)
     state.cycles = int(plays)
@@ -117,7 +118,7 @@ def begin(state: Record) -> None:
 
 
 def encode(state: Record, arm: int, gain: float, bits: Any) -> bool:
-    """Add the rounded gain to the sum of its arm; returns whether it is the last of the batch."""
+    """Add the rounded gain to the sum of its arm. Returns whether the gain is the arm's last one in the batch."""
     state.sums[arm] += rounded(state.g * gain, bits)
     last: bool = state.cycle == state.cycles - 1
     return last
@@ -132,7 +133,7 @@ def rounded(x: float, bits: Any) -> float:
 
 
 def decode(state: Record, arm: int, noise: float) -> None:
-    """What the server makes of the sum mod M, to which the users have added this noise."""
+    """The server turns the sum mod M into the mean of the batch; noise: that of all users of the batch."""
     most = state.cycles * state.g + state.tau
     modulus = most + state.tau + 1.0
     y = (state.sums[arm] + noise) % modulus
@@ -143,9 +144,9 @@ def decode(state: Record, arm: int, noise: float) -> None:
 
 
 def discrete(laplace: float, scale: float) -> float:
-    """The number k of the law P(k) ∝ e^(-|k|/scale) at the quantile of a standard Laplace number.
+    """The discrete Laplace number, P(k) ∝ e^(-|k|/scale), with the same quantile as this standard Laplace number.
 
-    With q = e^(-1/scale), |k| >= n > 0 has the probability 2 q^n/(1 + q), and |laplace| > x has e^-x.
+    With q = e^(-1/scale), P(|k| >= n) = 2 q^n/(1 + q) for n > 0, and P(|laplace| > x) = e^-x.
     """
     k: float = np.floor(scale * (abs(laplace) - np.log1p(0.5 * np.expm1(-1.0 / scale))))
     return k if laplace > 0.0 else -k

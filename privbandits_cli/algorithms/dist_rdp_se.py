@@ -1,14 +1,14 @@
 """Dist-RDP-SE (Chowdhury & Zhou 2023): Dist-DP-SE with Skellam noise, under Rényi differential privacy.
 
-As `dist_dp_se`, with g = ⌈s ε √l⌉, τ = ⌈(2g/ε) √(ln 2T) + √2 ln 2T⌉, σ = 2/ε + √2/(s ε) and h = 1/(s ε). A user's noise
-is a Skellam number of variance g²/(l ε²), the difference of two Poisson numbers. The noise of l users is exactly a
-Skellam number of variance g²/ε², and we draw it at once.
+The algorithm is `dist_dp_se` with g = ⌈s ε √l⌉, τ = ⌈(2g/ε) √(ln 2T) + √2 ln 2T⌉, σ = 2/ε + √2/(s ε) and h = 1/(s ε).
+A user's noise is a Skellam number, the difference of two Poisson numbers, with variance g²/(l ε²). The noise of l users
+is exactly one Skellam number with variance g²/ε², and we draw that number.
 
 A gain changes one sum by at most g. By Agarwal, Kairouz & Liu 2021, Skellam noise of variance V on whole numbers that
 change by at most Δ has a Rényi divergence of at most αΔ²/(2V) + min{((2α - 1)Δ² + 6Δ)/(4V²), 3Δ/(2V)} at each whole
-α >= 2. At Δ = g, V = g²/ε² and g >= s ε, this is at most
-αε²/2 + min{(2α - 1)ε²/(4s²) + 3ε/(2s³), 3ε/(2s)}, which we convert to (ε, δ). ε is therefore no ε of differential
-privacy: for large s, the noise is like Gaussian noise that gives ε-GDP.
+α >= 2. At Δ = g, V = g²/ε² and g >= s ε, this is at most αε²/2 + min{(2α - 1)ε²/(4s²) + 3ε/(2s³), 3ε/(2s)}, which we
+convert to (ε, δ). The parameter ε is therefore not the ε of differential privacy. For large s, the noise is like
+Gaussian noise that gives ε-GDP.
 """
 
 import math
@@ -31,7 +31,7 @@ __all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(Distributed):
-    """ε of the noise, s of the grid, the δ at which ε is stated, the confidence p, and the growth of batches."""
+    """ε of the noise, s of the grid, the δ of the guarantee, the failure probability p, and the growth of batches."""
 
     display = "Dist-RDP-SE"
     drawn = ("bits",)
@@ -43,7 +43,7 @@ class Parameters(Distributed):
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        """`certified`: the largest ε of the noise whose guarantee is that ε at δ."""
+        """`certified`: the largest ε of the noise for which `epsilon` is proved at δ."""
         from scipy.optimize import brentq
 
         s = cls.model_validate({"epsilon": 1.0, **given}).s
@@ -67,7 +67,7 @@ class Tuned(Batches, Parameters):
         return self.batches(setting, s * self.epsilon, sigma, h, 2 * math.sqrt(log), math.sqrt(2) * log)
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Batches and arms are disjoint; a gain moves one sum by at most g. Nothing is known at δ = 0."""
+        """Batches and arms are disjoint: a gain moves one sum, by at most g. Nothing is known at δ = 0."""
         if not 0 < delta < 1:
             return []
         own = spent(self.epsilon, self.s, delta, self.share(self.s * self.epsilon, sensitivity))
@@ -77,10 +77,10 @@ class Tuned(Batches, Parameters):
 def divergence(alpha: Floats, epsilon: float, s: float, share: float = 1.0) -> Floats:
     """A bound on the Rényi divergence of order α >= 1 of sums that differ by at most `share` times g.
 
-    The theorem is for whole orders. The divergence grows with its order, so the next whole order is a bound.
+    The theorem is for whole orders. The divergence grows with its order, so that of the next whole order is a bound.
 
-    A copy of the paper that is in circulation has 3ε²/(2s) as the second term of the minimum. The theorem on Skellam
-    noise gives 3Δ/(2V) = 3ε²/(2g), of which g >= s ε leaves 3ε/(2s).
+    One copy of the paper in circulation has 3ε²/(2s) as the second term of the minimum. The theorem on Skellam noise
+    gives 3Δ/(2V) = 3ε²/(2g), which is at most 3ε/(2s) because g >= s ε.
     """
     order = np.maximum(2.0, np.ceil(alpha))
     change = share * epsilon
@@ -90,7 +90,7 @@ def divergence(alpha: Floats, epsilon: float, s: float, share: float = 1.0) -> F
 
 
 def spent(epsilon: float, s: float, delta: float, share: float = 1.0) -> float:
-    """The ε of differential privacy at δ."""
+    """The ε of differential privacy at δ; epsilon: that of the noise."""
     return renyi(lambda alpha: divergence(alpha, epsilon, s, share), delta)
 
 

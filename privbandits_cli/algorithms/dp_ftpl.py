@@ -1,12 +1,12 @@
 """Private FTPL (Agarwal & Singh 2017, Algorithm 3): the leader on prefixes that a counter with Gaussian noise releases.
 
 x_t = argmin over x in X of <x, L~_{t-1}>, where L~_t is the sum of the first t losses with the noise of a counter. The
-paper's counter is a tree: L~_t has the noise of m = ⌈log2 T⌉ nodes. The noise of a prefix doubles as the perturbation
-of FTPL. A tree whose prefixes have FTPL's own deviation σ is private with an ε of its own, which is therefore free.
+paper's counter is a tree: L~_t has the noise of m = ⌈log2 T⌉ nodes. The noise of a prefix is at the same time the
+perturbation of FTPL. So the ε of a tree whose prefixes have FTPL's own deviation σ costs no regret.
 
-The noise is the larger of that and what ε and δ require. Where the noise of prefixes grows (other counters), L~_t also
-has a perturbation that is drawn once, so that together they have FTPL's deviation, root mean square over the prefixes.
-The parameter `calibration` determines what ε and δ require:
+A tree has this noise, or more if ε and δ require it. With other counters the noise is not the same for all prefixes.
+L~_t then also has a perturbation that is drawn once, so that both together have FTPL's deviation, root mean square over
+the prefixes. The parameter `calibration` determines what ε and δ require:
 
 `exact`: the least noise of this counter that is (ε, δ)-private.
 
@@ -71,7 +71,7 @@ class Tuned(Parameters, Summing):
     base: ftpl.Tuned
 
     def node_scale(self, setting: Setting) -> float:
-        """The deviation that privacy requires; of a tree with top-up noise, at least FTPL's own in every prefix."""
+        """The deviation that privacy requires. A tree with top-up noise has at least FTPL's own in every prefix."""
         counter = self.sums(setting)
         if self.calibration == "printed":
             log_t = log2(setting.horizon)
@@ -86,18 +86,18 @@ class Tuned(Parameters, Summing):
         return self.counter == "tree" and self.spare != "none"
 
     def start(self, setting: Setting) -> float:
-        """The deviation of the perturbation that is drawn once; at least that of one number, as prefix 0 needs some."""
+        """The deviation of the perturbation that is drawn once. At least one number's, because prefix 0 needs some."""
         if self.even():
             return 0.0
         scale = self.node_scale(setting)
         return math.sqrt(max(self.base.sigma**2 - scale**2 * self.sums(setting).spread()[0], scale**2))
 
     def deviation(self, setting: Setting) -> float:
-        """The largest deviation of a prefix, with the perturbation that is drawn once."""
+        """The largest deviation of a prefix, including the perturbation that is drawn once."""
         return math.hypot(super().deviation(setting), self.start(setting))
 
     def mean_deviation(self, setting: Setting) -> float:
-        """The deviation of a prefix, root mean square, with that perturbation."""
+        """The root mean square deviation of the prefixes, including that perturbation."""
         return math.hypot(super().mean_deviation(setting), self.start(setting))
 
     def state(self, setting: Setting) -> Records:
@@ -111,11 +111,11 @@ class Tuned(Parameters, Summing):
         return {"normal": super().draws(setting, rounds)["normal"] + begun}
 
     def facts(self, setting: Setting) -> dict[str, float]:
-        """The same, and the deviation of the perturbation that is drawn once."""
+        """The facts of the counter, and the deviation of the perturbation that is drawn once."""
         return super().facts(setting) if self.even() else super().facts(setting) | {"start": self.start(setting)}
 
     def own_epsilon(self, setting: Setting) -> float:
-        """The ε at `delta` of prefixes whose noise has FTPL's own deviation, root mean square, and no more."""
+        """The ε at `delta` of prefixes whose noise has just FTPL's own deviation, root mean square."""
         change = self.sums(setting).rms() * loss_set(setting).changes()[1]
         return gaussian.epsilon_of(change / self.base.sigma, self.delta)
 

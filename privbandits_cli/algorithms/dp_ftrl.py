@@ -36,7 +36,7 @@ NOTHING = Guarantee(0.0, 0.0, "no prefix with a loss is released", "exact", neig
 
 
 class Aggregating(linear.Algorithm):
-    """A leader that sees the losses only through a counter (TreeBasedAgg, Algorithm 2, or another one)."""
+    """A leader that receives the losses only through a counter (TreeBasedAgg, Algorithm 2, or another one)."""
 
     private = True
     later = frozenset({"counter", "buffers"})
@@ -70,7 +70,7 @@ class Aggregating(linear.Algorithm):
         yield from counters.errors(self.counter, self.buffers, setting.horizon)
 
     def instead(self) -> str:
-        """Another remedy in the error about the law of the noise; empty if there is none."""
+        """Another remedy for the error about the law of the noise, in words; empty if there is none."""
         return ""
 
     def resolved(self, setting: Setting) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Summing(Aggregating):
         return counters.counter(self.known_counter(), last_prefix(setting), self.law(), self.spare, self.buffers)
 
     def known_counter(self) -> counters.Name:
-        """The counter's name, which `tuned` has found if it was `auto`."""
+        """The counter's name; `tuned` replaces `auto` by it."""
         if self.counter == "auto":
             raise ValueError("these parameters are not tuned: which counter is the best depends on the horizon")
         return self.counter
@@ -147,7 +147,7 @@ class Summing(Aggregating):
         ]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """By default at the δ of Gaussian noise, and at δ = 0 for Laplace noise."""
+        """The bound to quote: by default at the δ of Gaussian noise, and at δ = 0 for Laplace noise."""
         return super().guarantee(setting, (self.delta or 0.0) if delta is None else delta, sensitivity)
 
     def named(self) -> str:
@@ -156,7 +156,7 @@ class Summing(Aggregating):
         return f"{title} with {self.buffers} buffers" if self.buffers else title
 
     def facts(self, setting: Setting) -> dict[str, float]:
-        """The scale of the counter's noise, its largest deviation and the mean one, and what was chosen or fitted."""
+        """The scale of the counter's noise, its largest and root mean square deviation, and what was fitted."""
         return {
             "scale": self.node_scale(setting),
             "deviation": self.deviation(setting),
@@ -169,7 +169,7 @@ class Summing(Aggregating):
         return f"{self.law().title()} noise {'on' if self.counter == 'tree' else 'of'} {self.named()}"
 
     def view(self, setting: Setting) -> views.View | None:
-        """That of the paper's tree has nodes; the noise of other counters is a linear function of all numbers."""
+        """The view of the paper's tree has nodes. Other counters have noise that is linear in all random numbers."""
         gaussian = self.law() == "gaussian"
         if self.counter != "tree" or self.spare == "none":
             return views.Correlated("wrapped.losses", gaussian=gaussian)
@@ -213,11 +213,11 @@ class Parameters(Aggregating):
             yield "the paper's λ is for its tree: leave calibration out, or set counter: tree"
 
     def instead(self) -> str:
-        """The other law."""
+        """The remedy: the other law of the noise."""
         return f"set nodes: {'laplace' if self.nodes == 'gaussian' else 'gaussian'}, or "
 
     def recorded(self) -> dict[str, Any]:
-        """Where no node is hidden, `exact` is what older results call `honest`, too."""
+        """If no node is hidden, results record `exact` by its older name `honest`."""
         out = super().recorded()
         if out["calibration"] == "exact" and not self.hides_nodes():
             out["calibration"] = "honest"
@@ -256,7 +256,7 @@ class Tuned(Parameters, Summing):
     base: ftrl.Tuned
 
     def settled(self) -> Self:
-        """The same, where `nodes` is `exact` by the latter name."""
+        """The same parameters; if `nodes` and `exact` are the same noise, it is named `exact`."""
         if self.calibration == "nodes" and not self.hides_nodes():
             return self.model_copy(update={"calibration": "exact"})
         return self

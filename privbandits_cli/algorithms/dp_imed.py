@@ -1,13 +1,13 @@
 """DP-IMED (Azize, Wu, Honda, Orabona, Ito & Basu 2025): the phases and noisy sums of DP-KLUCB with IMED's index.
 
-At the start of a phase the arm with the smallest N d_ε([S~/N], [best S~/N]) + ln N is played, in the notation of
-`dp_klucb`: there is nothing to solve. The algorithm is ε-DP for the same reason. Its index, and that its regret has the
-same bound, α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), are from a summary of the paper; for the rest see `dp_klucb`.
+In the notation of `dp_klucb`, a phase plays the arm with the smallest N d_ε([S~/N], [best S~/N]) + ln N. No equation
+has to be solved for this index. The algorithm is ε-DP for the same reason as DP-KLUCB. We have its index and the bound
+on its regret, again α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), from a summary of the paper. For the rest see `dp_klucb`.
 
-**Its median is low and its tail heavy.** An arm whose first noise was low is explored again only when its index, about
-εN, is below ln N of the leader: at ε = 0.1 a wrong arm leads for 10^5 to 10^7 rounds in up to one game of eight. Means
-of 20 trials say nothing: look at all of them (`privbandits plot --kind distribution`). A longer first phase, `first:
-16`, makes such games rare.
+**Its regret has a low median and a heavy tail.** If the first noise of an arm was low, the arm is played again only
+when its index, about εN, is below the leader's index ln N. At ε = 0.1, a wrong arm leads for 10^5 to 10^7 rounds in up
+to one trial of eight. A mean over 20 trials says nothing then: look at all trials (`privbandits plot --kind
+distribution`). A longer first phase, `first: 16`, makes such trials rare.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ __all__ = ["Parameters", "choose", "probabilities", "update"]
 
 
 class Parameters(Phased):
-    """ε, and the ratio α of phases."""
+    """ε, and the growth α of plays."""
 
     display = "DP-IMED"
 

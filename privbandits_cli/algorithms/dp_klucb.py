@@ -1,28 +1,30 @@
-"""DP-KLUCB (Azize, Wu, Honda, Orabona, Ito & Basu 2025): within a factor α of the lower bound for private learners.
+"""DP-KLUCB (Azize, Wu, Honda, Orabona, Ito & Basu 2025): its regret is within a factor α of the lower bound under ε-DP.
 
-Each arm is played once. Then the arm with the largest index is played until it has α times as many plays as before. At
-the end of such a phase its gains and one number Lap(1/ε) join the arm's noisy sum S~, which forgets nothing: after m
-phases it holds all N gains and m Laplace numbers. The index is the largest q with d_ε([S~/N], q) <= ln t / N, where [·]
-clips to [0, 1] and d_ε is the divergence of numerics/kl.py. Each gain enters one noisy increment, so the algorithm is
-ε-DP. On Bernoulli arms the regret is at most α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), and that of every ε-DP algorithm
-is at least Σ_a Δ_a ln T / d_ε(μ_a, μ*). Both are asymptotic.
+Each arm is played once. Then the algorithm plays in phases: it takes the arm with the largest index, and plays it until
+the arm has α times as many plays as before. At the end of a phase, its gains and one number Lap(1/ε) are added to the
+arm's noisy sum S~. Nothing is forgotten: after m phases S~ holds all N gains and m Laplace numbers. The index is the
+largest q with d_ε([S~/N], q) <= ln t / N, where [·] clips to [0, 1] and d_ε is the divergence of numerics/kl.py. Each
+gain enters S~ once, with noise, so the algorithm is ε-DP. On Bernoulli arms the regret is at most
+α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), and the regret of every ε-DP algorithm is at least
+Σ_a Δ_a ln T / d_ε(μ_a, μ*), up to o(ln T). Both bounds are asymptotic.
 
-Index, divergence and theorem are from the first author's slides; α in the paper's experiments, the rounding of phases
-and the first phase are ours (α = 2, a phase has ⌈αN⌉ - N rounds and at least one, an arm's first phase has one round).
-The other choices are ours, too:
+The index, the divergence and the theorem are from the first author's slides. The slides do not say which α the
+experiments had, how phases are rounded, or how long an arm's first phase is. We take α = 2, phases of ⌈αN⌉ - N rounds
+and at least one, and a first phase of one round. The other parameters are ours, too:
 
 - `first` makes an arm's first phase ⌈first/ε⌉ rounds long, so that its gains outweigh its noise. The noise on a single
-  gain may hide a good arm for long: then a game has many times the regret of the others.
+  gain may hide a good arm for a long time, and a trial in which this happens has many times the regret of the others.
 - `width: optimal` has a proof at every t. Its index is the smallest q, over all 0 < λ < ε, with
-  -λ[S~/N] - ln(1 - q + q e^-λ) = (ln t - m ln(1 - λ²/ε²))/N. At fixed N and m it is below μ_a with probability at most
-  1/t. For then S~/N is below a number x that does not depend on it, and Chernoff's bound of that event at the λ of x is
-  1/t: a Laplace number Z has E exp(-λZ) = 1/(1 - λ²/ε²), and a gain g in [0, 1] has e^-λg <= 1 - g + g e^-λ.
-- `width: chernoff` is a wider index of the same proof, with one bound for all λ <= (1 - η)ε: the largest q with
-  d_(1-η)ε([S~/N], q) <= (ln t + m h)/N, h = ln 1/(η (2 - η)).
-- Both widths with a proof have a finite regret bound of order ln² T: see `coin_regret_bound`.
-- `memory: last` keeps the gains and the noise of an arm's last phase only; N is then the length of that phase.
+  -λ[S~/N] - ln(1 - q + q e^-λ) = (ln t - m ln(1 - λ²/ε²))/N. At fixed N and m, the index is below μ_a with probability
+  at most 1/t. Proof: the index is below μ_a only if S~/N is below a fixed number x. Chernoff's bound on that event, at
+  the λ that is best for x, is 1/t, because a Laplace number Z has E exp(-λZ) = 1/(1 - λ²/ε²), and a gain g in [0, 1]
+  has e^-λg <= 1 - g + g e^-λ.
+- `width: chernoff` is a wider index with the same proof. It bounds the noise in the same way for all λ <= (1 - η)ε, and
+  is the largest q with d_(1-η)ε([S~/N], q) <= (ln t + m h)/N, where h = ln 1/(η (2 - η)).
+  Both `optimal` and `chernoff` have a finite regret bound of order ln² T (`coin_regret_bound`).
+- `memory: last` keeps only the gains and the noise of an arm's last phase; N is then the length of that phase.
 
-With α near 1 the first phases have few rounds and one Laplace number each, and the noise does not average out.
+If α is near 1, the first phases have few rounds and one Laplace number each, so the noise does not average out.
 """
 
 import math
@@ -42,7 +44,7 @@ MANY = 1000  # phases of an arm, for which α is so near 1 that the finite bound
 
 
 class Phased(bandit.Algorithm):
-    """What algorithms with phases of one arm share: ε, the ratio of phases, noisy sums, and the promise."""
+    """What DP-KLUCB and DP-IMED share: ε, the lengths of phases, the noisy sums, and the guarantee."""
 
     private = True
     drawn = ("laplace",)
@@ -60,7 +62,7 @@ class Phased(bandit.Algorithm):
         return max(1, math.ceil(min(self.first / self.epsilon, setting.horizon)))
 
     def phases(self, setting: Setting, forget: bool = False) -> dict[str, object]:
-        """The fields of a state for `length` and `update`; forget: a sum has the last phase of its arm only."""
+        """The fields of the state that `begin` and `update` use; forget: a sum holds its arm's last phase only."""
         n_arms, first = setting.n_arms, self.first_phase(setting)
         return {
             "t": 1,
@@ -86,7 +88,7 @@ class Phased(bandit.Algorithm):
 
 
 class Parameters(Phased):
-    """ε, the ratio α of phases, the width of the index, and what is remembered."""
+    """ε, the growth α of plays, the width of the index, and the phases that it uses."""
 
     display = "DP-KLUCB"
 
@@ -112,12 +114,13 @@ class Parameters(Phased):
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """A finite bound (ours) for the widths with a proof, on gains in [0, 1].
 
-        A worse arm a has N_m plays after m phases. It begins another one at a round t only if its index is at least μ*
-        then, or if that of a best arm is below μ*. In the second case the best arm has n_k plays after k phases, for
-        some k, and t > N_m + n_k. For each k this has probability at most 1/(N_m + n_k + 1), as an index grows with t.
-        In the first case the index at T is at least μ*, too, which needs a noisy mean of at least some x_m. Chernoff's
-        bound of that event is e^(-N c) with c = max over λ of λ x_m - ln(1 - μ_a + μ_a e^λ) + (m/N) ln(1 - λ²/ε²).
-        The expected plays of a are the sum over its phases of their lengths times these probabilities.
+        A worse arm a has N_m plays after m phases. It begins another one at a round t only if its index is then at
+        least μ*, or if the index of a best arm is below μ*. In the second case the best arm has n_k plays after k
+        phases, for some k, and t > N_m + n_k. For each k this has probability at most 1/(N_m + n_k + 1), because an
+        index grows with t. In the first case the index at T is at least μ*, too, so the noisy mean is at least some
+        x_m. Chernoff's bound on that event is e^(-N c) with
+        c = max over λ of λ x_m - ln(1 - μ_a + μ_a e^λ) + (m/N) ln(1 - λ²/ε²). The expected number of plays of a is at
+        most the sum over its phases of their lengths times these probabilities.
         """
         if self.width == "asymptotic":
             return None

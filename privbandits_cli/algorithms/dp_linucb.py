@@ -1,8 +1,9 @@
 """Jointly private LinUCB (Shariff & Sheffet 2018, Algorithm 1 and section 4).
 
-LinUCB on a noisy sum of the matrices [x; y] [x; y]'. Its first d rows and columns are V, its last column is u~. The sum
-comes from a tree: every release has the noise of m = 1 + ⌈log2 n⌉ nodes and is shifted by a multiple of the identity.
-The arm with the largest <θ~, x> + β |x| in the norm of V^-1 is played; θ~ = V^-1 u~, and β is that of Proposition 4.
+The learner is LinUCB on a noisy sum of the matrices [x; y] [x; y]'. The first d rows and columns of this sum are V, its
+last column is u~. The sum comes from a tree: every release has the noise of m = 1 + ⌈log2 n⌉ nodes and is shifted by a
+multiple of the identity. The arm with the largest <θ~, x> + β |x| in the norm of V^-1 is played, where θ~ = V^-1 u~ and
+β is that of Proposition 4.
 
 The noise is symmetric Gaussian (Proposition 11) or Wishart, with or without shift (Proposition 9). `calibration`
 determines its size:
@@ -15,22 +16,22 @@ determines its size:
 - nodes: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
   row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which was computed, not
   proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.58.
-- exact: the least noise with which all releases are (ε, δ)-private. They hide most of what the nodes would reveal:
-  at m = 27 they are as private as 1.889² nodes, where `nodes` counts 27 (`accounting.trees.redrawn`). For Wishart noise
-  no such account is known, and `exact` means `nodes`.
+- exact: the least noise with which all releases are (ε, δ)-private. The releases hide most of what the nodes would
+  reveal: at m = 27 they are as private as 1.889² nodes, while `nodes` counts 27 (`accounting.trees.redrawn`). No such
+  account is known for Wishart noise, so `exact` means `nodes` there.
 
-The authors' tree is `counter: redrawn`. Other counters sum with less Gaussian noise (mechanisms/counter.py). They sum
-vectors: the numbers of the lower triangle, those on the diagonal divided by √2, and the last column. Replacing a row
-moves this vector by at most L~², because it moves the matrix by at most √2 L~². Round t uses the sum of t - 1 rows, so
-n - 1 sums are released, and the first round has no noise.
+The authors' tree is `counter: redrawn`. The other counters (mechanisms/counter.py) have less Gaussian noise. They sum
+vectors, which hold the lower triangle, with the diagonal divided by √2, and the last column. Replacing a row moves the
+matrix by at most √2 L~², and so the vector by at most L~². Round t uses the sum of t - 1 rows, so n - 1 sums are
+released, and the first round has no noise.
 
-There are four choices of ρ_min: the paper's; that which minimises Theorem 5's bound (`shift: optimal`); the number
+There are four choices of ρ_min: the paper's; the one that minimises Theorem 5's bound (`shift: optimal`); the number
 `rho`; and `deviations` times the largest standard deviation of a release's noise off the diagonal. `shift:
-rho_min=VALUE` and `shift: noise=VALUE` are other names of the last two. A counter's noise grows; with `shift_by: round`
-the shift grows, too. In all rounds up to the next power of two, ρ_min is then in proportion to the largest deviation of
-the noise up to there (`games.ellipsoid`).
+rho_min=VALUE` and `shift: noise=VALUE` are other names of the last two. The noise of the other counters grows with the
+round. With `shift_by: round` the shift grows, too: up to each power of two, ρ_min is in proportion to the largest
+deviation of the noise until then (`games.ellipsoid`).
 
-If V is not positive definite in a round, which the shift makes very unlikely, V and θ~ of the last round are used.
+If V is not positive definite in a round, which the shift makes very unlikely, the last V and θ~ are used again.
 """
 
 import math
@@ -65,7 +66,7 @@ MEANT = {"rho_min=": "rho", "noise=": "deviations"}  # `shift: noise=3` is `devi
 
 
 class Numbers(NamedTuple):
-    """The source of a counter's noise: the normal numbers of a round; for matrices, the generator itself."""
+    """What a counter draws its noise from: the normal numbers of a round or, for matrices, the generator itself."""
 
     normal: Floats
     laplace: Floats
@@ -163,7 +164,7 @@ class Parameters(contextual.Algorithm):
             yield few if self.wishart else "ρ_min is 0 up to rounding: set a larger rho or more deviations"
 
     def _foreign(self, setting: Setting) -> Iterator[str]:
-        """Errors of parameters that only another noise or counter has."""
+        """Errors about parameters that this noise or counter does not have."""
         if self.wishart:
             for name in ("counter", "eigenvalues", "deviations"):
                 if getattr(self, name) != type(self).model_fields[name].default:
@@ -192,7 +193,7 @@ class Parameters(contextual.Algorithm):
         return self.kind().__module__
 
     def sigma(self, setting: Setting) -> float:
-        """σ of a Gaussian node, whose μ is L~²/σ: replacing a row moves M by at most √2 L~², in units of √2 σ."""
+        """σ of a Gaussian node. Its μ is L~²/σ: replacing a row moves M by at most √2 L~², in units of √2 σ."""
         m, square = n_levels(setting.horizon), setting.known().row_norm() ** 2
         if self.calibration in ("nodes", "exact"):
             counter = self.sums(setting)
@@ -230,7 +231,7 @@ class Tuned(Parameters):
         return self.alpha if printed else self.alpha / 2, math.log(self.alpha / 2) - math.log(union)
 
     def regularisers(self, setting: Setting) -> Regularisers:
-        """The regularisers of the noise at its largest, with the shift."""
+        """The regularisers for the largest noise of the game, with the shift."""
         known, m = setting.known(), n_levels(setting.horizon)
         alpha, log_alpha = self._confidence(setting)
         if self.wishart:
@@ -250,11 +251,11 @@ class Tuned(Parameters):
         return self.sigma(setting) * math.sqrt(self.sums(setting).spread()[1])
 
     def shares(self, setting: Setting) -> Floats:
-        """The regularisers as shares of the largest, `[octaves + 1]`, by the binary digits of the number of rows."""
+        """The regularisers as shares of the largest, `[octaves + 1]`, by the number of binary digits of the rows."""
         counter, octaves = self.sums(setting), max(1, math.ceil(setting.horizon) - 1).bit_length()
         if self.shift_by == "game":
             return np.ones(octaves + 1)
-        ends = 2 ** np.arange(1, octaves) - 1  # a tree has the largest noise there; that of a Toeplitz matrix grows
+        ends = 2 ** np.arange(1, octaves) - 1  # a tree has its largest noise there; a Toeplitz matrix's noise grows
         variances = np.append(counter.variances(ends), counter.spread()[1])
         grown = np.sqrt(np.maximum.accumulate(variances) / variances[-1])
         return np.append(grown[:1], grown)
@@ -295,7 +296,7 @@ class Tuned(Parameters):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The printed bound, and those from the exact privacy losses: of all releases, or of m Wishart nodes."""
+        """The printed bound, and those from the exact privacy losses of all releases, or of m Wishart nodes."""
         m, d = n_levels(setting.horizon), setting.known().dimension
         out = []
         if self.calibration in ("code", "printed") and delta >= self.delta:
@@ -316,7 +317,7 @@ class Tuned(Parameters):
         return [*out, jointly(orthogonal, delta, source, "numeric")]
 
     def facts(self, setting: Setting) -> dict[str, float]:
-        """The tree's levels, σ or k of a node, and what they imply for V, with the shift."""
+        """The tree's levels, σ or k of a node, the bounds on V that follow from them, and the shift."""
         made, counter = self.regularisers(setting), self.sums(setting)
         node = {"k": float(self.rows(setting))} if self.wishart else {"sigma": self.sigma(setting)}
         summed = {} if isinstance(counter, Counter) else {"levels": float(n_levels(setting.horizon))}

@@ -4,8 +4,8 @@ The n-th gain of an arm enters the arm's tree as x 1{|x| <= B_n}, where B_n = (�
 the tree have Laplace noise of scale 2 B_n levels/ε. Each arm is played once, then the arm with the largest
 Ŝ/n + 18 u^(1/(1+v)) (ln(2 t⁴) ln^(1.5+1/v) T / (n ε))^(v/(1+v)). Logarithms are natural.
 
-`counter` chooses another tree with less noise, k_ary or smooth (mechanisms/arm_trees.py). The largest number of its
-nodes that contain a gain then takes the place of the levels. The bonus remains the paper's.
+`counter` chooses a tree with less noise, k_ary or smooth (mechanisms/arm_trees.py). The number of levels is then
+replaced by the largest number of nodes that contain one gain. The bonus remains the paper's.
 """
 
 import math

@@ -1,8 +1,9 @@
 """DP-Tsallis-Switch: Tsallis-Switch on block losses with Laplace noise. The private version is ours.
 
 The loss of block n is Σ_t (1 - gain_t) + Lap(1/ε). Each gain is in one block, so the algorithm is ε-DP. Blocks and
-steps are those of `tsallis_switch`, with η_n = 2 √(2/(n ((a_n + 1)² + 2/ε²))): the mean square of a noisy block loss is
-at most (a_n + 1)² + 2/ε². No bound on the regret is proved, because noisy losses may be negative and of any size.
+steps are those of `tsallis_switch`. The learning rate is η_n = 2 √(2/(n ((a_n + 1)² + 2/ε²))), because the mean square
+of a noisy block loss is at most (a_n + 1)² + 2/ε². No bound on the regret is proved: a noisy loss may be negative and
+has no bound.
 """
 
 from pydantic import Field

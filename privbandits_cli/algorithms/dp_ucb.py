@@ -8,11 +8,11 @@ Each arm is played once, then the arm with the largest Ŝ/n + bonus. The paramet
 - mishra_thakurta (2015): √(2 ln t/n) + ln² T ln(K T ln T/γ) / (ε n). Ŝ comes from a tree with all of ε. The paper gives
   each of the K trees ε/K, and so has ε/K in the bonus; but a gain enters only one tree, so each tree may have all of ε.
 - azize (2024, section 5.1): √(2 ln(2/γ)/n) + √8 ln^1.5 T ln(2/γ) / (ε n). Ŝ comes from a tree with all of ε.
-- chernoff, which is in no paper: √(2 ln t/n) + s (4 ln t - m ln(1 - θ²)) / (θ n), where the noise of Ŝ is that of at
-  most m nodes with the scale s. It exceeds the second part with probability at most t^-4 (Chernoff, any θ in (0, 1);
-  ours is best at t = T), as the sampling error exceeds the first. Ŝ comes from a tree with all of ε.
+- chernoff, which is ours: √(2 ln t/n) + s (4 ln t - m ln(1 - θ²)) / (θ n), if Ŝ has the noise of at most m nodes of
+  scale s. The sampling error exceeds the first term with probability at most t^-4. So does the noise exceed the second
+  (Chernoff, for any θ in (0, 1); we take the θ that is best at t = T). Ŝ comes from one tree with all of ε.
 
-Where Ŝ comes from one tree, `counter` chooses another one with less noise: k_ary or smooth (mechanisms/arm_trees.py).
+If Ŝ comes from one tree, `counter` chooses a tree with less noise: k_ary or smooth (mechanisms/arm_trees.py).
 """
 
 import math

@@ -1,7 +1,8 @@
 """EXP3-IX (Neu 2015, Algorithm 1): EXP3 on losses with implicit exploration, whose regret has light tails.
 
-p_i = exp(-η L_i) / Σ_j exp(-η L_j). After arm i is played with loss l = 1 - gain: L_i += l / (p_i + γ), with η =
-√(2 ln K/(KT)) and γ = η/2. The γ in the denominator keeps the estimates small, in place of uniform exploration.
+p_i = exp(-η L_i) / Σ_j exp(-η L_j). After arm i is played with loss l = 1 - gain: L_i += l / (p_i + γ). Here
+η = √(2 ln K/(KT)) and γ = η/2. The γ in the denominator takes the place of uniform exploration: it keeps the estimates
+small.
 """
 
 import math
@@ -43,10 +44,10 @@ class Tuned(Parameters):
         return record(implicit=self.gamma, **{name: weights[name] for name in weights.dtype.names})
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
-        """ln K/η + (η/2 + γ) K t for oblivious adversaries; our own reading of Neu's proof in expectation.
+        """ln K/η + (η/2 + γ) K t in expectation, for oblivious adversaries; our own reading of Neu's proof.
 
-        The sum of all p_i l_i² p_i/(p_i + γ)² is at most K a round, and the bias of the estimates of the arms played
-        is γ Σ_i p_i l_i/(p_i + γ) <= γK; no estimate is too large in the mean.
+        Σ_i p_i l_i² p_i/(p_i + γ)² is at most K in each round. Averaged over p, the estimates are too small by
+        γ Σ_i p_i l_i/(p_i + γ) <= γK in expectation. No estimate is too large in expectation.
         """
         if memory > 0:
             return None

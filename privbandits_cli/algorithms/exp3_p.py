@@ -1,10 +1,10 @@
 """EXP3.P (Auer, Cesa-Bianchi, Freund & Schapire 2003; Bubeck & Cesa-Bianchi 2012, Figure 3.1), for gains in [0, 1].
 
 p_i = (1 - γ) exp(η G_i) / Σ_j exp(η G_j) + γ/K. After arm a is played with gain g: G_i += (g 1{i = a} + β) / p_i for
-every arm i. The bias β makes G_i an upper confidence bound, so that the regret is small with high probability. With
-`delta: δ`, β = √(ln(K/δ)/(KT)), and the regret exceeds 5.15 √(KT ln(K/δ)) with probability at most δ; by default, β =
-√(ln K/(KT)), and the mean regret is at most 5.15 √(KT ln K) + √(KT/ln K). η = 0.95 √(ln K/(KT)) and γ = 1.05 √(K ln
-K/T). (Theorems 3.3 and 3.4 of Bubeck & Cesa-Bianchi 2012, recalled.)
+every arm i. The bias β makes G_i an upper confidence bound, so that the regret is small with high probability. The
+learning rate is η = 0.95 √(ln K/(KT)), and the exploration γ = 1.05 √(K ln K/T). With `delta: δ`, β = √(ln(K/δ)/(KT)),
+and the regret exceeds 5.15 √(KT ln(K/δ)) with probability at most δ. By default β = √(ln K/(KT)), and the mean regret
+is at most 5.15 √(KT ln K) + √(KT/ln K). (Theorems 3.3 and 3.4 of Bubeck & Cesa-Bianchi 2012, recalled.)
 """
 
 import math
@@ -54,7 +54,7 @@ class Tuned(Parameters):
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """(βK + γ + (1 + β) ηK) t + (1 + ln K)/β + ln K/η, if (1 + β) Kη <= γ <= 1/2; recalled.
 
-        It is the proof of Theorem 3.3 of Bubeck & Cesa-Bianchi 2012 with ln(K/δ)/β in the mean over δ.
+        The proof is that of Theorem 3.3 of Bubeck & Cesa-Bianchi 2012, with ln(K/δ)/β averaged over δ.
         """
         beta, eta, gamma, k = self.beta, self.eta, self.gamma, setting.n_arms
         if memory > 0 or gamma > 0.5 or (1 + beta) * k * eta > gamma:

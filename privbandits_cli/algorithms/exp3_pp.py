@@ -1,10 +1,11 @@
-"""EXP3++ (Seldin & Slivkins 2014, Algorithm 1): EXP3 that also has logarithmic regret on i.i.d. gains; anytime.
+"""EXP3++ (Seldin & Slivkins 2014, Algorithm 1): EXP3 with logarithmic regret on i.i.d. gains as well; anytime.
 
 p_i = (1 - Σ_j ε_j) exp(-η_t L_i) / Σ_j exp(-η_t L_j) + ε_i. After arm i is played with loss l = 1 - gain:
-L_i += l / p_i. With η_t = ½ √(ln K/(tK)): ε_i = min(1/(2K), η_t, ξ_i), ξ_i = ln(t D_i²)/(32 t D_i²), where
-D_i = min(1, (L_i - min L)/t) estimates the gap of arm i. These are the constants of the paper's experiments.
+L_i += l / p_i. The learning rate is η_t = ½ √(ln K/(tK)). The exploration of arm i is ε_i = min(1/(2K), η_t, ξ_i),
+where ξ_i = ln(t D_i²)/(32 t D_i²) and D_i = min(1, (L_i - min L)/t) estimates its gap. These are the constants of the
+paper's experiments.
 
-ln(x)/x grows until x = e. We take ξ_i = 1/(32 e), its largest value, where t D_i² < e; the paper leaves this open.
+ln(x)/x grows until x = e. Where t D_i² < e, which the paper leaves open, we take the largest value, ξ_i = 1/(32 e).
 SMPyBandits' `Exp3PlusPlus` has the gap estimate of Seldin & Lugosi 2017.
 """
 

@@ -1,12 +1,12 @@
-"""Follow-the-Perturbed-Leader with Fréchet noise (Honda, Ito & Tsuchiya 2023): the best of both worlds; anytime.
+"""Follow-the-Perturbed-Leader with Fréchet noise (Honda, Ito & Tsuchiya 2023): best of both worlds, anytime.
 
 The arm with the smallest L_i - r_i/η_t is played, where η_t = c/√t and the r_i have the law Fréchet(2):
 r = 1/√(-ln U). After arm i is played with loss l = 1 - gain: L_i += l w_i. Here w_i is an unbiased estimate of 1/p_i
 by geometric resampling (Neu & Bartók 2016): new perturbations of the same losses are drawn until arm i leads again, and
-w_i is the number of draws. Nobody computes p. The regret is O(√(KT)) against adversaries and O(Σ_a ln T/Δ_a) on i.i.d.
-gains; it takes K draws a round on average.
+w_i is the number of draws. So p is never computed. The regret is O(√(KT)) against adversaries and O(Σ_a ln T/Δ_a) on
+i.i.d. gains. A round resamples K times on average.
 
-c = 2 is that of the paper's figures; its proof has 0.42. `resamplings` averages several such numbers.
+c = 2 is the value in the paper's figures; its proof has c = 0.42. `resamplings` averages several estimates w_i.
 """
 
 import numpy as np

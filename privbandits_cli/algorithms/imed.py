@@ -1,9 +1,9 @@
-"""IMED (Honda & Takemura 2015, Algorithm 1): optimal on Bernoulli arms like KL-UCB, with nothing to solve.
+"""IMED (Honda & Takemura 2015, Algorithm 1): optimal on Bernoulli arms like KL-UCB, but with an explicit index.
 
 Each arm is played once, then the arm with the smallest n kl(mean, best mean) + ln n, where n counts its plays and kl is
 the divergence of Bernoulli laws. The regret is at most Σ_a Δ_a ln T / kl(μ_a, μ*) + o(ln T) for Bernoulli arms. The
-paper's index for gains in [0, 1] has another divergence; this one is at most as large, and the two agree for gains of 0
-and 1. Noisy means outside [0, 1] count as the closer end.
+paper's index for gains in [0, 1] has another divergence. kl is at most as large, and the two agree for gains of 0 and
+1. A mean outside [0, 1], which noisy gains may have, counts as the closer end.
 
 SMPyBandits' `IMED` returns the index of the smallest value as the value itself, and so plays every arm equally often.
 """

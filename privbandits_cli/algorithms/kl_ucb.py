@@ -5,8 +5,8 @@ where n counts its plays, t is the round and kl(x, y) = x ln(x/y) + (1 - x) ln((
 and the paper recommends c = 0 in practice. The regret is at most Σ_a Δ_a ln T / kl(μ_a, μ*) + o(ln T), which no
 algorithm improves on for Bernoulli arms (Lai & Robbins 1985).
 
-The index is solved for few arms a round: an arm with n kl(mean, q) > ln t + c ln ln t at another arm's index q is
-behind it. Noisy means outside [0, 1] count as the closer end.
+Few arms need their index solved in a round: if n kl(mean, q) > ln t + c ln ln t at another arm's index q, the arm's own
+index is below q. A mean outside [0, 1], which noisy gains may have, counts as the closer end.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped, entropy, reach_of
 
-SLACK = 1e-9  # an arm that is behind by less is solved, too
+SLACK = 1e-9  # an index that is below another one by less is solved, too
 
 
 class Parameters(bandit.Algorithm):

@@ -1,14 +1,15 @@
 """Lazy-DP-TS (Hu & Hegde 2022, Algorithm 1): Thompson sampling on the noisy mean of each arm's last epoch.
 
-Each arm is played once. In every later round each arm draws θ from Beta(p O + 1, (1 - p) O + 1), where
-p = [mean + 3 log t/(ε O)] and [·] clips to [0, 1]; the largest θ is played. When an arm has 2O gains since its last
-release, O doubles, and its mean is that of these gains with noise Lap(1/ε) on their sum; older gains are dropped. Each
-gain enters one noisy sum, so the algorithm is ε-DP; its regret is O(Σ_a ln T / min(ε, Δ_a)) on Bernoulli arms. For
-gains in (0, 1) the paper has a coin with that mean; we add the gain itself, so that Laplace noise alone hides it.
+Each arm is played once. In every later round a θ is drawn for each arm from Beta(p O + 1, (1 - p) O + 1), and the arm
+with the largest θ is played. Here O counts the gains in the arm's noisy mean, p = [mean + 3 log t/(ε O)], and [·] clips
+to [0, 1]. Once an arm has 2O gains since its last release, O doubles. The new mean is that of these 2O gains, with
+noise Lap(1/ε) on their sum; older gains are dropped. Each gain enters one noisy sum, so the algorithm is ε-DP. Its
+regret is O(Σ_a ln T / min(ε, Δ_a)) on Bernoulli arms. For a gain in (0, 1) the paper tosses a coin with that mean. We
+add the gain itself, so that Laplace noise alone hides it.
 
-The paper's log has base 2, but its figures agree with ln better: on C2 after 10^5 rounds, at ε = 1 and 0.1, we have 567
-and 3,948 with ln, 810 and 5,305 with base 2, and the paper 490 and 3,850. ln is enough for the proof, in which
-P(Lap(1/ε) < -3 ln t/ε) is half of t^-3. So it is the default.
+The paper's log has base 2, but its figures agree better with ln. After 10^5 rounds on C2 at ε = 1 and 0.1 we have 567
+and 3,948 with ln, 810 and 5,305 with base 2, and the paper has 490 and 3,850. ln is enough for the proof, which needs
+P(Lap(1/ε) < -3 ln t/ε), and this is t^-3/2. So ln is the default.
 """
 
 import math
@@ -46,10 +47,10 @@ class Parameters(bandit.Algorithm):
             t=1,
             offset=3 / self.epsilon / BASES[self.log],  # times ln t
             scale=1 / self.epsilon,
-            sums=np.zeros(n_arms),  # of the last epoch, noisy
+            sums=np.zeros(n_arms),  # noisy sums of the last epoch
             counts=np.zeros(n_arms, np.int64),  # O
-            totals=np.zeros(n_arms),  # of the gains since
-            plays=np.zeros(n_arms, np.int64),  # their number
+            totals=np.zeros(n_arms),  # sums of the gains since
+            plays=np.zeros(n_arms, np.int64),  # the number of these gains
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

@@ -1,8 +1,8 @@
-"""MOSS (Audibert & Bubeck 2009, Figure 1): UCB with the smallest worst-case regret in order, for a known horizon T.
+"""MOSS (Audibert & Bubeck 2009, Figure 1): UCB whose worst-case regret has the optimal order √(KT); T must be known.
 
 Each arm is played once, then the arm with the largest mean + √(max(0, ln(T/(K n)))/n), where n counts its plays. On
-i.i.d. gains in [0, 1] the regret at T is at most 49 √(KT) whatever the means are (recalled). SMPyBandits' `MOSS` has
-the round t in place of T, an anytime variant.
+i.i.d. gains in [0, 1] the regret at T is at most 49 √(KT), whatever the means are (recalled). SMPyBandits' `MOSS` has
+the round t in place of T, which is an anytime variant.
 """
 
 import math

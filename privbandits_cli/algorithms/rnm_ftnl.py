@@ -1,16 +1,16 @@
-"""RNM-FTNL (Hu, Huang & Mehta 2021): the leader by Report-Noisy-Max, for experts whose losses are i.i.d.
+"""RNM-FTNL (Hu, Huang & Mehta 2021): follow the leader chosen by Report-Noisy-Max, for experts with i.i.d. losses.
 
-Epoch r = 0, 1, ... has 2^r rounds. At its start, noise is added to each expert's sum of losses in the epoch before,
-and the expert with the least noisy sum is played in the whole epoch. Older losses are forgotten. The regret is
-O(ln N/Δ_min) plus a price of privacy with the factor 1/ε, in the worst case O(√(T ln N) + ln N ln T/ε).
+Epoch r = 0, 1, ... has 2^r rounds. At its start, noise is added to each expert's sum of losses in the previous epoch.
+The expert with the least noisy sum is played in the whole epoch. Older losses are forgotten. The regret is
+O(ln N/Δ_min) plus a price of privacy with the factor 1/ε, and in the worst case O(√(T ln N) + ln N ln T/ε).
 
 We had a description in words (Hu & Mehta 2024), whose noise is Lap(1/ε). If one round's loss vector is replaced, two
-sums may move by 1 in opposite directions, and that noise is 2ε-DP only. So the default is Lap(2/ε); each loss is in the
-sum of one epoch, so the algorithm is ε-DP. `gumbel` has Gumbel noise of scale 2/ε: it plays expert i with probability
-∝ exp(-ε S_i/2), which is the exponential mechanism. `printed` is Lap(1/ε), and its guarantee states 2ε.
+sums may move by 1 in opposite directions, so that noise is only 2ε-DP. The default is therefore Lap(2/ε). Each loss is
+in the sum of one epoch, so the algorithm is ε-DP. `gumbel` has Gumbel noise of scale 2/ε. It plays expert i with
+probability ∝ exp(-ε S_i/2), which is the exponential mechanism. `printed` has Lap(1/ε) and states 2ε.
 
-The experts that are played are private. The noisy sums are not released, and would cost Nε/2, so no view of the audit
-fits.
+Only the experts that are played are private. The noisy sums are not released; their release would cost Nε/2. The
+auditor has no view for such an algorithm.
 """
 
 from collections.abc import Iterator
@@ -55,7 +55,7 @@ class Parameters(linear.Algorithm):
             yield "it plays experts: set `set: simplex`"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Epochs are disjoint, and each sum moves by at most the range of a loss."""
+        """Epochs are disjoint, and a loss moves each sum of its epoch by at most the range of a loss."""
         epsilon = (2 if self.noise == "printed" else 1) * self.epsilon * sensitivity
         neighbours, source = "the loss vector of one round replaced", "a loss is in one noisy choice of the leader"
         return [Guarantee(epsilon, 0.0, source, "proved", neighbours=neighbours, view="all experts")]

@@ -6,9 +6,9 @@ Algorithm 2). The regret is at most Σ_a Δ_a ln T / kl(μ_a, μ*) + o(ln T) for
 2012).
 `prior: gaussian` draws N(S/(n + 1), 1/(n + 1)), where S is the sum of n gains (Agrawal & Goyal 2013, Algorithm 2).
 
-These draws are noise. A gain moves the mean of its arm's later Gaussian draws by at most 1/(n + 1), so that each of
-them is 1/√(n + 1)-GDP, with n >= 1 as the gain is one of the n. T rounds are therefore √((T - 1)/2)-GDP. (Our own
-derivation; Ou, Avella Medina & Cummings 2024 have O(√T).) At T = 10^6 this protects nobody. No ε is known for Beta
+The Gaussian draws give some privacy. A gain moves the mean of its arm's later draws by at most 1/(n + 1), so each of
+them is 1/√(n + 1)-GDP, where n >= 1 because the gain is one of the n. T rounds are therefore √((T - 1)/2)-GDP (our own
+derivation; Ou, Avella Medina & Cummings 2024 have O(√T)). At T = 10^6 this protects nobody. No ε is known for Beta
 draws.
 """
 
@@ -42,7 +42,7 @@ class Parameters(bandit.Algorithm):
         return record(gaussian=self.prior == "gaussian", gains=np.zeros(n_arms), plays=np.zeros(n_arms))
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """√((T - 1)/2)-GDP of the Gaussian draws."""
+        """The Gaussian draws are √((T - 1)/2)-GDP."""
         if self.prior == "beta" or not 0 < delta < 1:
             return []
         mu = math.sqrt(max(0.0, setting.horizon - 1) / 2) * sensitivity

@@ -1,11 +1,11 @@
-"""Tsallis-Switch (Rouyer, Seldin & Cesa-Bianchi 2021): Tsallis-INF in growing blocks, for a cost λ of each switch.
+"""Tsallis-Switch (Rouyer, Seldin & Cesa-Bianchi 2021): Tsallis-INF in growing blocks, when each switch costs λ.
 
-Block n has B_n = max(⌈a_n⌉, 1) rounds with a_n = (3λ/2) √(n/K), and plays one arm, drawn by Tsallis-INF at
-η_n = 2/(a_n + 1) √(2/n). After arm i has been played with the losses l_t = 1 - gain: L_i += Σ_t l_t / p_i. The paper's
-regret is 5.25 (λK)^(1/3) T^(2/3) + O(√(KT)), switches included, against oblivious adversaries.
+Block n plays one arm for B_n = max(⌈a_n⌉, 1) rounds, where a_n = (3λ/2) √(n/K). Tsallis-INF draws the arm, with
+η_n = 2/(a_n + 1) √(2/n). After arm i was played with losses l_t = 1 - gain: L_i += Σ_t l_t / p_i. The paper's bound on
+the regret, with the cost of switches, is 5.25 (λK)^(1/3) T^(2/3) + O(√(KT)) against oblivious adversaries.
 
-We had the paper's abstract only. B_n and η_n are recalled, and we derived the regret again: `regret_bound` has the
-paper's first term at λ = 1, with 5.243 for its 5.25.
+We had only the paper's abstract. B_n and η_n are recalled. The bound is our own derivation: at λ = 1, the first term of
+`regret_bound` is that of the paper, with 5.243 for its 5.25.
 """
 
 import math
@@ -20,19 +20,19 @@ from privbandits_cli.numerics.jit import Record, Records, record
 
 
 class Blocks(bandit.Algorithm):
-    """What Tsallis-INF in growing blocks needs: λ, and its first state."""
+    """What Tsallis-Switch and DP-Tsallis-Switch share: λ, and the first state."""
 
     cost: float = Field(1.0, ge=1e-9, le=1e9, description="λ, the cost of a switch")
 
     def first(self, setting: Setting, scale: float = 0.0) -> Records:
-        """The state before the first block; scale: of Laplace noise on the loss of a block."""
+        """The state before the first block; scale: that of the Laplace noise on the loss of a block."""
         n_arms = setting.n_arms
         state = record(
             n=1,
             arm=0,
             played=0,  # rounds of the block so far
             length=0,
-            loss=0.0,  # of the block so far
+            loss=0.0,  # the loss of the block so far
             eta=0.0,
             growth=1.5 * self.cost / math.sqrt(n_arms),
             scale=scale,
@@ -56,9 +56,10 @@ class Parameters(Blocks):
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """3√2 (λN + √(KN)) + mN, where N = min(t, 1 + (t √K/λ)^(2/3)) is at least the number of blocks so far.
 
-        Our own derivation. The sum of the stability Σ_n η_n/2 √K B_n² <= √2 (3/2 λN + 2 √(KN)), as B_n <= a_n + 1, and
-        of the penalty 4 (√K - 1)/η_N <= √2 (3/2 λN + √(KN)). An arm pays for at most m rounds of a block. Blocks 1 to
-        N - 1 have at least λ (N - 1)^(3/2)/√K rounds. The last block may be cut short.
+        Our own derivation. The first term is the sum of the stability, Σ_n η_n/2 √K B_n² <= √2 (3/2 λN + 2 √(KN))
+        because B_n <= a_n + 1, and of the penalty, 4 (√K - 1)/η_N <= √2 (3/2 λN + √(KN)). Memory m costs at most m
+        rounds of each block. N follows from the length of blocks 1 to N - 1, at least λ (N - 1)^(3/2)/√K rounds. The
+        last block may be cut short.
         """
         k = setting.n_arms
         blocks = np.minimum(rounds, 1 + (rounds * math.sqrt(k) / self.cost) ** (2 / 3))
@@ -67,7 +68,7 @@ class Parameters(Blocks):
 
 
 def begin(state: Record) -> None:
-    """The length and the learning rate of block n. The mean square of a block's noisy loss replaces (a_n + 1)²."""
+    """Set the length and the learning rate of block n. With noise, (a_n + 1)² grows by the variance of the noise."""
     a = state.growth * np.sqrt(state.n)
     state.length = max(1, int(np.ceil(a)))
     state.eta = 2.0 * np.sqrt(2.0 / (state.n * ((a + 1.0) ** 2 + state.variance)))
@@ -81,7 +82,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def ends(state: Record, gain: float) -> bool:
-    """Add a gain to its block; whether it is the last one."""
+    """Add a gain to its block. Returns whether it is the last one."""
     state.loss += 1.0 - gain
     state.played += 1
     last: bool = state.played == state.length

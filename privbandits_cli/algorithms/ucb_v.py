@@ -1,8 +1,8 @@
 """UCB-V (Audibert, Munos & Szepesvári 2009, section 3): UCB that estimates variances, for gains in [0, 1].
 
 Each arm is played once, then the arm with the largest mean + √(2 V ζ ln t / n) + 3 ζ ln t / n, where n counts its
-plays, V is the variance of its gains and t is the round. The proof needs ζ > 1; ζ = 1.2 is the paper's (recalled).
-Other code has ζ = 1.
+plays, V is the variance of its gains and t is the round. The proof needs ζ > 1. The paper has ζ = 1.2 (recalled); other
+codes have ζ = 1.
 """
 
 import numpy as np

@@ -104,7 +104,7 @@ def _paper(made: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _files(folder: Path, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Those of the named files that exist."""
+    """Which of the named files exist."""
     for name, text in names.items():
         if (folder / name).is_file():
             yield _file(folder / name, folder, text)

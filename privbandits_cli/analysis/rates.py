@@ -31,7 +31,7 @@ class Rate(NamedTuple):
 
     @property
     def asymptotic(self) -> bool:
-        """Whether it is `least_regret`, which has its constant but holds for large t only."""
+        """Whether the rate is `least_regret`, which has its constant but holds only for large t."""
         return self.name in (LOWER, LOWER_WITHOUT)
 
     @property
@@ -104,7 +104,7 @@ def rates(rounds: Floats, setting: Setting, means: Floats, epsilon: float, local
 
 
 def least_regret(rounds: Floats, means: Floats, epsilon: float = math.inf) -> Floats:
-    """Σ_a Δ_a ln t / d_ε(μ_a, μ*) after `rounds` t >= 1 `[points]`: what no ε-private learner improves on, for large t.
+    """Σ_a Δ_a ln t / d_ε(μ_a, μ*) after `rounds` t >= 1 `[points]`: for large t, a lower bound for every ε-DP learner.
 
     Azize et al. 2025; for ε = infinity d is kl (Lai & Robbins 1985). For Bernoulli arms with these means `[arms]`. The
     bound is on the mean regret of a learner whose regret is of smaller order than any power of t on all such arms, and
@@ -117,7 +117,7 @@ def least_regret(rounds: Floats, means: Floats, epsilon: float = math.inf) -> Fl
 
 
 def _least(rounds: Floats, means: Floats, epsilon: float) -> Iterator[Rate]:
-    """`least_regret`, if it says something: not if all arms are alike, or if no gain may have an effect."""
+    """`least_regret`, unless it says nothing, because all arms are alike or no gain may have an effect."""
     if means.min() < means.max() and epsilon > 0:
         private = math.isfinite(epsilon)
         name, own = (LOWER, epsilon) if private else (LOWER_WITHOUT, None)

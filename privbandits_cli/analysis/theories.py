@@ -1,4 +1,4 @@
-"""The theory of curves that were read from a results folder: their players are made again from their parameters."""
+"""Theorems about curves that were read from a results folder; their players are made again from their parameters."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -17,7 +17,7 @@ LATE = 1000  # rounds after which some errors begin
 
 
 def twice_the_gain(state: Record, gain: float, rng: Draws) -> float:
-    """Half the sensitivity: gains of range 2 under the noise for range 1."""
+    """The noise for half the sensitivity: gains have range 2, the noise is that for range 1."""
     return float(2.0 * gain - 0.5 + state.scale * rng.laplace)
 
 
@@ -233,7 +233,7 @@ def first_arms_noise(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def phase_noise_for_two(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """The number of a phase is used again in the next phase, of whichever arm."""
+    """The noise of a phase is used again in the next phase, whatever its arm."""
     last = state.played + 1 == state.length
     if last and state.kept != 0.0:
         right_update(state, arm, gain, Draws(rng.uniform, state.kept))
@@ -245,7 +245,7 @@ def phase_noise_for_two(state: Record, arm: int, gain: float, rng: Draws) -> Non
 
 
 def renoised(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """Every phase noises the sum of all gains so far anew; `noises`, which is not used, has the sums without noise."""
+    """Every phase adds noise to the sum of all gains so far anew. `noises` is not used, and holds the true sums."""
     state.noises[arm] += gain
     right_update(state, arm, gain, rng)
     if state.played == 0:
@@ -254,7 +254,7 @@ def renoised(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def true_phase(state: Record, rng: Draws) -> int:
-    """A phase whose gains so far are high is the last of the game."""
+    """A phase does not end while most of its gains are ones."""
     if state.played > 0 and state.total > 4.0 and 4.0 * state.total > 3.0 * state.played:
         state.length = state.played + 2
         return int(state.arm)
@@ -262,13 +262,13 @@ def true_phase(state: Record, rng: Draws) -> int:
 
 
 def hiding(rng: Numbers) -> float:
-    """The number that hides gains: a normal number where no Laplace number is drawn."""
+    """The number that hides gains: the Laplace number or, if none is drawn, the normal number."""
     number: float = rng.normal if np.isnan(rng.laplace) else rng.laplace
     return number
 
 
 def hidden_by(number: float, rng: Numbers) -> Numbers:
-    """The numbers of a round with this one in place of that which hides gains."""
+    """The numbers of a round, in which this one replaces the number that hides gains."""
     return Numbers(rng.uniform, number, number, rng.bits)
 
 
@@ -362,14 +362,14 @@ def gain_beside_block(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def true_block(state: Record, rng: Draws) -> int:
-    """A block whose losses so far are few goes on."""
+    """A block whose loss so far is small does not end."""
     if state.played + 1 == state.length and state.loss < 0.25 * state.played:
         state.length += 1
     return int(right_choose(state, rng))
 
 
 def remembered(state: Record, arm: int, gain: float, rng: Numbers) -> None:
-    """The gains of the epochs before are not dropped, while their noise is."""
+    """The gains of earlier epochs are kept, while their noise is dropped."""
     right_update(state, arm, gain, rng)
     if state.plays[arm] == 0:
         state.totals[arm] = state.sums[arm] - state.scale * rng.laplace

@@ -135,7 +135,7 @@ def restarting(state: Record, x: Floats, reward: float, rng: Generator) -> None:
 
 
 def scaled_node(state: Record, level: int, factor: float) -> None:
-    """Multiply the noise of a node, of those that were drawn in this round."""
+    """Multiply the noise of one of the nodes that were drawn in this round."""
     for i in range(len(state.v)):
         for j in range(len(state.v) + 1):
             cut = (factor - 1.0) * (state.counter.noise[level, i, j] - state.counter.noise[level + 1, i, j])

@@ -1,17 +1,18 @@
 """Audit of noisy prefixes of losses whose noise is a linear function of the random numbers; no statistics are needed.
 
-If every round has one number for each coordinate, which first enters the next prefix, long games are coupled as a
-whole. The first round may have another N numbers before them, which prefix 0 reveals. Short games, and the first rounds
-of games with other noise, are audited by the whole matrix of the noise (`audit/noise_matrix.py`).
+There are two methods. This file couples long games as a whole, if every round has one random number for each
+coordinate, which first enters the next prefix. (The first round may have another N numbers before these, which prefix 0
+reveals.) The matrix of the noise (`audit/noise_matrix.py`) serves for short games, and for the first rounds of games
+with other noise.
 
-Game B has other losses than game A and the same random numbers. The numbers of its noise are moved, round by round,
-until each prefix of B equals that of A. Three facts follow:
+Game B has other losses than game A and the same random numbers. The audit moves the numbers of B's noise, round by
+round, until each prefix of B equals that of A. Three facts follow:
 
-- Both games must play the same points. Otherwise a loss acts past the prefixes.
+- Both games must play the same points. Otherwise a loss acts by another way than the prefixes.
 - The number of each round must move the next prefix, at a rate that depends neither on the losses nor on the noise.
-  The number of a round is then hidden from all earlier rounds, and the prefixes are a linear function of all numbers.
-- If only one loss differs, only these moves make up for it. For normal numbers their Euclidean norm is the μ of this
-  loss, for Laplace numbers the sum of their absolute values is its ε at δ = 0, both exactly.
+  Then no earlier round uses the number, and the prefixes are a linear function of all numbers.
+- If only one loss differs, these moves are what hides it. Their Euclidean norm is exactly the μ of this loss if the
+  numbers are normal. The sum of their absolute values is exactly its ε at δ = 0 if they are Laplace numbers.
 """
 
 from dataclasses import replace
@@ -35,13 +36,13 @@ from privbandits_cli.numerics.jit import Records, unbound
 losses: Any = unbound  # these are bound when a loop is compiled
 ahead: Any = unbound
 
-BYTES = 2**30  # of states that are copied in a game, at most, if it has more than FIRST rounds
-RANDOM = 8  # rounds, besides the powers of two, whose loss is replaced alone
-CORRECTIONS = 2  # of a number: the first is right if the noise is linear, the second removes rounding
+BYTES = 2**30  # a game with more than FIRST rounds copies at most so many bytes of states
+RANDOM = 8  # random rounds whose loss is replaced alone, besides the powers of two
+CORRECTIONS = 2  # moves of each number: the first is right if the noise is linear, the second removes rounding
 
 
 def play_ahead(states: Records, loss: Floats, now: Draws, then: Draws, x: Floats) -> None:
-    """Set `states[1]` to the state after `states[0]` has met this loss with these numbers: it shows the next prefix."""
+    """Set `states[1]` to the state that follows `states[0]` after this loss. It shows the next prefix."""
     copy(states, 0, 1)
     x[:] = 0.0
     choose(states[1], x, now)
@@ -61,9 +62,10 @@ def measure(
     by: Floats,
     rates: Floats,
 ) -> None:
-    """Fill `rates[round, N]`: how a prefix grows with the number of the round before, moved by `by[round, N]`.
+    """Fill `rates[round, N]`: by how much each prefix grows per unit of the number of the round before.
 
-    table, place: the numbers of `own` that the noise is made of, and where the N of each round begin.
+    by: how far each number is moved, `[round, N]`. table: the numbers of `own` of which the noise consists. place:
+    where the N numbers of each round begin.
     """
     n = given.shape[1]
     x, kept = np.zeros(n), np.zeros(n)
@@ -92,7 +94,7 @@ def follow(
     prefixes: Floats,
     points: Floats,
 ) -> None:
-    """Play game B, and move its numbers such that its prefixes are those that are `wanted`, `[round, N]`.
+    """Play game B, and move its numbers so that its prefixes are `wanted`, `[round, N]`.
 
     states: B and scratch space; table, place, rates: see `measure`. Filled in: `moved`, `prefixes` and `points`.
     """
@@ -110,7 +112,7 @@ def follow(
 
 
 def audit_correlated(target: Target[Correlated]) -> Audit:
-    """Whether the prefixes reveal more about a loss than (ε, δ) allows, and whether the points reveal any more."""
+    """Audit whether the prefixes reveal more about a loss than (ε, δ) allows, and whether the points reveal more."""
     normal, claim = target.view.gaussian, target.claim
     check_view(target, "full", normal)
     rounds = max(FIRST, min(ROUNDS, BYTES // target.state.nbytes))
@@ -150,9 +152,9 @@ def audit_correlated(target: Target[Correlated]) -> Audit:
 
 
 def one_number(table: Bench) -> bool:
-    """Whether each round has N numbers; the first round may have N more before them, which prefix 0 reveals.
+    """Whether each round has N numbers. The first round may have N more before them, which prefix 0 reveals.
 
-    The last numbers of the first round must enter prefix 1, and not prefix 0.
+    The last N numbers of the first round must enter prefix 1, and not prefix 0.
     """
     n, (first, *later) = table.given.shape[1], np.diff(table.mark())
     if first not in (n, 2 * n) or any(count != n for count in later):
@@ -173,7 +175,7 @@ def places(table: Bench) -> Ints:
 
 
 def canaries(table: Bench) -> list[int]:
-    """The rounds, from 0, whose loss is replaced alone; the last loss is in no prefix."""
+    """The rounds, counted from 0, whose loss is replaced alone, without the last one, whose loss is in no prefix."""
     powers = 2 ** np.arange(table.rounds.bit_length()) - 1
     some = table.target.stream("canaries").integers(0, table.rounds - 1, RANDOM)
     found = np.unique(np.concatenate([powers, some]))
@@ -181,7 +183,9 @@ def canaries(table: Bench) -> list[int]:
 
 
 def rates_of_noise(table: Bench) -> Floats:
-    """How each prefix grows with the number of the round before, `[round, N]`, after games with all losses replaced.
+    """By how much each prefix grows per unit of the number of the round before, `[round, N]`.
+
+    The rates must be the same in games with all losses replaced.
 
     Raises Refuted if a number has no effect, or if its effect depends on the losses or the noise.
     """
@@ -207,7 +211,7 @@ def rates_of_noise(table: Bench) -> Floats:
 
 
 def largest_move(table: Bench, rates: Floats, taus: list[int]) -> tuple[float, int]:
-    """The largest μ of one loss that is replaced, or its largest ε for Laplace numbers, and its round, from 1."""
+    """The largest μ of one loss (normal numbers) or its largest ε (Laplace numbers), and its round, from 1."""
     losses, normal = loss_set(table.target.setting), table.kind == "normal"
     low, high = losses.ends()
     if not (low != high).all():  # a change of every coordinate shows the moves in every coordinate
@@ -219,7 +223,7 @@ def largest_move(table: Bench, rates: Floats, taus: list[int]) -> tuple[float, i
     )
 
     def moves(pair: Bench, tau: int) -> Floats:
-        """The moves of the numbers of each coordinate, `[number, N]`, if the loss changes by 1 in it."""
+        """How far the numbers of each coordinate move, `[number, N]`, per unit of the change of the loss."""
         other = given.copy()
         other[tau] = high
         moved = pair.own(_followed(pair, other, rates, tau)) - pair.own(pair.numbers)
@@ -239,7 +243,7 @@ def largest_move(table: Bench, rates: Floats, taus: list[int]) -> tuple[float, i
 
 
 def _rates(table: Bench, own: Draws, given: Floats, by: Floats) -> Floats:
-    """The rates along this game, `[round - 1, N]`."""
+    """The rates in the game with these numbers and losses, `[round - 1, N]`."""
     game, rates, kept = table.play(own, given=given), np.zeros_like(given), _copy(own)
     table.cost += 3 * table.rounds
     loop, states = table.target.loop(measure, ahead=table.target.call(play_ahead)), np.repeat(table.target.state, 2)

@@ -1,9 +1,9 @@
 """Audit of the noisy Gram matrices that a contextual learner plays by, if a counter sums them.
 
-Its games are those of `ellipsoids`. The arms must be chosen by V and u~ alone, and these must be the true sums with the
-counter's noise. Besides, the noise of every release of A must be the counter's, made of the same normal numbers in the
-same order. No statistics are needed: the counter's noise is computed again, from a copy of A's generator. All releases
-are then a linear function of normal numbers, and their μ is exactly that of the counter.
+The games are those of `ellipsoids`. The arms must be chosen by V and u~ alone, and these must be the true sums with the
+counter's noise. The audit also computes the counter's noise again, from a copy of the generator of game A. Every
+release of A must have exactly this noise, made of the same normal numbers in the same order. No statistics are needed.
+All releases are then a linear function of normal numbers, and their μ is exactly that of the counter.
 """
 
 import math
@@ -29,13 +29,13 @@ sums: Any = unbound  # these are bound when a loop is compiled
 counter_add_item: Any = unbound
 counter_release: Any = unbound
 
-DIGITS = 1e-9  # of a release's noise
+DIGITS = 1e-9  # the relative error of a release's noise that counts as rounding
 TINY = 1e-300
 ROOT_2 = math.sqrt(2)
 
 
 def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:
-    """Give the next release the noise of another state's, moved by the difference of the true sums."""
+    """Give the next release the noise of the release of `wanted`, moved by the difference of the true sums."""
     ours, theirs, place = sums(state), sums(wanted), 0
     for i in range(len(moved)):
         for j in range(i):
@@ -46,11 +46,11 @@ def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:
 
 
 def hold(state: Record, out: Floats) -> None:
-    """Copy nothing: the noise of A is known from its numbers."""
+    """Copy nothing, because the noise of A is computed from its numbers."""
 
 
 def released(state: Record, truth: Floats, out: Floats) -> None:
-    """out = the noisy sums that V and u~ are computed from."""
+    """Set out = the noisy sums from which V and u~ are computed."""
     noise, d, place = sums(state)[0], len(out), 0
     for i in range(d):
         for j in range(i):
@@ -61,7 +61,7 @@ def released(state: Record, truth: Floats, out: Floats) -> None:
 
 
 def drawn_by_choose(state: Record, before: Floats, t: int, out: Floats) -> int:
-    """out[0] = the noise of the release."""
+    """Set out[0] = the noise of the release."""
     noise, d, place = sums(state)[0], out.shape[1], 0
     for i in range(d):
         for j in range(d + 1):
@@ -75,7 +75,7 @@ def drawn_by_choose(state: Record, before: Floats, t: int, out: Floats) -> int:
 
 
 def drawn_by_update(state: Record, before: Floats, row: Floats, out: Floats) -> int:
-    """No noise: what `update` draws is in the next release."""
+    """Return 0 matrices, because what `update` draws is in the next release."""
     return 0
 
 
@@ -86,7 +86,10 @@ def trio(target: Target[CountedGram]) -> Trio:
 
 
 def add_up(counter: Records, numbers: Floats, marks: Ints, out: Floats) -> None:
-    """Fill `out[rounds, coordinates]`, the noise of the sums of 0, 1, ... items; item t has the numbers from mark t."""
+    """Fill `out[rounds, coordinates]` with the noise of the sums of 0, 1, ... items.
+
+    The numbers of item t are those from `marks[t]` to `marks[t + 1]`.
+    """
     for t in range(len(out)):
         own = numbers[marks[t] : marks[t + 1]]
         counter_release(counter[0], out[t], Draws(own, own, own))
@@ -95,7 +98,7 @@ def add_up(counter: Records, numbers: Floats, marks: Ints, out: Floats) -> None:
 
 
 def noise_of(view: CountedGram, rng: Generator, games: int, rounds: int, size: int) -> Floats:
-    """The noise of the releases of some games, whose numbers come from this generator, `[games, rounds, size]`."""
+    """The noise of the releases of `games` games whose numbers this generator draws, `[games, rounds, size]`."""
     module = import_module(type(view.counter).__module__)
     steps = {f"counter_{name}": compile_step(getattr(module, name)) for name in COUNTING}
     loop, items = compile_step(add_up, **steps), np.arange(1, rounds + 1)

@@ -3,13 +3,13 @@
 Game B has other gains than game A. Its random numbers are those of A, except for one: in each round the Laplace number
 of B is moved until B releases the same as A. Two facts follow, without a statistical test:
 
-- Both games must play the same arms. Otherwise a gain acts past the view.
+- Both games must play the same arms. Otherwise a gain acts by another way than the view.
 - If a release is a true value plus a multiple of the round's Laplace number, and only one gain differs, then the
-  density of the releases of A is at most exp Σ|moves| times that of B, and it comes as close to this as one likes. The
-  sum is therefore the exact privacy loss ε of this gain. If the numbers are normal, not Laplace numbers, the releases
-  are those of Gaussian mechanisms, and cost the ε of μ² = Σ moves² at the δ of the claim.
+  density of the releases of A is at most exp Σ|moves| times that of B, and it comes as close to this as one likes. So
+  Σ|moves| is the exact privacy loss ε of this gain. If the numbers are normal, the releases are those of Gaussian
+  mechanisms. The cost of the gain is then the ε of μ² = Σ moves² at the δ of the claim.
 
-The game is the configured one, with all its rounds, or its first LONGEST rounds.
+The game is the configured one, with all its rounds or its first LONGEST rounds.
 """
 
 import math
@@ -52,9 +52,9 @@ SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
 
 
 class Spent(NamedTuple):
-    """The cost of a gain in nats, the round of the gain, and the round of the release that costs most of it.
+    """The cost of a gain in nats, the round of the gain, and the round of the release that contributes most to it.
 
-    excess: what it costs beyond the claim, in words; "" if the claim allows it.
+    excess: the cost in words if the claim does not allow it, else "".
     """
 
     loss: float = 0.0
@@ -67,10 +67,10 @@ class Spent(NamedTuple):
 class Coupling:
     """The result of coupled games.
 
-    rounds: of each game; violation: in words, or None; forced: whether every release could be made equal; unknown: why
-    nothing follows, in words.
-    loss: the largest privacy loss of one gain, in nats, exact; None if a release is not linear in its Laplace number.
-    at: the round of that gain; canaries: for how many gains the loss was computed.
+    rounds: the number of rounds of each game. violation: the violation in words, or None. forced: whether every release
+    could be made equal. unknown: in words, why the games decide nothing. loss: the largest privacy loss of one gain, in
+    nats, exact; None if a release is not linear in its Laplace number. at: the round of that gain. canaries: the number
+    of gains whose loss was computed.
     """
 
     rounds: int
@@ -107,7 +107,7 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
 
 
 def _pairs(rounds: int, n_arms: int, rng: Generator) -> list[tuple[Floats, Floats, int]]:
-    """Pairs of games whose gains all differ, and the arm that earns them as they are; the others earn 1 minus them."""
+    """Pairs of games whose gains all differ, and the arm that earns these gains; the other arms earn 1 minus them."""
     inside: Floats = rng.random((2, rounds))
     coins: Floats = rng.integers(0, 2, rounds).astype(float)
     for step, grid in enumerate((2, 4, 10)):  # 0.5 and other round numbers are gains, too
@@ -117,7 +117,7 @@ def _pairs(rounds: int, n_arms: int, rng: Generator) -> list[tuple[Floats, Float
 
 
 def _canaries(rounds: int, rng: Generator) -> NDArray[np.int64]:
-    """The rounds, from 0, whose gain is a canary: the first ones, those around powers of two, and random ones."""
+    """The rounds, counted from 0, whose gain is a canary: the first ones, those around powers of two, random ones."""
     powers = 2 ** np.arange(int(math.log2(rounds)) + 1)
     some = rng.integers(0, rounds, max(16, min(CANARIES, ROUNDS // rounds)))
     found = np.unique(np.concatenate([np.arange(8), powers - 2, powers - 1, powers, some]))
@@ -137,7 +137,7 @@ class Played(NamedTuple):
     arms: NDArray[np.int64]
 
     def losses(self, tree: Counter | None) -> Floats:
-        """The privacy loss of each round's gain, `[rounds]`, in its own release or, in a tree, in all of its nodes."""
+        """The privacy loss of each round's gain, `[rounds]`: that of its release or, in a tree, of all its nodes."""
         if tree is None:
             return self.costs
         losses = np.zeros(len(self.costs))
@@ -151,7 +151,7 @@ class Played(NamedTuple):
 
 
 def begins(levels: NDArray[np.int8]) -> NDArray[np.int64]:
-    """The number of items before each node, `[items]`: up to the last one that closed a node as high or higher."""
+    """The number of items before the node of each item, `[items]`; the last of them closed a node at least as high."""
     found = np.zeros(len(levels), np.int64)
     for level in np.unique(levels).tolist():
         high = np.flatnonzero(levels >= level)
@@ -193,9 +193,10 @@ class _Game(NamedTuple):
         return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms)
 
     def all_different(self, pairs: Sequence[tuple[Floats, Floats, int]]) -> Iterator[tuple[Played, Spent]]:
-        """Games in which all gains differ; the largest cost of a gain, in its own release or in all nodes of a tree.
+        """Games in which all gains differ, each with the largest cost of a gain.
 
-        At δ > 0 its own release is judged, by the most that one Laplace number may cost.
+        At δ = 0, a gain costs the loss of its release or, in a tree, of all its nodes. At δ > 0, only its own release
+        is judged, by the most that one Laplace number may cost.
         """
         epsilon, delta, view = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta, self.target.view
         tree = tree_of(view, self.target.setting) if isinstance(view, Tree) and delta == 0 else None
@@ -210,7 +211,7 @@ class _Game(NamedTuple):
             yield found, Spent(loss, gain + 1, release + 1, excess)
 
     def one_different(self, gains: Floats, canaries: NDArray[np.int64]) -> Iterator[tuple[Played, Spent]]:
-        """Games in which the gain of one round differs, and its cost."""
+        """Games in which only the gain of one round differs, each with the cost of this gain."""
         claim, state, before = self.target.claim, np.repeat(self.target.state, 6), 0
         for t in canaries.tolist():
             self.loops.advance(state, gains[before:t], self.uniform[before:t], self.laplace[before:t])
@@ -254,7 +255,7 @@ class _Game(NamedTuple):
         return int(found.arms[found.rounds - (len(self.laplace) - len(found.arms))])
 
     def _noise_of_other_numbers(self, found: Played) -> bool:
-        """Whether the release moves with any number of its round, from which `choose` may have kept noise."""
+        """Whether the release depends on any number of its round, as when `choose` keeps noise in the state."""
         z, arm, seen = self.laplace[found.rounds], self._arm(found), set()
         for uniform in np.linspace(0.01, 0.99, 50).tolist():
             if self.loops.choice(found.states.copy(), 4, uniform, z) == arm:
@@ -262,7 +263,7 @@ class _Game(NamedTuple):
         return len(seen) > 1
 
     def _noise_of_uniform_numbers(self, found: Played) -> bool:
-        """Whether the release that was not forced moves with the uniform number, and never with the Laplace one."""
+        """Whether the release that could not be forced depends on the uniform number, and not on the Laplace number."""
         t, arm = found.rounds, self._arm(found)
         z = self.laplace[t]
 

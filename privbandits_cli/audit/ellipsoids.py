@@ -4,8 +4,8 @@ A and B are two games with different arms and rewards, and with opposite θ. C b
 release is forced to be that of A. C sees the arms of A, and its random numbers are those of A. If C still behaves
 differently, the data of B have acted past the release. So C must play the arm of A and draw the noise of A.
 
-Besides, in each round of A, V and u~ must be the true sums with the noise that the view names. If a release cannot be
-forced, the arm of A is computed from V and u~ by the rule of `games.ellipsoid`.
+Also, in each round of A, V and u~ must be the true sums with the noise that the view names. If a release cannot be
+forced, A must play the arm that follows from V and u~ by the rule of `games.ellipsoid`.
 """
 
 import math

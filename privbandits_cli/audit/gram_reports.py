@@ -1,9 +1,8 @@
 """Audit of the reports of a locally private contextual learner.
 
-Its games are those of `ellipsoids`. A datum may act only through the sums of reports, and the noise of a report must
-not depend on the datum. The law of this noise is tested in windows of rounds. The claim is tested on two data that
-change a report most, two unit arms with rewards 1 and -1; the score is the exact likelihood ratio of the noise with
-each.
+The games are those of `ellipsoids`. A datum may act only through the sums of reports, and the noise of a report must
+not depend on the datum. The law of this noise is tested in windows of rounds. The claim is tested on the two data whose
+reports differ most: two unit arms with rewards 1 and -1. The score is the exact likelihood ratio of the two.
 """
 
 import math
@@ -24,7 +23,7 @@ from privbandits_cli.numerics.jit import Record, unbound
 reports: Any = unbound  # bound when a loop is compiled
 
 COSINE = 0.25  # between the arms of the two canaries: a report moves by √4.5
-DIGITS = 1e-14  # of the sums: they have no more of a report's noise
+DIGITS = 1e-14  # relative precision of the sums, and so of the noise of a report in them
 
 
 def force(state: Record, wanted: Record, moved: Floats, depth: int) -> None:

@@ -1,8 +1,8 @@
 """Audit of the noisy Gram matrices that a contextual learner plays by.
 
-Its games are those of `ellipsoids`. The arms must be chosen by V and u~ alone, and these must be the true sums with the
-noise of the tree's nodes. A node's noise must not change before its round is over, and must not depend on the data.
-Besides:
+The games are those of `ellipsoids`. The arms must be chosen by V and u~ alone, and these must be the true sums with the
+noise of the tree's nodes. A node's noise must not change before the node is complete, and must not depend on the data.
+In addition:
 
 - The noise that is drawn must have a node's law, on every level and in every window of rounds. This is symmetric
   Gaussian noise, or Wishart noise, whose factor by Bartlett has independent normal and χ² numbers.

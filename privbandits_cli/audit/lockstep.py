@@ -1,7 +1,7 @@
-"""Two bandit games in lockstep: the second one's Laplace numbers are moved until both release the same.
+"""Two bandit games in lockstep: the Laplace numbers of the second are moved until both release the same.
 
 These loops are compiled with the steps of a target. They work on six records: the states of games A and B, and scratch
-space. `coupling` says what follows from them.
+space. `coupling` explains what follows from their results.
 """
 
 from collections.abc import Callable, Iterator

@@ -100,7 +100,7 @@ def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
 
 
 def with_field(state: Records, name: str, value: Any) -> Records:
-    """The state with one more field, the first: numba takes a record that begins with all fields of another for it."""
+    """The state with one more field, which comes first: numba confuses a record with one that it begins with."""
     names = state.dtype.names or ()
     fields = {old: state[old].reshape(()) if state[old].dtype.names else state[old][0] for old in names}
     return record(**{name: value}, **fields)

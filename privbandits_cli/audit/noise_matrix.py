@@ -1,14 +1,15 @@
 """Audit of the first noisy prefixes of losses by the whole matrix of their noise; no statistics are needed.
 
-Each random number is moved alone, which shows how it enters every prefix. The prefixes must be the sums of the losses
-plus B z, where the matrix B depends neither on the losses nor on the numbers z. One loss moves all later prefixes by 1.
-A move of the numbers by s hides this if B s is 1 in these prefixes and 0 in the earlier ones.
+The audit moves each random number alone, which shows how the number enters every prefix. The prefixes must be the sums
+of the losses plus B z, where the matrix B depends neither on the losses nor on the numbers z. A change of one loss by 1
+moves all later prefixes by 1. A move of the numbers by s hides this if B s is 1 in these prefixes and 0 in the earlier
+ones.
 
-- Normal numbers: the least |s|₂ is the μ of this loss, exactly.
-- Laplace numbers: the least |s|₁ is its ε at δ = 0, exactly. No likelihood ratio is larger, and by the duality of
-  linear programmes there is a direction in which it comes as close as one likes.
+- Normal numbers: the least |s|₂ is exactly the μ of this loss.
+- Laplace numbers: the least |s|₁ is exactly its ε at δ = 0. No likelihood ratio is larger, and by the duality of linear
+  programmes there is a direction in which it comes as close as one likes.
 
-Numbers may be drawn before the loss that they hide comes, and a round may have any number of them.
+A number may be drawn before the loss that it hides, and a round may have any number of them.
 """
 
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from privbandits_cli.numerics.jit import Records, unbound
 losses: Any = unbound  # bound when a loop is compiled
 
 FIRST = 256  # rounds of a game
-CORRECTIONS = 2  # of the numbers of a twin: the first is right if the noise is linear, the second removes rounding
+CORRECTIONS = 2  # moves of a twin's numbers: the first is right if the noise is linear, the second removes rounding
 NOT_LINEAR = "is not the sum of the losses and of noise that does not depend on them and is linear in `rng.{}`"
 RANK = 1e-10  # smaller singular values of the matrix, relative to the largest, are rounding
 
@@ -45,11 +46,11 @@ def probe(
     effects: Floats,
     where: Ints,
 ) -> None:
-    """Fill `effects[number, round]`, how each prefix grows with a number, and `where[number]`, its coordinate.
+    """Fill `effects[number, round]`, by how much each prefix grows per unit of a number, and `where[number]`.
 
-    table, mark: the numbers of `own` that are moved by `by`, one at a time, and where those of a round begin; prefixes:
-    those of the game without a move; least: a smaller effect is rounding. A number without an effect is at -1, one that
-    acts on several coordinates at -2. states: the game's first state and scratch space.
+    where: the coordinate on which a number acts, -1 if it has no effect, -2 if it acts on several. table: the numbers
+    of `own` that are moved by `by`, one at a time; mark: where those of each round begin. prefixes: those of the game
+    without a move. least: a smaller effect is rounding. states: the game's first state and scratch space.
     """
     x = np.zeros(given.shape[1])
     for t in range(len(given)):
@@ -80,8 +81,10 @@ def probe(
 
 @dataclass(frozen=True)
 class Part:
-    """The noise of one coordinate: the places of its numbers, how they enter each prefix, `[round, number]`, and the
-    pseudo-inverse of that."""
+    """The noise of one coordinate.
+
+    places: where its numbers are; matrix: how they enter each prefix, `[round, number]`; inverse: its pseudo-inverse.
+    """
 
     places: Ints
     matrix: Floats
@@ -89,7 +92,7 @@ class Part:
 
 
 def largest_cost(table: Bench) -> tuple[float, int]:
-    """The largest μ of one loss, or its largest ε if the numbers are Laplace numbers, and its round, from 1.
+    """The largest μ of one loss (normal numbers) or its largest ε (Laplace numbers), and its round, from 1.
 
     Raises Refuted if the prefixes are not the sums and linear noise, if a loss has no noise, or if twins with the same
     prefixes play other points.
@@ -136,7 +139,7 @@ def measured(table: Bench, by: float) -> list[Part]:
 
 
 def linear(table: Bench, parts: list[Part], other: Floats, numbers: Draws, by: float) -> None:
-    """Raise Refuted if the prefixes of the game with these losses and numbers are not its sums with this noise."""
+    """Raise Refuted if the prefixes of the game with these losses and numbers are not the sums with this noise."""
     found, moves = table.play(numbers, given=other), table.own(numbers) - table.own(table.numbers)
     wanted = table.first.prefixes + sums(other) - sums(table.given)
     for i, part in enumerate(parts):
@@ -154,7 +157,7 @@ def alike(part: Part, other: Part) -> bool:
 
 
 def cost_of_each(part: Part, gaussian: bool) -> Floats:
-    """The μ or ε of each loss but the last, if it moves the later prefixes by 1 in this coordinate."""
+    """The μ or ε of each loss except the last, if the loss changes by 1 in this coordinate."""
     ahead = np.tri(len(part.matrix), k=-1)[:, :-1]  # the prefixes that contain a loss
     moves = part.inverse @ ahead
     rest = np.abs(part.matrix @ moves - ahead)
@@ -176,7 +179,7 @@ def least_sum(matrix: Floats, wanted: Floats) -> float:
 
 
 def explained(table: Bench, parts: list[Part], other: Floats) -> None:
-    """Play a twin with other losses and numbers that lead to the same prefixes; raise Refuted if its points differ."""
+    """Play a twin with other losses, and with numbers for the same prefixes; raise Refuted if its points differ."""
     numbers = Draws(*(kept.copy() for kept in table.numbers))
     missing = sums(table.given) - sums(other)
     for _ in range(CORRECTIONS):

@@ -1,8 +1,9 @@
 """Audit of the noisy loss that a linear bandit releases, over the whole game, by two games in lockstep.
 
-The twin has another loss in every round. The release is affine in the Laplace numbers of its round; the audit measures
-how it responds to each, and moves the twin's number with the largest response such that both games release the same.
-They must then play the same points. That move, in units of the number's scale, is what the loss of the round costs.
+The twin has another loss in every round. The release is affine in the Laplace numbers of its round. The audit measures
+how the release responds to each of them, and moves the twin's number with the largest response so that both games
+release the same. They must then play the same points. That move, in units of the number's scale, is the privacy cost of
+the round's loss.
 
 The noise is one Laplace number, or <Z, x> with N Laplace numbers Z. The law of <Z, x> depends on the point, so the
 noise is transformed to standard Laplace noise (laws.py). Rounds in which the coordinates of the point are too nearly

@@ -1,9 +1,9 @@
-"""The numbers of a round for an algorithm that asks for more than one uniform and one Laplace number.
+"""The random numbers of a round for an algorithm that asks for more than one uniform and one Laplace number.
 
-An audit of a bandit deals one number of each of these kinds a round, and moves the Laplace number alone. If the view
-has Gaussian noise, a normal number takes the place of the Laplace number. All other numbers that such an algorithm asks
-for are made of the round's uniform number here, so that they are the same in two games that have the same uniform
-numbers.
+The audit of a bandit draws one uniform and one Laplace number in each round, and moves the Laplace number alone. If the
+view has Gaussian noise, a normal number takes the place of the Laplace number. All other numbers that the algorithm
+asks for are computed here from the round's uniform number, so that two games with the same uniform numbers have them in
+common.
 """
 
 import math

@@ -1,9 +1,10 @@
 """Audit of the noisy prefixes of losses that a leader is given, over the whole game.
 
-Most of it is measured, not estimated. The audit moves the numbers of all nodes. The prefixes then show how much noise
-each node has, and whether each prefix has the noise of its own nodes and no other. The cost of a loss follows. A twin
-then meets other losses in every round, while the numbers of its nodes are moved such that all prefixes stay the same;
-it must play the same points. Top-up noise, which hides no loss, and the shape of all noise are tested by statistics.
+Most of the noise is measured, not estimated. The audit moves the numbers of all nodes. The prefixes then show how much
+noise each node has, and whether each prefix has the noise of its own nodes and no other. The cost of a loss follows.
+Then a twin receives other losses in every round, while the numbers of its nodes are moved so that all prefixes stay the
+same. The twin must play the same points. Top-up noise, which hides no loss, and the shape of all noise are tested by
+statistics.
 """
 
 import math
@@ -27,7 +28,7 @@ from privbandits_cli.games.views import Prefix
 from privbandits_cli.numerics.jit import Records
 
 CLEAR = 1e3  # a scale can be measured if it is this many times the rounding of a prefix
-CLASSES = 64  # of rounds, at most, in each of which the numbers of the nodes are searched for
+CLASSES = 64  # classes of rounds at most; the numbers of the nodes are searched for in each class
 BARE = "does not have top-up noise for the levels that it lacks; if it needs none, give the view `top_up=False`"
 
 

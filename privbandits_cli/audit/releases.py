@@ -1,4 +1,4 @@
-"""Audits of noisy gains and reports, in one run with a canary in every round, and of means, with one canary each."""
+"""Audits of noisy gains and reports in one run with a canary in every round, and of noisy means with a canary each."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -114,7 +114,7 @@ def audit_report(target: Target[Report], exact: bool = False) -> Audit:
 
 
 def audit_mean(target: Target[Mean], exact: bool = False) -> Audit:
-    """Whether the first mean, after gains of 0, reveals more about its last gain than ε allows."""
+    """Audit whether the first mean, after gains of 0, reveals more about its last gain than the claim allows."""
     view, state = target.view, target.state.copy()
     if view.played and view.length:
         state[view.played] = state[view.length] - 1
@@ -156,18 +156,18 @@ def _judged(
 
 
 def rate(target: Target[Kept | Release]) -> float:
-    """1 over the least noise that a single release may have: ε of Laplace noise, μ of Gaussian noise."""
+    """The reciprocal of the least scale of noise that a release may have: ε for Laplace, μ for Gaussian noise."""
     claim = target.claim
     return gaussian.mu_of(claim.epsilon, claim.delta) if target.gaussian else claim.epsilon
 
 
 def in_own_scale(noise: Floats, scale: Floats, rate: float) -> Floats:
-    """Each number of the noise in units of its own scale, or in units of 1/rate where that is 0."""
+    """Each number of the noise in units of its own scale, or in units of 1/rate where its scale is 0."""
     return np.divide(noise, scale, out=rate * noise, where=scale != 0)
 
 
 def moved_from_outside(target: Target[Kept], state: Records) -> Audit | None:
-    """The violation of an unbounded gain that moves the kept value further than the canary's range; else None.
+    """The violation if an unbounded gain moves the stored value further than the canary's range, else None.
 
     state: before that gain.
     """

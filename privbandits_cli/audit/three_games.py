@@ -1,7 +1,7 @@
-"""Three games of a contextual learner side by side, up to the first fault: compiled loops.
+"""Compiled loops that play three games of a contextual learner side by side, up to the first error.
 
-They work on four records: the states of the games A, B and C, and the first state of all. `ellipsoids` says what the
-games are and what follows from them.
+They work on four records: the states of the games A, B and C, and the first state of all three. `ellipsoids` explains
+the games and what follows from their results.
 """
 
 from collections.abc import Callable
@@ -30,10 +30,10 @@ released: Any = unbound
 drawn_by_choose: Any = unbound
 drawn_by_update: Any = unbound
 
-COMPARED = True  # whether A and C must draw the same noise; bound to False where all noise of A is known otherwise
+COMPARED = True  # whether A and C must draw the same noise; bound to False if all noise of A is computed again
 
-ROUNDING = 1e-7  # of V^-1 V
-DIGITS = 1e-11  # of sums, to which the same noise is found again
+ROUNDING = 1e-7  # relative error of V^-1 V that counts as rounding
+DIGITS = 1e-11  # relative error of sums that counts as rounding
 LOST, ARM, NOISE, SUMS, NODE, KEPT, RULE = range(7)
 FAULTS = {
     ARM: "with the same V and u~ but other data before, another arm is played",
@@ -46,7 +46,7 @@ FAULTS = {
 
 
 def symmetric(state: Record, sums: Floats, out: Floats) -> None:
-    """out = the V of these sums, `[d, d + 1]`: their lower triangle, mirrored and shifted."""
+    """Set out = the V of these sums, `[d, d + 1]`: their lower triangle, mirrored and shifted."""
     for i in range(len(out)):
         for j in range(i):
             out[i, j] = sums[i, j]
@@ -91,7 +91,7 @@ def definite(state: Record, sums: Floats, v: Floats) -> bool:
 
 
 def keep(state: Record, out: Floats) -> None:
-    """out = [V^-1, θ~], `[d, d + 1]`."""
+    """Set out = [V^-1, θ~], `[d, d + 1]`."""
     for i in range(len(out)):
         for j in range(len(out)):
             out[i, j] = inverse(state)[i, j]
@@ -116,15 +116,17 @@ def play(
     work: Floats,
     rows: Floats,
 ) -> None:
-    """Play games from the round `start` on, up to the first fault.
+    """Play games from the round `start` on, up to the first error.
 
-    states: A, B, C and the first state of all; rngs: of A, B and C. shown: the arms of A and B in each round,
-    `[games, 2, rounds]`, as places in the bank, `[sets, d, k]`. The reward is ±truth[d] of its `truth[2, d + 1]`, by
-    `numbers`, `[games, 2, rounds]`; in some rounds it is a share of that. sums: of A and B before the first round,
-    `[2, d, d + 1]`. by_rule: whether the learner claims to play by the rule of `games.ellipsoid`. Filled in:
-    `observed[games, drawn, d, d + 1]`, the noise in the order of drawing; `played[games, rounds]`, the arms of A;
-    `found`: the fault, its game and round, the number of rounds in which the release of C could not be forced, and the
-    arms. The other arrays are scratch space.
+    states: those of A, B and C, and the first state of all three. rngs: those of A, B and C. shown: the arms of A and B
+    in each round, `[games, 2, rounds]`, as places in the bank, `[sets, d, k]`. truth: the θ of A and B, and the size of
+    their rewards, `[2, d + 1]`. numbers: they decide the rewards (see `earn`), `[games, 2, rounds]`. sums: those of A
+    and B before the first round, `[2, d, d + 1]`. by_rule: whether the learner claims to play by the rule of
+    `games.ellipsoid`.
+
+    Filled in: `observed[games, drawn, d, d + 1]`, the noise in the order of drawing; `played[games, rounds]`, the arms
+    of A; `found`: the error, its game and round, the number of rounds in which the release of C could not be forced,
+    and the arms. The other arrays are scratch space.
     """
     d, k = bank.shape[1], bank.shape[2]
     bank, observed, sums, noises, work = borrow(bank), borrow(observed), borrow(sums), borrow(noises), borrow(work)
@@ -209,7 +211,10 @@ def play(
 
 
 def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floats) -> None:
-    """row = the arm played and its reward, `[d + 1]`: ±truth[d] by the number, in some rounds a share of that."""
+    """Set row = the arm played and its reward, `[d + 1]`.
+
+    The reward is truth[d] if the arm's mean is above the number, else -truth[d]; in some rounds it is a share of that.
+    """
     d, mean = len(arms), 0.0
     for j in range(d):
         row[j] = arms[j, arm]
@@ -222,7 +227,7 @@ def earn(arms: Floats, arm: int, truth: Floats, number: float, t: int, row: Floa
 
 
 def differ(one: Floats, other: Floats, count: int, size: float) -> bool:
-    """Whether the first `count` matrices are different beyond the rounding of sums of this size."""
+    """Whether the first `count` matrices differ by more than the rounding of sums of this size."""
     wrong = 0
     for n in range(count):
         for r in range(one.shape[1]):
@@ -235,7 +240,7 @@ READ = {"theta", "inverse", "scores", "rows", "tiles", "logdet", "log_term", "si
 
 
 def no_rule(state: Record, arms: Floats) -> int:
-    """The replacement of `optimistic` for a state without its fields."""
+    """Replace `optimistic` for a state that lacks the fields it reads."""
     return 0
 
 
@@ -247,7 +252,7 @@ def _rule(layout: str) -> Callable[..., Any]:
 def compiled(
     target: Target[Ellipsoid], knowing: tuple[Callable[..., Any], ...], by_rule: bool, compared: bool
 ) -> Callable[..., None]:
-    """`play` with the steps of a target, and with the functions that know its noise."""
+    """`play`, compiled with the steps of a target and with the functions that know its noise."""
     v = target.loop(symmetric)
     called: tuple[Callable[..., Any], ...] = (strays, definite, keep, *knowing)
     bound = {step.__name__: target.loop(step, symmetric=v) for step in called}

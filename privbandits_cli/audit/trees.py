@@ -1,7 +1,7 @@
-"""The law of the noise of a tree's nodes: games of the configured length, in which all levels of a tree are reached.
+"""A test of the noise of a tree's nodes, in games of the configured length, which reach all levels of a tree.
 
-A released sum is the sum without the node that the last gain closes, plus this node. So the noise of each node follows
-from two sums. It has a level, and the round in which it was drawn.
+A released sum consists of an earlier released sum and of the node that the last gain closes. So the noise of each node
+follows from two sums. It is tested by the node's level and by the round in which it was drawn.
 """
 
 from dataclasses import replace

@@ -52,8 +52,8 @@ class Audit:
 class Contest:
     """A bet between two worlds: an event is chosen on the first `learn` scores, and the claim is tested on the rest.
 
-    hits: which of the pairs lie in the event, in the likelier world and in the other; stopped: after how many pairs
-    the claim (ε, δ) was refuted at this level.
+    hits: which pairs lie in the event, in the world where it is likelier and in the other. stopped: the number of pairs
+    after which the claim (ε, δ) was refuted at this level, or None.
     """
 
     epsilon: float
@@ -116,7 +116,7 @@ def law_words(conforms: Conformance, level: float) -> str:
 
 
 def refuted_share(met: Callable[[float], Contest]) -> float | None:
-    """The largest share of its noise at which an algorithm is refuted, to one part in 50; None if 1/64 is too much."""
+    """The largest share of its noise at which an algorithm is refuted, to one part in 50; None if 1/64 is not."""
     few, many = 1 / 64, 1.0
     if met(few).stopped is None:
         return None
@@ -127,7 +127,7 @@ def refuted_share(met: Callable[[float], Contest]) -> float | None:
 
 
 def accounted(target: Target[View], so_far: Audit, mu: float, conforms: Conformance | None = None) -> Audit:
-    """The verdict on Gaussian noise whose law is known, and so the exact μ of a datum; conforms: how it was tested."""
+    """The verdict on Gaussian noise, whose exact μ for a datum is known; conforms: the test of the law, if any."""
     claim, level = target.claim, target.alpha / 2
     words = "" if conforms is None else f"{law_words(conforms, level)}; "
     if conforms is not None and conforms.p < level:

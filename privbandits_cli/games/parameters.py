@@ -27,7 +27,7 @@ class Parameters(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _older_words(cls, given: Any) -> Any:
-        """Older configs and results may have the words of `formerly`."""
+        """Replace the words of `formerly`, which older configs and results may have."""
         if not isinstance(given, Mapping):
             return given
         today = {name: {old: new for new, old in words.items()} for name, words in cls.formerly.items()}

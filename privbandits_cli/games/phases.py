@@ -1,4 +1,4 @@
-"""The regret of a learner that plays arms in phases by confidence limits: the theorem of `dp_klucb` (ours)."""
+"""The regret of a learner that plays arms in phases by upper confidence bounds: the theorem of `dp_klucb` (ours)."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ LARGEST = 30.0  # λ: e^-30 is still distinct from 0 beside 1
 
 
 class Phases(NamedTuple):
-    """What an arm's index knows after each of its phases, `[phases]`."""
+    """The numbers on which an arm's index depends, after each of its phases, `[phases]`."""
 
     plays: Floats  # N, of the arm
     gains: Floats  # n <= N, in its noisy sum
@@ -21,8 +21,8 @@ class Phases(NamedTuple):
 class Limit(NamedTuple):
     """The least q, over λ of `rates`, with -λx - ln(1 - q + q e^-λ) = (ln t + m cost)/n, where x is the noisy mean."""
 
-    rates: Floats  # `[rates]`
-    cost: Floats  # of a Laplace number, `[rates]`
+    rates: Floats  # λ, `[rates]`
+    cost: Floats  # the cost of a Laplace number, `[rates]`
 
 
 def rates_of(epsilon: float) -> tuple[Floats, Floats]:
@@ -34,8 +34,8 @@ def rates_of(epsilon: float) -> tuple[Floats, Floats]:
 def pulls(phases: Phases, limit: Limit, epsilon: float, mean: float, best: float, rounds: Floats) -> Floats:
     """Bound on the expected plays of an arm of this mean after `rounds` `[points]`; best: the mean of a best arm.
 
-    epsilon: the Laplace numbers have scale 1/ε. The arm begins a phase at a round t only if its limit is at least
-    `best` then (`high`), or if the limit of a best arm is below `best` (`low`). Such a phase adds its length.
+    epsilon: the Laplace numbers have scale 1/ε. The arm begins a phase at a round t only if its limit is then at least
+    `best` (`high`), or if the limit of a best arm is below `best` (`low`). Such a phase adds its length to the plays.
     """
     plays, n, m = phases
     rates, noise = rates_of(epsilon)

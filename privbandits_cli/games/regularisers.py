@@ -56,7 +56,7 @@ class Regularisers:
 def gaussian(known: Contexts, sigma: float, variance: float, log_alpha: float) -> Regularisers:
     """Proposition 11, log_alpha = ln α': Υ = σ √(2m) (4 √d - 2 ln α'), shifted by 2 Υ.
 
-    variance: m, that of the noise of an entry off the diagonal, in units of σ²: the number of its nodes.
+    variance: m, the variance of the noise of an entry off the diagonal in units of σ²; in a tree, its number of nodes.
     """
     d = known.dimension
     upsilon = sigma * math.sqrt(2 * variance) * (math.sqrt(16 * d) - 2 * log_alpha)
@@ -65,9 +65,9 @@ def gaussian(known: Contexts, sigma: float, variance: float, log_alpha: float) -
 
 
 def gaussian_by_density(known: Contexts, sigma: float, variance: float, log_alpha: float) -> Regularisers:
-    """The same with Υ by the one-point density of the eigenvalues (`numerics.goe`) and |h| by its χ² law.
+    """As `gaussian`, with Υ from the one-point density of the eigenvalues (`numerics.goe`) and |h| from its χ² law.
 
-    Each may fail with half of the probability α'. At α' = 1.5e-16 and d = 5, Υ is 8.7 times smaller than above.
+    Each bound may fail with probability α'/2. At α' = 1.5e-16 and d = 5, Υ is 8.7 times smaller than in `gaussian`.
     """
     from scipy.special import gammainccinv
 

@@ -1,8 +1,8 @@
-"""A tree for each arm, binary, k-ary or smooth, that sums the arm's gains with one new number for each gain.
+"""Binary, k-ary and smooth trees that sum the gains of one arm, with one new random number for each gain.
 
-They differ only in the level of the node that an item closes. The code of the item gives this level: its leaf in a
-smooth tree, or the number of items before it. The best tree minimises the largest deviation of a prefix, not the mean
-one, because a confidence bound must hold for every prefix.
+The three trees differ only in the level of the node that an item closes. This level follows from the code of the item,
+which is the code of its leaf in a smooth tree, and the number of items before it in the other two. The best tree
+minimises the largest deviation of a prefix, not the mean one, because a confidence bound must hold for every prefix.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,13 +36,13 @@ BEST: dict[Kind, Callable[[int], Counter]] = {
 
 
 def errors(choice: Choice, horizon: float) -> Iterator[str]:
-    """The error of a counter that cannot sum so many gains."""
+    """An error if the counter cannot sum `horizon` gains."""
     if choice == "smooth" and horizon > MOST_ITEMS:
         yield f"{TOO_MANY}: set counter: auto"
 
 
 def resolved(choice: Choice, items: int) -> Kind:
-    """The kind chosen; `auto` is the one whose best tree for so many items has the smallest deviation."""
+    """The kind of tree; `auto` takes the kind whose best tree for `items` gains has the smallest deviation."""
     if choice != "auto":
         return choice
     kinds = [kind for kind in BEST if kind != "smooth" or items <= MOST_ITEMS]
@@ -50,7 +50,7 @@ def resolved(choice: Choice, items: int) -> Kind:
 
 
 def chosen(choice: Choice, items: int) -> Counter:
-    """The best tree of the kind chosen for so many items of an arm."""
+    """The best tree of this kind for `items` gains of an arm."""
     return BEST[resolved(choice, items)](items)
 
 
@@ -60,16 +60,17 @@ def ratio(choice: Choice, items: int) -> float:
 
 
 def level_closed(code: int, k: int) -> int:
-    """The level of the node that the item after this code closes; k: that of the counter."""
+    """The level of the node that an item with this code closes; k: the base of the tree, 0 for a smooth tree."""
     if k == 0:
         return closed_level(code)
     return trailing_zeros(code + 1) if k == 2 else trailing_zeros_in(code + 1, k)
 
 
 def add_item(noise: Floats, codes: NDArray[np.int64], arm: int, k: int, fresh: float) -> float:
-    """Add an item to an arm's sum with this fresh noise, and return the noise of the sum.
+    """Add an item and its `fresh` noise to an arm's tree, and return the noise of the arm's sum.
 
-    noise: `[arms, levels]`, zeros before the first item; codes: `[arms]`, `counter.first` before it; k: `counter.k`.
+    noise: `[arms, levels]`, zeros before the first item. codes: `[arms]`, the code of each arm's next item, at first
+    `counter.first`. k: `counter.k`.
     """
     code = codes[arm]
     codes[arm] = next_code(code) if k == 0 else code + 1

@@ -2,14 +2,14 @@
 Pillutla, Steinke & Thakurta 2024, "Efficient and near-optimal noise generation for streaming differential privacy").
 
 The matrix A of prefix sums is B C, where C is the Toeplitz matrix with c_0 = 1 and c_k = Σ_j ω_j θ_j^(k-1). The noise
-of prefix t is W_t = (B z)_t with standard normal numbers z, times σ. Since B = A C^-1, it is the sum of x_1, ..., x_t,
-where x = C^-1 z is computed item by item: x_t = z_t - Σ_j ω_j s_j, and then s_j becomes θ_j s_j + x_t. This takes one
-new number for each item and b + 1 stored ones: b buffers and W_t.
+of prefix t is σ W_t, where W = B z with standard normal numbers z. Since B = A C^-1, W_t is the sum of x_1, ..., x_t,
+where x = C^-1 z is computed item by item: x_t = z_t - Σ_j ω_j s_j, and then s_j becomes θ_j s_j + x_t. Each item takes
+one new random number. The memory holds b + 1 numbers: b buffers and W_t.
 
-All prefixes together are B (C l + σ z) for the items l. An item that changes by Δ moves C l by at most |c| Δ, so the
-prefixes are exactly μ-Gaussian-private with μ = |c| Δ/σ (`accounting.toeplitz`). Two similar noises are not. Noise x_t
-in place of the sum is far smaller, but its μ grows with the number of prefixes. Noise (C z)_t has μ = |b| Δ/σ, because
-A is C B as well, while σ is calibrated to |c|.
+All prefixes together are B (C l + σ z) for the items l. If an item changes by Δ, C l moves by at most |c| Δ, so the
+prefixes are exactly μ-GDP with μ = |c| Δ/σ (`accounting.toeplitz`). Two similar choices of noise do not have this μ.
+The noise σ x_t in place of σ W_t is far smaller, but its μ grows with the number of prefixes. The noise σ (C z)_t has
+μ = |b| Δ/σ, because A = C B as well; there σ would have to be calibrated to |b|.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ __all__ = ["Buffered", "add_item", "release"]
 
 @dataclass(frozen=True)
 class Buffered(Counter):
-    """A BLT that is fitted to n prefixes."""
+    """A BLT fitted to n prefixes."""
 
     title = "a BLT"
     laws = ("gaussian",)
@@ -38,7 +38,7 @@ class Buffered(Counter):
 
     @cached_property
     def fitted(self) -> toeplitz.Blt:
-        """The fitted matrix, by its rates."""
+        """The matrix with the least noise for n prefixes."""
         return toeplitz.fitted(self.n, self.buffers)
 
     def state(self, width: int, scale: float) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Counters: mechanisms that release all prefix sums of a stream under continual observation.
 
-A counter's noise is measured by E_t, the standard deviation of the noise of prefix t if all releases together are
-1-GDP (Gaussian noise) or 1-private (Laplace noise) and an item changes a sum by at most 1. At (ε, δ) the deviation is
-E_t/μ(ε, δ) or E_t/ε, times the size of the change. The prefixes are 1, ..., n; a game of T rounds needs n = T - 1.
+E_t measures the noise of a counter. It is the standard deviation of the noise of prefix t when an item changes a sum by
+at most 1 and all releases together are 1-GDP (Gaussian noise) or 1-DP (Laplace noise). If an item changes a sum by at
+most Δ, the deviation at (ε, δ) is Δ E_t/μ(ε, δ) or Δ E_t/ε. The prefixes are 1, ..., n; a game of T rounds needs
+n = T - 1.
 
-Each counter has a class, which computes its noise and its privacy, and two compiled steps in the same file. Only noise
-is kept: prefix t is the true sum plus a linear combination of the random numbers drawn so far.
+Each counter is a class, which computes its noise and its privacy, and two compiled steps in the same file. A counter
+stores only noise: prefix t is the true sum plus a linear combination of the random numbers drawn so far.
 
 - `add_item(counter, rng)` turns the noise of a prefix into that of the next one, with the numbers of this round.
 - `release(counter, sums, rng)` adds the noise of the current prefix to the true sums.
@@ -30,12 +31,12 @@ Law = Literal["gaussian", "laplace"]
 
 @dataclass(frozen=True)
 class Noise(ABC):
-    """The noise of a counter on the prefixes 1, ..., n >= 1. All its random numbers have one law.
+    """The noise of a counter on the prefixes 1, ..., n >= 1. All its random numbers have the same law.
 
-    Noise is in units of its scale: the deviation σ of a Gaussian number, or the scale λ of a Laplace number.
+    The unit of noise is the scale of one number: the deviation σ of a Gaussian one, or the scale λ of a Laplace one.
     """
 
-    title: ClassVar[str]  # in words
+    title: ClassVar[str]  # the counter's name in words
     laws: ClassVar[tuple[Law, ...]] = ("gaussian", "laplace")
 
     n: int
@@ -48,14 +49,14 @@ class Noise(ABC):
 
     @abstractmethod
     def sensitivity(self) -> float:
-        """μ σ of all prefixes (Gaussian noise) or ε λ (Laplace noise), if an item changes by at most 1."""
+        """μ σ (Gaussian noise) or ε λ (Laplace noise) of all prefixes together, if an item changes by at most 1."""
 
     def cost(self, nodes: int) -> float:
-        """The sensitivity of a release of all nodes, if an item is in so many of them."""
+        """The sensitivity of a release of all nodes, if an item is in at most `nodes` of them."""
         return math.sqrt(nodes) if self.law == "gaussian" else float(nodes)
 
     def counted(self) -> float:
-        """The sensitivity of a release of all nodes, an upper bound on that of the prefixes."""
+        """The sensitivity of a release of all nodes, which is an upper bound on that of the prefixes."""
         return self.sensitivity()
 
     @abstractmethod
@@ -85,7 +86,7 @@ class Noise(ABC):
 
 @dataclass(frozen=True)
 class Counter(Noise):
-    """A counter of vectors. Its file has the two steps."""
+    """A counter of vectors, whose file has the steps `add_item` and `release`."""
 
     @classmethod
     def best(cls, n: int, law: Law) -> Self:
@@ -94,7 +95,7 @@ class Counter(Noise):
 
     @property
     def kind(self) -> Literal["normal", "laplace"]:
-        """The kind of random numbers that the noise is made of."""
+        """The name of the random numbers that the counter takes."""
         return "normal" if self.law == "gaussian" else "laplace"
 
     @abstractmethod
@@ -102,15 +103,15 @@ class Counter(Noise):
         """The fields of the record `counter` before the first item; width: the number of coordinates."""
 
     def draws(self, rounds: Ints) -> dict[str, Ints]:
-        """How many numbers of each kind a coordinate takes in each round, `[rounds]`; item n comes in round n."""
+        """How many random numbers of each kind a coordinate takes in each round, `[rounds]`. Round n has item n."""
         return {self.kind: np.ones_like(rounds)}
 
 
 def close_level(counter: Record, level: int, rng: Draws) -> None:
-    """Add a node at this level, which replaces the nodes of all levels below.
+    """Close a node at this level. It replaces the current nodes of all lower levels.
 
-    The record has `noise[levels, N]`, whose row j is the noise of the current nodes of levels j and above, `scale`, and
-    `gaussian`. The noise of the node is made of the last N numbers of the round.
+    The record has `noise[levels, N]`, `scale` and `gaussian`; row j of `noise` is the total noise of the current nodes
+    at levels j and above. The noise of the new node takes the last N numbers of the round.
     """
     noise = counter.noise
     numbers = rng.normal if counter.gaussian else rng.laplace

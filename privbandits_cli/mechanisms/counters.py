@@ -1,4 +1,4 @@
-"""The counters by name (`mechanisms.counter`), and the best one for the law of the noise."""
+"""The counters (`mechanisms.counter`) by name, and the one with the least noise for each law of the noise."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -28,19 +28,19 @@ OTHERS: dict[Name, type[Counter]] = {
 
 
 def class_of(name: Name, spare: Spare = "fresh") -> type[Counter]:
-    """The counter's class, whose module has its steps; spare: the top-up noise of a tree."""
+    """The class of the counter of this name; spare: the top-up noise of a tree."""
     return TREES[spare] if name == "tree" else OTHERS[name]
 
 
 def counter(name: Name, n: int, law: Law, spare: Spare = "fresh", buffers: int | None = None) -> Counter:
-    """The counter of this name for the prefixes 1, ..., n, with the best parameters for them; buffers: of a BLT."""
+    """The counter of this name for the prefixes 1, ..., n, with the best parameters; buffers: the number in a BLT."""
     if name == "tree":
         return TREES[spare](n, law)
     return Buffered(n, law, buffers) if buffers else OTHERS[name].best(n, law)
 
 
 def errors(name: str, buffers: int | None, horizon: float) -> Iterator[str]:
-    """The errors of a counter in a config: parameters of another one, or too many rounds."""
+    """The errors of a config: a parameter that the counter does not have, or too many rounds for it."""
     if name not in ("blt", "auto") and buffers is not None:
         yield f"only a BLT has buffers: leave buffers out, or set counter: blt, not {name}"
     if name == "square_root" and horizon > MOST_ROUNDS:
@@ -56,7 +56,7 @@ def with_law(law: Law) -> list[Name]:
 
 
 def best(n: int, law: Law) -> Name:
-    """The counter with the least root mean square noise among those that need little memory."""
+    """Among the counters that need little memory, the one with the least root mean square of E_t."""
     if law == "gaussian":
         return "blt"
     names: list[Name] = ["k_ary", "negative_digits"]

@@ -1,9 +1,10 @@
 """TreeBasedAgg, Algorithm 2 of Agarwal & Singh 2017: a binary tree whose prefixes all have noise of the same law.
 
-Prefix n has one node for each 1 among the binary digits of n (`mechanisms.tree`). For each 0 it has top-up noise: the
-noise of one more node, drawn anew for every prefix. So every prefix has the noise of m nodes, where m is the number of
-levels. Top-up noise does not depend on the items, so the prefixes are at least as private as the nodes. They are more
-private, because fresh noise hides part of the nodes. For Gaussian noise the exact μ is `accounting.trees.fresh_top_up`.
+Prefix n is the sum of one node for each 1 among the binary digits of n (`mechanisms.tree`). For each 0 it gets top-up
+noise: the noise of one more node, drawn anew for every prefix. So every prefix has the noise of m nodes, where m is the
+number of levels. Top-up noise does not depend on the items, so the prefixes are at least as private as the nodes. They
+are more private, because fresh noise hides part of the nodes. `accounting.trees.fresh_top_up` is their exact μ for
+Gaussian noise.
 """
 
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ class ToppedUp(Counter):
 
     @property
     def levels(self) -> int:
-        """m, the number of levels; each prefix has the noise of m nodes."""
+        """m, the number of levels. Each prefix has the noise of m nodes."""
         return self.n.bit_length()
 
     def counted(self) -> float:
@@ -56,7 +57,7 @@ class FreshTopUp(ToppedUp):
         }
 
     def draws(self, rounds: Ints) -> dict[str, Ints]:
-        """The numbers of the top-up noise of the prefix before the round, then one for a node (see `release`)."""
+        """The numbers for the top-up noise of the prefix before the round (see `release`), then one for a node."""
         one = np.ones_like(rounds)
         if self.law == "gaussian":
             return {"normal": 2 * one}
@@ -67,16 +68,16 @@ class FreshTopUp(ToppedUp):
 
 
 def add_item(counter: Record, rng: Draws) -> None:
-    """Close the node of the next item."""
+    """Close the node that ends with the next item."""
     counter.items += 1
     close_level(counter, trailing_zeros(counter.items), rng)
 
 
 def release(counter: Record, sums: Floats, rng: Draws) -> None:
-    """Add the noise of the nodes of the current prefix, and fresh noise of r nodes, one for each 0 of its number.
+    """Add the noise of the nodes of the current prefix t, and fresh noise of r nodes, one for each binary 0 of t.
 
-    The sum of r normal numbers is distributed as √r times one. The sum of r Laplace numbers is distributed as √(2 E)
-    times a normal number, where E is the sum of r exponential numbers, which is -ln of a product of r uniform numbers.
+    The sum of r normal numbers has the law of √r times one normal number. The sum of r Laplace numbers has the law of
+    √(2 E) times a normal number, where E is the sum of r exponential numbers: -ln of a product of r uniform numbers.
     """
     n, product = len(sums), counter.product
     release_nodes(counter, sums, rng)

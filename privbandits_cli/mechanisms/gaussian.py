@@ -10,7 +10,7 @@ ROOT_2 = math.sqrt(2)
 
 
 def gaussian_node(above: Floats, out: Floats, scale: float, rng: Generator) -> None:
-    """out = above + noise of σ = `scale`, `[d, d + 1]`: the lower triangle and the last column."""
+    """Set out = above + noise with σ = `scale`, `[d, d + 1]`: the lower triangle and the last column."""
     d = len(out)
     for i in range(d):
         for j in range(i):

@@ -1,10 +1,10 @@
 """Honaker's estimates from below (2015, "Efficient use of differentially private binary trees").
 
-A node of a binary tree is estimated from its own noisy sum and from the estimates of its two halves, with the weights
-that make the variance least: 2^h/(2^(h+1) - 1) at level h, where a noisy sum alone has 1. A prefix is the sum of the
-estimates of its nodes. All nodes have noise, also those that no prefix consists of. So item n takes one number for
-each node that it ends, which are one more than n has trailing zeros. A prefix reveals less than the nodes. The exact μ
-is `accounting.trees.smoothed`.
+The estimate of a node combines its own noisy sum with the estimates of its two halves, with the weights that minimise
+the variance. At level h this variance is 2^h/(2^(h+1) - 1) times that of a noisy sum. A prefix is the sum of the
+estimates of its nodes. Every node has noise, also a right half, which is a node of no prefix. So item n takes one
+random number for each node that ends with it: one more than n has trailing zeros. The prefixes reveal less than the
+nodes. Their exact μ is `accounting.trees.smoothed`.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Honaker(Counter):
     laws = ("gaussian",)
 
     def weights(self) -> Floats:
-        """The weight of a node's own noise, which is also the variance of its estimate, `[levels]`."""
+        """The weight of a node's own noisy sum at each level, `[levels]`; it equals the variance of the estimate."""
         return np.array([trees.estimate(level) for level in range(self.n.bit_length())])
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
@@ -44,7 +44,7 @@ class Honaker(Counter):
         }
 
     def draws(self, rounds: Ints) -> dict[str, Ints]:
-        """One number for each node that item n ends."""
+        """One number for each node that ends with item n."""
         return {"normal": np.bitwise_count(rounds ^ (rounds - 1)).astype(np.int64)}
 
     def sensitivity(self) -> float:
@@ -62,7 +62,7 @@ class Honaker(Counter):
 
 
 def add_item(counter: Record, rng: Draws) -> None:
-    """Estimate the nodes that the next item ends, from the lowest up; the highest is a node of the prefix."""
+    """Estimate the nodes that end with the next item, from the lowest up. The highest is a node of the prefix."""
     counter.items += 1
     noise, left, weights = counter.noise, counter.left, counter.weights
     level, width = trailing_zeros(counter.items), noise.shape[1]

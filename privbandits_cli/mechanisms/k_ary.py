@@ -1,9 +1,10 @@
-"""A tree with k children a node (Qardaji, Yang & Li 2013); with k = 2, the binary tree without top-up noise.
+"""A tree whose nodes have k children (Qardaji, Yang & Li 2013). With k = 2 it is the binary tree without top-up noise.
 
 The number of nodes of prefix t is the sum of the digits of t in base k. An item is in at most one node of each of h
-levels, where h is the number of digits of n. With more children a tree is lower, but its prefixes have more nodes.
-Laplace noise gains by it, because its scale grows as h. The prefixes reveal the nodes, so μ = √h (Gaussian noise) and
-ε = h (Laplace noise) are exact. Item n closes a node at the level of its trailing zeros in base k (`mechanisms.tree`).
+levels, where h is the number of digits of n. A larger k makes the tree lower, but gives its prefixes more nodes. This
+helps with Laplace noise, because the scale of Laplace noise grows as h. The prefixes reveal the nodes, so μ = √h
+(Gaussian noise) and ε = h (Laplace noise) are exact. Item n closes a node whose level is the number of trailing zeros
+of n in base k (`mechanisms.tree`).
 """
 
 from dataclasses import dataclass
@@ -24,7 +25,7 @@ __all__ = ["KAryTree", "add_item", "release"]
 
 @dataclass(frozen=True)
 class KAryTree(Counter):
-    """A tree with k children a node."""
+    """A tree whose nodes have k children."""
 
     title = "a k-ary tree"
 
@@ -65,6 +66,6 @@ class KAryTree(Counter):
 
 
 def add_item(counter: Record, rng: Draws) -> None:
-    """Close a node with the next item."""
+    """Close the node that ends with the next item."""
     counter.items += 1
     close_level(counter, trailing_zeros_in(counter.items, counter.k), rng)

@@ -1,17 +1,17 @@
 """The tree mechanism for sums of matrices [x; y] [x; y]', with noise of one law (Shariff & Sheffet 2018, section 4).
 
-The sum of the first t data is released at every t = 0, ..., n - 1 with the noise of m = 1 + ⌈log2 n⌉ nodes, one for
+At every t = 0, ..., n - 1 the sum of the first t data is released with the noise of m = 1 + ⌈log2 n⌉ nodes, one for
 each level. The node of level j is drawn anew when 2^j divides t. The authors call this pan-private. The noise has the
-same law in every round, and a new round changes it in trailing_zeros(t) + 1 levels only.
+same law in every round, and round t redraws only trailing_zeros(t) + 1 levels.
 
 The releases are as private as those of a tree. The rounds t >= s, whose sums contain datum s, are a union of dyadic
-ranges with at most one of each level. Within each range, the node of that range hides the datum, and no other release
-uses it. There are at most m - 1 such nodes, because the top level is drawn before any datum. The paper counts m. Both
-counts are upper bounds, because no node is released alone: the other nodes of its releases hide it. With Gaussian noise
-all releases together are exactly as private as 1.889² nodes at m = 27 (`accounting.trees.redrawn`).
+ranges with at most one range of each level. Within a range, the node of that range hides the datum, and no release
+outside of it uses this node. There are at most m - 1 such nodes, because the top level is drawn before any datum. The
+paper counts m. Both counts are upper bounds: no node is released alone, and the other nodes of a release hide it. With
+Gaussian noise and m = 27, all releases together are exactly as private as 1.889² nodes (`accounting.trees.redrawn`).
 
-Only the rows i < d of a symmetric matrix of order d + 1 are stored: the columns j <= i, and the last column, which
-has y. The corner is never used. `noise[j]` is the sum of the nodes of levels j and above; `noise[m]` remains 0.
+The matrices are symmetric of order d + 1. Of their rows i < d we store the columns j <= i and the last column, which
+has y. The corner is never used. `noise[j]` is the sum of the nodes at levels j and above; `noise[m]` remains 0.
 """
 
 import math
@@ -37,7 +37,7 @@ def n_levels(horizon: float) -> int:
 
 @dataclass(frozen=True)
 class Redrawn(Noise):
-    """Gaussian noise of this tree on n + 1 sums, the empty one included."""
+    """Gaussian noise of this tree on n + 1 sums, the first of which is empty."""
 
     title = "a redrawn tree"
     laws = ("gaussian",)
@@ -61,7 +61,7 @@ class Redrawn(Noise):
 
 
 def state(horizon: float, dimension: int, scale: float, k: float) -> dict[str, Any]:
-    """The fields of the record `counter`; k: the rows of a Wishart node, 0 for Gaussian noise."""
+    """The fields of the record `counter`; k: the number of rows of a Wishart node, or 0 for Gaussian noise."""
     return {
         "items": 0,
         "scale": scale,
@@ -72,7 +72,7 @@ def state(horizon: float, dimension: int, scale: float, k: float) -> dict[str, A
 
 
 def redraw(counter: Record, rng: Generator) -> None:
-    """Set `noise[0]` to the noise of the release after `items` data; to be called for 0, 1, 2, ... data in turn."""
+    """Set `noise[0]` to the noise of the release after `items` data. Call it once for each of 0, 1, 2, ... data."""
     noise = counter.noise
     level = len(noise) - 2 if counter.items == 0 else trailing_zeros(counter.items)
     for j in range(level, -1, -1):
@@ -83,7 +83,7 @@ def redraw(counter: Record, rng: Generator) -> None:
 
 
 def release(counter: Record, sums: Floats, rng: Any) -> None:
-    """Add the noise of the next release, row by row, from the numbers of `rng.generator`."""
+    """Add the noise of the next release to the sums, row by row; `rng.generator` draws it."""
     redraw(counter, rng.generator)
     noise, d, place = counter.noise[0], counter.noise.shape[1], 0
     for i in range(d):

@@ -1,15 +1,15 @@
 """A k-ary tree with digits from -k/2 to k/2 (Andersson, Pagh & Torkamani 2024, "Count on your elders").
 
-A node to the right of a prefix may be subtracted: the prefix is then a larger node, which reaches beyond it, minus the
-nodes that it does not contain. So a prefix consists of about half as many nodes as in a k-ary tree. Every prefix takes
-a representation with the least sum of absolute digits, found from the highest level down by moving between two
-boundaries, the multiples of k^l on both sides of the prefix (`accounting.digits`).
+A prefix may be written as a larger node that reaches beyond it, minus nodes to its right. So it consists of about half
+as many nodes as in a k-ary tree. Each prefix takes the digits with the least sum of absolute values. These are found
+from the highest level down: a path moves between two boundaries, the multiples of k^l on both sides of the prefix
+(`accounting.digits`).
 
-The noise of a node is used before its items come. Laplace noise of scale h times the sensitivity on h levels makes the
-prefixes private all the same, with ε = 1: whatever the prefixes are, their densities under two neighbouring streams
-have a ratio of at most e. This does not extend to (ε, δ) or to Gaussian noise.
+A prefix may use the noise of a node before the node's items arrive. The prefixes are private nevertheless: if Laplace
+noise on h levels has a scale of h times the sensitivity, the densities of the prefixes under two neighbouring streams
+have a ratio of at most e, so ε = 1. This argument does not extend to (ε, δ) or to Gaussian noise.
 
-The record keeps the noise of the children of one node of each level: `sums[l, j]` is that of the first j of k.
+At each level the record keeps the noise of the k children of one node: `sums[l, j]` is that of the first j of them.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ __all__ = ["NegativeDigits", "add_item", "release"]
 
 @dataclass(frozen=True)
 class NegativeDigits(Counter):
-    """A k-ary tree with negative digits, of this number of levels."""
+    """A k-ary tree with `levels` levels whose prefixes may have negative digits."""
 
     title = "a k-ary tree with negative digits"
     laws = ("laplace",)
@@ -54,7 +54,7 @@ class NegativeDigits(Counter):
         }
 
     def draws(self, rounds: Ints) -> dict[str, Ints]:
-        """A number for each child of the nodes that the item of the round begins."""
+        """One number for each child of each node that begins with the item of the round."""
         begun = sum((rounds - 1) % self.k ** (level + 1) == 0 for level in range(self.levels))
         return {"laplace": self.k * np.asarray(begun, np.int64)}
 
@@ -73,7 +73,7 @@ class NegativeDigits(Counter):
 
 
 def add_item(counter: Record, rng: Draws) -> None:
-    """Draw the nodes below those that the next item begins, and represent its prefix."""
+    """Draw the children of the nodes that begin with the next item, and represent the prefix that it ends."""
     begin(counter, rng.laplace)
     counter.items += 1
     represent(counter)
@@ -94,17 +94,17 @@ def begin(counter: Record, numbers: Floats) -> None:
 
 
 def represent(counter: Record) -> None:
-    """Find the shortest representation of the current prefix, and add up the noise of its nodes.
+    """Represent the current prefix by the fewest nodes, and add up their noise.
 
-    low, high: the least numbers of nodes that reach the lower and the upper boundary of a level; from_high: whether
-    each is reached from the upper boundary of the level above.
+    low, high: the least numbers of nodes with which the lower and the upper boundary of a level are reached.
+    from_high: whether the path to each comes from the upper boundary of the level above.
     """
     sums, from_high, noise = counter.sums, counter.from_high, counter.noise
     levels, k, width = sums.shape[0], sums.shape[1] - 1, sums.shape[2]
     size = 1
     for _ in range(levels - 1):
         size *= k
-    low, high = 0, k * levels  # beyond the highest level, there is no second boundary
+    low, high = 0, k * levels  # above the highest level there is no upper boundary
     for level in range(levels - 1, -1, -1):
         digit = counter.items // size % k
         up, down = low + digit, high + k - digit
@@ -113,7 +113,7 @@ def represent(counter: Record) -> None:
         size //= k
     for i in range(width):
         noise[0, i] = 0.0
-    at, size = 0, 1  # at the lower boundary of level 0, which is the prefix
+    at, size = 0, 1  # start at the lower boundary of level 0, which is the prefix itself
     for level in range(levels):
         child = counter.items // size % k + at
         at = int(from_high[level, at])

@@ -1,9 +1,9 @@
-"""A binary tree with top-up noise that all prefixes share: one node for each level is drawn once.
+"""A binary tree with top-up noise that all prefixes share: the noise of one more node at each level, drawn once.
 
-Prefix n has one node for each 1 among the binary digits of n (`mechanisms.tree`), and the shared node of the level for
-each 0. For every n these are m different, independent nodes. So the noise of each prefix has the same law as with fresh
-top-up noise, and takes a quarter of the random numbers. The prefixes reveal as much about an item as the nodes, so
-μ = √m (Gaussian noise) and ε = m (Laplace noise) are exact.
+Prefix n is the sum of one node for each 1 among the binary digits of n (`mechanisms.tree`). For each 0 it gets the
+shared noise of that level. For every n these are m independent nodes. So the noise of each prefix has the same law as
+with fresh top-up noise, and takes a quarter of the random numbers. The prefixes reveal as much about an item as the
+nodes, so μ = √m (Gaussian noise) and ε = m (Laplace noise) are exact.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class SharedTopUp(ToppedUp):
         }
 
     def draws(self, rounds: Ints) -> dict[str, Ints]:
-        """The shared nodes in the first round, and one number for each item."""
+        """One number for each item, and in the first round one more for each level."""
         return {self.kind: 1 + np.where(rounds == 1, self.levels, 0)}
 
     def sensitivity(self) -> float:
@@ -42,7 +42,7 @@ class SharedTopUp(ToppedUp):
 
 
 def add_item(counter: Record, rng: Draws) -> None:
-    """Close the node of the next item; levels below it have no node, so they get their shared one."""
+    """Close the node that ends with the next item. The levels below have no node then, and get their shared noise."""
     counter.items += 1
     close_vector(
         counter.noise, counter.shared, counter.items, counter.scale, rng.normal if counter.gaussian else rng.laplace
@@ -50,10 +50,10 @@ def add_item(counter: Record, rng: Draws) -> None:
 
 
 def close_vector(noise: Floats, shared: Floats, item: int, scale: float, numbers: Floats) -> None:
-    """Close the node of an item >= 1 with the noise scale * the last N numbers; `noise[0]` is then that of the prefix.
+    """Close the node that ends with item `item` >= 1. Afterwards `noise[0]` is the noise of the prefix.
 
-    noise: `[levels + 1, N]`, row j the noise of levels j and above; only top-up noise before the first item.
-    shared: `[levels, N]`, the shared top-up noise of levels without a node.
+    The noise of the node is `scale` times the last N of the numbers. noise: `[levels + 1, N]`, row j the total noise of
+    levels j and above; before the first item it is top-up noise only. shared: `[levels, N]`, the shared top-up noise.
     """
     level, width = trailing_zeros(item), noise.shape[1]
     first = len(numbers) - width
@@ -65,7 +65,7 @@ def close_vector(noise: Floats, shared: Floats, item: int, scale: float, numbers
 
 
 def release(counter: Record, sums: Floats, rng: Draws) -> None:
-    """Add the noise of the current prefix; the shared nodes are made of the first numbers of the first round."""
+    """Add the noise of the current prefix. The first numbers of the first round are the shared noise."""
     if not counter.begun:
         counter.begun = True
         begin(counter, rng.normal if counter.gaussian else rng.laplace)
@@ -73,7 +73,7 @@ def release(counter: Record, sums: Floats, rng: Draws) -> None:
 
 
 def begin(counter: Record, numbers: Floats) -> None:
-    """The shared nodes of all levels, which are the noise of the empty prefix."""
+    """Set the shared noise of all levels. Its sum is the noise of the empty prefix."""
     levels, n = counter.shared.shape
     for level in range(levels - 1, -1, -1):
         for i in range(n):

@@ -1,17 +1,17 @@
-"""The smooth binary mechanism (Andersson & Pagh 2023): a binary tree of which only the leaves with w ones are used.
+"""The smooth binary mechanism (Andersson & Pagh 2023): a binary tree whose items sit at the leaves with w ones only.
 
-A leaf of a binary tree of height h has a code of h bits, those of the path to it. The items are at the leaves with
-exactly w ones, in order. The ones of the code of leaf n + 1 select the nodes of prefix n: for each, the left sibling of
-the node that the path enters. So a prefix has w nodes at most, and an item is in h - w at most, one for each 0 of its
-code. The paper has w = h/2, for Gaussian noise. For Laplace noise, of scale (h - w)/ε on each node, a smaller h - w is
-better. If every item is in at most a nodes, and every prefix has at most b, no tree has more than C(a + b, a) - 1
-items. This tree has so many, with h = a + b and w = b.
+The code of a leaf in a binary tree of height h consists of the h bits of the path to it. The items are, in order, at
+the leaves whose codes have exactly w ones. Each 1 in the code of leaf n + 1 selects one node of prefix n: the left
+sibling of the node that the path enters there. So a prefix has at most w nodes. An item is in at most h - w nodes, one
+for each 0 of its code. The paper has w = h/2, for Gaussian noise. Laplace noise has scale (h - w)/ε on each node, so a
+smaller h - w is better for it. If every item is in at most a nodes and every prefix has at most b, a tree has at most
+C(a + b, a) - 1 items. The smooth tree with h = a + b and w = b has as many.
 
 The next code is the next number with w ones: a carry sets one bit, and all other ones that it passes drop to the end.
-The item closes the node of that bit. Ones at the end of a code stand for nodes without any item, which have no noise.
-So an item takes one random number, as in a tree, and the noise of a prefix is kept as there (`tree.close_level`). The
-prefixes reveal these nodes, so μ = √(h - w) (Gaussian noise) and ε = h - w (Laplace noise) are exact for the lowest
-tree that has n + 1 leaves.
+The item closes the node of the bit that is set. Ones at the end of a code stand for nodes without items, which have no
+noise. So each item takes one random number, and the noise of a prefix is stored as in a binary tree
+(`counter.close_level`). The prefixes reveal the nodes, so μ = √(h - w) (Gaussian noise) and ε = h - w (Laplace noise)
+are exact for the lowest tree with n + 1 leaves.
 """
 
 import math
@@ -40,7 +40,7 @@ __all__ = [
     "release",
 ]
 
-HIGHEST = 62  # so that codes are integers of 64 bits
+HIGHEST = 62  # levels at most, so that a code is an integer of 64 bits
 MOST_ITEMS = math.comb(HIGHEST, HIGHEST // 2) - 1
 TOO_MANY = f"a smooth tree has at most {MOST_ITEMS:.3g} items"
 
@@ -57,22 +57,22 @@ def next_code(code: int) -> int:
 
 
 def closed_level(code: int) -> int:
-    """The level of the node that the item at this leaf closes."""
+    """The level of the node that an item closes, from the code of its leaf."""
     return trailing_zeros(carried(code))
 
 
 @dataclass(frozen=True)
 class Smooth:
-    """A smooth tree of this height whose codes have this number of ones, for at most C(height, ones) - 1 items."""
+    """A smooth tree for at most C(height, ones) - 1 items; ones: their number in the code of an item's leaf."""
 
     height: int
     ones: int
 
-    k = 0  # there is no base
+    k = 0  # a smooth tree has no base
 
     @classmethod
     def best(cls, items: int) -> Self:
-        """The tree with the smallest `deviation` for so many items >= 1; ValueError beyond MOST_ITEMS."""
+        """The tree with the smallest `deviation` for `items` >= 1; ValueError beyond MOST_ITEMS."""
         shapes = [cls(h, w) for h in range(2, HIGHEST + 1) for w in range(1, h) if math.comb(h, w) > items]
         if not shapes:
             raise ValueError(TOO_MANY)
@@ -85,7 +85,7 @@ class Smooth:
 
     @property
     def sensitivity(self) -> int:
-        """The largest number of nodes that contain an item."""
+        """The largest number of nodes that contain one item."""
         return self.height - self.ones
 
     def facts(self) -> dict[str, float]:
@@ -93,11 +93,11 @@ class Smooth:
         return {"height": self.height, "ones": self.ones}
 
     def most(self, items: int) -> int:
-        """The largest number of nodes of a prefix."""
+        """The largest number of nodes in a prefix."""
         return min(self.ones, items)
 
     def deviation(self, items: int) -> float:
-        """The largest standard deviation of a prefix with Laplace noise at ε = 1."""
+        """The largest standard deviation of a prefix's noise, for Laplace noise at ε = 1."""
         return self.sensitivity * math.sqrt(2 * self.most(items))
 
     def levels(self, items: int) -> NDArray[np.int8]:
@@ -106,7 +106,7 @@ class Smooth:
 
 
 def _lowest(ones: int, items: int) -> int:
-    """The height of the lowest tree for so many items; every higher tree begins with this one."""
+    """The height of the lowest tree for `items` items. Every higher tree begins with the nodes of this one."""
     height = ones + 1
     while math.comb(height, ones) <= items:
         height += 1
@@ -115,7 +115,7 @@ def _lowest(ones: int, items: int) -> int:
 
 @cache
 def _levels(height: int, ones: int) -> NDArray[np.int8]:
-    """The level of the node that each item closes: in the left half, at its end, and in the right half, `[items]`."""
+    """The level of the node that each item closes, `[items]`: those of the left half, its last one, the right half."""
     if ones in (0, height):
         return np.empty(0, np.int8)
     middle = np.array([height - 1], np.int8)
@@ -124,7 +124,7 @@ def _levels(height: int, ones: int) -> NDArray[np.int8]:
 
 @dataclass(frozen=True)
 class SmoothTree(Counter):
-    """The smooth mechanism with vectors, on the lowest tree whose codes have this number of ones."""
+    """The smooth mechanism for vectors, on the lowest tree for n items whose codes have `ones` ones."""
 
     title = "a smooth tree"
 
@@ -141,7 +141,7 @@ class SmoothTree(Counter):
 
     @property
     def height(self) -> int:
-        """h, the length of a code."""
+        """h, the length of a code in bits."""
         return _lowest(self.ones, self.n)
 
     def state(self, width: int, scale: float) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class SmoothTree(Counter):
         return self.cost(self.height - self.ones)
 
     def variances(self, prefixes: Ints) -> Floats:
-        """Prefix t has a node for each 1 in the code of leaf t + 1, except for the ones at its end."""
+        """Prefix t has a noisy node for each 1 in the code of leaf t + 1, except for the ones at its end."""
         rank, left, nodes = prefixes.copy(), np.full(len(prefixes), self.ones), np.zeros(len(prefixes))
         for place in range(self.height - 1, -1, -1):
             zero = np.array([math.comb(place, ones) for ones in range(self.ones + 1)])[left]  # leaves with a 0 here
@@ -166,7 +166,7 @@ class SmoothTree(Counter):
         return self.unit * nodes
 
     def spread(self) -> tuple[float, float]:
-        """The mean counts w nodes for each prefix, and subtracts the ones at the ends of the codes."""
+        """The mean variance counts w nodes for each prefix, and subtracts the ones at the ends of the codes."""
         rank, left, ending = self.n + 1, self.ones, 0  # ending: ones at the ends of the first n + 1 codes
         for place in range(self.height, -1, -1):
             zero = math.comb(place, left)
@@ -181,7 +181,7 @@ class SmoothTree(Counter):
 
 
 def add_item(counter: Record, rng: Draws) -> None:
-    """Close a node with the next item."""
+    """Close the node that ends with the next item."""
     level = closed_level(counter.code)
     counter.code = next_code(counter.code)
     close_level(counter, level, rng)

@@ -1,11 +1,11 @@
 """The square root of the matrix of prefix sums, exactly (Henzinger, Upadhyay & Upadhyay 2023; Fichtenberger,
 Henzinger & Upadhyay 2022).
 
-The matrix A of prefix sums is C C with the Toeplitz matrix of c_k = (2k choose k)/4^k. The noise of prefix t is
-(C z)_t with standard normal numbers z, times σ. All prefixes together are C (C l + σ z), so that they are exactly
-μ-Gaussian-private with μ = |c| Δ/σ for items that move by Δ. Its noise is close to the least possible. But it needs
-all numbers so far, t N of them, in every round: it serves checks and short games. A BLT (`mechanisms.blt`) comes as
-close in constant memory.
+The matrix A of prefix sums is C C, where C is the Toeplitz matrix with c_k = (2k choose k)/4^k. The noise of prefix t
+is σ (C z)_t, where z are standard normal numbers. All prefixes together are C (C l + σ z) for the items l. So they are
+exactly μ-GDP with μ = |c| Δ/σ if an item changes by Δ. Their noise is close to the least possible. But round t uses
+all t N numbers drawn so far, which suits checks and short games only. A BLT (`mechanisms.blt`) has nearly the same
+noise in constant memory.
 """
 
 import math
@@ -22,7 +22,7 @@ from privbandits_cli.numerics.types import Floats, Ints
 
 __all__ = ["SquareRoot", "add_item", "release"]
 
-MOST_ROUNDS = 2**14  # with ten coordinates, a game of so many takes two seconds; the time grows as the square
+MOST_ROUNDS = 2**14  # a game of this length with ten coordinates takes two seconds; the time grows as T²
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class SquareRoot(Counter):
 
 
 def add_item(counter: Record, rng: Draws) -> None:
-    """Keep the numbers of the next item, and weigh all numbers so far."""
+    """Store the numbers of the next item, and add up all numbers so far with their weights."""
     numbers, noise, last = counter.numbers, counter.noise, counter.items
     width = noise.shape[1]
     first = len(rng.normal) - width

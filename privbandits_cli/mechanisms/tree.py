@@ -8,21 +8,23 @@ only the noise is stored: `noise[j]` is the total noise of the current nodes of 
 is drawn once, when the node is closed. This takes `levels + 1` numbers (or vectors), the last of which remains 0, and
 one new number for each item.
 
-Each item is in one node of each level. If every node is ε/levels-private, the release is therefore ε-private, where
-levels = floor(log2 T) + 1 if prefix T is released, and ceil(log2 T) if T - 1 is the last. Algorithm 2 of Tao et al.
-divides by log T, which is less: it states ε but gives ε levels / ln T. If items lie in [-B_n, B_n] and B_n does not
-decrease, the node that item n closes has noise of scale 2 B_n levels/ε, because B_n is the largest bound of its items.
+Each item is in at most one node of each level. So if every node is (ε/levels)-DP, the release is ε-DP. The number of
+levels is floor(log2 T) + 1 if the last prefix released is T, and ceil(log2 T) if it is T - 1. Algorithm 2 of Tao et al.
+divides ε by log T, which is less than the number of levels, so that its ε is in fact ε levels / ln T. If items lie in
+[-B_n, B_n] and B_n does not decrease, the node that item n closes has noise of scale 2 B_n levels/ε, because B_n is the
+largest bound of its items.
 
-Top-up noise gives the noise of every prefix the same law, that of `levels` nodes, by adding the noise of one node for
-each zero of n. Algorithm 2 draws it anew for every prefix. Shared top-up noise has the same effect: one node for each
-level is drawn once and used whenever that level has no node, and for every n the ones and zeros of n select `levels`
-different, independent nodes. Privacy is that of the nodes. Top-up noise is independent of the items, so the released
-prefixes are post-processing in both cases; fresh noise hides part of what the nodes reveal, shared noise hides nothing.
-The proof of the regret (Theorem 3.4) only uses the law of each prefix's noise; it says that the noises of different
-prefixes need not be independent. Sharing saves three quarters of the random numbers.
+Top-up noise adds the noise of one node for each zero of n, so that the noise of every prefix has the same law, that of
+`levels` nodes. TreeBasedAgg draws it anew for every prefix. Shared top-up noise has the same effect: one node for each
+level is drawn once and used whenever that level has no node, so that the ones and zeros of n always select `levels`
+independent nodes. Top-up noise does not depend on the items, so in both cases the prefixes are post-processing of the
+nodes, and at least as private. Fresh noise hides part of what the nodes reveal; shared noise hides nothing. The proof
+of the regret (Theorem 3.4) only uses the law of each prefix's noise; it says that the noises of different prefixes need
+not be independent. Sharing saves three quarters of the random numbers.
 
-A tree with k children a node (Qardaji, Yang & Li 2013) has fewer levels, and so less Laplace noise on each node: item n
-closes a node of the level of its trailing zeros in base k. A level with digit d has d current nodes.
+A tree whose nodes have k children (Qardaji, Yang & Li 2013) has fewer levels, and so less Laplace noise on each node.
+Item n closes a node whose level is the number of trailing zeros of n in base k. If a digit of n is d, its level has d
+current nodes.
 """
 
 import math
@@ -40,12 +42,12 @@ WIDEST = 64  # children of a node, at most
 
 
 def depth(horizon: float) -> int:
-    """The number of nodes that contain an item, one for each level: floor(log2 T) + 1 for T = `horizon` >= 1 items."""
+    """The number of levels for T = `horizon` >= 1 items: floor(log2 T) + 1. An item is in at most one node of each."""
     return math.floor(math.log2(horizon)) + 1
 
 
 def height(horizon: float) -> int:
-    """The largest number of nodes containing an item if prefixes 0 to T - 1 are released: ceil(log2 T), at least 1."""
+    """The largest number of nodes that contain one item if the prefixes 0 to T - 1 are released: ceil(log2 T), or 1."""
     return max(1, math.ceil(math.log2(horizon)))
 
 
@@ -77,7 +79,7 @@ def trailing_zeros_in(n: int, k: int) -> int:
 
 
 def close_level(noise: Floats, level: int, fresh: float) -> float:
-    """Close a node of this level with this fresh noise, and return the noise of the prefix.
+    """Close a node at this level, whose noise is `fresh`, and return the noise of the prefix.
 
     noise: `[levels]` or longer, zeros before the first item.
     """
@@ -88,7 +90,7 @@ def close_level(noise: Floats, level: int, fresh: float) -> float:
 
 
 def close_node(noise: Floats, n: int, fresh: float) -> float:
-    """Close the node of item n >= 1 of a binary tree with this fresh noise, and return the noise of prefix n.
+    """Close the node that ends with item n >= 1 in a binary tree, and return the noise of prefix n; fresh: the node's.
 
     noise: `[levels + 1]`, zeros before the first item.
     """
@@ -97,27 +99,27 @@ def close_node(noise: Floats, n: int, fresh: float) -> float:
 
 @dataclass(frozen=True)
 class KAry:
-    """A tree with k children a node and nodes on `height` levels, for at most k^height - 1 items."""
+    """A tree whose nodes have k children, with `height` levels, for at most k^height - 1 items."""
 
     k: int
     height: int
 
-    first: ClassVar[int] = 0  # the code before the first item: the number of items
+    first: ClassVar[int] = 0  # the code of the first item; a code is the number of items before
 
     @classmethod
     def of(cls, k: int, items: int) -> Self:
-        """The lowest tree for so many items >= 1."""
+        """The lowest tree for `items` >= 1."""
         return cls(k, digits.height(items, k))
 
     @classmethod
     @cache
     def best(cls, items: int) -> Self:
-        """The tree with the smallest `deviation`."""
+        """The tree with the smallest `deviation` for `items` >= 1."""
         return min((cls.of(k, items) for k in range(2, WIDEST + 1)), key=lambda tree: tree.deviation(items))
 
     @property
     def sensitivity(self) -> int:
-        """The largest number of nodes that contain an item."""
+        """The largest number of nodes that contain one item."""
         return self.height
 
     def facts(self) -> dict[str, float]:
@@ -125,11 +127,11 @@ class KAry:
         return {"k": self.k, "height": self.height}
 
     def most(self, items: int) -> int:
-        """The largest number of nodes of a prefix, which is the largest sum of digits of 1, ..., items."""
+        """The largest number of nodes in a prefix: the largest sum of digits among 1, ..., items."""
         return int(digits.spread(items, self.k, self.height, signed=False)[1])
 
     def deviation(self, items: int) -> float:
-        """The largest standard deviation of a prefix with Laplace noise at ε = 1."""
+        """The largest standard deviation of a prefix's noise, for Laplace noise at ε = 1."""
         return self.sensitivity * math.sqrt(2 * self.most(items))
 
     def levels(self, items: int) -> NDArray[np.int8]:

@@ -11,9 +11,9 @@ from privbandits_cli.numerics.types import Floats
 
 
 def wishart_node(above: Floats, out: Floats, factor: Floats, scale: float, rows: float, rng: Generator) -> None:
-    """out = above + noise of σ² = `scale`, k = `rows`, `[d, d + 1]`: the lower triangle and the last column.
+    """Set out = above + noise with σ² = `scale` and k = `rows`, `[d, d + 1]`: the lower triangle and the last column.
 
-    factor: scratch space for A without its last column, which only affects the corner, `[d + 1, d]`.
+    factor: scratch space for A, `[d + 1, d]`, without the last column of A, which only affects the corner.
     """
     d = len(out)
     for i in range(d + 1):

@@ -85,13 +85,13 @@ def mixed(word: Any) -> Any:
 
 
 def stream(bits: Any, i: int) -> Any:
-    """The state in which the stream of place i >= 0 begins; it adds STEP for each word."""
+    """The state in which the stream of place i >= 0 begins. Each word adds STEP to the state."""
     word = np.uint64(bits)  # compiled, the sum of bits and an int is signed
     return mixed(word + STEP * (np.uint64(i) + ONE))
 
 
 def unit(word: Any) -> float:
-    """A number in (0, 1) made of a word; it takes 2^52 values, and is never 0 or 1."""
+    """A number in (0, 1) from a word. It has 2^52 possible values, and is never 0 or 1."""
     number: float = (np.int64(word >> UNUSED) + 0.5) * 2.0**-52
     return number
 
@@ -141,7 +141,8 @@ def gamma_number(state: Any, shape: float) -> float:
 def log_gamma_number(state: Any, shape: float) -> float:
     """The logarithm of a Gamma(shape) number of this state and those that follow.
 
-    The logarithm, as a number of a small shape may be less than any float: Gamma(a) is Gamma(a + 1) U^(1/a).
+    The logarithm is needed because for a small shape the number itself may be smaller than any float. Gamma(a) has the
+    law of Gamma(a + 1) U^(1/a).
     """
     if not 0.0 < shape < math.inf:
         raise ValueError("the shapes of gamma(bits, i, shape) and beta(bits, i, a, b) must be positive and finite")

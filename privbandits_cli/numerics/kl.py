@@ -1,11 +1,11 @@
-"""The divergence kl of two coins, the divergence d_ε of private learning, and how far up each reaches at a given cost.
+"""The divergence kl of two Bernoulli laws, the divergence d_ε of private learning, and upper confidence bounds by both.
 
 kl(x, y) = x ln(x/y) + (1 - x) ln((1 - x)/(1 - y)). d_ε(x, y) for x < y is the least of ε|z - x| + kl(z, y) over z
 between them (Azize et al. 2025): it is kl(x, y) if ε >= ln(y (1 - x)/(x (1 - y))), and else
 -ln(1 - y (1 - e^-ε)) - εx. For x >= y it is 0.
 
-`reach` and `private_reach` find the largest q with d(x, q) <= cost, `chernoff_reach` a confidence limit that counts
-Laplace numbers. They return -ln(1 - q), which distinguishes values near 1. All functions are compiled into kernels.
+`reach` and `private_reach` find the largest q with d(x, q) <= cost. `chernoff_reach` finds an upper confidence bound q
+that counts Laplace numbers. All three return -ln(1 - q), which distinguishes values near 1. All functions are compiled.
 Domain: x and y in [0, 1], cost >= 0, 0 < ε < infinity.
 """
 
@@ -39,7 +39,7 @@ def reach(x: float, cost: float) -> float:
 
 
 def reach_of(x: float, entropy: float, cost: float) -> float:
-    """`reach` of an x whose entropy is known.
+    """`reach` for an x whose entropy is known.
 
     Newton's method for y = -ln(1 - q), in which kl is convex: from the second step on, y decreases to the solution. It
     starts from the solution up to order cost, or, for large costs, from a bound above it.
@@ -94,9 +94,9 @@ def private_reach(x: float, cost: float, epsilon: float) -> float:
 def chernoff_reach(x: float, cost: float, noises: float, epsilon: float) -> float:
     """-ln(1 - q) of the least q, over 0 < λ < ε, with -λx - ln(1 - q + q e^-λ) = cost - noises ln(1 - λ²/ε²).
 
-    Chernoff's bound for the mean of coins and of Laplace numbers of scale 1/ε, `noises` for each coin; every λ gives a
-    valid q. The left side minus the right one is concave in λ, so that q has a single minimum: a ternary search of
-    ln λ finds it.
+    This is Chernoff's bound for the mean of Bernoulli numbers with Laplace noise of scale 1/ε; `noises`: how many
+    Laplace numbers there are for each Bernoulli number. Every λ gives a valid q. The left side minus the right one is
+    concave in λ, so q has a single minimum, which a ternary search over ln λ finds.
     """
     most = min(epsilon, LARGE)  # a larger λ changes q by rounding only, or enlarges it
     low, high = 0.0, 50.0  # of ln(most/λ)
