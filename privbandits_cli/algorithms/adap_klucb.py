@@ -10,7 +10,7 @@ import numpy as np
 
 from privbandits_cli.algorithms import adap_ucb
 from privbandits_cli.algorithms.adap_ucb import update
-from privbandits_cli.games.bandit import Draws, Floats
+from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.kl import clipped, reach
 
@@ -21,6 +21,9 @@ class Parameters(adap_ucb.Parameters):
     """ε, and β of the confidence width."""
 
     display = "AdaP-KLUCB"
+
+    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> None:
+        """The theorem has an order only."""
 
 
 def choose(state: Record, rng: Draws) -> int:

@@ -51,7 +51,7 @@ class Parameters(bandit.Algorithm):
         source, view = "a gain enters the mean of one episode", "all noisy means, and so all arms played"
         return [Guarantee(self.epsilon * sensitivity, 0.0, source, "proved", view=view)]
 
-    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats:
+    def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """Theorem 5.3 of Azize 2024: Σ_a 16 β ln T / min(Δ_a, ε) + 3 β/(β - 3)."""
         gaps = bandit.gaps(means)
         rate = 16 * self.beta * np.sum(1 / np.minimum(gaps, self.epsilon))

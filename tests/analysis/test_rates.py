@@ -149,6 +149,7 @@ def test_bernoulli_arms_with_fixed_means_are_named_by_the_adversaries():
         ("adac_ucb", {"rho": 0.5, "beta": 4.0}, 32 * 12 * math.log(1000) + 16 * math.sqrt(8 * math.log(1000)) + 16),
         ("adac_ucb", {"rho": 0.5}, None),
         ("dp_klucb", {"epsilon": 1.0}, None),
+        ("adap_klucb", {"epsilon": 1.0}, None),
     ],
 )
 def test_finite_bounds_on_coins(name, own, wanted):
