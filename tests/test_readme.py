@@ -514,8 +514,8 @@ def test_the_papers_figures_of_stochastic_rewards():
 
 def test_who_is_safe_where():
     found = rows("best_of_both")
-    for name in ("DP-Tsallis-INF", "Batched HTINF", "DP-KLUCB", "EXP3-τ"):
-        own = [row for row in found if row["label"].startswith(name)]
+    for name in ("DP-Tsallis-INF", "Batched HTINF", "DP-KLUCB", "DP-KLUCB, safe", "EXP3-τ"):
+        own = [row for row in found if row["label"].split(" (")[0].removesuffix(", δ = 1e-6") == name]
         most = [max(float(row["regret"]) for row in own if row["epsilon"] == epsilon) for epsilon in ("0.1", "1", "10")]
         assert states(WHICH, f"| {name} | {{}} | {{}} | {{}} |", *most)
 
