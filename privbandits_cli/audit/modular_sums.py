@@ -177,20 +177,23 @@ def audit_sums(target: Target[ModularSum]) -> Audit:
     words = f"{claim} of all noisy sums, {law.words}"
     if isinstance(law, Skellam) and claim.epsilon > laws.EXPONENT:
         return Audit("NOT AUDITABLE", words, f"ε > {laws.EXPONENT:g} takes probabilities that floats do not have", 0)
-    games = max(2, min(GAMES, ROUNDS // int(min(target.setting.horizon, LONGEST))))
-    found = _played(target, games)
+    rounds = int(min(target.setting.horizon, LONGEST))
+    games = max(2, min(GAMES, ROUNDS // rounds))
+    found = _played(target, games, rounds)
     if isinstance(found, str):
-        return Audit("VIOLATION", words, found, games)
+        return Audit("VIOLATION", words, found, games * rounds)
     if len(found.seen) * SAMPLES < FEWEST:
         few = f"only {len(found.seen)} sums have noise of at most {LARGEST:,.0f} whole numbers"
-        return Audit("NOT AUDITABLE", words, few, games)
+        return Audit("NOT AUDITABLE", words, few, games * rounds)
     return _judged(target, words, found, games)
 
 
-def _played(target: Target[ModularSum], games: int) -> Played | str:
-    """Play pairs of games; a violation in words if one is found."""
-    rounds, n_arms, law = int(min(target.setting.horizon, LONGEST)), target.setting.n_arms, target.view.noise
-    rng = target.stream("sums")
+def _played(target: Target[ModularSum], games: int, rounds: int) -> Played | str:
+    """Play pairs of games of this many rounds; a violation in words if one is found.
+
+    Games become shorter if the noise becomes larger than can be audited.
+    """
+    n_arms, law, rng = target.setting.n_arms, target.view.noise, target.stream("sums")
     calls: dict[str, Any] = {
         "choice": target.call(choose_on_copy),
         "trial": target.call(sum_on_copy),
