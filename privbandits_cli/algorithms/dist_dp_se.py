@@ -26,7 +26,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, turned
-from privbandits_cli.games import bandit
+from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.bits import uniform
@@ -41,7 +41,6 @@ class Distributed(bandit.Algorithm):
     """What the algorithms with distributed noise share: ε, the failure probability p, and the growth of batches."""
 
     private = True
-    general_caveats = ("An audit knows no view of discrete noise, so the noise is not audited.",)
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     p: Chance | None = Field(None, description="p, failure probability of the confidence; default 1/T")
@@ -73,6 +72,8 @@ class Batches(Distributed):
             g=0.0,
             tau=0.0,
             scale=0.0,  # g/ε
+            modulus=0.0,  # M
+            seen=np.zeros(setting.n_arms),  # the last sum mod M of each arm
         )
         begin(state[0])
         return state
@@ -89,6 +90,9 @@ class Parameters(Distributed):
     display = "Dist-DP-SE"
     drawn = ("laplace", "bits")
     made_private_by = "discrete Laplace noise on the sum of each batch, drawn by its users"
+
+    def view(self, setting: Setting) -> views.ModularSum:
+        return views.ModularSum("seen", "modulus", views.DiscreteLaplace(1 / self.epsilon))
 
 
 class Tuned(Batches, Parameters):
@@ -112,6 +116,7 @@ def begin(state: Record) -> None:
     state.g = np.ceil(state.finest * np.sqrt(plays))
     state.scale = state.g / state.epsilon
     state.tau = np.ceil(state.far * state.scale + state.further)
+    state.modulus = plays * state.g + 2.0 * state.tau + 1.0
     log = np.log(2.0 * state.left * state.epoch**2 / state.p)
     noise = (state.sigma * np.sqrt(log) + state.h * log) / plays
     state.threshold = 2.0 * (np.sqrt((log + np.log(2.0)) / (2.0 * plays)) + noise)
@@ -134,11 +139,10 @@ def rounded(x: float, bits: Any) -> float:
 
 def decode(state: Record, arm: int, noise: float) -> None:
     """The server turns the sum mod M into the mean of the batch; noise: that of all users of the batch."""
-    most = state.cycles * state.g + state.tau
-    modulus = most + state.tau + 1.0
-    y = (state.sums[arm] + noise) % modulus
-    if y > most:
-        y -= modulus
+    y = (state.sums[arm] + noise) % state.modulus
+    state.seen[arm] = y
+    if y > state.cycles * state.g + state.tau:
+        y -= state.modulus
     state.means[arm] = y / (state.cycles * state.g)
     state.sums[arm] = 0.0
 

@@ -22,6 +22,7 @@ from privbandits_cli.accounting.composition import renyi
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.dist_dp_se import SEEN, Batches, Distributed, begin, decode, encode
 from privbandits_cli.algorithms.robust_se import choose, probabilities, turned
+from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Floats, Numbers, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.bits import skellam
@@ -40,6 +41,9 @@ class Parameters(Distributed):
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε of the noise, whose variance is g²/ε²")
     delta: Chance | None = Field(None, description="δ at which the ε of the guarantee is stated; default T^-2")
     s: float = Field(10.0, ge=1, le=1e4, description="s, how much finer the grid is; 10 or 100 in the code")
+
+    def view(self, setting: Setting) -> views.ModularSum:
+        return views.ModularSum("seen", "modulus", views.Skellam(1 / self.epsilon))
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

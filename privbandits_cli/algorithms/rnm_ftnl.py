@@ -9,8 +9,7 @@ sums may move by 1 in opposite directions, so that noise is only 2ε-DP. The def
 in the sum of one epoch, so the algorithm is ε-DP. `gumbel` has Gumbel noise of scale 2/ε. It plays expert i with
 probability ∝ exp(-ε S_i/2), which is the exponential mechanism. `printed` has Lap(1/ε) and states 2ε.
 
-Only the experts that are played are private. The noisy sums are not released; their release would cost Nε/2. The
-auditor has no view for such an algorithm.
+Only the experts that are played are private. The noisy sums are not released; their release would cost Nε/2.
 """
 
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import linear
+from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Simplex
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -31,6 +30,7 @@ class Parameters(linear.Algorithm):
     display = "RNM-FTNL"
     private = True
     made_private_by = "noise on the sums of each epoch, of which the leader alone is released"
+    observed = views.Leader()
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     noise: Literal["laplace", "gumbel", "printed"] = Field(

@@ -19,6 +19,8 @@ from privbandits_cli.audit.correlated import audit_correlated
 from privbandits_cli.audit.coupling import after_coupling
 from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
+from privbandits_cli.audit.leaders import audit_leaders
+from privbandits_cli.audit.modular_sums import audit_sums
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.numbers import given_more
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
@@ -204,8 +206,10 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Mean: after_coupling(audit_mean),
     views.Tree: after_coupling(audit_tree),
     views.Arms: audit_arms,
+    views.ModularSum: audit_sums,
     views.Prefix: prefixes.audit_prefixes,
     views.Correlated: audit_correlated,
+    views.Leader: audit_leaders,
     views.NoisyLoss: audit_losses,
     views.Gram: grams.audit_grams,
     views.CountedGram: counted_grams.audit_counted,

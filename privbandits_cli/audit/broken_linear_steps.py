@@ -10,6 +10,7 @@ from privbandits_cli.numerics.jit import Record, unbound
 
 base_choose: Any = unbound  # these are bound when a mutant is compiled
 base_update: Any = unbound
+right_choose: Any = unbound
 counter_release: Any = unbound
 right_update: Any = unbound
 right_released: Any = unbound
@@ -269,3 +270,103 @@ def late_true_loss(state: Record, x: Floats, loss: float, rng: Draws) -> None:
 def leaking(state: Record, x: Floats, loss: float, rng: Draws) -> None:
     """A thousandth of the loss itself joins the noisy loss."""
     base_update(state.wrapped, x, released(state, x, loss, rng) + 0.001 * loss, rng)
+
+
+def leader_drawn_once(state: Record, x: Floats, rng: Draws) -> None:
+    """The noise of the first epoch in all epochs."""
+    if state.t == 1:
+        state.kept[:] = rng.laplace
+    right_choose(state, x, Draws(rng.uniform, state.kept.copy(), rng.normal))
+
+
+def leader_drawn_for_two(state: Record, x: Floats, rng: Draws) -> None:
+    """The noise of an epoch is used again in the next one."""
+    begins = state.t & (state.t - 1) == 0
+    again = begins and state.kept[0] != 0.0
+    right_choose(state, x, Draws(rng.uniform, state.kept.copy() if again else rng.laplace, rng.normal))
+    if again:
+        state.kept[:] = 0.0
+    elif begins:
+        state.kept[:] = rng.laplace
+
+
+def leader_of_one_number(state: Record, x: Floats, rng: Draws) -> None:
+    """One number for all experts."""
+    first = rng.laplace.copy()
+    if len(first) > 0:
+        first[:] = first[0]
+    right_choose(state, x, Draws(rng.uniform, first, rng.normal))
+
+
+def leader_late_silence(state: Record, x: Floats, rng: Draws) -> None:
+    """No noise after round EARLY."""
+    right_choose(state, x, Draws(rng.uniform, (0.0 if state.t > EARLY else 1.0) * rng.laplace, rng.normal))
+
+
+def leader_by_losses(state: Record, x: Floats, rng: Draws) -> None:
+    """Half of the noise if the first expert has lost in most rounds."""
+    share = 0.5 if 4 * state.losses[0] > state.t else 1.0
+    right_choose(state, x, Draws(rng.uniform, share * rng.laplace, rng.normal))
+
+
+def unforgotten_epochs(state: Record, x: Floats, rng: Draws) -> None:
+    """The losses of earlier epochs stay in the sums, so that each is in many choices."""
+    before = state.losses.copy()
+    right_choose(state, x, rng)
+    state.losses[:] = before
+
+
+def leader_left(state: Record, x: Floats, rng: Draws) -> None:
+    """A leader that loses much is left before its epoch ends."""
+    right_choose(state, x, rng)
+    if state.losses[state.expert] > 20.0 + state.losses.min():
+        x[:] = 0.0
+        x[np.argmin(state.losses)] = 1.0
+
+
+def true_leader_of_epoch(state: Record, x: Floats, rng: Draws) -> None:
+    """The leader of one epoch is that without noise."""
+    if state.t == 2048:
+        state.expert = np.argmin(state.losses)
+        state.losses[:] = 0.0
+        x[:] = 0.0
+        x[state.expert] = 1.0
+    else:
+        right_choose(state, x, rng)
+
+
+def noise_of_gumbel(state: Record, x: Floats, rng: Draws, base: float, sign: float) -> None:
+    """Gumbel noise with a logarithm to this base, and with this sign."""
+    if state.t & (state.t - 1) == 0:
+        for i in range(len(x)):
+            noise = np.log(-np.log(rng.uniform[i]) / np.log(base)) / np.log(base)
+            state.losses[i] += sign * state.scale * noise
+        state.expert = np.argmin(state.losses)
+        state.losses[:] = 0.0
+    x[:] = 0.0
+    x[state.expert] = 1.0
+
+
+def gumbel_of_other_base(state: Record, x: Floats, rng: Draws) -> None:
+    """Gumbel noise with logarithms to the base 10."""
+    noise_of_gumbel(state, x, rng, 10.0, 1.0)
+
+
+def gumbel_of_other_sign(state: Record, x: Floats, rng: Draws) -> None:
+    """Gumbel noise for the largest sum, where the least is chosen."""
+    noise_of_gumbel(state, x, rng, np.e, -1.0)
+
+
+def gumbel_drawn_once(state: Record, x: Floats, rng: Draws) -> None:
+    """The noise of the first epoch in all epochs, for uniform numbers."""
+    if state.t == 1:
+        state.kept[:] = rng.uniform
+    right_choose(state, x, Draws(state.kept.copy(), rng.laplace, rng.normal))
+
+
+def gumbel_of_one_number(state: Record, x: Floats, rng: Draws) -> None:
+    """One number for all experts, for uniform numbers."""
+    first = rng.uniform.copy()
+    if len(first) > 0:
+        first[:] = first[0]
+    right_choose(state, x, Draws(first, rng.laplace, rng.normal))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli.audit import broken_bandit_steps as bandit
+from privbandits_cli.audit import broken_batch_steps as batches
 from privbandits_cli.audit import broken_contextual_steps as contextual
 from privbandits_cli.audit import broken_linear_steps as linear
 from privbandits_cli.audit.auditor import audit, reduced
@@ -29,6 +30,7 @@ ARMS = Setting(2**14, 4)
 LONG = Setting(2**18, 4)  # for an arm to become rare
 EXPERTS = Setting(50_000, 2, space=Simplex(2))  # log2 T is no whole number
 SHORT = Setting(250, 2, space=Simplex(2))  # whose noise is audited by its whole matrix
+THREE = Setting(2**13, 3, space=Simplex(3))
 BALL = Setting(2**16, 3, space=Sphere(3))
 CONTEXTS = Setting(2**16, 25, contexts=Contexts(3))
 
@@ -128,6 +130,8 @@ CORRECT = {
     "adap_ucb": subject("adap_ucb", epsilon=1.0),
     "adap_klucb": subject("adap_klucb", epsilon=0.5),
     "batched_htinf": subject("batched_htinf", epsilon=0.25),
+    "dist_dp_se": subject("dist_dp_se", epsilon=1.0),
+    "dist_rdp_se": subject("dist_rdp_se", epsilon=1.0, delta=1e-6),
     "dp_exp2": subject("dp_exp2", epsilon=1.0),
     "dp_imed": subject("dp_imed", epsilon=0.5),
     "dp_klucb": subject("dp_klucb", epsilon=0.5),
@@ -161,6 +165,9 @@ CORRECT = {
     "dp_ftpl": subject("dp_ftpl", EXPERTS, epsilon=1.0, delta=1e-6),
     "dp_ftpl, BLT": subject("dp_ftpl", SHORT, "BLT", epsilon=1.0, delta=1e-6, counter="blt"),
     "noisy_ftrl": subject("noisy_ftrl", EXPERTS, epsilon=1.0),
+    "rnm_ftnl": subject("rnm_ftnl", THREE, epsilon=1.0),
+    "rnm_ftnl, Gumbel": subject("rnm_ftnl", THREE, "Gumbel noise", epsilon=1.0, noise="gumbel"),
+    "rnm_ftnl, printed": subject("rnm_ftnl", THREE._replace(signed=True), "Lap(1/ε)", epsilon=0.5, noise="printed"),
     "dp_scrible": subject("dp_scrible", BALL, epsilon=1.0),
     "dp_scrible, scalar": subject("dp_scrible", BALL, "one number", epsilon=1.0, noise="scalar"),
     "dp_linucb": subject("dp_linucb", CONTEXTS, "Gaussian noise", epsilon=1.0, delta=0.1, calibration="exact"),
@@ -211,6 +218,34 @@ MUTANTS = (
     Mutant("no noise late", "dp_exp3_lap", "update", bandit.late_silence, kept=True),
     Mutant("noise depends on the gain", "dp_exp3_lap", "released", bandit.released_by_gain),
     Mutant("learning rate for scale", "dp_exp3_lap", "released", bandit.rate_for_scale),
+    Mutant("noise scale x 0.5", "dist_dp_se", share=2.0, field="epsilon"),
+    Mutant("noise scale x 0.8", "dist_dp_se", share=1.25, field="epsilon"),
+    Mutant("no noise", "dist_dp_se", share=1e9, field="epsilon"),
+    Mutant("scale inverted, as in the published code", "dist_dp_se", "update", batches.published),
+    Mutant("log10 for ln", "dist_dp_se", "update", batches.other_logarithm),
+    Mutant("grid left out of the scale", "dist_dp_se", "update", batches.without_grid),
+    Mutant("grid twice as fine", "dist_dp_se", "update", batches.twice_on_the_grid),
+    Mutant("Laplace numbers cut to whole ones", "dist_dp_se", "update", batches.cut),
+    Mutant("positive noise", "dist_dp_se", "update", batches.positive),
+    Mutant("noise drawn once", "dist_dp_se", "update", batches.drawn_once, kept=True),
+    Mutant("one number for all arms", "dist_dp_se", "update", batches.drawn_for_first_arm, kept=True),
+    Mutant("noise of a forgotten batch reused", "dist_dp_se", "update", batches.drawn_for_two, kept=True),
+    Mutant("noise depends on the gain", "dist_dp_se", "update", batches.by_gain),
+    Mutant("no noise late", "dist_dp_se", "update", batches.silent_late),
+    Mutant("earlier batches not forgotten", "dist_dp_se", "update", batches.remembered),
+    Mutant("the true means decide", "dist_dp_se", "update", batches.true_means),
+    Mutant("deviation x 0.5", "dist_rdp_se", share=2.0, field="epsilon"),
+    Mutant("deviation x 0.8", "dist_rdp_se", share=1.25, field="epsilon"),
+    Mutant("half of the variance", "dist_rdp_se", "update", batches.scaled_skellam, 0.5),
+    Mutant("deviation for variance", "dist_rdp_se", "update", batches.deviation_for_variance),
+    Mutant("deviation inverted", "dist_rdp_se", "update", batches.inverted),
+    Mutant("uniform noise", "dist_rdp_se", "update", batches.uniform_whole),
+    Mutant("noise drawn once", "dist_rdp_se", "update", batches.drawn_once, kept=True),
+    Mutant("one number for all arms", "dist_rdp_se", "update", batches.drawn_for_first_arm, kept=True),
+    Mutant("noise of a forgotten batch reused", "dist_rdp_se", "update", batches.drawn_for_two, kept=True),
+    Mutant("no noise late", "dist_rdp_se", "update", batches.silent_late),
+    Mutant("earlier batches not forgotten", "dist_rdp_se", "update", batches.remembered),
+    Mutant("the true means decide", "dist_rdp_se", "update", batches.true_means),
     Mutant("noise scale x 0.5", "dp_exp2", share=0.5),
     Mutant("noise scale x 0.9", "dp_exp2", share=0.9),
     Mutant("no noise", "dp_exp2", share=0.0),
@@ -396,6 +431,26 @@ MUTANTS = (
     Mutant("no noise after round 1,000", "dp_ftpl", "update", linear.fading, kept=True),
     Mutant("noise scale x 0.75", "dp_ftpl, BLT", share=0.75),
     Mutant("no cumulative sum (lowers regret)", "dp_ftpl, BLT", "update", linear.no_sum),
+    Mutant("noise as printed, Lap(1/ε)", "rnm_ftnl", share=0.5),
+    Mutant("noise scale x 0.9", "rnm_ftnl", share=0.9),
+    Mutant("scale inverted", "rnm_ftnl", share=0.25),
+    Mutant("no noise", "rnm_ftnl", share=0.0),
+    Mutant("noise drawn once", "rnm_ftnl", "choose", linear.leader_drawn_once, kept=True),
+    Mutant("noise of a forgotten epoch reused", "rnm_ftnl", "choose", linear.leader_drawn_for_two, kept=True),
+    Mutant("one number for all experts", "rnm_ftnl", "choose", linear.leader_of_one_number),
+    Mutant("no noise late", "rnm_ftnl", "choose", linear.leader_late_silence),
+    Mutant("noise depends on the losses", "rnm_ftnl", "choose", linear.leader_by_losses),
+    Mutant("earlier epochs not forgotten", "rnm_ftnl", "choose", linear.unforgotten_epochs),
+    Mutant("a bad leader is left", "rnm_ftnl", "choose", linear.leader_left),
+    Mutant("the true leader of an epoch", "rnm_ftnl", "choose", linear.true_leader_of_epoch),
+    Mutant("noise scale x 0.5", "rnm_ftnl, Gumbel", share=0.5),
+    Mutant("noise scale x 0.9", "rnm_ftnl, Gumbel", share=0.9),
+    Mutant("log10 for ln", "rnm_ftnl, Gumbel", "choose", linear.gumbel_of_other_base),
+    Mutant("Gumbel noise of the largest", "rnm_ftnl, Gumbel", "choose", linear.gumbel_of_other_sign),
+    Mutant("noise drawn once", "rnm_ftnl, Gumbel", "choose", linear.gumbel_drawn_once, kept=True),
+    Mutant("one number for all experts", "rnm_ftnl, Gumbel", "choose", linear.gumbel_of_one_number),
+    Mutant("earlier epochs not forgotten", "rnm_ftnl, Gumbel", "choose", linear.unforgotten_epochs),
+    Mutant("range of signed losses forgotten", "rnm_ftnl, printed", share=0.5),
     Mutant("noise scale x 0.5", "noisy_ftrl", share=0.5),
     Mutant("noise reused", "noisy_ftrl", "update", linear.one_noise, kept=True),
     Mutant("base fed the true losses", "noisy_ftrl", "update", linear.true_loss),

@@ -32,10 +32,12 @@ def carrier(first: Records, second: Records, differs: Callable[[Records], bool])
         dict(_fields(mixed))[name][...] = dict(_fields(second))[name]
         return mixed
 
-    unequal = [
-        name for (name, own), (_, other) in zip(_fields(first), _fields(second), strict=True) if _apart(own, other)
-    ]
-    return ", ".join(name for name in unequal if differs(hybrid(name)))
+    return ", ".join(name for name in unequal(first, second) if differs(hybrid(name)))
+
+
+def unequal(first: Records, second: Records) -> list[str]:
+    """The dotted names of the fields in which two states differ."""
+    return [name for (name, own), (_, other) in zip(_fields(first), _fields(second), strict=True) if _apart(own, other)]
 
 
 def _fields(state: Records, outer: str = "") -> Iterator[tuple[str, NDArray[Any]]]:

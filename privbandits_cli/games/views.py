@@ -115,6 +115,38 @@ class Arms(View):
 
 
 @dataclass(frozen=True)
+class DiscreteLaplace:
+    """Noise of the law P(k) ∝ e^(-|k|/s) on whole numbers; spread: s, in units of the most that one gain adds to a sum.
+
+    At the scale 1/ε, a sum is ε-DP.
+    """
+
+    words: ClassVar[str] = "discrete Laplace noise of the scale that this takes"
+    spread: float
+
+
+@dataclass(frozen=True)
+class Skellam:
+    """The difference of two Poisson numbers; spread: its deviation, in units of the most that a gain adds to a sum."""
+
+    words: ClassVar[str] = "Skellam noise of the deviation that this takes"
+    spread: float
+
+
+@dataclass(frozen=True)
+class ModularSum(View):
+    """The noisy sums of batches, whole numbers mod M; a gain is rounded to a whole number and is in one of them.
+
+    values: the last sum of each arm; modulus: M of the next one. The noise enters a sum with its last gain.
+    """
+
+    game = "bandit"
+    values: Place
+    modulus: Place
+    noise: DiscreteLaplace | Skellam
+
+
+@dataclass(frozen=True)
 class Prefix(View):
     """The noisy sums of the losses so far, through which alone losses act on the next point.
 
@@ -146,6 +178,17 @@ class Correlated(View):
     game = "linear"
     losses: Place
     gaussian: bool = True
+
+
+@dataclass(frozen=True)
+class Leader(View):
+    """The experts that are played, by report-noisy-max: the noisy sums of losses are secret.
+
+    In some rounds `choose` has a number `rng.laplace[i]` or `rng.uniform[i]` for each expert i, which makes its noise,
+    and the expert with the least noisy sum is chosen. Until the next such round, losses do not act on the points.
+    """
+
+    game = "linear"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,298 @@
+"""Audit of leaders by report-noisy-max: the experts that are played, of which each has the least noisy sum of losses.
+
+The noisy sums are secret, so an audit sees experts alone. If all numbers of a choice but that of expert i are fixed, i
+is chosen on one side of some value of its own number. Bisection finds that value, and so the probability of i, exactly.
+
+- Twins: two games with other losses, in which numbers are moved until both choose the same experts, must play alike.
+- Canaries: two games differ in one loss vector. Their probabilities of expert i give the privacy loss. If its sum is
+  far behind, this loss hardly depends on the numbers of the others; the least for several of them refutes a claim.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.audit.draws import Marks, assumed, check_view, copied, drawn, marks_of, played
+from privbandits_cli.audit.prefix_games import TWINS, losses_of
+from privbandits_cli.audit.prefixes import Refuted, Unclear
+from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.twins import carrier, copy, unequal
+from privbandits_cli.audit.verdict import EXACT, Audit
+from privbandits_cli.games.linear import Draws, Floats, choose, loss_set, update
+from privbandits_cli.games.views import Leader
+from privbandits_cli.numerics.jit import PluginError, Records, unbound
+
+choice: Any = unbound  # these are bound when a loop is compiled
+found: Any = unbound
+
+REPEATS = 8  # tables of the numbers of the other experts
+REDRAWN = 64  # tables of all numbers, for a choice that does not depend on its own numbers
+BEHIND = 24.0  # rounds by which an expert is behind, over 1/ε
+MOST = 8.0  # ε of noise that is made of uniform numbers, whose probabilities are rounded to 2^-53
+STEPS = 64  # of a search: by factors of 2, and by halving
+
+
+def advance(states: Records, given: Floats, own: Draws, marks: Marks, start: int, points: Floats) -> None:
+    """Play on from round `start` with `given[round, N]`, and fill `points[round, N]`."""
+    for t in range(len(given)):
+        choose(states[0], points[t], copied(own, marks, start + t))
+        update(states[0], given[t], copied(own, marks, start + t))
+
+
+def chosen(states: Records, own: Floats, uniform: bool) -> int:
+    """The expert that `states[0]` chooses with these numbers; `states[1]` is scratch space."""
+    copy(states, 0, 1)
+    x, none = np.zeros(len(own)), np.zeros(0)
+    choose(states[1], x, Draws(own.copy(), none, none) if uniform else Draws(none, own.copy(), none))
+    return int(np.argmax(x))
+
+
+def reached(states: Records, own: Floats, i: int, wanted: bool, uniform: bool) -> float:
+    """The first number of expert i, going out on both sides, with which it is chosen, or is not; NaN if none is."""
+    moved = own.copy()
+    for step in range(STEPS):
+        for sign in (-1.0, 1.0):
+            moved[i] = 0.5 + sign * (0.5 - 2.0 ** -min(52, step + 2)) if uniform else sign * 2.0 ** (step - 2)
+            if (choice(states, moved, uniform) == i) == wanted:
+                return float(moved[i])
+    return np.nan
+
+
+def log_chance(states: Records, own: Floats, i: int, uniform: bool) -> float:
+    """ln P(`states[0]` chooses expert i), given the numbers of the others."""
+    inside, outside = found(states, own, i, True, uniform), found(states, own, i, False, uniform)
+    if np.isnan(inside):
+        return -np.inf
+    if np.isnan(outside):
+        return 0.0
+    below, moved = inside < outside, own.copy()
+    for _ in range(STEPS):
+        moved[i] = (inside + outside) / 2.0
+        if choice(states, moved, uniform) == i:
+            inside = moved[i]
+        else:
+            outside = moved[i]
+    if uniform:
+        return math.log(inside if below else 1.0 - inside)
+    edge = inside if below else -inside
+    return edge - math.log(2.0) if edge < 0.0 else math.log1p(-math.exp(-edge) / 2.0)
+
+
+@dataclass
+class Race:
+    """The rounds of an audit of leaders.
+
+    kind: of the numbers; starts: the rounds, from 0, in which an expert is chosen, and then the number of rounds.
+    """
+
+    target: Target[Leader]
+    kind: str
+    marks: Marks
+    starts: list[int]
+
+    def __post_init__(self) -> None:
+        calls: dict[str, Any] = {"choice": self.target.call(chosen)}
+        calls["found"] = self.target.call(reached, **calls)
+        self._calls = calls | {"log_chance": self.target.call(log_chance, **calls)}
+        self._advance = self.target.loop(advance)
+
+    def advanced(self, state: Records, given: Floats, numbers: Draws, start: int) -> tuple[Records, Floats]:
+        """The state and the points after playing on from round `start`."""
+        state, points = state.copy(), np.zeros_like(given)
+        self._advance(state, given.copy(), numbers, self.marks, start, points)
+        return state, points
+
+    def chosen(self, state: Records, own: Floats) -> int:
+        """The expert that is chosen with these numbers."""
+        expert: int = self._calls["choice"](np.repeat(state, 2), own, self.kind == "uniform")
+        return expert
+
+    def log_chance(self, state: Records, own: Floats, i: int) -> float:
+        """ln P(expert i is chosen), given the numbers of the others."""
+        chance: float = self._calls["log_chance"](np.repeat(state, 2), own, i, self.kind == "uniform")
+        return chance
+
+    def tables(self, name: str, count: int) -> Floats:
+        """`count` tables of the numbers of one choice, `[count, N]`."""
+        rng, shape = self.target.stream(name), (count, self.target.setting.n_arms)
+        return rng.random(shape) if self.kind == "uniform" else rng.laplace(size=shape)
+
+    def own(self, numbers: Draws, t: int) -> Floats:
+        """The numbers of the choice in round t."""
+        mark = self.marks[Draws._fields.index(self.kind)]
+        table: Floats = getattr(numbers, self.kind)[mark[t] : mark[t + 1]]
+        return table
+
+    def force(self, state: Records, numbers: Draws, t: int, i: int) -> None:
+        """Move the number of expert i in round t until it is chosen; Refuted or Unclear if it cannot be."""
+        own = self.own(numbers, t)
+        if self.chosen(state, own) == i:
+            return
+        own[i] = self._calls["found"](np.repeat(state, 2), own, i, True, self.kind == "uniform")
+        if not math.isnan(own[i]):
+            return
+        if len({self.chosen(state, other) for other in self.tables("redrawn", REDRAWN)}) == 1:
+            raise Refuted(f"in round {t + 1:,} the expert depends on losses, and on no random number of its round")
+        raise Unclear(f"number i of `rng.{self.kind}` is not the noise of expert i")
+
+
+def audit_leaders(target: Target[Leader]) -> Audit:
+    """Whether losses act through the choices of experts alone, and what a loss costs in them."""
+    check_view(target, "full")
+    claim, race = target.claim, _race(target)
+    if race.kind == "uniform" and claim.epsilon > MOST:
+        return Audit("NOT AUDITABLE", str(claim), f"uniform numbers show no probabilities that take ε > {MOST:g}", 0)
+    words = f"{claim} of all experts, which lead by noisy sums"
+    cost = TWINS * race.starts[-1]
+    so_far = Audit("VIOLATION", words, "", cost, None, None, played(target, race.marks), assumed(target, race.marks))
+    try:
+        twins(race)
+        least, most, worst = largest_cost(race)
+    except Refuted as refuted:
+        return replace(so_far, found=str(refuted))
+    except Unclear as unclear:
+        return Audit("NOT AUDITABLE", words, str(unclear), cost)
+    if least > (1 + EXACT) * claim.epsilon:
+        words = f"the loss of round {worst + 1:,} costs at least ε = {at_least(least)}"
+        return replace(so_far, found=words, epsilon_seen=least)
+    words = f"equal experts follow equal choices; a loss costs at least ε = {at_least(least)}"
+    words += f" and, given the numbers of all other experts, at most {at_most(most)}"
+    refutable = (1 + EXACT) * claim.epsilon**2 / least if least > 0 else None
+    return replace(so_far, verdict="CONSISTENT", found=words, epsilon_seen=least, refutable=refutable)
+
+
+def _race(target: Target[Leader]) -> Race:
+    marks = marks_of(target)
+    counts = dict(zip(Draws._fields, (np.diff(mark) for mark in marks), strict=True))
+    kinds = [kind for kind, count in counts.items() if count.any()]
+    own = counts[kinds[0]] if len(kinds) == 1 and kinds[0] != "normal" else np.zeros(0)
+    if target.claim.delta > 0 or not own.any() or set(np.unique(own).tolist()) - {0, target.setting.n_arms}:
+        needs = "a guarantee with δ = 0, and N numbers `rng.laplace` or `rng.uniform` in each round with a choice"
+        raise PluginError(f"view returned a views.Leader, which needs {needs}", type(target.algorithm).view)
+    return Race(target, kinds[0], marks, [*np.flatnonzero(own).tolist(), len(own)])
+
+
+def twins(race: Race) -> None:
+    """Raise Refuted if a game with other losses and the same choices plays other points."""
+    rounds, target = race.starts[-1], race.target
+    for twin in range(1, TWINS + 1):
+        pair = losses_of(target, rounds, 0), _other_losses(race, twin)
+        plays = [Play(target.state, given, drawn(target, race.marks, "first")) for given in pair]
+        for start, stop in pairwise(sorted({0, *race.starts})):
+            if start in race.starts:
+                leader = race.chosen(plays[0].state, race.own(plays[0].numbers, start))
+                race.force(plays[1].state, plays[1].numbers, start, leader)
+            ends = [race.advanced(play.state, play.given[start:stop], play.numbers, start) for play in plays]
+            wrong = np.flatnonzero((ends[0][1] != ends[1][1]).any(axis=1))
+            if len(wrong):
+                raise Refuted(_unlike(race, plays, start, start + int(wrong[0])))
+            plays = [play._replace(state=state) for play, (state, _) in zip(plays, ends, strict=True)]
+
+
+def _other_losses(race: Race, twin: int) -> Floats:
+    """The losses of a twin.
+
+    Uniform numbers make noise of bounded size, which cannot make any expert lead. So an epoch then has the same losses
+    in another order, except for one round.
+    """
+    others = losses_of(race.target, race.starts[-1], twin)
+    if race.kind == "laplace":
+        return others
+    rng, given = race.target.stream(f"order {twin}"), losses_of(race.target, race.starts[-1], 0)
+    for start, stop in pairwise(sorted({0, *race.starts})):
+        given[start:stop] = rng.permutation(given[start:stop])
+        t = int(rng.integers(start, stop))
+        given[t] = others[t]
+    return given
+
+
+class Play(NamedTuple):
+    """A game: its state, its losses `[round, N]`, and its numbers."""
+
+    state: Records
+    given: Floats
+    numbers: Draws
+
+
+def _unlike(race: Race, plays: list[Play], start: int, t: int) -> str:
+    """The words on two games that were alike until round `start`, and play other points in round t."""
+    own, other = (race.advanced(play.state, play.given[start:t], play.numbers, start)[0] for play in plays)
+
+    def point(state: Records) -> Floats:
+        return race.advanced(state, plays[0].given[t : t + 1], plays[0].numbers, t)[1]
+
+    fields = carrier(own, other, lambda state: bool((point(state) != point(own)).any())) or "several fields"
+    words = f"in round {t + 1:,} two games with the same choices play other experts"
+    return f"{words}: losses act through {fields} of the state"
+
+
+def largest_cost(race: Race) -> tuple[float, float, int]:
+    """The largest ε of a canary that is certain, the largest possible one, and the round of the first, from 0."""
+    target, rng, (least, most, worst) = race.target, race.target.stream("rounds"), (0.0, 0.0, 0)
+    play = Play(target.state, losses_of(target, race.starts[-1], 0), drawn(target, race.marks, "canaries"))
+    before = 0
+    for start, stop in pairwise(race.starts[:-1]):
+        state, before = race.advanced(play.state, play.given[before:start], play.numbers, before)[0], start
+        play = play._replace(state=state)
+        for i, far in product(range(target.setting.n_arms), {0, min(stop - start - 1, _behind(target))}):
+            t = int(rng.integers(start + far, stop))
+            low, high = _cost(race, _canaries(race, play, range(start, stop), t, i, far), start, i)
+            least, worst = max((least, worst), (low, t))
+            most = max(most, high)
+    return least, most, worst
+
+
+def _behind(target: Target[Leader]) -> int:
+    """For how many rounds an expert is alone to lose, so that it is far behind."""
+    return int(min(target.setting.horizon, math.ceil(BEHIND / target.claim.epsilon)))
+
+
+def _canaries(race: Race, play: Play, epoch: range, t: int, i: int, far: int) -> list[Play]:
+    """Two games from the start of an epoch, which differ in round t: expert i loses alone, or all others do.
+
+    And the first of them again, with other numbers in later choices. far: for how many rounds of the epoch expert i is
+    alone to lose before.
+    """
+    low, high = loss_set(race.target.setting).ends()
+    given = play.given.copy()
+    given[epoch.start : epoch.stop] = low
+    given[epoch.start : epoch.start + far, i] = high[i]
+    own, other = given, given.copy()
+    own[t, i], other[t] = high[i], high
+    other[t, i] = low[i]
+    anew = drawn(race.target, race.marks, "anew")
+    race.own(anew, epoch.start)[:] = race.own(play.numbers, epoch.start)
+    first, second = (Draws(*(table.copy() for table in play.numbers)) for _ in range(2))
+    return [Play(play.state, own, first), Play(play.state, other, second), Play(play.state, own, anew)]
+
+
+def _cost(race: Race, plays: list[Play], start: int, i: int) -> tuple[float, float]:
+    """The ε that a canary costs in the choices of expert i after its epoch: the certain part, and the possible one."""
+    least, most = 0.0, 0.0
+    for begin, stop in pairwise(race.starts[race.starts.index(start) : -1]):
+        plays = [
+            play._replace(state=race.advanced(play.state, play.given[begin:stop], play.numbers, begin)[0])
+            for play in plays
+        ]
+        own, other, anew = (play.state for play in plays)
+        if not unequal(own, other):
+            break
+        if unequal(own, anew):
+            raise Unclear("the numbers of a choice stay in the state, and the loss is in a later choice, too")
+        costs = [
+            here - there if here != there else 0.0
+            for here, there in (
+                (race.log_chance(own, table, i), race.log_chance(other, table, i))
+                for table in race.tables(f"others {stop}", REPEATS)
+            )
+        ]
+        least += max(0.0, min(costs), -max(costs))
+        most += max(map(abs, costs))
+        leader = race.chosen(own, race.own(plays[0].numbers, stop))
+        for play in plays[1:]:
+            race.force(play.state, play.numbers, stop, leader)
+    return least, most

@@ -1,0 +1,271 @@
+"""Audit of noisy sums of whole numbers mod M, whose noise is drawn at once: pairs of games with equal sums.
+
+Game B has other gains than game A; their sums differ by a few deviations of the noise. When a batch of an arm ends,
+both games try the same TRIES tables of random numbers. Two facts are exact:
+
+- With the same numbers, the sums differ by that of the gains, so that the noise does not depend on gains, and a gain is
+  in one sum. What the last gain adds is measured.
+- Some two tables lead to the same sum. The games go on from these, and must play the same arms. Otherwise a gain acts
+  past the sums.
+
+What the tables leave of a sum without its gains is noise, given all that was released before. It is tested by its law,
+which a random number within each whole number makes continuous. The law then gives the ε of a gain.
+"""
+
+import math
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.audit import evidence, laws
+from privbandits_cli.audit.coupling import LONGEST
+from privbandits_cli.audit.lockstep import choose_on_copy, values_settled
+from privbandits_cli.audit.numbers import further_laplace
+from privbandits_cli.audit.releases import FEWEST
+from privbandits_cli.audit.target import Target, choose, update, values
+from privbandits_cli.audit.twins import carrier, copy
+from privbandits_cli.audit.verdict import EXACT, Audit, law_words
+from privbandits_cli.games.bandit import Draws, Floats
+from privbandits_cli.games.views import DiscreteLaplace, ModularSum, Skellam
+from privbandits_cli.numerics.bits import stream, uniform
+from privbandits_cli.numerics.jit import PluginError, Records, unbound
+
+modulus: Any = unbound  # these are bound when a loop is compiled
+choice: Any = unbound
+trial: Any = unbound
+settled: Any = unbound
+
+GAMES = 32
+ROUNDS = 2**21  # of all games, about
+TRIES = 2048  # tables of random numbers for the end of a batch
+SAMPLES = 64  # of them, whose noise is tested
+LARGEST = TRIES**2 / 500.0  # deviation of the noise, in whole numbers
+TWICE = 16  # equal sums of one game, at least, if its noise is not far larger than LARGEST
+LARGER = 1.1  # noise whose deviation is larger than this share of what it needs to be is tested at its own
+SLOTS = 2**16  # of a table of sums, a power of two
+
+AGREED, ARM, BARE, OTHER, NUMBER, LARGE = range(6)  # what ends a pair of games
+FOUND = {
+    BARE: "a sum depends on gains, and its noise does not hide them",
+    OTHER: "a sum is not that of its batch's gains and of noise that does not depend on gains",
+    NUMBER: "the arm depends on the random number that hides its gain",
+}
+
+
+def drawn(word: Any, i: int) -> Draws:
+    """The i-th table of a round's numbers."""
+    return Draws(uniform(word, 2 * i), further_laplace(0.0, word, 2 * i + 1))
+
+
+def centred(number: float, size: float) -> float:
+    """A number mod `size` that is as small as possible."""
+    rest: float = number - size * np.floor(number / size + 0.5)
+    return rest
+
+
+def sum_on_copy(states: Records, game: int, arm: int, gain: float, rng: Draws) -> float:
+    """The last sum of the arm after `states[game]` plays it and sees this gain; `states[2]` is the state after that."""
+    copy(states, game, 2)
+    choose(states[2], rng)
+    update(states[2], arm, gain, rng)
+    last: float = values(states[2])[arm]
+    return last
+
+
+def distance(spread: float, unit: float) -> float:
+    """By how much the gains of a batch may differ in two games, so that about 100 pairs of TRIES² have equal sums.
+
+    Normal noise of deviation s is equal after a shift by cs with probability 0.28 e^(-c²/4)/s, other noise more often.
+    A distance of 1 and more is a whole number. unit: what a gain added to the last sum; it at most doubles.
+    """
+    s = max(1.0, 2.0 * unit * spread)
+    far = spread * 2.0 * math.sqrt(max(1.0, math.log(TRIES**2 / (400.0 * s))))
+    return far if far < 1.0 else math.floor(far)
+
+
+def couple(
+    states: Records, table: Floats, spread: float, word: Any, noise: Floats, seen: Floats
+) -> tuple[int, int, int]:
+    """Play the games A = `states[0]` and B = `states[1]`; the others, of four, are scratch space.
+
+    table: `[arm, rounds + 2]`, the gains of A in the order of an arm's plays; B has those of each pair of plays in
+    turn, and in each batch some more or less; spread: of the noise, in units of what a gain adds.
+    Filled in for each sum: `noise[sum, SAMPLES]`; `seen[sum]`, what a gain adds, the arm, the number of gains, and the
+    last gain.
+
+    Returned: what ended the games, the number of rounds before that, and the number of sums.
+    """
+    n_arms, rounds = len(table), table.shape[1] - 2
+    plays, played = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
+    owed, sums, others = np.full(n_arms, distance(spread, LARGEST / spread)), np.zeros(n_arms), np.zeros(n_arms)
+    ours, theirs, slots = np.zeros(TRIES), np.zeros(TRIES), np.zeros(SLOTS, np.int64)
+    closed = 0
+    for t in range(rounds):
+        own = stream(word, t)
+        rng = drawn(own, 0)
+        arm = choice(states, 0, rng.uniform, rng.laplace)
+        if choice(states, 1, rng.uniform, rng.laplace) != arm:
+            return ARM, t, closed
+        gain, other = table[arm, plays[arm]], table[arm, plays[arm] ^ 1]
+        plays[arm] += 1
+        played[arm] += 1
+        more = min(owed[arm], 1.0 - other if arm % 2 == 0 else other)
+        owed[arm] -= more
+        other += more if arm % 2 == 0 else -more
+        sums[arm] += gain
+        others[arm] += other
+        last, size = values(states[0])[arm], modulus(states[0])
+        low, high = trial(states, 0, arm, 0.0, rng), trial(states, 0, arm, 1.0, rng)
+        first = second = 0
+        if low != last or high != last:  # the sum is released
+            unit = centred(high - low, size)
+            if abs(unit) * spread > LARGEST:
+                return LARGE, t, closed
+            rounding = 0.0 if others[arm] == np.floor(others[arm]) else 1.0  # of a gain that is neither 0 nor 1
+            for i in range(TRIES):
+                now = drawn(own, i)
+                if choice(states, 0, now.uniform, now.laplace) != arm:
+                    return NUMBER, t, closed
+                ours[i], theirs[i] = trial(states, 0, arm, gain, now), trial(states, 1, arm, other, now)
+                if abs(centred(theirs[i] - ours[i] - unit * (others[arm] - sums[arm]), size)) > rounding:
+                    return OTHER, t, closed
+                if i < SAMPLES:
+                    noise[closed, i] = centred(ours[i] - unit * sums[arm], size)
+            seen[closed, 0], seen[closed, 1], seen[closed, 2], seen[closed, 3] = unit, arm, played[arm], gain
+            closed += 1
+            first, again = -1, 0
+            slots[:] = -1
+            for i in range(TRIES):
+                slot = int(ours[i]) & (SLOTS - 1)
+                again += slots[slot] >= 0 and ours[slots[slot]] == ours[i]
+                slots[slot] = i
+            for i in range(TRIES):
+                j = slots[int(theirs[i]) & (SLOTS - 1)]
+                if j >= 0 and ours[j] == theirs[i]:
+                    first, second = j, i
+            if again < TWICE:  # the noise is far larger than the view says
+                return LARGE, t, closed
+            if first < 0:
+                return BARE, t, closed
+            owed[arm], sums[arm], others[arm], played[arm] = distance(spread, abs(unit)), 0.0, 0.0, 0
+        trial(states, 0, arm, gain, drawn(own, first))
+        copy(states, 2, 0)
+        trial(states, 1, arm, other, drawn(own, second))
+        copy(states, 2, 1)
+        if not settled(states):
+            return OTHER, t, closed
+    return AGREED, rounds, closed
+
+
+class Played(NamedTuple):
+    """The noise of all sums of the games, `[sum, SAMPLES]`, and what was seen of each; and the rounds of a game."""
+
+    noise: Floats
+    seen: Floats
+    rounds: int
+
+
+def audit_sums(target: Target[ModularSum]) -> Audit:
+    """Whether gains act through the sums alone, and whether the noise of each sum is enough for the claim."""
+    law, claim = target.view.noise, target.claim
+    if isinstance(law, Skellam) and claim.delta == 0:
+        lacks = "view returned Skellam noise, which needs a guarantee with δ > 0"
+        raise PluginError(lacks, type(target.algorithm).view)
+    words = f"{claim} of all noisy sums, {law.words}"
+    if isinstance(law, Skellam) and claim.epsilon > laws.EXPONENT:
+        return Audit("NOT AUDITABLE", words, f"ε > {laws.EXPONENT:g} takes probabilities that floats do not have", 0)
+    rounds = int(min(target.setting.horizon, LONGEST))
+    games = max(2, min(GAMES, ROUNDS // rounds))
+    found = _played(target, games, rounds)
+    if isinstance(found, str):
+        return Audit("VIOLATION", words, found, games * rounds)
+    if len(found.seen) * SAMPLES < FEWEST:
+        few = f"only {len(found.seen)} sums have noise of at most {LARGEST:,.0f} whole numbers"
+        return Audit("NOT AUDITABLE", words, few, games * rounds)
+    return _judged(target, words, found, games)
+
+
+def _played(target: Target[ModularSum], games: int, rounds: int) -> Played | str:
+    """Play pairs of games of this many rounds; a violation in words if one is found.
+
+    Games become shorter if the noise becomes larger than can be audited.
+    """
+    n_arms, law, rng = target.setting.n_arms, target.view.noise, target.stream("sums")
+    calls: dict[str, Any] = {
+        "choice": target.call(choose_on_copy),
+        "trial": target.call(sum_on_copy),
+        "settled": target.call(values_settled),
+    }
+    loop, parts = target.loop(couple, **calls), []
+    for _ in range(games):
+        table = (rng.random((n_arms, rounds + 2)) < rng.random((n_arms, 1))).astype(float)
+        states, word = np.repeat(target.state, 4), rng.integers(2**64, dtype=np.uint64)
+        noise, seen = np.empty((rounds, SAMPLES)), np.empty((rounds, 4))
+        outcome, t, closed = loop(states, table, law.spread, word, noise, seen)
+        if outcome == ARM:
+            words = f"in round {t + 1:,} two games with the same sums play different arms"
+            return f"{words}: gains act through {_carrier(calls['choice'], states, word, t)} of the state"
+        if outcome in FOUND:
+            return f"in round {t + 1:,} {FOUND[outcome]}"
+        parts.append((noise[:closed].copy(), seen[:closed].copy()))
+        rounds = t
+    noises, numbers = zip(*parts, strict=True)
+    return Played(np.concatenate(noises), np.concatenate(numbers), rounds)
+
+
+def _carrier(choice: Any, states: Records, word: Any, t: int) -> str:
+    with np.errstate(over="ignore"):
+        rng = drawn(stream(word, t), 0)
+
+    def chosen(state: Records) -> int:
+        arm: int = choice(np.repeat(state, 4), 0, rng.uniform, rng.laplace)
+        return arm
+
+    own, other = states[:1], states[1:2]
+    return carrier(own, other, lambda state: chosen(state) != chosen(own)) or "several fields"
+
+
+def _excess(law: DiscreteLaplace | Skellam, found: Played) -> float:
+    """The deviation of the noise over that of its law, in the batches in which it is least."""
+    shares = []
+    for unit, gains in np.unique(np.abs(found.seen[:, [0, 2]]), axis=0).tolist():
+        own = laws.masses(law, unit, 0.0)
+        noise = found.noise[(np.abs(found.seen[:, [0, 2]]) == (unit, gains)).all(axis=1)]
+        shares.append(float(np.mean(noise**2)) / float(2.0 * own @ np.arange(len(own)) ** 2.0))
+    return math.sqrt(min(shares))
+
+
+def _judged(target: Target[ModularSum], words: str, found: Played, games: int) -> Audit:
+    """Test the noise of all sums by its law, and compute what a gain costs under it."""
+    law, claim, level = target.view.noise, target.claim, target.alpha / 2
+    units, within = np.abs(found.seen[:, 0]), target.stream("within").random(found.noise.shape)
+    noise, grids = np.empty_like(found.noise), np.unique(units).tolist()
+    excess = _excess(law, found)
+    tested = replace(law, spread=excess * law.spread) if excess > LARGER else law
+    for unit in grids:
+        own = units == unit
+        masses = laws.masses(tested, unit, np.abs(found.noise[own]).max())
+        noise[own] = laws.whole_as_laplace(found.noise[own], within[own], masses)
+
+    def cost_at(share: float) -> float:
+        less = replace(law, spread=share * law.spread)
+        return max(laws.cost_of_whole(less, unit, claim.delta) for unit in grids)
+
+    cost = cost_at(1.0)
+    each = np.repeat(found.seen, SAMPLES, axis=0)
+    groups = {f"sums of {int(n):,} gains": each[:, 2] == n for n in np.unique(each[:, 2])}
+    arms: NDArray[np.int64] = each[:, 1].astype(np.int64)
+    conforms = evidence.by_groups(noise.ravel(), groups, level, each[:, 3], 1e-12, arms)
+    played = f"{games} pairs of games of {found.rounds:,} rounds with {len(found.seen):,} equal sums"
+    later = f"rounds after {found.rounds:,} are like these" if target.setting.horizon > found.rounds else ""
+    result = Audit("VIOLATION", words, law_words(conforms, level), games * found.rounds, None, None, played, later)
+    if conforms.p < level:
+        return result
+    if cost > (1 + EXACT) * claim.epsilon:
+        return replace(result, found=f"noise of the view's law costs ε = {at_least(cost)}", epsilon_seen=cost)
+    seen = f"equal sums lead to equal arms; a gain is in one sum and costs at most ε = {at_most(cost)}; {result.found}"
+    least = None if conforms.share is None else max(claim.epsilon, cost_at(conforms.share))
+    return replace(result, verdict="CONSISTENT", found=seen, epsilon_seen=cost, refutable=least)
