@@ -73,7 +73,7 @@ class Parameters(bandit.Algorithm):
         ]
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
-        """Σ_a 8 β ln T/Δ_a + 8 √(β ln T/ρ) + 2β/(β - 3) for β > 3."""
+        """Σ_a (8 β ln T/Δ_a + 8 √(β ln T/ρ) + 2β/(β - 3)) for β > 3."""
         if self.beta <= 3:
             return None
         gaps, log = bandit.gaps(means), np.log(rounds)

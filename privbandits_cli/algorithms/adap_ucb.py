@@ -3,7 +3,7 @@
 In each episode the arm with the largest index is played as often as it was played before, or once if it never was.
 From then on the arm's mean is that of this episode's m gains, with Laplace noise of scale 1/(ε m):
 index = mean + √(β ln t / (2m)) + β ln t / (ε m), β > 3. Each gain enters one mean, so the algorithm is ε-DP. Its regret
-is at most Σ_a 16 β ln T / min(Δ_a, ε) + 3 β/(β - 3) (Theorem 5.3 of Azize 2024).
+is at most Σ_a (16 β ln T / min(Δ_a, ε) + 3 β/(β - 3)) (Theorem 5.3 of Azize 2024).
 The paper writes N/2 for m, where N counts the plays so far. For an arm that was played once we take m = 1, because the
 sensitivity of that mean is the range of a single gain.
 """
@@ -52,7 +52,7 @@ class Parameters(bandit.Algorithm):
         return [Guarantee(self.epsilon * sensitivity, 0.0, source, "proved", view=view)]
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
-        """Theorem 5.3 of Azize 2024: Σ_a 16 β ln T / min(Δ_a, ε) + 3 β/(β - 3)."""
+        """Theorem 5.3 of Azize 2024: Σ_a (16 β ln T / min(Δ_a, ε) + 3 β/(β - 3))."""
         gaps = bandit.gaps(means)
         rate = 16 * self.beta * np.sum(1 / np.minimum(gaps, self.epsilon))
         return rate * np.log(rounds) + len(gaps) * 3 * self.beta / (self.beta - 3)

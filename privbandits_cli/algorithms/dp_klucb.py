@@ -5,8 +5,8 @@ the arm has α times as many plays as before. At the end of a phase, its gains a
 arm's noisy sum S~. Nothing is forgotten: after m phases S~ holds all N gains and m Laplace numbers. The index is the
 largest q with d_ε([S~/N], q) <= ln t / N, where [·] clips to [0, 1] and d_ε is the divergence of numerics/kl.py. Each
 gain enters S~ once, with noise, so the algorithm is ε-DP. On Bernoulli arms the regret is at most
-α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T), and the regret of every ε-DP algorithm is at least
-Σ_a Δ_a ln T / d_ε(μ_a, μ*), up to o(ln T). Both bounds are asymptotic.
+α Σ_a Δ_a ln T / d_ε(μ_a, μ*) + o(ln T). An ε-DP algorithm whose regret is of smaller order than any power of T on all
+such arms has at least Σ_a Δ_a ln T / d_ε(μ_a, μ*), up to o(ln T). Both bounds are asymptotic.
 
 The index, the divergence and the theorem are from the first author's slides. The slides do not say which α the
 experiments had, how phases are rounded, or how long an arm's first phase is. We take α = 2, phases of ⌈αN⌉ - N rounds
@@ -28,7 +28,7 @@ If α is near 1, the first phases have few rounds and one Laplace number each, s
 """
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -91,6 +91,7 @@ class Parameters(Phased):
     """ε, the growth α of plays, the width of the index, and the phases that it uses."""
 
     display = "DP-KLUCB"
+    calibrations: ClassVar = {"certified": {"width": "optimal", "first": 16.0}, "paper": {}}
 
     width: Literal["asymptotic", "optimal", "chernoff"] = Field(
         "asymptotic", description="the paper's index, or one of two wider ones with a proof at every t"
@@ -112,15 +113,15 @@ class Parameters(Phased):
         )
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
-        """A finite bound (ours) for the widths with a proof, on gains in [0, 1].
+        """A finite bound (ours) for the widths with a proof, on independent gains in [0, 1] with these means.
 
-        A worse arm a has N_m plays after m phases. It begins another one at a round t only if its index is then at
-        least μ*, or if the index of a best arm is below μ*. In the second case the best arm has n_k plays after k
-        phases, for some k, and t > N_m + n_k. For each k this has probability at most 1/(N_m + n_k + 1), because an
-        index grows with t. In the first case the index at T is at least μ*, too, so the noisy mean is at least some
-        x_m. Chernoff's bound on that event is e^(-N c) with
-        c = max over λ of λ x_m - ln(1 - μ_a + μ_a e^λ) + (m/N) ln(1 - λ²/ε²). The expected number of plays of a is at
-        most the sum over its phases of their lengths times these probabilities.
+        A worse arm a has N_m plays after m phases. It begins another one at a round t only if its index is at least μ*
+        then, or if that of a best arm is below μ*. In the second case the best arm has N_k plays after k phases, for
+        some k, and t > N_m + N_k. For each k this has probability at most 1/(N_m + N_k + 1), as an index grows with t.
+        In the first case the index at T is at least μ*, too, which needs a noisy mean of at least some x_m. If x_m > 0,
+        Chernoff's bound of that event is e^(-n c), where n gains and m numbers are in the sum and c is the largest
+        λ x_m - ln(1 - μ_a + μ_a e^λ) + (m/n) ln(1 - λ²/ε²). The expected plays of a are at most those of its first
+        phase, plus the lengths of the others times these probabilities.
         """
         if self.width == "asymptotic":
             return None

@@ -56,7 +56,7 @@ def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds:
     """What theorems say of the regret of a tuned algorithm against an adversary after `rounds` `[points]`."""
     bound = regret_bound(algorithm, adversary, setting, rounds)
     if bound is not None:
-        most = rounds * setting.largest_regret()
+        most = rounds * largest_regret(adversary, setting)
         bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
     if not isinstance(adversary, bandit.Adversary):
         return Theory(bound, ())
@@ -76,6 +76,12 @@ def regret_bound(algorithm: Algorithm, adversary: Adversary, setting: Setting, r
     own = None if coins is None else algorithm.coin_regret_bound(rounds, coins, setting)
     known = [bound for bound in (general, own) if bound is not None]
     return np.minimum.reduce(known) if known else None
+
+
+def largest_regret(adversary: Adversary, setting: Setting) -> float:
+    """The most that any algorithm can lose in a round, in expectation."""
+    coins = adversary.coins(setting) if isinstance(adversary, bandit.Adversary) else None
+    return setting.largest_regret() if coins is None else float(coins.max() - coins.min())
 
 
 def pure_epsilon(algorithm: Algorithm, setting: Setting) -> float:

@@ -159,7 +159,9 @@ def test_finite_bounds_on_coins(name, own, wanted):
     found = algorithm.coin_regret_bound(rounds, means, setting)
     assert found is wanted if wanted is None else found[1] == pytest.approx(wanted)
     coins = foe("bernoulli", means=means.tolist())
-    assert (theory(algorithm, coins, setting, rounds).bound is None) == (wanted is None)
+    drawn = theory(algorithm, coins, setting, rounds).bound
+    assert (drawn is None) == (wanted is None)
+    assert drawn is None or np.isnan(drawn).tolist() == [True, found[1] > 250], "no regret exceeds 1/4 a round"
     assert theory(algorithm, foe("oblivious").tuned(setting), setting, rounds).bound is None
 
 

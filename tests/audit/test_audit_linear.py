@@ -147,7 +147,7 @@ def test_the_twins_losses_are_allowed_and_different(space):
 LINEAR = [name for name, subject in CORRECT.items() if subject.setting.space]
 
 
-@pytest.mark.parametrize("seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (3, 4))])
+@pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", LINEAR)
 def test_no_correct_algorithm_is_flagged(name, seed):
     subject = CORRECT[name]
