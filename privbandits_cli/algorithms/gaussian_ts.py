@@ -26,7 +26,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import bandit
+from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -39,6 +39,7 @@ class Parameters(bandit.Algorithm):
     private = True
     drawn = ()
     made_private_by = "the posterior's own Gaussian draws, with a larger variance"
+    observed = views.Drawn("drawn")
     general_caveats = ("The paper's account is O(√T); the exact one is derived in the file of the algorithm.",)
 
     mu: float | None = Field(None, ge=1e-9, le=1e9, description="μ of the whole game; sets c")
