@@ -22,6 +22,7 @@ NEEDED = {
     "batched_htinf": lambda: {"epsilon": 0.3},
     "dp_ftrl": lambda: {"epsilon": 1.0},
     "dp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
+    "gaussian_ts": lambda: {"mu": 4.0, "b": 3},
     "ldp_linucb": lambda: {"epsilon": 1.0, "delta": 0.1},
     "dp_lambda_lap": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},
     "dp_reduction": lambda: {"epsilon": 1.0, "base": make("tsallis_inf")},

@@ -312,10 +312,10 @@ class UcbV(Index):
 
 
 class Thompson:
-    """Algorithm 2 of Agrawal & Goyal 2012 (Beta draws) and Algorithm 2 of Agrawal & Goyal 2013 (Gaussian draws)."""
+    """Algorithm 2 of Agrawal & Goyal 2012."""
 
-    def __init__(self, n_arms: int, prior: str, bits: Callable[[], int]) -> None:
-        self.prior, self.bits, self.sums, self.plays = prior, bits, [0.0] * n_arms, [0] * n_arms
+    def __init__(self, n_arms: int, bits: Callable[[], int]) -> None:
+        self.bits, self.sums, self.plays = bits, [0] * n_arms, [0] * n_arms
 
     def choose(self, uniform: Callable[[], float]) -> int:
         with np.errstate(over="ignore"):
@@ -324,15 +324,34 @@ class Thompson:
 
     def draw(self, arm: int) -> float:
         s, n = self.sums[arm], self.plays[arm]
-        if self.prior == "gaussian":
-            return s / (n + 1) + numbers.normal(self.bits(), arm) / math.sqrt(n + 1)
         return numbers.beta(self.bits(), arm, 1 + s, 1 + n - s)
 
     def update(self, arm: int, gain: float) -> None:
         with np.errstate(over="ignore"):
             coin = numbers.uniform(self.bits(), len(self.plays))
-        self.sums[arm] += gain if self.prior == "gaussian" else coin < gain
+        self.sums[arm] += coin < gain
         self.plays[arm] += 1
+
+
+class GaussianTs:
+    """Ou, Avella Medina & Cummings 2024: b pulls of every arm, then the largest draw of N(S/(n + 1), c/(n + 1))."""
+
+    def __init__(self, algorithm: Algorithm, n_arms: int, normal: Callable[[], list[float]]) -> None:
+        self.algorithm, self.normal = algorithm, normal
+        self.gains: list[list[float]] = [[] for _ in range(n_arms)]
+
+    def choose(self, uniform: Callable[[], float]) -> int:
+        plays = [len(own) for own in self.gains]
+        if min(plays) < self.algorithm.b:
+            return plays.index(min(plays))
+        draws = [
+            sum(own) / (len(own) + 1) + math.sqrt(self.algorithm.c / (len(own) + 1)) * number
+            for own, number in zip(self.gains, self.normal(), strict=True)
+        ]
+        return draws.index(max(draws))
+
+    def update(self, arm: int, gain: float) -> None:
+        self.gains[arm].append(gain)
 
 
 class LazyDpTs:
@@ -1019,7 +1038,7 @@ def learner(
     laplace: Callable[[], float],
     horizon: float = math.nan,
     bits: Callable[[], int] | None = None,
-    normal: Callable[[], float] | None = None,
+    normal: Callable | None = None,
 ):
     """The twin of a tuned algorithm; wrappers do not pass on what follows the Laplace numbers."""
     if algorithm.name in INDICES:
@@ -1059,8 +1078,10 @@ def learner(
             return DpTs(algorithm, n_arms, laplace, bits)
         case "lazy_dp_ts":
             return LazyDpTs(algorithm, n_arms, laplace, bits)
+        case "gaussian_ts":
+            return GaussianTs(algorithm, n_arms, normal)
         case "thompson":
-            return Thompson(n_arms, algorithm.prior, bits)
+            return Thompson(n_arms, bits)
         case "tsallis_switch":
             return TsallisSwitch(n_arms, algorithm.cost, 0.0, laplace)
         case "dp_tsallis_switch":
@@ -1115,6 +1136,7 @@ def regrets(
     for t, gains in enumerate(table.tolist(), start=1):
         now.clear()
         now.update({kind: sources[kind]() for kind, n in algorithm.periods().items() if t % n in (0, 1 % n)})
+        now.update({kind: [sources[kind]() for _ in range(n)] for kind, n in algorithm.draws(setting).items()})
         arm = player.choose(uniform)
         held = arms[len(arms) - memory :] if memory else []  # the arms of the last m rounds
         pays = memory == 0 or all(other == arm for other in held)

@@ -23,6 +23,7 @@ from privbandits_cli.audit.leaders import audit_leaders
 from privbandits_cli.audit.modular_sums import audit_sums
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.numbers import given_more
+from privbandits_cli.audit.posteriors import audit_drawn
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
 from privbandits_cli.audit.trees import audit_tree
@@ -80,7 +81,11 @@ def audit(
     if gaussian and ("normal" not in asked.periods or claim.delta == 0):
         lacks = "one number `rng.normal` a round" if claim.delta else "a guarantee with δ > 0"
         raise PluginError(f"view returned a views.Mean of Gaussian noise, which needs {lacks}", type(algorithm).view)
-    if asked.layout:
+    drawn = isinstance(view, views.Drawn)
+    if drawn and (asked != bandit.Asked({}, {"normal": setting.n_arms}) or claim.delta == 0):
+        lacks = "K numbers `rng.normal` a round and no others, and a guarantee with δ > 0"
+        raise PluginError(f"view returned a views.Drawn, which needs {lacks}", type(algorithm).view)
+    if asked.layout and not drawn:
         bound = given_more(bound, asked, gaussian)
     target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, bool(asked.layout))
     with quickly():  # most of an audit's time is compiling
@@ -204,6 +209,7 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Release: after_coupling(audit_release),
     views.Report: after_coupling(audit_report),
     views.Mean: after_coupling(audit_mean),
+    views.Drawn: audit_drawn,
     views.Tree: after_coupling(audit_tree),
     views.Arms: audit_arms,
     views.ModularSum: audit_sums,

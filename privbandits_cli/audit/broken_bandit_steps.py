@@ -381,3 +381,64 @@ def true_share(state: Record, rng: Numbers) -> int:
         if state.plays[i] > 8 and state.totals[i] > 0.9 * state.plays[i]:
             return i
     return int(right_choose(state, rng))
+
+
+def draws_of_scale(state: Record, rng: Numbers) -> int:
+    """Draws of variance 1/(n + 1) for FACTOR = 1, of 1/(c (n + 1)) for 0."""
+    arm: int = right_choose(state, rng)
+    if state.t >= state.first:
+        for i in range(len(state.plays)):
+            n = state.plays[i] + 1.0
+            c = 1.0 if FACTOR == 1.0 else 1.0 / state.c
+            state.drawn[i] = state.gains[i] / n + np.sqrt(c / n) * rng.normal[i]
+        arm = int(np.argmax(state.drawn))
+    return arm
+
+
+def draws_of_square(state: Record, rng: Numbers) -> int:
+    """Draws of variance c/(n + 1)²."""
+    arm: int = right_choose(state, rng)
+    if state.t >= state.first:
+        for i in range(len(state.plays)):
+            n = state.plays[i] + 1.0
+            state.drawn[i] = (state.gains[i] + np.sqrt(state.c) * rng.normal[i]) / n
+        arm = int(np.argmax(state.drawn))
+    return arm
+
+
+def draws_of_first_numbers(state: Record, rng: Numbers) -> int:
+    """The number of arm 0 in the first draws is kept for all later ones."""
+    if state.t >= state.first:
+        if state.kept == 0.0:
+            state.kept = rng.normal[0]
+        rng.normal[0] = state.kept
+    arm: int = right_choose(state, rng)
+    return arm
+
+
+def draws_of_one_number(state: Record, rng: Numbers) -> int:
+    """One number makes the noise of all arms."""
+    rng.normal[:] = rng.normal[0]
+    arm: int = right_choose(state, rng)
+    return arm
+
+
+def draws_by_gains(state: Record, rng: Numbers) -> int:
+    """The noise is larger for arms with larger gains."""
+    rng.normal[:] *= 1.0 + state.gains / (state.plays + 1.0)
+    arm: int = right_choose(state, rng)
+    return arm
+
+
+def draws_without_late_noise(state: Record, rng: Numbers) -> int:
+    """No noise in the rounds after LATE."""
+    if state.t >= LATE + 10:
+        rng.normal[:] = 0.0
+    arm: int = right_choose(state, rng)
+    return arm
+
+
+def draws_for_show(state: Record, rng: Numbers) -> int:
+    """The arm of the largest true mean is played late, whatever is drawn."""
+    arm: int = right_choose(state, rng)
+    return int(np.argmax(state.gains / (state.plays + 1.0))) if state.t >= LATE + 10 else arm

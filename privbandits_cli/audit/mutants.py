@@ -27,6 +27,7 @@ from privbandits_cli.numerics.jit import Records, compile_step, record
 from privbandits_cli.plugins.registry import Registry
 
 ARMS = Setting(2**14, 4)
+FEW = Setting(2**10, 4)  # most of them first pulls
 LONG = Setting(2**18, 4)  # for an arm to become rare
 EXPERTS = Setting(50_000, 2, space=Simplex(2))  # log2 T is no whole number
 SHORT = Setting(250, 2, space=Simplex(2))  # whose noise is audited by its whole matrix
@@ -127,6 +128,8 @@ CORRECT = {
     "exp3": subject("exp3", LONG),
     "exp3_tau": subject("exp3_tau", LONG),
     "adac_ucb": subject("adac_ucb", rho=0.125, delta=1e-5),
+    "gaussian_ts": subject("gaussian_ts", FEW, mu=0.1, b=250, delta=1e-5),
+    "gaussian_ts, mu": subject("gaussian_ts", variant="T = 2^14", mu=1.0, delta=1e-5),
     "adap_ucb": subject("adap_ucb", epsilon=1.0),
     "adap_klucb": subject("adap_klucb", epsilon=0.5),
     "batched_htinf": subject("batched_htinf", epsilon=0.25),
@@ -286,6 +289,15 @@ MUTANTS = (
     Mutant("noise depends on the gain", "adac_ucb", "update", bandit.number_by_gain),
     Mutant("no noise late", "adac_ucb", "update", bandit.late_number),
     Mutant("the true total decides", "adac_ucb", "choose", bandit.true_total),
+    Mutant("c x 0.8", "gaussian_ts", share=0.8, field="c"),
+    Mutant("c ignored", "gaussian_ts", "choose", bandit.draws_of_scale, 1.0),
+    Mutant("c inverted", "gaussian_ts", "choose", bandit.draws_of_scale, 0.0),
+    Mutant("n + 1 squared", "gaussian_ts", "choose", bandit.draws_of_square),
+    Mutant("noise drawn once", "gaussian_ts, mu", "choose", bandit.draws_of_first_numbers, kept=True),
+    Mutant("one number for all arms", "gaussian_ts", "choose", bandit.draws_of_one_number),
+    Mutant("noise depends on the gains", "gaussian_ts", "choose", bandit.draws_by_gains),
+    Mutant("no noise late", "gaussian_ts", "choose", bandit.draws_without_late_noise),
+    Mutant("the true leader, late", "gaussian_ts", "choose", bandit.draws_for_show),
     Mutant("scale inverted", "adap_klucb", share=0.25),
     Mutant("noise drawn once", "adap_klucb", "update", bandit.first_noise, kept=True),
     Mutant("one number for all arms", "adap_klucb", "update", bandit.first_arms_noise, kept=True),

@@ -86,6 +86,17 @@ class Mean(Kept):
 
 
 @dataclass(frozen=True)
+class Drawn(View):
+    """The noisy numbers of all arms that `choose` draws anew in every round, and through which alone gains act.
+
+    values: where it keeps them. Number a of `rng.normal` makes the noise of arm a, times a scale.
+    """
+
+    game = "bandit"
+    values: Place
+
+
+@dataclass(frozen=True)
 class Tree(Kept):
     """The noisy running means of an arm; each, times its number of gains, is a sum that a tree releases.
 

@@ -19,7 +19,7 @@ ADVERSARIES = playing("adversaries")
 AS_PRINTED = {"dp_robust_ucb": {"constants": 1.0}}
 MATCHES = [(name, other) for name in ALGORITHMS for other in ADVERSARIES if fit(make(name), foe(other))]
 SETTING = Setting(1000, 4)
-NO_FORMULA = ("dp_ts", "ftpl_frechet", "lazy_dp_ts", "thompson")  # the law of the arm has no closed form
+NO_FORMULA = ("dp_ts", "ftpl_frechet", "gaussian_ts", "lazy_dp_ts", "thompson")  # the law of the arm has no closed form
 WITH_LAW = [name for name in ALGORITHMS if name not in NO_FORMULA]
 DRAWN = [name for name in ALGORITHMS if "uniform" in make(name).tuned(SETTING).periods()]
 
@@ -200,7 +200,8 @@ def test_plays_as_its_twin_with_other_trees(counter, bonus):
 
 
 OPTIONS = [
-    ("thompson", {"prior": "gaussian"}),
+    ("gaussian_ts", {"mu": 1.0}),
+    ("gaussian_ts", {"mu": None, "c": 1.0, "b": 0}),
     ("kl_ucb", {"c": 3.0}),
     ("exp3_p", {"delta": 0.01}),
     ("lazy_dp_ts", {"log": "2"}),
