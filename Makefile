@@ -11,7 +11,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   state_of_the_art_stochastic
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-slow browser report check lint types fig1 figures audit smoke check-claims docs reproducibility bench bench-keep schema clean
+.PHONY: help install test test-slow test-long browser report check lint types fig1 figures audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,10 +29,13 @@ $(DOCS_READY): $(READY)
 install: $(READY)  ## create .venv and install privbandits with its development tools
 
 test: $(READY)  ## run the fast tests on every core, file by file, because the tests of a file share compiled kernels
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m 'not slow'
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m 'not slow and not long'
 
-test-slow: $(READY)  ## run the tests that start clusters, kill runs at every moment, fill disks or compile mutants
-	$(BIN)/python -m pytest -n auto --dist loadfile -m slow
+test-slow: $(READY)  ## run the tests that start clusters, kill runs at every moment or fill disks
+	$(BIN)/python -m pytest -n auto --dist loadfile -m 'slow and not long'
+
+test-long: $(READY)  ## run every mutant, every setting at the ends and every reference value: half an hour on two cores
+	$(BIN)/python -m pytest -n auto --dist loadfile -m long
 
 browser: docs  ## test the report pages and the site in a headless Chromium, if one is installed
 	$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/docs/test_browser.py
@@ -47,7 +50,7 @@ lint: $(READY)  ## check style
 types: $(READY)  ## check types
 	$(BIN)/mypy
 
-check: lint types test test-slow check-claims  ## check style, types, all tests and claims; CI also runs `make smoke`
+check: lint types test test-slow test-long check-claims  ## check style, types, all tests and claims
 
 fig1: $(READY)  ## run Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml

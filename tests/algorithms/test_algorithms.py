@@ -462,20 +462,22 @@ def test_draws_are_declared():
     setting = Setting(8000, 4)
     for name in ALGORITHMS:
         algorithm = make(name).tuned(setting)
-        bound = steps(composition(algorithm))
+        bound, several = steps(composition(algorithm)), algorithm.draws(setting)
+        others = {kind: np.zeros(n) for kind, n in several.items()}
         seen = set()
         for kind in ("uniform", "laplace", "normal", "bits"):
             states = [algorithm.state(setting)[0] for _ in range(2)]
             arms = []
             for state, value in zip(states, NUMBERS[kind], strict=True):
+                own = np.full(several[kind], value) if kind in several else value
+                draws = Numbers(0.3, 0.0, 0.0, np.uint64(1))._replace(**others | {kind: own})
                 for t in range(8000):
-                    draws = Numbers(0.3, 0.0, 0.0, np.uint64(1))._replace(**{kind: value})
                     arm = bound["choose"](state, draws)
                     arms.append(arm)
                     bound["update"](state, arm, (t % 3) / 3, draws)
             if arms[:8000] != arms[8000:] or states[0].tobytes() != states[1].tobytes():
                 seen.add(kind)
-        assert seen == set(algorithm.periods()), name
+        assert seen == {*algorithm.periods(), *several}, name
 
 
 def test_rounding_up_tau_never_weakens_the_guarantee():
