@@ -56,7 +56,7 @@ def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds:
     """What theorems say of the regret of a tuned algorithm against an adversary after `rounds` `[points]`."""
     bound = regret_bound(algorithm, adversary, setting, rounds)
     if bound is not None:
-        most = rounds * largest_regret(adversary, setting)
+        most = rounds * setting.largest_regret()
         bound = np.array([np.nan if is_empty(*pair) else pair[0] for pair in zip(bound, most, strict=True)])
     if not isinstance(adversary, bandit.Adversary):
         return Theory(bound, ())
@@ -69,19 +69,18 @@ def theory(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds:
 
 
 def regret_bound(algorithm: Algorithm, adversary: Adversary, setting: Setting, rounds: Floats) -> Floats | None:
-    """The smallest proved bound on a tuned algorithm's regret after `rounds` `[points]`; None without a theorem."""
+    """The smallest proved bound on a tuned algorithm's regret after `rounds` `[points]`; None without a theorem.
+
+    One that knows the means is infinite where it is above what the worst of these arms costs.
+    """
     if not (isinstance(algorithm, bandit.Algorithm) and isinstance(adversary, bandit.Adversary)):
         return algorithm.regret_bound(rounds, setting)
     general, coins = algorithm.regret_bound(rounds, setting, adversary.reaction()[0]), adversary.coins(setting)
     own = None if coins is None else algorithm.coin_regret_bound(rounds, coins, setting)
+    if own is not None and coins is not None:
+        own = np.where(own < rounds * (coins.max() - coins.min()), own, np.inf)
     known = [bound for bound in (general, own) if bound is not None]
     return np.minimum.reduce(known) if known else None
-
-
-def largest_regret(adversary: Adversary, setting: Setting) -> float:
-    """The most that any algorithm can lose in a round, in expectation."""
-    coins = adversary.coins(setting) if isinstance(adversary, bandit.Adversary) else None
-    return setting.largest_regret() if coins is None else float(coins.max() - coins.min())
 
 
 def pure_epsilon(algorithm: Algorithm, setting: Setting) -> float:

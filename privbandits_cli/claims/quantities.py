@@ -12,7 +12,7 @@ from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.analysis.measured import Measured
-from privbandits_cli.analysis.rates import largest_regret, least_regret, pure_epsilon, regret_bound
+from privbandits_cli.analysis.rates import least_regret, pure_epsilon, regret_bound
 from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import NUMBER, Scope
 from privbandits_cli.experiment.plan import Curve
@@ -47,7 +47,7 @@ def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     bound = regret_bound(curve.algorithm, curve.adversary, curve.setting, np.array([float(rounds)]))
     if bound is None:
         raise Absent(f"no theorem bounds the regret of {curve.label}")
-    value, most = float(bound[0]), rounds * largest_regret(curve.adversary, curve.setting)
+    value, most = float(bound[0]), rounds * curve.setting.largest_regret()
     return Estimate(value, remark=f" (empty: no regret exceeds {at_most(most, 3)})" if is_empty(value, most) else "")
 
 

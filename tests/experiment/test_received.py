@@ -150,7 +150,7 @@ def test_what_a_run_has_recorded_is_what_the_file_says(own):
     for a, b in pairs:
         if a.bound is not None:
             np.testing.assert_array_equal(a.bound, b.bound)
-    mine = next(a for a, _ in pairs if a.algorithm == "mine" and np.isfinite(a.bound).all())
+    mine = next(a for a, _ in pairs if a.algorithm == "mine")
     np.testing.assert_allclose(mine.bound, 3 * np.sqrt(mine.x))
     assert gather(Path("results/own")).privacy == gather(Path("results/own"), trust=Trust(kept=True)).privacy != []
 
