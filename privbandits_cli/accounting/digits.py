@@ -1,4 +1,4 @@
-"""Sums of the digits of 1, ..., n in base k: prefix t of a k-ary tree has as many nodes as the digits of t add up to.
+"""The digit sums of 1, ..., n in base k. In a k-ary tree, the digit sum of t is the number of nodes of prefix t.
 
 Digits may also be negative: then nodes to the right of a prefix are subtracted from a larger node. To represent t, a
 path goes from the highest level down between boundaries. A boundary of level l is a multiple of k^l: the last one that

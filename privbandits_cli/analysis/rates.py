@@ -109,7 +109,7 @@ def rates(rounds: Floats, setting: Setting, means: Floats, epsilon: float, local
 
 
 def least_regret(rounds: Floats, means: Floats, epsilon: float = math.inf) -> Floats:
-    """Σ_a Δ_a ln t / d_ε(μ_a, μ*) after `rounds` t >= 1 `[points]`: for large t, a lower bound for every ε-DP learner.
+    """Σ_a Δ_a ln t / d_ε(μ_a, μ*) after `rounds` t >= 1 `[points]`: an asymptotic lower bound under ε-DP.
 
     Azize et al. 2025; for ε = infinity d is kl (Lai & Robbins 1985). For Bernoulli arms with these means `[arms]`. The
     bound is on the mean regret of a learner whose regret is of smaller order than any power of t on all such arms, and

@@ -231,7 +231,7 @@ def _unlike(race: Race, plays: list[Play], start: int, t: int) -> str:
 
 
 def largest_cost(race: Race) -> tuple[float, float, int]:
-    """The largest ε of a canary that is certain, the largest possible one, and the round of the first, from 0."""
+    """The largest lower and upper limits on the ε of a canary, and the round of the largest lower limit, from 0."""
     target, rng, (least, most, worst) = race.target, race.target.stream("rounds"), (0.0, 0.0, 0)
     play = Play(target.state, losses_of(target, race.starts[-1], 0), drawn(target, race.marks, "canaries"))
     before = 0
@@ -247,15 +247,15 @@ def largest_cost(race: Race) -> tuple[float, float, int]:
 
 
 def _behind(target: Target[Leader]) -> int:
-    """For how many rounds an expert is alone to lose, so that it is far behind."""
+    """The number of rounds in which one expert alone must lose until it is far behind."""
     return int(min(target.setting.horizon, math.ceil(BEHIND / target.claim.epsilon)))
 
 
 def _canaries(race: Race, play: Play, epoch: range, t: int, i: int, far: int) -> list[Play]:
-    """Two games from the start of an epoch, which differ in round t: expert i loses alone, or all others do.
+    """Two games from the start of an epoch that differ in round t: expert i loses alone in one, all others in the other.
 
-    And the first of them again, with other numbers in later choices. far: for how many rounds of the epoch expert i is
-    alone to lose before.
+    The third game is the first one with other numbers in later choices. far: the number of rounds before t, in this
+    epoch, in which expert i loses alone.
     """
     low, high = loss_set(race.target.setting).ends()
     given = play.given.copy()
@@ -271,7 +271,7 @@ def _canaries(race: Race, play: Play, epoch: range, t: int, i: int, far: int) ->
 
 
 def _cost(race: Race, plays: list[Play], start: int, i: int) -> tuple[float, float]:
-    """The ε that a canary costs in the choices of expert i after its epoch: the certain part, and the possible one."""
+    """Lower and upper limits on the ε that a canary costs in the choices of expert i after its epoch."""
     least, most = 0.0, 0.0
     for begin, stop in pairwise(race.starts[race.starts.index(start) : -1]):
         plays = [

@@ -44,7 +44,7 @@ TRIES = 2048  # tables of random numbers for the end of a batch
 SAMPLES = 64  # of them, whose noise is tested
 LARGEST = TRIES**2 / 500.0  # deviation of the noise, in whole numbers
 TWICE = 16  # equal sums of one game, at least, if its noise is not far larger than LARGEST
-LARGER = 1.1  # noise whose deviation is larger than this share of what it needs to be is tested at its own
+LARGER = 1.1  # noise whose deviation is more than this multiple of the claimed one is tested at its own deviation
 SLOTS = 2**16  # of a table of sums, a power of two
 
 AGREED, ARM, BARE, OTHER, NUMBER, LARGE = range(6)  # what ends a pair of games
@@ -78,7 +78,7 @@ def sum_on_copy(states: Records, game: int, arm: int, gain: float, rng: Draws) -
 def distance(spread: float, unit: float) -> float:
     """By how much the gains of a batch may differ in two games, so that about 100 pairs of TRIES² have equal sums.
 
-    Normal noise of deviation s is equal after a shift by cs with probability 0.28 e^(-c²/4)/s, other noise more often.
+    Two normal numbers of deviation s differ by cs with probability 0.28 e^(-c²/4)/s, other noise does so more often.
     A distance of 1 and more is a whole number. unit: what a gain added to the last sum; it at most doubles.
     """
     s = max(1.0, 2.0 * unit * spread)
@@ -161,7 +161,7 @@ def couple(
 
 
 class Played(NamedTuple):
-    """The noise of all sums of the games, `[sum, SAMPLES]`, and what was seen of each; and the rounds of a game."""
+    """What the games showed: the noise of each sum `[sum, SAMPLES]`, other facts about it, and the rounds of a game."""
 
     noise: Floats
     seen: Floats

@@ -27,7 +27,7 @@ class Parameters(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _older_words(cls, given: Any) -> Any:
-        """Replace the words of `formerly`, which older configs and results may have."""
+        """Replace the words of older configs and results, which `formerly` lists, by those of today."""
         if not isinstance(given, Mapping):
             return given
         today = {name: {old: new for new, old in words.items()} for name, words in cls.formerly.items()}
