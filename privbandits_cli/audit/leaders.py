@@ -252,10 +252,11 @@ def _behind(target: Target[Leader]) -> int:
 
 
 def _canaries(race: Race, play: Play, epoch: range, t: int, i: int, far: int) -> list[Play]:
-    """Two games from the start of an epoch that differ in round t: expert i loses alone in one, all others in the other.
+    """Two games from the start of an epoch that differ in round t, and the first one again.
 
-    The third game is the first one with other numbers in later choices. far: the number of rounds before t, in this
-    epoch, in which expert i loses alone.
+    In round t of the first game expert i loses alone; in that of the second one all others lose. The third game is the
+    first one with other numbers in later choices. far: the number of rounds before t, in this epoch, in which expert i
+    loses alone.
     """
     low, high = loss_set(race.target.setting).ends()
     given = play.given.copy()
