@@ -15,9 +15,10 @@ from privbandits_cli.algorithms.dp_reduction import Noisy, NoisyGains, choose, p
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
-__all__ = ["Parameters", "choose", "corollary_3_2_epsilon", "probabilities", "released", "update"]
+__all__ = ["Parameters", "choose", "corollary_3_2_epsilon", "probabilities", "released", "update", "usual"]
 
 base_update: Any = unbound
+base_usual: Any = unbound
 
 
 def corollary_3_2_epsilon(setting: Setting) -> float:
@@ -98,3 +99,12 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     noisy = released(state, gain, rng)
     if -state.b <= noisy <= state.b + 1.0:
         base_update(state.wrapped, arm, (noisy + state.b) * state.shrink, rng)
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update`, if it is the usual one of the base; else False, and nothing is changed."""
+    noisy = released(state, gain, rng)
+    done = True
+    if (noisy >= -state.b) & (noisy <= state.b + 1.0):
+        done = base_usual(state.wrapped, arm, (noisy + state.b) * state.shrink, rng)
+    return done

@@ -16,6 +16,7 @@ from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 base_update: Any = unbound
+base_usual: Any = unbound
 base_probabilities: Any = unbound
 
 
@@ -114,6 +115,12 @@ def released(state: Record, gain: float, rng: Draws) -> float:
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     base_update(state.wrapped, arm, released(state, gain, rng), rng)
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update`, if it is the usual one of the base; else False, and nothing is changed."""
+    done: bool = base_usual(state.wrapped, arm, released(state, gain, rng), rng)
+    return done
 
 
 def probabilities(state: Record, out: Floats) -> None:

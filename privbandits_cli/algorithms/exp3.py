@@ -185,6 +185,26 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
             restart(state, state.gains.max())
 
 
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update` of few arms in its usual case, by comparisons in place of jumps; else False, and nothing is changed."""
+    weight, total = state.weights[0], state.sums[1]
+    for i in range(1, len(state.weights)):
+        other = state.weights[i]
+        weight = other if i == arm else weight
+    mass = (1.0 - state.gamma) * weight + state.rate * total
+    step = np.divide(state.rate * gain * total, mass)  # "/" would check for 0, which prevents vectors
+    small = (abs(step) < 2.0**-5) & (weight > SMALL) & (weight < LARGE)
+    changed, grown, added = arm if small else -1, weight * exp_near_0(step), NOTHING
+    for i in range(len(state.weights)):
+        own, rewards = state.weights[i], state.gains[i]
+        own = grown if i == changed else own
+        state.weights[i] = own
+        state.gains[i] = rewards + step if i == changed else rewards
+        added += own
+    state.sums[1] = added if small else total
+    return small
+
+
 def exp_near_0(x: float) -> float:
     """The series of exp for |x| < 1/32, to two units in the last place; its two halves are evaluated in parallel."""
     square = x * x

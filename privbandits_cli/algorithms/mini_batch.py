@@ -20,6 +20,7 @@ from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
 base_update: Any = unbound
+base_usual: Any = unbound
 base_probabilities: Any = unbound
 base_released: Any = unbound
 
@@ -222,6 +223,22 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
         base_update(state.wrapped, arm, state.gain / state.tau, rng)
         state.gain = 0.0
         state.played = 0
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update`, if it is the usual one of the base; else False, and nothing is changed."""
+    total = state.gain + gain
+    ends = state.played + 1 == state.tau
+    if ends and not base_usual(state.wrapped, arm, np.divide(total, state.tau), rng):
+        return False
+    state.gain = 0.0 if ends else total
+    state.played = 0 if ends else state.played + 1
+    return True
+
+
+def idle(state: Record) -> bool:
+    """Whether the base neither chooses an arm nor sees a gain in this round."""
+    return (state.played > 0) & (state.played + 1 < state.tau)
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:

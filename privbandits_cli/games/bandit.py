@@ -6,12 +6,14 @@ minus the mean of the arm played (Bubeck & Cesa-Bianchi 2012, section 1). The ga
 and the arms.
 
 A game is streamed in blocks of rounds, so that memory does not grow with the horizon, and every algorithm plays a block
-while it is in cache. A few trials, the lanes, are interleaved: a round must wait for the previous round of its trial,
-and the other lanes hide this latency.
+while it is in cache. Several trials, the lanes, are played side by side: a round must wait for the previous round of
+its trial, and the other lanes hide this latency. If an algorithm's files have a step `usual`, the states are spread
+(`numerics.lanes`), and one instruction plays several lanes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,11 +21,25 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, players
+from privbandits_cli.games.drawing import draw, drawing, side_by_side
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
-from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
-from privbandits_cli.numerics.jit import Records, bind, borrow, kept, record, unbound
+from privbandits_cli.games.steps import SOURCES, blocks, composition, filled_in, in_loop
+from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, plain, record, unbound
+from privbandits_cli.numerics.lanes import (
+    LANES,
+    Words,
+    across,
+    collect,
+    column,
+    flat,
+    lane_of,
+    put_back,
+    spread,
+    spreads,
+    views,
+)
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
@@ -31,11 +47,16 @@ from privbandits_cli.numerics.types import Floats
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds; fewer where there are many arms
-BYTES = 2**21  # at most, of one trial's block, and of an algorithm's random numbers of a kind in it
-LANES = 4  # trials side by side
+BYTES = 2**19  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
+FEW = 8  # arms: an entry is found among so many by comparisons, without a jump or an address
+SOME = 4  # trials side by side where there are more arms
 MORE = False  # bound to True for an algorithm that takes `Numbers`
 GUARDED = False  # bound to True for a user's file, whose arms are checked
-ROWS = 16  # rows of 0 and 1 that are counted in parallel
+LANED = False  # bound to True for spread states
+IDLES = False  # bound to True for steps with `idle`
+REACTS = False  # bound to True for an adversary that reacts to switches
+KNOWN = False  # bound to True for an adversary whose means count for the regret
+ARMS = 0  # bound to the number of arms
 
 
 class Draws(NamedTuple):
@@ -69,6 +90,24 @@ class Adversary(players.Adversary):
         Draw from `rng` in the order of the rounds, so that no number depends on where a block ends.
         """
         raise NotImplementedError
+
+    def gains_in_lanes(
+        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
+        """For each block of `rounds()` yield the gains `[rounds, arms, lanes]` of trials with these streams.
+
+        A lane has the gains of `gains`, to the bit.
+        """
+        tables = [self.gains(setting, rng, rounds()) for rng in rngs]
+        kind = np.bool_ if self.binary else np.float64
+        for block in rounds():
+            rows = np.empty((len(rngs), len(block) * setting.n_arms), kind)
+            for row, table in zip(rows, tables, strict=True):
+                found = guards.next_gains(table, self, block, setting.n_arms)
+                np.copyto(row.reshape(len(block), -1), found, casting="safe")
+            out = np.empty((len(block), setting.n_arms, len(rngs)), kind)
+            side_by_side(rows, out.reshape(-1, len(rngs)))
+            yield out
 
     def mean_gains(self, setting: Setting) -> Floats | None:
         """The mean gains `[arms]` if regret is counted on these; None if it is counted on the gains themselves."""
@@ -125,6 +164,16 @@ def gaps(means: Floats) -> Floats:
 
 choose: Any = unbound
 update: Any = unbound
+usual: Any = unbound
+idle: Any = unbound
+rng_of: Any = unbound
+state_of: Any = unbound
+entry: Any = unbound
+ask: Any = unbound
+pay: Any = unbound
+tell: Any = unbound
+idle_ask: Any = unbound
+idle_tell: Any = unbound
 
 
 def play_block(
@@ -133,6 +182,8 @@ def play_block(
     earned: Floats,
     seated: Records,
     states: Records,
+    seats: Words,
+    rows: Words,
     uniform: Any,
     laplace: Any,
     normal: Any,
@@ -141,99 +192,233 @@ def play_block(
     memory: int,
     observed: bool,
 ) -> None:
-    """Play one block `gains[lane, round, arm]`; `earned[lane, i]` is the learner's gain after `marks[i]` rounds.
+    """Play one block `gains[round, arm, lane]`; `earned[lane, i]` is the learner's gain after `marks[i]` rounds.
 
-    uniform, laplace, normal, bits: random numbers, `[lane, round]` or `[lane, round, number]`.
-    worth: what one play of an arm counts for the regret, `[arms]`; if empty, its gain.
+    seats, rows: the memory of `seated` and of the states, `flat`. uniform, laplace, normal, bits: random numbers,
+    `[round, lane]` or `[round, lane, number]`. worth: what one play of an arm counts for the regret, `[arms, lane]`; if
+    empty, its gain.
     """
-    t = 0
+    n, t = len(states), 0
+    hands, words = spread(seats), spread(rows)
     for i in range(len(marks)):
         while t < marks[i]:
-            for lane in range(LANES):  # a constant, so that the compiler unrolls the lanes
-                if lane >= len(states):
-                    break
-                state, player = states[lane], seated[lane]
-                if MORE:
-                    rng: Any = Numbers(
-                        borrow(uniform)[lane, t],
-                        borrow(laplace)[lane, t],
-                        borrow(normal)[lane, t],
-                        borrow(bits)[lane, t],
-                    )
-                else:
-                    rng = Draws(uniform[lane, t], laplace[lane, t])
-                arm = choose(state, rng)
-                if GUARDED and (arm < 0 or arm >= gains.shape[2]):
-                    raise WrongArm(arm, gains.shape[2], t)
-                gain: float = np.float64(gains[lane, t, arm])
-                seen = gain
-                if memory > 0:  # the adversary reacts to switches; the first round has none
-                    switched = player.arm >= 0 and player.arm != arm
-                    player.held = 0 if switched else player.held + 1
-                    player.arm = arm
-                    if player.held < memory:
-                        gain = 0.0
-                        if observed:
-                            seen = 0.0
-                player.gain += worth[arm] if len(worth) > 0 else gain
-                update(state, arm, seen, rng)
+            resting = 0
+            if IDLES:
+                for lane in range(n):
+                    resting += idle(state_of(states, words, lane))
+            if IDLES and resting == n:
+                for lane in range(n):
+                    idle_ask(seated, hands, states, words, uniform, laplace, normal, bits, t, lane)
+            else:
+                for lane in range(n):
+                    ask(seated, hands, states, words, uniform, laplace, normal, bits, t, lane)
+            if GUARDED:
+                for lane in range(n):
+                    arm = lane_of(seated, hands, lane).arm
+                    if arm < 0 or arm >= ARMS:
+                        raise WrongArm(arm, ARMS, t)
+            for lane in range(n):
+                pay(seated, hands, gains, worth, memory, observed, t, lane)
+            late = 0
+            if IDLES and resting == n:
+                for lane in range(n):
+                    idle_tell(seated, hands, states, words, uniform, laplace, normal, bits, t, lane)
+            else:
+                for lane in range(n):
+                    late += tell(seated, hands, states, words, uniform, laplace, normal, bits, t, lane)
+            if LANED and late > 0:
+                for lane in range(n):
+                    player = lane_of(seated, hands, lane)
+                    if player.late:
+                        collect(words, rows, lane)
+                        update(states[lane], player.arm, player.seen, rng_of(uniform, laplace, normal, bits, t, lane))
+                        put_back(rows, words, lane)
             t += 1
-        for lane in range(len(states)):
-            earned[lane, i] = seated[lane].gain
+        for lane in range(n):
+            earned[lane, i] = lane_of(seated, hands, lane).gain
+    for lane in range(n):
+        collect(hands, seats, lane)
+        collect(words, rows, lane)
+
+
+def ask_lane(
+    seated: Records,
+    hands: Words,
+    states: Records,
+    words: Words,
+    uniform: Any,
+    laplace: Any,
+    normal: Any,
+    bits: Any,
+    t: int,
+    lane: int,
+) -> None:
+    """Let a learner choose its arm."""
+    rng = rng_of(uniform, laplace, normal, bits, t, lane)
+    lane_of(seated, hands, lane).arm = choose(state_of(states, words, lane), rng)
+
+
+def pay_lane(
+    seated: Records, hands: Words, gains: Floats, worth: Floats, memory: int, observed: bool, t: int, lane: int
+) -> None:
+    """Add the gain of the arm to what the learner has earned."""
+    player = lane_of(seated, hands, lane)
+    arm = player.arm
+    gain: float = np.float64(entry(across(gains, lane), t * ARMS, arm))
+    player.seen = gain
+    if REACTS:  # the adversary reacts to switches; the first round has none
+        switched = (player.last >= 0) & (player.last != arm)
+        held = 0 if switched else player.held + 1
+        paid = 0.0 if held < memory else gain
+        player.held, player.last = held, arm
+        player.seen = paid if observed else gain
+        gain = paid
+    player.gain += entry(across(worth, lane), 0, arm) if KNOWN else gain
+
+
+def tell_lane(
+    seated: Records,
+    hands: Words,
+    states: Records,
+    words: Words,
+    uniform: Any,
+    laplace: Any,
+    normal: Any,
+    bits: Any,
+    t: int,
+    lane: int,
+) -> int:
+    """Let a learner see its gain; 1 if this needs `update`, but only `usual` was tried."""
+    player, state = lane_of(seated, hands, lane), state_of(states, words, lane)
+    rng = rng_of(uniform, laplace, normal, bits, t, lane)
+    if not LANED:
+        update(state, player.arm, player.seen, rng)
+        return 0
+    late = 0 if usual(state, player.arm, player.seen, rng) else 1
+    player.late = late
+    return late
+
+
+def entry_of(column: Any, first: int, arm: int) -> Any:
+    """The entry `column[first + arm]`."""
+    if ARMS > FEW:
+        return column[first + arm]
+    found = column[first]
+    for i in range(1, ARMS):
+        other = column[first + i]  # a load under a condition would prevent vectors
+        found = other if arm == i else found
+    return found
+
+
+def draws_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Draws:
+    """The random numbers of a round."""
+    return Draws(across(uniform, lane)[t], across(laplace, lane)[t])
+
+
+def numbers_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Numbers:
+    """The random numbers of a round, of every kind."""
+    return Numbers(
+        borrow(uniform)[t, lane], borrow(laplace)[t, lane], borrow(normal)[t, lane], borrow(bits)[t, lane]
+    )
+
+
+def record_of(states: Records, words: Words, lane: int) -> Record:
+    """The state of a lane that is not spread."""
+    return states[lane]
 
 
 def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
-    """Add a block to the arms' `totals[lane, arm]`; `best[lane, i]` is the largest after `marks[i]` rounds.
+    """Add a block to the arms' `totals[arm, lane]`; `best[lane, i]` is the largest after `marks[i]` rounds.
 
     The sum runs round by round, so that it does not depend on where blocks end.
     """
-    t = 0
+    t, (_, n_arms, n) = 0, gains.shape
     for i in range(len(marks)):
         while t < marks[i]:
-            for lane in range(len(gains)):
-                for arm in range(totals.shape[1]):
-                    totals[lane, arm] += gains[lane, t, arm]
+            for arm in range(n_arms):
+                for lane in range(n):
+                    column(totals, lane)[arm] += across(gains, lane)[t * n_arms + arm]
             t += 1
-        for lane in range(len(gains)):
-            best[lane, i] = totals[lane].max()
+        for lane in range(n):
+            best[lane, i] = totals[:, lane].max()
 
 
-def best_arm_count(gains: NDArray[np.bool_], marks: NDArray[np.int64], totals: NDArray[np.int64], best: Floats) -> None:
-    """`best_arm_block` for gains of 0 or 1, whose sums are exact in any order; `totals[lane, row, arm]`.
-
-    Row r adds up the rounds r, r + rows, ..., so that the compiler sums several rounds as a vector.
-    """
-    _, rows, n_arms = totals.shape
-    for lane in range(len(gains)):
-        flat, sums = gains[lane].reshape(-1), totals[lane].reshape(-1)
-        t = 0
-        for i in range(len(marks)):
-            while t < marks[i]:
-                some = flat[t * n_arms : min(t + rows, marks[i]) * n_arms]
-                for j in range(len(some)):
-                    sums[j] += some[j]
-                t += rows
-            t = marks[i]
-            best[lane, i] = totals[lane].sum(axis=0).max()
+def best_arm_count(gains: NDArray[np.bool_], marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
+    """`best_arm_block` for gains of 0 or 1, whose sums are exact in any order: they are counted in bytes first."""
+    t, (_, n_arms, n) = 0, gains.shape
+    flat_gains, counts = gains.reshape(-1).view(np.uint8), np.zeros(n_arms * n, np.uint8)
+    for i in range(len(marks)):
+        while t < marks[i]:
+            end = min(t + 255, marks[i])
+            counts[:] = 0
+            while t < end:
+                some = flat_gains[t * n_arms * n : (t + 1) * n_arms * n]
+                for j in range(len(counts)):
+                    counts[j] += some[j]
+                t += 1
+            for arm in range(n_arms):
+                for lane in range(n):
+                    totals[arm, lane] += counts[arm * n + lane]
+        for lane in range(n):
+            best[lane, i] = totals[:, lane].max()
 
 
 # ------------------------------------------------------------------------------------ binding the loop
 
 
+class Kind(NamedTuple):
+    """What a loop is compiled for, beside the steps and the layout of their state."""
+
+    n_arms: int
+    binary: bool  # gains are 0 or 1
+    reacts: bool  # the adversary reacts to switches
+    known: bool  # its means count for the regret
+    laned: bool  # states are spread
+
+
 @kept
-def loop(modules: tuple[str, ...], layout: str, binary: bool, more: str = "") -> Callable[..., None]:
-    """The compiled `play_block` of a composition whose state has this record layout, for gains of this kind.
+def loop(modules: tuple[str, ...], layout: str, kind: Kind, more: str = "") -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose state has this record layout.
 
     more: the `Asked.layout` of its random numbers.
     """
-    return bind(play_block, *modules, layout, str(binary), more, MORE=bool(more), **in_loop(modules))
+    steps = in_loop(modules)
+    names = views() | steps | {"LANED": kind.laned, "IDLES": kind.laned and "idle" in steps, "ARMS": kind.n_arms}
+    names |= {"REACTS": kind.reacts, "KNOWN": kind.known, "entry": compile_step(entry_of, ARMS=kind.n_arms)}
+    names["rng_of"] = compile_step(numbers_of if more else draws_of, **names)
+    names["state_of"] = names["lane_of"] if kind.laned else compile_step(record_of)
+    if names["IDLES"]:
+        names |= {f"idle_{name}": step for name, step in _idle_steps(modules[0], names).items()}
+    names |= {name: compile_step(step, **names) for name, step in LANE_STEPS.items()}
+    return bind(play_block, *modules, layout, str(kind), more, **names)
+
+
+LANE_STEPS: dict[str, Callable[..., Any]] = {"ask": ask_lane, "pay": pay_lane, "tell": tell_lane}
+
+
+def _idle_steps(module: str, names: dict[str, Any]) -> dict[str, Callable[..., Any]]:
+    """The steps of a round in which the outermost file does not use its base, which is left out."""
+    file = import_module(module)
+    base = {"base_choose": compile_step(no_arm), "base_usual": compile_step(no_update)}
+    own = {name: compile_step(getattr(file, name), **base) for name in ("choose", "usual")}
+    return {name: compile_step(LANE_STEPS[name], **(names | own)) for name in ("ask", "tell")}
+
+
+def no_arm(state: Record, rng: Any) -> int:
+    """The choice of a base that is not asked."""
+    return 0
+
+
+def no_update(state: Record, arm: int, gain: float, rng: Any) -> bool:
+    """The update of a base that is told nothing."""
+    return True
 
 
 @kept
 def oracle(binary: bool) -> Callable[..., None]:
     """The compiled loop that finds the best arm, for gains of this kind."""
     template = best_arm_count if binary else best_arm_block
-    return bind(template, template.__name__)
+    return bind(template, template.__name__, **views())
 
 
 # ------------------------------------------------------------------------------------- playing a match
@@ -268,41 +453,52 @@ class Seat(NamedTuple):
     names: tuple[str, str]
     asked: Asked
     modules: tuple[str, ...]  # the files of its steps
+    laned: bool
 
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; block and lanes (up to LANES) change only the speed."""
     seats = [_sit_down(match, algorithm) for algorithm in match.algorithms]
+    lanes = min(lanes, LANES if match.setting.n_arms <= FEW else SOME)
     groups = [trials[first : first + lanes] for first in range(0, len(trials), lanes)]
     return np.concatenate([_play_lanes(match, seats, group, block) for group in groups], axis=1)
 
 
+def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> bool:
+    """Whether the files of a composition can play spread states of this layout."""
+    return not plain() and n_arms <= FEW and spreads(layout) and all(hasattr(import_module(m), "usual") for m in modules)
+
+
 def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
+    foe, n_arms = match.adversary, match.setting.n_arms
     state = guards.first_state(algorithm, match.setting)
-    player = record(arm=-1, held=match.adversary.reaction()[0], gain=0.0)
+    memory = foe.reaction()[0]
+    player = record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0, late=0)
     modules = composition(algorithm)
     numbers = asked(algorithm, match.setting)
-    kernel = loop(modules, str(state.dtype.descr), match.adversary.binary, numbers.layout)
-    names = algorithm.identity(), match.adversary.identity()
-    return Seat(kernel, state, player, names, numbers, modules)
+    laned = not numbers.layout and has_lanes(modules, state.dtype, n_arms)
+    kind = Kind(n_arms, foe.binary, memory > 0, foe.mean_gains(match.setting) is not None, laned)
+    kernel = loop(modules, str(state.dtype.descr), kind, numbers.layout)
+    names = algorithm.identity(), foe.identity()
+    return Seat(kernel, state, player, names, numbers, modules, laned)
 
 
-def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, list[Fill]]:
-    """The random numbers of an algorithm: by kind, a source for each trial."""
+def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, Fill]:
+    """The random numbers of an algorithm: by kind, a source for all trials."""
     return {
-        kind: [SOURCES[kind](stream(seed, kind, *seat.names, trial=trial)) for trial in trials]
+        kind: drawing(kind, [stream(seed, kind, *seat.names, trial=trial) for trial in trials])
         for kind in (*seat.asked.periods, *seat.asked.counts)
     }
 
 
 def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
     """For each algorithm, tables for the numbers of a block; those of the same kind and count share their memory."""
-    none = np.full((lanes, rounds), np.nan)  # for a kind that an algorithm does not draw
+    none = np.full((rounds, lanes), np.nan)  # for a kind that an algorithm does not draw
 
     @cache
     def table(kind: str, *count: int) -> NDArray[Any]:
-        return np.zeros((lanes, rounds, *count), np.uint64 if kind == "bits" else np.float64)
+        return np.zeros((rounds, lanes, *count), np.uint64 if kind == "bits" else np.float64)
 
     def tables(asked: Asked) -> Numbers:
         made = {kind: table(kind) for kind in asked.periods}
@@ -312,60 +508,37 @@ def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
     return [tables(seat.asked) for seat in seats]
 
 
-def draw(rounds: range, period: int, sources: Sequence[Fill], out: NDArray[Any]) -> None:
-    """Numbers `out[lane, round]` for the first and last round of every period; the others are left unchanged.
-
-    With period 1 it may also be `out[lane, round, number]`.
-    """
-    if period == 1:
-        for lane, fill in enumerate(sources):
-            fill(out[lane, : len(rounds)].reshape(-1))
-        return
-    n, last, first = len(rounds), -rounds.start % period, (1 - rounds.start) % period
-    early, late = slice(min(last, first), n, period), slice(max(last, first), n, period)  # they alternate
-    numbers = np.empty(len(range(n)[early]) + len(range(n)[late]), out.dtype)
-    for lane, fill in enumerate(sources):
-        fill(numbers)
-        out[lane, early], out[lane, late] = numbers[::2], numbers[1::2]
-
-
 def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], block: int) -> Floats:
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
     n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
-    kind: Any = np.bool_ if adversary.binary else np.float64
     most = max([1, *(count for seat in seats for count in seat.asked.counts.values())])
-    block = min(block, max(1, BYTES // max(setting.n_arms * np.dtype(kind).itemsize, 8 * most)), horizon)
-    tables = [adversary.gains(setting, stream(seed, "gains", foe, trial=t), blocks(horizon, block)) for t in trials]
+    wide = n_lanes * max(setting.n_arms * (1 if adversary.binary else 8), 8 * most)
+    block = min(block, max(1, BYTES // wide), horizon)
+    rngs = [stream(seed, "gains", foe, trial=t) for t in trials]
+    table = adversary.gains_in_lanes(setting, rngs, lambda: blocks(horizon, block))
     sources = [_sources(seat, seed, trials) for seat in seats]
     states = [np.repeat(seat.state, n_lanes) for seat in seats]
     seated = [np.repeat(seat.player, n_lanes) for seat in seats]
-    gains: NDArray[Any] = np.empty((n_lanes, block, setting.n_arms), kind)
+    none = np.empty((n_lanes, 0), np.uint64)
+    rows = [flat(state) if seat.laned else none for seat, state in zip(seats, states, strict=True)]
     numbers = _tables(seats, n_lanes, block)
-    totals: NDArray[Any] = np.zeros((n_lanes, setting.n_arms))
-    if adversary.binary:
-        totals = np.zeros((n_lanes, ROWS, setting.n_arms), np.int64)
+    totals: NDArray[Any] = np.zeros((setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     means = adversary.mean_gains(setting)
-    worth = np.empty(0) if means is None else means - means.max()
+    worth = np.empty((0, n_lanes)) if means is None else np.repeat((means - means.max())[:, None], n_lanes, axis=1)
     for rounds in blocks(horizon, block):
-        _deal(adversary, tables, rounds, gains)
+        gains = next(table)
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         best, earned = np.zeros((2, n_lanes, len(marks)))
         if means is None:
             oracle(adversary.binary)(gains, marks, totals, best)
         for k, seat in enumerate(seats):
-            for kind, fills in sources[k].items():
-                draw(rounds, seat.asked.periods.get(kind, 1), fills, getattr(numbers[k], kind))
-            table = gains, marks, earned, seated[k], states[k], *numbers[k], worth, *adversary.reaction()
-            guards.play_block(seat.play_block, table, seat.modules, rounds, states[k])
+            for kind, fill in sources[k].items():
+                draw(rounds, seat.asked.periods.get(kind, 1), fill, getattr(numbers[k], kind))
+            memories = seated[k], states[k], flat(seated[k]), rows[k]
+            given = gains, marks, earned, *memories, *numbers[k], worth, *adversary.reaction()
+            guards.play_block(seat.play_block, given, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets
-
-
-def _deal(adversary: Adversary, tables: Sequence[Iterator[NDArray[Any]]], rounds: range, gains: NDArray[Any]) -> None:
-    """Fill `gains[lane, round]` with the next block of each lane's table."""
-    for lane, table in enumerate(tables):
-        found = guards.next_gains(table, adversary, rounds, gains.shape[2])
-        np.copyto(gains[lane, : len(rounds)], found, casting="safe")

@@ -48,12 +48,17 @@ def source(rng: Generator, law: Literal["normal", "exponential"] = "normal") -> 
 def filling(fill: Callable[[Records, NDArray[Any]], None], **fields: Any) -> Fill:
     """A source of random numbers: a loop `fill` over a record of these fields."""
     kernel, states = _compiled(fill), record(**fields)
+    return wrapping(lambda out: kernel(states, out))
+
+
+def wrapping(fill: Fill) -> Fill:
+    """The same source; in plain Python its words wrap around without a warning."""
     if not plain():
-        return lambda out: kernel(states, out)
+        return fill
 
     def uncompiled(out: NDArray[Any]) -> None:
-        with np.errstate(over="ignore"):  # words wrap around by design
-            kernel(states, out)
+        with np.errstate(over="ignore"):
+            fill(out)
 
     return uncompiled
 

@@ -1,0 +1,85 @@
+"""Lanes: several trials side by side, so that one instruction of the processor plays a step of eight of them.
+
+LLVM turns a loop over lanes into vector instructions if the same field of neighbouring lanes is in neighbouring words.
+So the records of the lanes, one after the other in memory, are spread: `words[word, lane]` holds a word of each record
+in a row. `lane_of` shows one lane of these words as a record, so that a step written for a record plays a lane, too.
+`column` and `across` show one lane of a matrix or table.
+
+In plain Python records are not spread, and a lane is the record itself.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.numerics.jit import Record, Records, kept, plain
+
+LANES = 32  # a fixed distance between the words of a lane tells the compiler that they do not overlap
+Words = NDArray[np.uint64]
+
+
+def flat(records: Records) -> Words:
+    """The memory of records as words `[records, words]`; empty if a field is not made of words of eight bytes."""
+    words = spreads(records.dtype)
+    return records.view(np.uint64).reshape(len(records), -1) if words else np.empty((len(records), 0), np.uint64)
+
+
+def spreads(layout: np.dtype[Any]) -> bool:
+    """Whether each field of a record, and of the records in it, is made of words of eight bytes."""
+    if layout.subdtype is not None:
+        return spreads(layout.subdtype[0])
+    if layout.names is None:
+        return layout.itemsize == 8
+    return all(spreads(layout[name]) for name in layout.names)
+
+
+def lane_of(records: Records, words: Words, lane: int) -> Record:
+    """The record of a lane."""
+    return records[lane]
+
+
+def across(table: NDArray[Any], lane: int) -> NDArray[Any]:
+    """The entries of a lane in a table `[..., lanes]` that a loop only reads, in a row; or only writes, one a loop."""
+    return table.reshape(-1, table.shape[-1])[:, lane]
+
+
+def column(words: Words, lane: int) -> Words:
+    """The entries of a lane in a matrix `[words, LANES]`."""
+    return words[:, lane]
+
+
+def spread(rows: Words) -> Words:
+    """Words `[words, LANES]` of `flat` records."""
+    words = np.zeros((rows.shape[1], LANES), np.uint64)
+    for lane in range(len(rows)):
+        for i in range(rows.shape[1]):
+            words[i, lane] = rows[lane, i]
+    return words
+
+
+def collect(words: Words, rows: Words, lane: int) -> None:
+    """Copy a lane back to its record."""
+    for i in range(rows.shape[1]):
+        rows[lane, i] = words[i, lane]
+
+
+def put_back(rows: Words, words: Words, lane: int) -> None:
+    """Copy a record to its lane."""
+    for i in range(rows.shape[1]):
+        words[i, lane] = rows[lane, i]
+
+
+def nothing(*_: Any) -> None:
+    """Does nothing: a record that is its own lane need not be copied."""
+
+
+@kept
+def views() -> dict[str, Callable[..., Any]]:
+    """What a loop over lanes needs under these names: compiled, or plain."""
+    if plain():
+        return {"lane_of": lane_of, "across": across, "column": column, "collect": nothing}
+    from privbandits_cli.numerics import lane_types
+
+    return {"lane_of": lane_types.lane_of, "across": lane_types.across, "column": lane_types.column}
