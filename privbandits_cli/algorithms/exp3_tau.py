@@ -16,13 +16,15 @@ from privbandits_cli.algorithms.mini_batch import (
     corollary_3_2,
     corollary_3_3_printed,
     idle,
+    note,
     probabilities,
+    stay,
     update,
     usual,
 )
 from privbandits_cli.games.bandit import Setting
 
-__all__ = ["Parameters", "choose", "idle", "probabilities", "update", "usual"]
+__all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "update", "usual"]
 
 
 class Parameters(mini_batch.Parameters):

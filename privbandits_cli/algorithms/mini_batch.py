@@ -236,9 +236,21 @@ def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
     return True
 
 
-def idle(state: Record) -> bool:
-    """Whether the base neither chooses an arm nor sees a gain in this round."""
-    return (state.played > 0) & (state.played + 1 < state.tau)
+def idle(state: Record) -> int:
+    """In how many rounds from this one on the base neither chooses an arm nor sees a gain."""
+    return state.tau - 1 - state.played if state.played > 0 else 0
+
+
+def stay(state: Record) -> int:
+    """`choose` in an idle round."""
+    arm: int = state.arm
+    return arm
+
+
+def note(state: Record, gain: float) -> None:
+    """`update` in an idle round."""
+    state.gain += gain
+    state.played += 1
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:

@@ -25,18 +25,19 @@ from privbandits_cli.games.drawing import draw, drawing, side_by_side
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
-from privbandits_cli.games.steps import SOURCES, blocks, composition, filled_in, in_loop
+from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
 from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, plain, record, unbound
 from privbandits_cli.numerics.lanes import (
     LANES,
     Words,
     across,
+    aligned,
     collect,
     column,
-    flat,
     lane_of,
     put_back,
     spread,
+    spread_out,
     spreads,
     views,
 )
@@ -47,7 +48,7 @@ from privbandits_cli.numerics.types import Floats
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds; fewer where there are many arms
-BYTES = 2**19  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
+BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
 FEW = 8  # arms: an entry is found among so many by comparisons, without a jump or an address
 SOME = 4  # trials side by side where there are more arms
 MORE = False  # bound to True for an algorithm that takes `Numbers`
@@ -57,6 +58,7 @@ IDLES = False  # bound to True for steps with `idle`
 REACTS = False  # bound to True for an adversary that reacts to switches
 KNOWN = False  # bound to True for an adversary whose means count for the regret
 ARMS = 0  # bound to the number of arms
+WIDTH = SOME  # bound to the lanes that play a round together
 
 
 class Draws(NamedTuple):
@@ -96,18 +98,18 @@ class Adversary(players.Adversary):
     ) -> Iterator[NDArray[Any]]:
         """For each block of `rounds()` yield the gains `[rounds, arms, lanes]` of trials with these streams.
 
-        A lane has the gains of `gains`, to the bit.
+        A lane has the gains of `gains`, to the bit. An array may be overwritten by the next block.
         """
         tables = [self.gains(setting, rng, rounds()) for rng in rngs]
         kind = np.bool_ if self.binary else np.float64
+        size = max(map(len, rounds())) * setting.n_arms
+        rows, room = np.empty((len(rngs), size), kind), aligned((size, len(rngs)), kind)
         for block in rounds():
-            rows = np.empty((len(rngs), len(block) * setting.n_arms), kind)
             for row, table in zip(rows, tables, strict=True):
                 found = guards.next_gains(table, self, block, setting.n_arms)
-                np.copyto(row.reshape(len(block), -1), found, casting="safe")
-            out = np.empty((len(block), setting.n_arms, len(rngs)), kind)
-            side_by_side(rows, out.reshape(-1, len(rngs)))
-            yield out
+                np.copyto(row[: found.size].reshape(found.shape), found, casting="safe")
+            side_by_side(rows[:, : found.size], room[: found.size])
+            yield room[: found.size].reshape(len(block), setting.n_arms, len(rngs))
 
     def mean_gains(self, setting: Setting) -> Floats | None:
         """The mean gains `[arms]` if regret is counted on these; None if it is counted on the gains themselves."""
@@ -166,24 +168,43 @@ choose: Any = unbound
 update: Any = unbound
 usual: Any = unbound
 idle: Any = unbound
+stay: Any = unbound
+note: Any = unbound
 rng_of: Any = unbound
-state_of: Any = unbound
 entry: Any = unbound
+play_round: Any = unbound
 ask: Any = unbound
-pay: Any = unbound
 tell: Any = unbound
-idle_ask: Any = unbound
-idle_tell: Any = unbound
+rest: Any = unbound
+pay: Any = unbound
+
+
+def seat_of(seats: Records, words: Words, lane: int) -> Record:
+    """The record of a lane that is not spread."""
+    return seats[lane]
+
+
+class Table(NamedTuple):
+    """What the rounds of a block are played with."""
+
+    gains: Any  # [round, arm, lane]
+    uniform: Any  # random numbers, [round, lane] or [round, lane, number]
+    laplace: Any
+    normal: Any
+    bits: Any
+    worth: Any  # what one play of an arm counts for the regret, [arm, lane]; if empty, its gain
+    memory: int
+    observed: bool
+    seats: Any  # a record of each lane: the learner's state, and the player
+    rows: Any  # these records as words, [lane, word], if they are to be spread
+    words: Any  # and spread, [word, LANES]
 
 
 def play_block(
     gains: Floats,
     marks: NDArray[np.int64],
     earned: Floats,
-    seated: Records,
-    states: Records,
-    seats: Words,
-    rows: Words,
+    seats: Records,
     uniform: Any,
     laplace: Any,
     normal: Any,
@@ -191,117 +212,127 @@ def play_block(
     worth: Floats,
     memory: int,
     observed: bool,
+    rows: Words,
+    words: Words,
 ) -> None:
-    """Play one block `gains[round, arm, lane]`; `earned[lane, i]` is the learner's gain after `marks[i]` rounds.
+    """Play one block; `earned[lane, i]` is the learner's gain after `marks[i]` rounds. Other arguments: see `Table`."""
+    table = Table(
+        borrow(gains),
+        borrow(uniform),
+        borrow(laplace),
+        borrow(normal),
+        borrow(bits),
+        borrow(worth),
+        memory,
+        observed,
+        borrow(seats),
+        borrow(rows),
+        borrow(words),
+    )
+    n = len(seats)
+    spread(table.rows, table.words)
+    for first in range(0, n, WIDTH):
+        t = 0
+        for i in range(len(marks)):
+            while t < marks[i]:
+                t = play_round(table, t, marks[i], first)
+            for lane in range(first, min(first + WIDTH, n)):
+                earned[lane, i] = seat_of(table.seats, table.words, lane).player.gain
+    for lane in range(len(table.rows)):
+        collect(table.words, table.rows, lane)
 
-    seats, rows: the memory of `seated` and of the states, `flat`. uniform, laplace, normal, bits: random numbers,
-    `[round, lane]` or `[round, lane, number]`. worth: what one play of an arm counts for the regret, `[arms, lane]`; if
-    empty, its gain.
+
+def play_some(table: Table, t: int, end: int, first: int) -> int:
+    """Play round t in the lanes from `first` on, one after the other, and return the next round."""
+    for k in range(SOME):  # a constant, so that the compiler unrolls the lanes
+        lane = first + k
+        if lane >= len(table.seats):
+            break
+        state, player, rng = table.seats[lane].state, table.seats[lane].player, rng_of(table, t, lane)
+        arm = choose(state, rng)
+        if GUARDED and (arm < 0 or arm >= ARMS):
+            raise WrongArm(arm, ARMS, t)
+        player.arm = arm
+        pay(table, player, t, lane)
+        update(state, arm, player.seen, rng)
+    return t + 1
+
+
+def play_all(table: Table, t: int, end: int, first: int) -> int:
+    """Play round t in all lanes, which are spread, and return the next round: each loop becomes vector instructions.
+
+    If the bases of all lanes are idle, it plays all these rounds, up to `end`.
     """
-    n, t = len(states), 0
-    hands, words = spread(seats), spread(rows)
-    for i in range(len(marks)):
-        while t < marks[i]:
-            resting = 0
-            if IDLES:
-                for lane in range(n):
-                    resting += idle(state_of(states, words, lane))
-            if IDLES and resting == n:
-                for lane in range(n):
-                    idle_ask(seated, hands, states, words, uniform, laplace, normal, bits, t, lane)
-            else:
-                for lane in range(n):
-                    ask(seated, hands, states, words, uniform, laplace, normal, bits, t, lane)
-            if GUARDED:
-                for lane in range(n):
-                    arm = lane_of(seated, hands, lane).arm
-                    if arm < 0 or arm >= ARMS:
-                        raise WrongArm(arm, ARMS, t)
-            for lane in range(n):
-                pay(seated, hands, gains, worth, memory, observed, t, lane)
-            late = 0
-            if IDLES and resting == n:
-                for lane in range(n):
-                    idle_tell(seated, hands, states, words, uniform, laplace, normal, bits, t, lane)
-            else:
-                for lane in range(n):
-                    late += tell(seated, hands, states, words, uniform, laplace, normal, bits, t, lane)
-            if LANED and late > 0:
-                for lane in range(n):
-                    player = lane_of(seated, hands, lane)
-                    if player.late:
-                        collect(words, rows, lane)
-                        update(states[lane], player.arm, player.seen, rng_of(uniform, laplace, normal, bits, t, lane))
-                        put_back(rows, words, lane)
-            t += 1
+    n, late = len(table.seats), 0
+    if IDLES:
+        calm = end - t
         for lane in range(n):
-            earned[lane, i] = lane_of(seated, hands, lane).gain
+            calm = min(calm, idle(lane_of(table.seats, table.words, lane).state))
+        for later in range(t, t + calm):
+            for lane in range(n):
+                rest(table, later, lane)
+        if calm > 0:
+            return t + calm
     for lane in range(n):
-        collect(hands, seats, lane)
-        collect(words, rows, lane)
+        ask(table, t, lane)
+    if GUARDED:
+        for lane in range(n):
+            arm = lane_of(table.seats, table.words, lane).player.arm
+            if arm < 0 or arm >= ARMS:
+                raise WrongArm(arm, ARMS, t)
+    for lane in range(n):
+        late += tell(table, t, lane)
+    if late > 0:
+        for lane in range(n):
+            player = lane_of(table.seats, table.words, lane).player
+            if player.late:
+                collect(table.words, table.rows, lane)
+                update(table.seats[lane].state, player.arm, player.seen, rng_of(table, t, lane))
+                put_back(table.rows, table.words, lane)
+    return t + 1
 
 
-def ask_lane(
-    seated: Records,
-    hands: Words,
-    states: Records,
-    words: Words,
-    uniform: Any,
-    laplace: Any,
-    normal: Any,
-    bits: Any,
-    t: int,
-    lane: int,
-) -> None:
-    """Let a learner choose its arm."""
-    rng = rng_of(uniform, laplace, normal, bits, t, lane)
-    lane_of(seated, hands, lane).arm = choose(state_of(states, words, lane), rng)
+def ask_lane(table: Table, t: int, lane: int) -> None:
+    """Let a learner choose its arm, and pay for it."""
+    player = lane_of(table.seats, table.words, lane).player
+    player.arm = choose(lane_of(table.seats, table.words, lane).state, rng_of(table, t, lane))
+    pay(table, player, t, lane)
 
 
-def pay_lane(
-    seated: Records, hands: Words, gains: Floats, worth: Floats, memory: int, observed: bool, t: int, lane: int
-) -> None:
-    """Add the gain of the arm to what the learner has earned."""
-    player = lane_of(seated, hands, lane)
-    arm = player.arm
-    gain: float = np.float64(entry(across(gains, lane), t * ARMS, arm))
-    player.seen = gain
-    if REACTS:  # the adversary reacts to switches; the first round has none
-        switched = (player.last >= 0) & (player.last != arm)
-        held = 0 if switched else player.held + 1
-        paid = 0.0 if held < memory else gain
-        player.held, player.last = held, arm
-        player.seen = paid if observed else gain
-        gain = paid
-    player.gain += entry(across(worth, lane), 0, arm) if KNOWN else gain
-
-
-def tell_lane(
-    seated: Records,
-    hands: Words,
-    states: Records,
-    words: Words,
-    uniform: Any,
-    laplace: Any,
-    normal: Any,
-    bits: Any,
-    t: int,
-    lane: int,
-) -> int:
-    """Let a learner see its gain; 1 if this needs `update`, but only `usual` was tried."""
-    player, state = lane_of(seated, hands, lane), state_of(states, words, lane)
-    rng = rng_of(uniform, laplace, normal, bits, t, lane)
-    if not LANED:
-        update(state, player.arm, player.seen, rng)
-        return 0
-    late = 0 if usual(state, player.arm, player.seen, rng) else 1
+def tell_lane(table: Table, t: int, lane: int) -> int:
+    """Let a learner see its gain; 1 if it needs `update`, because this gain is not usual."""
+    player = lane_of(table.seats, table.words, lane).player
+    late = 0 if usual(lane_of(table.seats, table.words, lane).state, player.arm, player.seen, rng_of(table, t, lane)) else 1
     player.late = late
     return late
 
 
+def rest_lane(table: Table, t: int, lane: int) -> None:
+    """A round in which the learner's base is idle."""
+    place = lane_of(table.seats, table.words, lane)
+    place.player.arm = stay(place.state)
+    pay(table, place.player, t, lane)
+    note(place.state, place.player.seen)
+
+
+def pay_player(table: Table, player: Record, t: int, lane: int) -> None:
+    """Add the gain of the arm to what the player has earned."""
+    arm = player.arm
+    gain: float = np.float64(entry(across(table.gains, lane), t * ARMS, arm))
+    player.seen = gain
+    if REACTS:  # the adversary reacts to switches; the first round has none
+        switched = (player.last >= 0) & (player.last != arm)
+        held = 0 if switched else player.held + 1
+        paid = 0.0 if held < table.memory else gain
+        player.held, player.last = held, arm
+        player.seen = paid if table.observed else gain
+        gain = paid
+    player.gain += entry(across(table.worth, lane), 0, arm) if KNOWN else gain
+
+
 def entry_of(column: Any, first: int, arm: int) -> Any:
     """The entry `column[first + arm]`."""
-    if ARMS > FEW:
+    if ARMS > FEW or not LANED:
         return column[first + arm]
     found = column[first]
     for i in range(1, ARMS):
@@ -310,21 +341,19 @@ def entry_of(column: Any, first: int, arm: int) -> Any:
     return found
 
 
-def draws_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Draws:
+def draws_of(table: Table, t: int, lane: int) -> Draws:
     """The random numbers of a round."""
-    return Draws(across(uniform, lane)[t], across(laplace, lane)[t])
+    return Draws(across(table.uniform, lane)[t], across(table.laplace, lane)[t])
 
 
-def numbers_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Numbers:
+def numbers_of(table: Table, t: int, lane: int) -> Numbers:
     """The random numbers of a round, of every kind."""
     return Numbers(
-        borrow(uniform)[t, lane], borrow(laplace)[t, lane], borrow(normal)[t, lane], borrow(bits)[t, lane]
+        borrow(table.uniform)[t, lane],
+        borrow(table.laplace)[t, lane],
+        borrow(table.normal)[t, lane],
+        borrow(table.bits)[t, lane],
     )
-
-
-def record_of(states: Records, words: Words, lane: int) -> Record:
-    """The state of a lane that is not spread."""
-    return states[lane]
 
 
 def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
@@ -343,10 +372,10 @@ def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best
             best[lane, i] = totals[:, lane].max()
 
 
-def best_arm_count(gains: NDArray[np.bool_], marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
+def best_arm_count(gains: NDArray[np.uint8], marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
     """`best_arm_block` for gains of 0 or 1, whose sums are exact in any order: they are counted in bytes first."""
     t, (_, n_arms, n) = 0, gains.shape
-    flat_gains, counts = gains.reshape(-1).view(np.uint8), np.zeros(n_arms * n, np.uint8)
+    flat_gains, counts = gains.reshape(-1), np.zeros(n_arms * n, np.uint8)
     for i in range(len(marks)):
         while t < marks[i]:
             end = min(t + 255, marks[i])
@@ -382,36 +411,20 @@ def loop(modules: tuple[str, ...], layout: str, kind: Kind, more: str = "") -> C
 
     more: the `Asked.layout` of its random numbers.
     """
-    steps = in_loop(modules)
-    names = views() | steps | {"LANED": kind.laned, "IDLES": kind.laned and "idle" in steps, "ARMS": kind.n_arms}
-    names |= {"REACTS": kind.reacts, "KNOWN": kind.known, "entry": compile_step(entry_of, ARMS=kind.n_arms)}
+    names = views() | in_loop(modules) | {"LANED": kind.laned, "ARMS": kind.n_arms}
+    names |= {"REACTS": kind.reacts, "KNOWN": kind.known, "WIDTH": LANES if kind.laned else SOME}
+    names["seat_of"] = names["lane_of"] if kind.laned else compile_step(seat_of)
+    names["IDLES"] = kind.laned and "idle" in names
+    names["entry"] = compile_step(entry_of, **names)
     names["rng_of"] = compile_step(numbers_of if more else draws_of, **names)
-    names["state_of"] = names["lane_of"] if kind.laned else compile_step(record_of)
-    if names["IDLES"]:
-        names |= {f"idle_{name}": step for name, step in _idle_steps(modules[0], names).items()}
-    names |= {name: compile_step(step, **names) for name, step in LANE_STEPS.items()}
+    names["pay"] = compile_step(pay_player, **names)
+    for name, half in HALVES.items():
+        names[name] = compile_step(half, **names)
+    names["play_round"] = compile_step(play_all if kind.laned else play_some, **names)
     return bind(play_block, *modules, layout, str(kind), more, **names)
 
 
-LANE_STEPS: dict[str, Callable[..., Any]] = {"ask": ask_lane, "pay": pay_lane, "tell": tell_lane}
-
-
-def _idle_steps(module: str, names: dict[str, Any]) -> dict[str, Callable[..., Any]]:
-    """The steps of a round in which the outermost file does not use its base, which is left out."""
-    file = import_module(module)
-    base = {"base_choose": compile_step(no_arm), "base_usual": compile_step(no_update)}
-    own = {name: compile_step(getattr(file, name), **base) for name in ("choose", "usual")}
-    return {name: compile_step(LANE_STEPS[name], **(names | own)) for name in ("ask", "tell")}
-
-
-def no_arm(state: Record, rng: Any) -> int:
-    """The choice of a base that is not asked."""
-    return 0
-
-
-def no_update(state: Record, arm: int, gain: float, rng: Any) -> bool:
-    """The update of a base that is told nothing."""
-    return True
+HALVES: dict[str, Callable[..., Any]] = {"ask": ask_lane, "tell": tell_lane, "rest": rest_lane}
 
 
 @kept
@@ -445,11 +458,10 @@ def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
 
 
 class Seat(NamedTuple):
-    """One algorithm before its game: its loop, first state, record of play, names of streams, numbers and files."""
+    """One algorithm before its game: its loop, first record, names of streams, numbers and files."""
 
     play_block: Callable[..., None]
-    state: Records
-    player: Records
+    first: Records
     names: tuple[str, str]
     asked: Asked
     modules: tuple[str, ...]  # the files of its steps
@@ -481,7 +493,7 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     kind = Kind(n_arms, foe.binary, memory > 0, foe.mean_gains(match.setting) is not None, laned)
     kernel = loop(modules, str(state.dtype.descr), kind, numbers.layout)
     names = algorithm.identity(), foe.identity()
-    return Seat(kernel, state, player, names, numbers, modules, laned)
+    return Seat(kernel, record(player=player, state=state), names, numbers, modules, laned)
 
 
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, Fill]:
@@ -498,7 +510,7 @@ def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
 
     @cache
     def table(kind: str, *count: int) -> NDArray[Any]:
-        return np.zeros((rounds, lanes, *count), np.uint64 if kind == "bits" else np.float64)
+        return aligned((rounds, lanes, *count), np.uint64 if kind == "bits" else np.float64)
 
     def tables(asked: Asked) -> Numbers:
         made = {kind: table(kind) for kind in asked.periods}
@@ -518,17 +530,16 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     rngs = [stream(seed, "gains", foe, trial=t) for t in trials]
     table = adversary.gains_in_lanes(setting, rngs, lambda: blocks(horizon, block))
     sources = [_sources(seat, seed, trials) for seat in seats]
-    states = [np.repeat(seat.state, n_lanes) for seat in seats]
-    seated = [np.repeat(seat.player, n_lanes) for seat in seats]
-    none = np.empty((n_lanes, 0), np.uint64)
-    rows = [flat(state) if seat.laned else none for seat, state in zip(seats, states, strict=True)]
+    places = [np.repeat(seat.first, n_lanes) for seat in seats]
+    memories = [spread_out(place, seat.laned) for seat, place in zip(seats, places, strict=True)]
     numbers = _tables(seats, n_lanes, block)
-    totals: NDArray[Any] = np.zeros((setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
+    totals = aligned((setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     means = adversary.mean_gains(setting)
     worth = np.empty((0, n_lanes)) if means is None else np.repeat((means - means.max())[:, None], n_lanes, axis=1)
     for rounds in blocks(horizon, block):
         gains = next(table)
+        gains = gains.view(np.uint8) if adversary.binary else gains  # vectors of bytes are faster than of bits
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         best, earned = np.zeros((2, n_lanes, len(marks)))
@@ -537,8 +548,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
         for k, seat in enumerate(seats):
             for kind, fill in sources[k].items():
                 draw(rounds, seat.asked.periods.get(kind, 1), fill, getattr(numbers[k], kind))
-            memories = seated[k], states[k], flat(seated[k]), rows[k]
-            given = gains, marks, earned, *memories, *numbers[k], worth, *adversary.reaction()
-            guards.play_block(seat.play_block, given, seat.modules, rounds, states[k])
+            given = gains, marks, earned, places[k], *numbers[k], worth, *adversary.reaction(), *memories[k]
+            guards.play_block(seat.play_block, given, seat.modules, rounds, places[k]["state"])
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets

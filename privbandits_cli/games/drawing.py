@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import bind, kept
-from privbandits_cli.numerics.lanes import LANES, across, column, views
+from privbandits_cli.numerics.lanes import LANES, across, aligned, column, views
 from privbandits_cli.numerics.sfc64 import Fill, uniform, word_of, wrapping, words_of
 
 TILE = 64  # rows that stay in the fastest cache while lane after lane is written into them
@@ -19,7 +19,7 @@ def drawing(kind: str, rngs: Sequence[Generator]) -> Fill:
     """A source of random numbers of a kind: fills `[n, lanes]` or `[n, lanes, number]`, each lane from its own rng."""
     fills = IN_LANES.get(kind)
     if fills is not None and len(rngs) <= LANES:
-        words = np.zeros((4, LANES), np.uint64)
+        words = aligned((4, LANES), np.uint64)
         words[:, : len(rngs)] = np.transpose([words_of(rng)["words"] for rng in rngs])
         kernel = filler(kind)
         return wrapping(lambda out: kernel(words, out))

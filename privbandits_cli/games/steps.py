@@ -19,7 +19,7 @@ SOURCES: dict[str, Callable[[Generator], Fill]] = {
     "bits": lambda rng: filling(fill_words, **words_of(rng)),  # into np.uint64
 }
 
-STEPS = ("choose", "update", "usual", "idle", "probabilities", "released")
+STEPS = ("choose", "update", "usual", "idle", "stay", "note", "probabilities", "released")
 MECHANISMS = "privbandits_cli.mechanisms."
 COUNTING = ("add_item", "release")  # the steps of a counter
 

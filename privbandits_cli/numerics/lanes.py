@@ -8,6 +8,7 @@ in a row. `lane_of` shows one lane of these words as a record, so that a step wr
 In plain Python records are not spread, and a lane is the record itself.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,13 +18,24 @@ from numpy.typing import NDArray
 from privbandits_cli.numerics.jit import Record, Records, kept, plain
 
 LANES = 32  # a fixed distance between the words of a lane tells the compiler that they do not overlap
+LINE = 64  # bytes
 Words = NDArray[np.uint64]
 
 
-def flat(records: Records) -> Words:
-    """The memory of records as words `[records, words]`; empty if a field is not made of words of eight bytes."""
-    words = spreads(records.dtype)
-    return records.view(np.uint64).reshape(len(records), -1) if words else np.empty((len(records), 0), np.uint64)
+def spread_out(records: Records, wanted: bool) -> tuple[Words, Words]:
+    """The memory of records as words `[records, words]`, and room for them, spread; both are empty if not wanted."""
+    if not wanted:
+        return np.empty((0, 0), np.uint64), np.empty((0, 0), np.uint64)
+    rows = records.view(np.uint64).reshape(len(records), -1)
+    return rows, aligned((rows.shape[1], LANES), np.uint64)
+
+
+def aligned(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """An array of zeros that begins where a line of the cache does, so that a vector touches one line, not two."""
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    memory = np.zeros(size + LINE, np.uint8)
+    first = -memory.ctypes.data % LINE
+    return memory[first : first + size].view(kind).reshape(shape)
 
 
 def spreads(layout: np.dtype[Any]) -> bool:
@@ -50,13 +62,10 @@ def column(words: Words, lane: int) -> Words:
     return words[:, lane]
 
 
-def spread(rows: Words) -> Words:
-    """Words `[words, LANES]` of `flat` records."""
-    words = np.zeros((rows.shape[1], LANES), np.uint64)
+def spread(rows: Words, words: Words) -> None:
+    """Copy all records to their lanes."""
     for lane in range(len(rows)):
-        for i in range(rows.shape[1]):
-            words[i, lane] = rows[lane, i]
-    return words
+        put_back(rows, words, lane)
 
 
 def collect(words: Words, rows: Words, lane: int) -> None:
