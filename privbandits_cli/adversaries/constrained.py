@@ -9,7 +9,7 @@ different turns.
 The gap does not change, so the regret is pseudo-regret: Δ for each round in which another arm is played.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,14 @@ class Parameters(bandit.Adversary):
         means[0] = (1 + self.gap) / 2
         return means
 
-    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        draw = bernoulli(rng, np.full(setting.n_arms, self.gap))
-        for rounds in blocks:
-            rows = draw(len(rounds))
-            first, last = np.searchsorted(LAST_ROUNDS, (rounds.start, rounds.stop - 1))
-            ends = (LAST_ROUNDS[first:last] - rounds.start + 1).astype(int)
+    def gains_in_lanes(
+        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
+        draw = bernoulli(rngs, np.full(setting.n_arms, self.gap))
+        for block in rounds():
+            rows = draw(len(block))
+            first, last = np.searchsorted(LAST_ROUNDS, (block.start, block.stop - 1))
+            ends = (LAST_ROUNDS[first:last] - block.start + 1).astype(int)
             for turn, part in enumerate(np.split(rows, ends), first):
                 if turn % 2 == 0:
                     best = part[:, 0].copy()

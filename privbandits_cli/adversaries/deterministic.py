@@ -4,7 +4,7 @@ Arm 1 always gives 0.38, arm 2 gives 1 on even rounds, arm 3 gives 1 on multiple
 is the best with 1/2 per round, but arm 1 never gives 0.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,17 @@ class Parameters(bandit.Adversary):
 
     display = "Deterministic"
 
-    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
+    def gains_in_lanes(
+        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
         pattern = np.zeros((6, setting.n_arms))  # row i: the gains of rounds t with t mod 6 = i
         pattern[:, 0] = 0.38
         pattern[::2, 1] = 1.0
         pattern[::3, 2:3] = 1.0
+        pattern = np.repeat(pattern[:, :, None], len(rngs), axis=2)
         repeated = pattern
-        for rounds in blocks:
-            first = rounds.start % 6
-            if len(repeated) < first + len(rounds):
-                repeated = np.tile(pattern, (2 + len(rounds) // 6, 1))
-            yield repeated[first : first + len(rounds)]
+        for block in rounds():
+            first = block.start % 6
+            if len(repeated) < first + len(block):
+                repeated = np.tile(pattern, (2 + len(block) // 6, 1, 1))
+            yield repeated[first : first + len(block)]

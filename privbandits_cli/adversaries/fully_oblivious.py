@@ -6,7 +6,7 @@ again, the gains are independent with means 0.5 + spread and 0.5. They are drawn
 law of the stochastic adversary.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from numpy.random import Generator
@@ -25,10 +25,12 @@ class Parameters(bandit.Adversary):
 
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
-    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        draw = rows_of(rng, setting.n_arms, 0.5 + self.spread, 0.5)
-        for rounds in blocks:
-            yield draw(len(rounds))
+    def gains_in_lanes(
+        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
+        draw = rows_of(rngs, setting.n_arms, 0.5 + self.spread, 0.5)
+        for block in rounds():
+            yield draw(len(block))
 
     def coins(self, setting: bandit.Setting) -> NDArray[Any]:
         return one_better(setting.n_arms, 0.5 + self.spread, 0.5)

@@ -5,7 +5,7 @@ that row until the next multiple. The paper does not specify the rounds before t
 row that is drawn before the game.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,13 +26,15 @@ class Parameters(bandit.Adversary):
     period: int = Field(200, ge=1, description="rounds between two draws")
     spread: float = Field(0.05, ge=0, le=0.25, description="the paper's ε: half the width of p's interval")
 
-    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        draw = rows_of(rng, setting.n_arms, 0.5 + self.spread, 0.5)
+    def gains_in_lanes(
+        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
+        draw = rows_of(rngs, setting.n_arms, 0.5 + self.spread, 0.5)
         rows = draw(1)
         held = 0  # rows[0] is the row of the rounds from held * period on
-        for rounds in blocks:
-            last = (rounds.stop - 1) // self.period
+        for block in rounds():
+            last = (block.stop - 1) // self.period
             rows = np.concatenate([rows, draw(last - held)])
-            edges = np.clip(np.arange(held, last + 2) * self.period, rounds.start, rounds.stop)
+            edges = np.clip(np.arange(held, last + 2) * self.period, block.start, block.stop)
             yield np.repeat(rows, np.diff(edges), axis=0)
             rows, held = rows[-1:], last

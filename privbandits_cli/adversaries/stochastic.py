@@ -3,7 +3,7 @@
 The gains of arm 1 are drawn i.i.d. from Bern(0.55), those of all other arms from Bern(0.5).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,53 +12,53 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games import bandit
-from privbandits_cli.numerics.jit import Records, record
-from privbandits_cli.numerics.sfc64 import ONE, filling, following, uniform, words_of
+from privbandits_cli.games.drawing import draw_words, filler, words_in_lanes
+from privbandits_cli.numerics.lanes import across, aligned, column
+from privbandits_cli.numerics.sfc64 import Words, uniform, wrapping
 
 Gains = NDArray[np.bool_]
-SIXTEEN, NEXT = np.uint64(2**16 - 1), np.uint64(16)  # bits
+SIXTEEN = np.uint64(2**16 - 1)  # bits
 
 
-def bernoulli(rng: Generator, means: NDArray[np.float64]) -> Callable[[int], Gains]:
-    """A source of independent gains from Bern(means[arm]): each call draws the next n rows, `[n, arms]`.
+def bernoulli(rngs: Sequence[Generator], means: NDArray[np.float64]) -> Callable[[int], Gains]:
+    """A source of independent gains from Bern(means[arm]): each call draws the next n rows, `[n, arms, lanes]`.
 
     16 bits decide a gain, so a random word serves four. If they equal the first 16 bits of the mean, a uniform number
     from a separate stream is compared with the rest of the mean, so that the law is exact.
     """
     first = np.minimum(np.floor(65536 * means), 65535)
-    last = record(**words_of(rng.spawn(1)[0]))
-    fill = filling(fill_rows, last=last, first=first.astype(np.uint64), rest=65536 * means - first, **words_of(rng))
+    words, last = words_in_lanes(rngs), words_in_lanes([rng.spawn(1)[0] for rng in rngs])
+    law, rest, kernel = first.astype(np.uint64), 65536 * means - first, filler(fill_rows)
 
     def rows(n: int) -> Gains:
-        gains = np.empty((n, len(means)), np.bool_)
-        fill(gains)
+        gains = aligned((n, len(means), len(rngs)), np.bool_)
+        wrapping(lambda out: kernel(words, last, law, rest, out))(gains)
         return gains
 
     return rows
 
 
-def fill_rows(states: Records, gains: Gains) -> None:
-    """Fill rows of gains `[n, arms]`."""
-    state = states[0]
-    words, first = state.words, state.first
-    a, b, c, n = words[0], words[1], words[2], words[3]
+def fill_rows(words: Words, last: Words, first: Words, rest: NDArray[np.float64], gains: Gains) -> None:
+    """Fill rows of gains `[n, arms, lanes]`."""
+    _, n_arms, n = gains.shape
     for t in range(len(gains)):
-        bits = ONE
-        for arm in range(len(first)):
+        for arm in range(n_arms):
             if arm % 4 == 0:
-                bits, a, b, c, n = following(a, b, c, n)
-            number = bits & SIXTEEN
-            bits >>= NEXT
-            gain = number < first[arm]
-            if number == first[arm]:
-                gain = uniform(state.last.words) < state.rest[arm]
-            gains[t, arm] = gain
-    words[0], words[1], words[2], words[3] = a, b, c, n
+                draw_words(words, n)
+            shift, bound, ties = np.uint64(16 * (arm % 4)), first[arm], 0
+            for lane in range(n):
+                number = (column(words, lane)[4] >> shift) & SIXTEEN
+                across(gains, lane)[t * n_arms + arm] = number < bound
+                ties += number == bound
+            if ties > 0:
+                for lane in range(n):
+                    if (column(words, lane)[4] >> shift) & SIXTEEN == bound:
+                        gains[t, arm, lane] = uniform(column(last, lane)) < rest[arm]
 
 
-def rows_of(rng: Generator, n_arms: int, best: float, others: float) -> Callable[[int], Gains]:
+def rows_of(rngs: Sequence[Generator], n_arms: int, best: float, others: float) -> Callable[[int], Gains]:
     """The same source, where arm 1 has the mean `best` and every other arm the mean `others`."""
-    return bernoulli(rng, one_better(n_arms, best, others))
+    return bernoulli(rngs, one_better(n_arms, best, others))
 
 
 def one_better(n_arms: int, best: float, others: float) -> NDArray[np.float64]:
@@ -77,10 +77,12 @@ class Parameters(bandit.Adversary):
     best: float = Field(0.55, ge=0, le=1, description="mean gain of arm 1")
     others: float = Field(0.5, ge=0, le=1, description="mean gain of all other arms")
 
-    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        draw = rows_of(rng, setting.n_arms, self.best, self.others)
-        for rounds in blocks:
-            yield draw(len(rounds))
+    def gains_in_lanes(
+        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
+        draw = rows_of(rngs, setting.n_arms, self.best, self.others)
+        for block in rounds():
+            yield draw(len(block))
 
     def coins(self, setting: bandit.Setting) -> NDArray[np.float64]:
         return one_better(setting.n_arms, self.best, self.others)

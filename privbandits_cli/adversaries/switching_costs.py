@@ -12,25 +12,26 @@ so small (40 gains in total at T = 2^18) that the regret here is the price of sw
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.random import Generator
 from pydantic import Field
 
 from privbandits_cli.games import bandit
+from privbandits_cli.games.drawing import normals
 from privbandits_cli.numerics.jit import bind, kept
-from privbandits_cli.numerics.sfc64 import fill_normals, filling, source
+from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.types import Floats
 
 
 def walk(nodes: Floats, first: int, steps: Floats, advantage: Floats, gains: Floats) -> None:
-    """Fill `gains[rounds, arms]` from round `first` on with 1/2 - W + advantage, clipped; steps are the ξ_t.
+    """Fill `gains[round, arm, lane]` from round `first` on with 1/2 - W + advantage, clipped; `steps[round, lane]`: ξ.
 
-    `nodes[j]` is W at the last round so far with its j lowest bits cleared. Rounds with lowest set bit j are computed
-    after those with a higher one, which contain their ρ(t).
+    `nodes[j]` is W at the last round so far with its j lowest bits cleared, of each lane. Rounds with lowest set bit j
+    are computed after those with a higher one, which contain their ρ(t).
     """
-    w = np.empty(len(steps))
+    w, (n_arms, n) = np.empty_like(steps), advantage.shape
     last = first + len(steps) - 1
     top = 0
     while last >> top > 1:
@@ -38,14 +39,17 @@ def walk(nodes: Floats, first: int, steps: Floats, advantage: Floats, gains: Flo
     for j in range(top, -1, -1):
         for t in range((first + (1 << j) - 1 >> j | 1) << j, last + 1, 2 << j):
             parent = t - (1 << j)
-            w[t - first] = (w[parent - first] if parent >= first else nodes[j + 1]) + steps[t - first]
+            before = w[parent - first] if parent >= first else nodes[j + 1]
+            for lane in range(n):
+                w[t - first, lane] = before[lane] + steps[t - first, lane]
     for j in range(top + 1):
         node = last >> j << j
         if node >= first:
             nodes[j] = w[node - first]
     for k in range(len(steps)):
-        for arm in range(len(advantage)):
-            gains[k, arm] = min(1.0, max(0.0, 0.5 - w[k] + advantage[arm]))
+        for arm in range(n_arms):
+            for lane in range(n):
+                gains[k, arm, lane] = min(1.0, max(0.0, 0.5 - w[k, lane] + advantage[arm, lane]))
 
 
 @kept
@@ -82,15 +86,18 @@ class Tuned(Parameters):
     sigma: float
     gap: float
 
-    def gains(self, setting: bandit.Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
-        advantage = np.zeros(setting.n_arms)
-        advantage[rng.integers(setting.n_arms)] = self.gap
-        draw = filling(fill_normals, **source(rng))
-        nodes = np.zeros(64)
-        for rounds in blocks:
-            steps = np.empty(len(rounds))
+    def gains_in_lanes(
+        self, setting: bandit.Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[Floats]:
+        advantage = np.zeros((setting.n_arms, len(rngs)))
+        for lane, rng in enumerate(rngs):
+            advantage[rng.integers(setting.n_arms), lane] = self.gap
+        draw = normals(rngs)
+        nodes = np.zeros((64, len(rngs)))
+        for block in rounds():
+            steps = np.empty((len(block), len(rngs)))
             draw(steps)
             steps *= self.sigma
-            gains = np.empty((len(rounds), setting.n_arms))
-            compiled_walk()(nodes, rounds.start, steps, advantage, gains)
+            gains = aligned((len(block), *advantage.shape), np.float64)
+            compiled_walk()(nodes, block.start, steps, advantage, gains)
             yield gains

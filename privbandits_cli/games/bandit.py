@@ -91,7 +91,10 @@ class Adversary(players.Adversary):
 
         Draw from `rng` in the order of the rounds, so that no number depends on where a block ends.
         """
-        raise NotImplementedError
+        if type(self).gains_in_lanes is Adversary.gains_in_lanes:
+            raise NotImplementedError(f"{self.name} has no method `gains`")
+        for block in self.gains_in_lanes(setting, [rng], lambda: blocks):
+            yield block[:, :, 0]
 
     def gains_in_lanes(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
@@ -534,6 +537,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     memories = [spread_out(place, seat.laned) for seat, place in zip(seats, places, strict=True)]
     numbers = _tables(seats, n_lanes, block)
     totals = aligned((setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
+    totals[:] = 0
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     means = adversary.mean_gains(setting)
     worth = np.empty((0, n_lanes)) if means is None else np.repeat((means - means.max())[:, None], n_lanes, axis=1)

@@ -8,38 +8,93 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games.steps import SOURCES
-from privbandits_cli.numerics.jit import bind, kept
+from privbandits_cli.numerics.jit import Records, bind, kept, record
 from privbandits_cli.numerics.lanes import LANES, across, aligned, column, views
-from privbandits_cli.numerics.sfc64 import Fill, uniform, word_of, wrapping, words_of
+from privbandits_cli.numerics.sfc64 import (
+    ONE,
+    Fill,
+    Words,
+    beyond,
+    exponential_of,
+    layers_of,
+    normal_of,
+    outside,
+    uniform,
+    word_of,
+    words_of,
+    wrapping,
+)
+from privbandits_cli.numerics.types import Floats
 
 TILE = 64  # rows that stay in the fastest cache while lane after lane is written into them
 
 
 def drawing(kind: str, rngs: Sequence[Generator]) -> Fill:
     """A source of random numbers of a kind: fills `[n, lanes]` or `[n, lanes, number]`, each lane from its own rng."""
-    fills = IN_LANES.get(kind)
-    if fills is not None and len(rngs) <= LANES:
-        words = aligned((4, LANES), np.uint64)
-        words[:, : len(rngs)] = np.transpose([words_of(rng)["words"] for rng in rngs])
-        kernel = filler(kind)
-        return wrapping(lambda out: kernel(words, out))
-    sources = [SOURCES[kind](rng) for rng in rngs]
+    side, alone = SIDE_BY_SIDE[kind](rngs), [SOURCES[kind](rng) for rng in rngs]
 
     def fill(out: NDArray[Any]) -> None:
+        if out.ndim == 2:
+            side(out)
+            return
         rows = np.empty((len(rngs), out.size // len(rngs)), out.dtype)
-        for source, row in zip(sources, rows, strict=True):
+        for source, row in zip(alone, rows, strict=True):
             source(row)
-        side_by_side(rows, out)
+        out[:] = rows.reshape(out.shape[1], len(out), -1).swapaxes(0, 1)
 
     return fill
 
 
+def words_in_lanes(rngs: Sequence[Generator]) -> Words:
+    """The states of SFC64 `[word, LANES]` of these streams, and a row of zeros."""
+    words = aligned((5, LANES), np.uint64)
+    words[:] = 0
+    words[:4, : len(rngs)] = np.transpose([words_of(rng)["words"] for rng in rngs])
+    return words
+
+
+def uniforms(rngs: Sequence[Generator]) -> Fill:
+    """A source of numbers in [0, 1), `[n, lanes]`."""
+    words, kernel = words_in_lanes(rngs), filler(fill_uniform)
+    return wrapping(lambda out: kernel(words, out))
+
+
+def bits(rngs: Sequence[Generator]) -> Fill:
+    """A source of words of 64 random bits, `[n, lanes]`."""
+    words, kernel = words_in_lanes(rngs), filler(fill_bits)
+    return wrapping(lambda out: kernel(words, out))
+
+
+def normals(rngs: Sequence[Generator]) -> Fill:
+    """A source of standard normal numbers, `[n, lanes]`."""
+    words, layers, kernel = words_in_lanes(rngs), record(**layers_of("normal")), filler(fill_normal)
+    return wrapping(lambda out: kernel(words, layers, out))
+
+
+def laplaces(rngs: Sequence[Generator]) -> Fill:
+    """A source of standard Laplace numbers, `[n, lanes]`, those of `numerics.laplace`."""
+    words, layers, kernel = words_in_lanes(rngs), record(**layers_of("exponential")), filler(fill_laplace)
+    signs, left = words_in_lanes([rng.spawn(1)[0] for rng in rngs]), np.zeros(1, np.int64)
+    return wrapping(lambda out: kernel(words, signs, left, layers, out))
+
+
+SIDE_BY_SIDE: dict[str, Callable[[Sequence[Generator]], Fill]] = {
+    "uniform": uniforms,
+    "laplace": laplaces,
+    "normal": normals,
+    "bits": bits,
+}
+
+
+@kept
+def filler(fill: Callable[..., None]) -> Callable[..., None]:
+    """The compiled loop that draws numbers in lanes."""
+    return bind(fill, "lanes", fill.__name__, **views())
+
+
 def side_by_side(rows: NDArray[Any], out: NDArray[Any]) -> None:
-    """Copy `rows[lane]`, each the numbers of a lane, into `out[n, lane]` or `out[n, lane, number]`."""
-    if out.ndim > 2:
-        out[:] = rows.reshape(out.shape[1], len(out), -1).swapaxes(0, 1)
-    else:
-        turner()(rows, out)
+    """Copy `rows[lane]`, each the numbers of a lane, into `out[n, lane]`."""
+    turner()(rows, out)
 
 
 def turn(rows: NDArray[Any], out: NDArray[Any]) -> None:
@@ -51,27 +106,56 @@ def turn(rows: NDArray[Any], out: NDArray[Any]) -> None:
                 out[i, lane] = rows[lane, i]
 
 
-def fill_uniform(words: NDArray[np.uint64], out: NDArray[Any]) -> None:
+def fill_uniform(words: Words, out: Floats) -> None:
     """Numbers in [0, 1), `out[n, lanes]`."""
     for i in range(len(out)):
         for lane in range(out.shape[1]):
             across(out, lane)[i] = uniform(column(words, lane))
 
 
-def fill_words(words: NDArray[np.uint64], out: NDArray[Any]) -> None:
+def fill_bits(words: Words, out: Words) -> None:
     """Words of 64 random bits, `out[n, lanes]`."""
     for i in range(len(out)):
         for lane in range(out.shape[1]):
             across(out, lane)[i] = word_of(column(words, lane))
 
 
-IN_LANES: dict[str, Callable[..., None]] = {"uniform": fill_uniform, "bits": fill_words}
+def draw_words(words: Words, n: int) -> None:
+    """The next word of n lanes, in the fifth row."""
+    for lane in range(n):
+        own = column(words, lane)
+        own[4] = word_of(own)
 
 
-@kept
-def filler(kind: str) -> Callable[..., None]:
-    """The compiled loop that draws numbers of this kind in lanes."""
-    return bind(IN_LANES[kind], "lanes", kind, **views())
+def fill_normal(words: Words, layers: Records, out: Floats) -> None:
+    """Standard normal numbers, `out[n, lanes]`."""
+    table = layers[0]
+    for i in range(len(out)):
+        draw_words(words, out.shape[1])
+        for lane in range(out.shape[1]):
+            own = column(words, lane)
+            x, layer, size = normal_of(own[4], table)
+            if size >= table.inside[layer]:
+                x = outside(own, table, layer, size, x)
+            across(out, lane)[i] = x
+
+
+def fill_laplace(words: Words, signs: Words, left: NDArray[np.int64], layers: Records, out: Floats) -> None:
+    """Standard Laplace numbers, `out[n, lanes]`; one word holds the signs of 64 numbers of a lane."""
+    table = layers[0]
+    for i in range(len(out)):
+        if left[0] == 0:
+            draw_words(signs, out.shape[1])
+            left[0] = 64
+        draw_words(words, out.shape[1])
+        for lane in range(out.shape[1]):
+            own, bits = column(words, lane), column(signs, lane)
+            x, layer, size = exponential_of(own[4], table)
+            if size >= table.inside[layer]:
+                x = beyond(own, table, layer, x)
+            across(out, lane)[i] = x * (1.0 - 2.0 * np.int64(bits[4] & ONE))
+            bits[4] >>= ONE
+        left[0] -= 1
 
 
 @kept

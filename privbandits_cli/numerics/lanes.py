@@ -31,9 +31,9 @@ def spread_out(records: Records, wanted: bool) -> tuple[Words, Words]:
 
 
 def aligned(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-    """An array of zeros that begins where a line of the cache does, so that a vector touches one line, not two."""
+    """An array that begins where a line of the cache does, so that a vector touches one line, not two."""
     size = math.prod(shape) * np.dtype(kind).itemsize
-    memory = np.zeros(size + LINE, np.uint8)
+    memory = np.empty(size + LINE, np.uint8)
     first = -memory.ctypes.data % LINE
     return memory[first : first + size].view(kind).reshape(shape)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, plain, record
 from privbandits_cli.numerics.types import Floats
 
+Words = NDArray[np.uint64]
 Fill = Callable[[NDArray[Any]], None]  # fills an array with random numbers, continuing where the last call ended
 
 ONE, EIGHT, THREE, ELEVEN = np.uint64(1), np.uint64(8), np.uint64(3), np.uint64(11)
@@ -38,11 +39,16 @@ def words_of(rng: Generator) -> dict[str, Any]:
 
 def source(rng: Generator, law: Literal["normal", "exponential"] = "normal") -> dict[str, Any]:
     """Fields of a record from which these functions draw the numbers of rng: its words, and the ziggurat's layers."""
+    return words_of(rng) | layers_of(law)
+
+
+def layers_of(law: Literal["normal", "exponential"]) -> dict[str, Any]:
+    """Fields of a record with the layers of a law's ziggurat."""
     from numba.np.random import _constants
 
     kind = law[0].replace("n", "i")  # the names of NumPy's tables
     layers = {"width": f"w{kind}_double", "inside": f"k{kind}_double", "height": f"f{kind}_double"}
-    return words_of(rng) | {field: getattr(_constants, name) for field, name in layers.items()}
+    return {field: getattr(_constants, name) for field, name in layers.items()}
 
 
 def filling(fill: Callable[[Records, NDArray[Any]], None], **fields: Any) -> Fill:
@@ -74,19 +80,19 @@ def following(a: Any, b: Any, c: Any, n: Any) -> tuple[Any, Any, Any, Any, Any]:
     return word, b ^ (b >> ELEVEN), c + (c << THREE), ((c << LEFT) | (c >> RIGHT)) + word, n + ONE
 
 
-def word_of(words: NDArray[np.uint64]) -> Any:
+def word_of(words: Words) -> Any:
     """The next word, 64 random bits."""
     word, words[0], words[1], words[2], words[3] = following(words[0], words[1], words[2], words[3])
     return word
 
 
-def uniform(words: NDArray[np.uint64]) -> float:
+def uniform(words: Words) -> float:
     """A number in [0, 1)."""
     number: float = np.int64(word_of(words) >> ELEVEN) * UNIT
     return number
 
 
-def fill_words(states: Records, out: NDArray[np.uint64]) -> None:
+def fill_words(states: Records, out: Words) -> None:
     """Words of 64 random bits, `out[n]`."""
     words = states[0].words
     for i in range(len(out)):
@@ -110,13 +116,10 @@ def fill_normal(state: Record, out: Floats) -> None:
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             word, a, b, c, n = following(a, b, c, n)
-            layer, size = word & LAYER, (word >> EIGHT >> ONE) & MANTISSA
-            x = np.int64(size) * state.width[layer]
-            if (word >> EIGHT) & ONE:
-                x = -x
+            x, layer, size = normal_of(word, state)
             if size >= state.inside[layer]:
                 words[0], words[1], words[2], words[3] = a, b, c, n
-                x = outside(state, layer, size, x)
+                x = outside(words, state, layer, size, x)
                 a, b, c, n = words[0], words[1], words[2], words[3]
             out[i, j] = x
     words[0], words[1], words[2], words[3] = a, b, c, n
@@ -127,24 +130,36 @@ def fill_normals(states: Records, out: Floats) -> None:
     fill_normal(states[0], out.reshape(1, len(out)))
 
 
-def outside(state: Record, layer: Any, size: Any, x: float) -> float:
+def normal_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
+    """The normal number that a word makes inside of its layer's rectangle; the layer, and the size in it."""
+    layer, size = word & LAYER, (word >> EIGHT >> ONE) & MANTISSA
+    x = np.int64(size) * layers.width[layer]
+    if (word >> EIGHT) & ONE:
+        x = -x
+    return x, layer, size
+
+
+def exponential_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
+    """The exponential number that a word makes inside of its layer's rectangle; the layer, and the size in it."""
+    layer, size = (word >> THREE) & LAYER, word >> ELEVEN
+    return np.int64(size) * layers.width[layer], layer, size
+
+
+def outside(words: Words, layers: Record, layer: Any, size: Any, x: float) -> float:
     """The normal number that replaces an x outside its layer's rectangle: from the wedge, the tail or a new word."""
     while True:
         if layer == 0:
-            along = -OVER_TAIL * np.log1p(-uniform(state.words))
-            while -2.0 * np.log1p(-uniform(state.words)) <= along * along:
-                along = -OVER_TAIL * np.log1p(-uniform(state.words))
+            along = -OVER_TAIL * np.log1p(-uniform(words))
+            while -2.0 * np.log1p(-uniform(words)) <= along * along:
+                along = -OVER_TAIL * np.log1p(-uniform(words))
             end: float = -(TAIL + along) if (size >> EIGHT) & ONE else TAIL + along
             return end
-        high, low = state.height[layer - ONE], state.height[layer]
-        if (high - low) * uniform(state.words) + low < np.exp(-0.5 * x * x):
+        high, low = layers.height[layer - ONE], layers.height[layer]
+        if (high - low) * uniform(words) + low < np.exp(-0.5 * x * x):
             return x
-        word = word_of(state.words)
-        layer, size = word & LAYER, (word >> EIGHT >> ONE) & MANTISSA
-        x = np.int64(size) * state.width[layer]
-        if (word >> EIGHT) & ONE:
-            x = -x
-        if size < state.inside[layer]:
+        word = word_of(words)
+        x, layer, size = normal_of(word, layers)
+        if size < layers.inside[layer]:
             return x
 
 
@@ -154,27 +169,25 @@ def fill_exponential(state: Record, out: Floats) -> None:
     a, b, c, n = words[0], words[1], words[2], words[3]
     for i in range(len(out)):
         word, a, b, c, n = following(a, b, c, n)
-        layer, size = (word >> THREE) & LAYER, word >> ELEVEN
-        x = np.int64(size) * state.width[layer]
+        x, layer, size = exponential_of(word, state)
         if size >= state.inside[layer]:
             words[0], words[1], words[2], words[3] = a, b, c, n
-            x = beyond(state, layer, x)
+            x = beyond(words, state, layer, x)
             a, b, c, n = words[0], words[1], words[2], words[3]
         out[i] = x
     words[0], words[1], words[2], words[3] = a, b, c, n
 
 
-def beyond(state: Record, layer: Any, x: float) -> float:
+def beyond(words: Words, layers: Record, layer: Any, x: float) -> float:
     """The exponential number that replaces an x outside its layer's rectangle."""
     while True:
         if layer == 0:
-            end: float = END - np.log1p(-uniform(state.words))
+            end: float = END - np.log1p(-uniform(words))
             return end
-        high, low = state.height[layer - ONE], state.height[layer]
-        if (high - low) * uniform(state.words) + low < np.exp(-x):
+        high, low = layers.height[layer - ONE], layers.height[layer]
+        if (high - low) * uniform(words) + low < np.exp(-x):
             return x
-        word = word_of(state.words)
-        layer, size = (word >> THREE) & LAYER, word >> ELEVEN
-        x = np.int64(size) * state.width[layer]
-        if size < state.inside[layer]:
+        word = word_of(words)
+        x, layer, size = exponential_of(word, layers)
+        if size < layers.inside[layer]:
             return x
