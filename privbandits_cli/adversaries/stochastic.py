@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games import bandit
-from privbandits_cli.games.drawing import draw_words, filler, words_in_lanes
+from privbandits_cli.games.drawing import filler, words_in_lanes
 from privbandits_cli.numerics.lanes import across, aligned, column
-from privbandits_cli.numerics.sfc64 import Words, uniform, wrapping
+from privbandits_cli.numerics.sfc64 import Words, uniform, word_of, wrapping
 
 Gains = NDArray[np.bool_]
 SIXTEEN = np.uint64(2**16 - 1)  # bits
+ONES, HIGHEST = np.uint64(0x0001000100010001), np.uint64(0x8000800080008000)  # of four parts
 
 
 def bernoulli(rngs: Sequence[Generator], means: NDArray[np.float64]) -> Callable[[int], Gains]:
@@ -27,33 +28,49 @@ def bernoulli(rngs: Sequence[Generator], means: NDArray[np.float64]) -> Callable
     from a separate stream is compared with the rest of the mean, so that the law is exact.
     """
     first = np.minimum(np.floor(65536 * means), 65535)
+    bounds = np.zeros((len(means) + 3) // 4 * 4, np.uint16)
+    bounds[: len(means)] = first
     words, last = words_in_lanes(rngs), words_in_lanes([rng.spawn(1)[0] for rng in rngs])
-    law, rest, kernel = first.astype(np.uint64), 65536 * means - first, filler(fill_rows)
+    fours, rest, kernel = bounds.astype("<u2").view("<u8"), 65536 * means - first, filler(fill_rows)
 
     def rows(n: int) -> Gains:
         gains = aligned((n, len(means), len(rngs)), np.bool_)
-        wrapping(lambda out: kernel(words, last, law, rest, out))(gains)
+        wrapping(lambda out: kernel(words, last, fours, rest, out))(gains)
         return gains
 
     return rows
 
 
-def fill_rows(words: Words, last: Words, first: Words, rest: NDArray[np.float64], gains: Gains) -> None:
-    """Fill rows of gains `[n, arms, lanes]`."""
+def fill_rows(words: Words, last: Words, fours: Words, rest: NDArray[np.float64], gains: Gains) -> None:
+    """Fill rows of gains `[n, arms, lanes]`; a word of `fours` has the first 16 bits of four means."""
     _, n_arms, n = gains.shape
     for t in range(len(gains)):
-        for arm in range(n_arms):
-            if arm % 4 == 0:
-                draw_words(words, n)
-            shift, bound, ties = np.uint64(16 * (arm % 4)), first[arm], 0
-            for lane in range(n):
-                number = (column(words, lane)[4] >> shift) & SIXTEEN
-                across(gains, lane)[t * n_arms + arm] = number < bound
-                ties += number == bound
-            if ties > 0:
+        for i in range(len(fours)):
+            ties = draw_and_compare(words, n, fours[i])
+            for arm in range(4 * i, min(4 * i + 4, n_arms)):
+                shift = np.uint64(16 * (arm - 4 * i))
+                bound = (fours[i] >> shift) & SIXTEEN
                 for lane in range(n):
-                    if (column(words, lane)[4] >> shift) & SIXTEEN == bound:
-                        gains[t, arm, lane] = uniform(column(last, lane)) < rest[arm]
+                    across(gains, lane)[t * n_arms + arm] = (column(words, lane)[4] >> shift) & SIXTEEN < bound
+                if ties:
+                    for lane in range(n):
+                        if (column(words, lane)[4] >> shift) & SIXTEEN == bound:
+                            gains[t, arm, lane] = uniform(column(last, lane)) < rest[arm]
+
+
+def draw_and_compare(words: Words, n: int, four: Any) -> Any:
+    """`draw_words`; not 0 if a word equals `four` in one of its four parts, of which the lowest is found by borrowing.
+
+    A part that is 0 borrows in a subtraction of 1, and so its highest bit is set, which it was not before.
+    """
+    ties = np.uint64(0)
+    for lane in range(n):
+        own = column(words, lane)
+        word = word_of(own)
+        own[4] = word
+        apart = word ^ four
+        ties |= (apart - ONES) & ~apart & HIGHEST
+    return ties
 
 
 def rows_of(rngs: Sequence[Generator], n_arms: int, best: float, others: float) -> Callable[[int], Gains]:

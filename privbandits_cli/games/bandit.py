@@ -39,7 +39,6 @@ from privbandits_cli.numerics.lanes import (
     spread,
     spread_out,
     spreads,
-    views,
 )
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
@@ -305,7 +304,11 @@ def ask_lane(table: Table, t: int, lane: int) -> None:
 def tell_lane(table: Table, t: int, lane: int) -> int:
     """Let a learner see its gain; 1 if it needs `update`, because this gain is not usual."""
     player = lane_of(table.seats, table.words, lane).player
-    late = 0 if usual(lane_of(table.seats, table.words, lane).state, player.arm, player.seen, rng_of(table, t, lane)) else 1
+    late = (
+        0
+        if usual(lane_of(table.seats, table.words, lane).state, player.arm, player.seen, rng_of(table, t, lane))
+        else 1
+    )
     player.late = late
     return late
 
@@ -414,9 +417,9 @@ def loop(modules: tuple[str, ...], layout: str, kind: Kind, more: str = "") -> C
 
     more: the `Asked.layout` of its random numbers.
     """
-    names = views() | in_loop(modules) | {"LANED": kind.laned, "ARMS": kind.n_arms}
+    names = in_loop(modules) | {"LANED": kind.laned, "ARMS": kind.n_arms}
     names |= {"REACTS": kind.reacts, "KNOWN": kind.known, "WIDTH": LANES if kind.laned else SOME}
-    names["seat_of"] = names["lane_of"] if kind.laned else compile_step(seat_of)
+    names["seat_of"] = lane_of if kind.laned else seat_of
     names["IDLES"] = kind.laned and "idle" in names
     names["entry"] = compile_step(entry_of, **names)
     names["rng_of"] = compile_step(numbers_of if more else draws_of, **names)
@@ -434,7 +437,7 @@ HALVES: dict[str, Callable[..., Any]] = {"ask": ask_lane, "tell": tell_lane, "re
 def oracle(binary: bool) -> Callable[..., None]:
     """The compiled loop that finds the best arm, for gains of this kind."""
     template = best_arm_count if binary else best_arm_block
-    return bind(template, template.__name__, **views())
+    return bind(template, template.__name__)
 
 
 # ------------------------------------------------------------------------------------- playing a match
@@ -481,7 +484,9 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
 
 def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> bool:
     """Whether the files of a composition can play spread states of this layout."""
-    return not plain() and n_arms <= FEW and spreads(layout) and all(hasattr(import_module(m), "usual") for m in modules)
+    return (
+        not plain() and n_arms <= FEW and spreads(layout) and all(hasattr(import_module(m), "usual") for m in modules)
+    )
 
 
 def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import Records, bind, kept, record
-from privbandits_cli.numerics.lanes import LANES, across, aligned, column, views
+from privbandits_cli.numerics.lanes import LANES, across, aligned, column
 from privbandits_cli.numerics.sfc64 import (
     ONE,
     Fill,
@@ -89,7 +89,7 @@ SIDE_BY_SIDE: dict[str, Callable[[Sequence[Generator]], Fill]] = {
 @kept
 def filler(fill: Callable[..., None]) -> Callable[..., None]:
     """The compiled loop that draws numbers in lanes."""
-    return bind(fill, "lanes", fill.__name__, **views())
+    return bind(fill, "lanes", fill.__name__)
 
 
 def side_by_side(rows: NDArray[Any], out: NDArray[Any]) -> None:

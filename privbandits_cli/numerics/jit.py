@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -72,6 +73,16 @@ def record(**fields: Any) -> Records:
     return out
 
 
+def compiled_in(module: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Mark a plain function whose compiled twin is written by hand: the function of the same name in this module."""
+
+    def mark(function: Callable[P, T]) -> Callable[P, T]:
+        vars(function)["compiled_in"] = module
+        return function
+
+    return mark
+
+
 def unbound(*_: Any) -> Any:
     """Placeholder, in a wrapper's file, for a step of its base, which `compile_step` fills in."""
     raise RuntimeError("a wrapper's step was called before its base was filled in")
@@ -123,10 +134,12 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
     assert isinstance(function, types.FunctionType)
     namespace = {**function.__globals__, **names}
     for name in () if plain() else function.__code__.co_names:
-        if namespace.get(name) is function:
+        called = namespace.get(name)
+        if called is function:
             raise PluginError(f"`{name}` calls itself, which a compiled step cannot do", function)
-        if isinstance(namespace.get(name), types.FunctionType):
-            namespace[name] = _called(namespace[name])
+        if isinstance(called, types.FunctionType):
+            twin = getattr(called, "compiled_in", None)
+            namespace[name] = getattr(import_module(twin), called.__name__) if twin else _called(called)
     code, defaults, named = function.__code__, function.__defaults__, function.__kwdefaults__ or {}
     only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     if only and not plain():  # numba does not support keyword-only arguments: make them ordinary ones

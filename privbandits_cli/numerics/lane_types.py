@@ -96,9 +96,7 @@ def _load(context: Any, builder: Any, kind: Any, address: Any, table: bool) -> A
 
 def _store(context: Any, builder: Any, kind: Any, address: Any, value: Any, table: bool) -> None:
     model = context.data_model_manager[kind]
-    stored = builder.store(
-        model.as_data(builder, value), builder.bitcast(address, model.get_data_type().as_pointer())
-    )
+    stored = builder.store(model.as_data(builder, value), builder.bitcast(address, model.get_data_type().as_pointer()))
     stored.align = _size(kind)
     _scoped(builder, stored, table)
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from privbandits_cli.numerics.jit import Record, Records, kept, plain
+from privbandits_cli.numerics.jit import Record, Records, compiled_in
 
 LANES = 32  # a fixed distance between the words of a lane tells the compiler that they do not overlap
 LINE = 64  # bytes
+COMPILED = "privbandits_cli.numerics.lane_types"
 Words = NDArray[np.uint64]
 
 
@@ -47,16 +48,19 @@ def spreads(layout: np.dtype[Any]) -> bool:
     return all(spreads(layout[name]) for name in layout.names)
 
 
+@compiled_in(COMPILED)
 def lane_of(records: Records, words: Words, lane: int) -> Record:
     """The record of a lane."""
     return records[lane]
 
 
+@compiled_in(COMPILED)
 def across(table: NDArray[Any], lane: int) -> NDArray[Any]:
     """The entries of a lane in a table `[..., lanes]` that a loop only reads, in a row; or only writes, one a loop."""
     return table.reshape(-1, table.shape[-1])[:, lane]
 
 
+@compiled_in(COMPILED)
 def column(words: Words, lane: int) -> Words:
     """The entries of a lane in a matrix `[words, LANES]`."""
     return words[:, lane]
@@ -78,17 +82,3 @@ def put_back(rows: Words, words: Words, lane: int) -> None:
     """Copy a record to its lane."""
     for i in range(rows.shape[1]):
         words[i, lane] = rows[lane, i]
-
-
-def nothing(*_: Any) -> None:
-    """Does nothing: a record that is its own lane need not be copied."""
-
-
-@kept
-def views() -> dict[str, Callable[..., Any]]:
-    """What a loop over lanes needs under these names: compiled, or plain."""
-    if plain():
-        return {"lane_of": lane_of, "across": across, "column": column, "collect": nothing}
-    from privbandits_cli.numerics import lane_types
-
-    return {"lane_of": lane_types.lane_of, "across": lane_types.across, "column": lane_types.column}
