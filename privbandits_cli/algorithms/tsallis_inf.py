@@ -21,7 +21,7 @@ class Parameters(bandit.Algorithm):
 
     def state(self, setting: Setting) -> Records:
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)
-        return record(t=1, losses=np.zeros(setting.n_arms), p=uniform)
+        return record(t=1, x=0.0, losses=np.zeros(setting.n_arms), p=uniform)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """4 √(K T) + 1 against oblivious adversaries (Zimmert & Seldin 2021, Theorem 1).
@@ -31,26 +31,50 @@ class Parameters(bandit.Algorithm):
         return 4 * np.sqrt(setting.n_arms * rounds) + 1 if memory == 0 else None
 
 
+PASSES = 100  # of Newton's method, at most
+
+
 def solve(losses: Floats, eta: float, p: Floats) -> None:
     """Newton's method for x, started where the best arm alone has weight 1, so that the sum decreases to 1.
 
     It iterates to full precision, because with losses later rounds amplify a small error.
     """
-    x = losses.min() - 2.0 / eta
-    for _ in range(100):
-        total = 0.0
-        slope = 0.0
-        for i in range(len(p)):
-            root = 2.0 / (eta * (losses[i] - x))  # √p_i
-            p[i] = root * root
-            total += p[i]
-            slope += eta * p[i] * root  # dp_i/dx
-        closer = x - (total - 1.0) / slope
+    x = first_x(losses, eta)
+    for _ in range(PASSES):
+        closer = next_x(losses, eta, x, p)
         if closer >= x:
             break
         x = closer
+    normalise(p)
+
+
+def first_x(losses: Floats, eta: float) -> float:
+    """Where Newton's method begins."""
+    least = losses[0]
+    for i in range(1, len(losses)):
+        least = min(least, losses[i])
+    return least - np.divide(2.0, eta)
+
+
+def next_x(losses: Floats, eta: float, x: float, p: Floats) -> float:
+    """A pass of Newton's method, which fills p for x; "/" would check for 0, which prevents vectors."""
+    total, slope = 0.0, 0.0
     for i in range(len(p)):
-        p[i] /= total
+        root = np.divide(2.0, eta * (losses[i] - x))  # √p_i
+        own = root * root
+        p[i] = own
+        total += own
+        slope += eta * own * root  # dp_i/dx
+    return x - np.divide(total - 1.0, slope)
+
+
+def normalise(p: Floats) -> None:
+    """Divide p by its sum."""
+    total = 0.0
+    for i in range(len(p)):
+        total += p[i]
+    for i in range(len(p)):
+        p[i] = np.divide(p[i], total)
 
 
 def choose(state: Record, rng: Draws) -> int:
@@ -60,6 +84,11 @@ def choose(state: Record, rng: Draws) -> int:
 def drawn(state: Record, eta: float, rng: Draws) -> int:
     """Draw an arm from the solution at this η, which `state.p` then holds."""
     solve(state.losses, eta, state.p)
+    return pick(state, rng)
+
+
+def pick(state: Record, rng: Draws) -> int:
+    """Draw an arm from `state.p`."""
     reached = 0.0
     arm = 0
     for i in range(len(state.p) - 1):
@@ -68,9 +97,38 @@ def drawn(state: Record, eta: float, rng: Draws) -> int:
     return arm
 
 
+def begin(state: Record) -> None:
+    """In lanes, `choose` is `begin`, then passes of `refine` in all lanes until none moves, then `settle`."""
+    state.x = first_x(state.losses, np.divide(2.0, np.sqrt(state.t)))
+
+
+def refine(state: Record) -> bool:
+    """Another pass of Newton's method, which changes nothing after the last; whether x has moved."""
+    closer = next_x(state.losses, np.divide(2.0, np.sqrt(state.t)), state.x, state.p)
+    moved = closer < state.x
+    state.x = closer if moved else state.x
+    return moved
+
+
+def settle(state: Record, rng: Draws) -> int:
+    """The arm, after the last pass."""
+    normalise(state.p)
+    return pick(state, rng)
+
+
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.losses[arm] += (1.0 - gain) / state.p[arm]
     state.t += 1
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update` of few arms, by comparisons in place of jumps."""
+    for i in range(len(state.p)):
+        losses = state.losses[i]
+        estimated = losses + np.divide(1.0 - gain, state.p[i])
+        state.losses[i] = estimated if i == arm else losses
+    state.t += 1
+    return True
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -54,6 +54,8 @@ MORE = False  # bound to True for an algorithm that takes `Numbers`
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 LANED = False  # bound to True for spread states
 IDLES = False  # bound to True for steps with `idle`
+REFINES = False  # bound to True for steps with `refine`
+PASSES = 100  # of `refine`, at most
 REACTS = False  # bound to True for an adversary that reacts to switches
 KNOWN = False  # bound to True for an adversary whose means count for the regret
 ARMS = 0  # bound to the number of arms
@@ -170,6 +172,8 @@ choose: Any = unbound
 update: Any = unbound
 usual: Any = unbound
 idle: Any = unbound
+begin: Any = unbound
+refine: Any = unbound
 stay: Any = unbound
 note: Any = unbound
 rng_of: Any = unbound
@@ -275,6 +279,15 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
                 rest(table, later, lane)
         if calm > 0:
             return t + calm
+    if REFINES:
+        for lane in range(n):
+            begin(lane_of(table.seats, table.words, lane).state)
+        for _ in range(PASSES):
+            moved = 0
+            for lane in range(n):
+                moved += refine(lane_of(table.seats, table.words, lane).state)
+            if moved == 0:
+                break
     for lane in range(n):
         ask(table, t, lane)
     if GUARDED:
@@ -420,7 +433,9 @@ def loop(modules: tuple[str, ...], layout: str, kind: Kind, more: str = "") -> C
     names = in_loop(modules) | {"LANED": kind.laned, "ARMS": kind.n_arms}
     names |= {"REACTS": kind.reacts, "KNOWN": kind.known, "WIDTH": LANES if kind.laned else SOME}
     names["seat_of"] = lane_of if kind.laned else seat_of
-    names["IDLES"] = kind.laned and "idle" in names
+    names |= {"IDLES": kind.laned and "idle" in names, "REFINES": kind.laned and "refine" in names}
+    if names["REFINES"]:
+        names["choose"] = names["settle"]
     names["entry"] = compile_step(entry_of, **names)
     names["rng_of"] = compile_step(numbers_of if more else draws_of, **names)
     names["pay"] = compile_step(pay_player, **names)

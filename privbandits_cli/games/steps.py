@@ -19,7 +19,8 @@ SOURCES: dict[str, Callable[[Generator], Fill]] = {
     "bits": lambda rng: filling(fill_words, **words_of(rng)),  # into np.uint64
 }
 
-STEPS = ("choose", "update", "usual", "idle", "stay", "note", "probabilities", "released")
+LANED = ("idle", "stay", "note", "begin", "refine", "settle")  # what a file may add to `usual` for lanes
+STEPS = ("choose", "update", "usual", *LANED, "probabilities", "released")
 MECHANISMS = "privbandits_cli.mechanisms."
 COUNTING = ("add_item", "release")  # the steps of a counter
 
