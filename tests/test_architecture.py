@@ -126,7 +126,7 @@ def test_public_modules_and_functions_say_what_they_are():
     documented = [
         PACKAGE / f"{name}.py"
         for name in (
-            "games/players", "games/bandit", "games/linear", "games/contextual", "games/heavy_tails",
+            "games/players", "games/bandit", "games/rounds", "games/linear", "games/contextual", "games/heavy_tails",
             "games/parameters", "convex/losses", "convex/spaces", "mechanisms/counter",
         )
     ]  # fmt: skip

@@ -150,7 +150,7 @@ def usually(state: Record, arm: int, weight: float, step: float) -> bool:
     """`multiply` in its usual case, for the arm of this weight."""
     grown = weight * exp_near_0(step)
     total, least = state.sums[1] + (grown - weight), state.least
-    fits = (abs(step) < 2.0**-5) & (weight > SMALL) & (total >= least) & (total <= LARGE)
+    fits: bool = (abs(step) < 2.0**-5) & (weight > SMALL) & (total >= least) & (total <= LARGE)
     changed = arm if fits else -1
     for i in range(len(state.weights)):
         own, rewards = state.weights[i], state.gains[i]

@@ -193,7 +193,7 @@ def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
         weight = other if i == arm else weight
     mass = (1.0 - state.gamma) * weight + state.rate * total
     step = np.divide(state.rate * gain * total, mass)  # "/" would check for 0, which prevents vectors
-    small = (abs(step) < 2.0**-5) & (weight > SMALL) & (weight < LARGE)
+    small: bool = (abs(step) < 2.0**-5) & (weight > SMALL) & (weight < LARGE)
     changed, grown, added = arm if small else -1, weight * exp_near_0(step), NOTHING
     for i in range(len(state.weights)):
         own, rewards = state.weights[i], state.gains[i]

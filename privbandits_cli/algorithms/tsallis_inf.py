@@ -53,7 +53,8 @@ def first_x(losses: Floats, eta: float) -> float:
     least = losses[0]
     for i in range(1, len(losses)):
         least = min(least, losses[i])
-    return least - np.divide(2.0, eta)
+    x: float = least - np.divide(2.0, eta)
+    return x
 
 
 def next_x(losses: Floats, eta: float, x: float, p: Floats) -> float:
@@ -65,7 +66,8 @@ def next_x(losses: Floats, eta: float, x: float, p: Floats) -> float:
         p[i] = own
         total += own
         slope += eta * own * root  # dp_i/dx
-    return x - np.divide(total - 1.0, slope)
+    closer: float = x - np.divide(total - 1.0, slope)
+    return closer
 
 
 def normalise(p: Floats) -> None:
@@ -105,7 +107,7 @@ def begin(state: Record) -> None:
 def refine(state: Record) -> bool:
     """Another pass of Newton's method, which changes nothing after the last; whether x has moved."""
     closer = next_x(state.losses, np.divide(2.0, np.sqrt(state.t)), state.x, state.p)
-    moved = closer < state.x
+    moved: bool = closer < state.x
     state.x = closer if moved else state.x
     return moved
 

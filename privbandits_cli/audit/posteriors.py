@@ -20,7 +20,8 @@ from privbandits_cli.audit.prefixes import Refuted
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
 from privbandits_cli.audit.verdict import EXACT, Audit
-from privbandits_cli.games.bandit import Floats, Numbers, choose, update
+from privbandits_cli.games.bandit import Floats, Numbers
+from privbandits_cli.games.rounds import choose, update
 from privbandits_cli.games.views import Drawn
 from privbandits_cli.numerics.jit import Records, unbound
 

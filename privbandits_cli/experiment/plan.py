@@ -19,9 +19,9 @@ from privbandits_cli.experiment.errors import dotted
 from privbandits_cli.experiment.matchups import COMPUTING, Matchup, failure
 from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import Variant, flat
-from privbandits_cli.games.bandit import LANES
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
+from privbandits_cli.numerics.lanes import LANES
 from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.source import Source
 

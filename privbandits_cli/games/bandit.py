@@ -6,9 +6,7 @@ minus the mean of the arm played (Bubeck & Cesa-Bianchi 2012, section 1). The ga
 and the arms.
 
 A game is streamed in blocks of rounds, so that memory does not grow with the horizon, and every algorithm plays a block
-while it is in cache. Several trials, the lanes, are played side by side: a round must wait for the previous round of
-its trial, and the other lanes hide this latency. If an algorithm's files have a step `usual`, the states are spread
-(`numerics.lanes`), and one instruction plays several lanes.
+while it is in cache. Several trials, the lanes, are played side by side (`games.rounds`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,24 +20,12 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, players
 from privbandits_cli.games.drawing import draw, drawing, side_by_side
-from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
-from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
-from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, plain, record, unbound
-from privbandits_cli.numerics.lanes import (
-    LANES,
-    Words,
-    across,
-    aligned,
-    collect,
-    column,
-    lane_of,
-    put_back,
-    spread,
-    spread_out,
-    spreads,
-)
+from privbandits_cli.games.rounds import FEW, SOME, Draws, Kind, Numbers, loop, oracle
+from privbandits_cli.games.steps import blocks, composition
+from privbandits_cli.numerics.jit import Records, interpreted, record
+from privbandits_cli.numerics.lanes import LANES, aligned, spread_out, spreads
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
@@ -48,37 +34,6 @@ __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "p
 
 BLOCK = 16384  # rounds; fewer where there are many arms
 BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
-FEW = 8  # arms: an entry is found among so many by comparisons, without a jump or an address
-SOME = 4  # trials side by side where there are more arms
-MORE = False  # bound to True for an algorithm that takes `Numbers`
-GUARDED = False  # bound to True for a user's file, whose arms are checked
-LANED = False  # bound to True for spread states
-IDLES = False  # bound to True for steps with `idle`
-REFINES = False  # bound to True for steps with `refine`
-PASSES = 100  # of `refine`, at most
-REACTS = False  # bound to True for an adversary that reacts to switches
-KNOWN = False  # bound to True for an adversary whose means count for the regret
-ARMS = 0  # bound to the number of arms
-WIDTH = SOME  # bound to the lanes that play a round together
-
-
-class Draws(NamedTuple):
-    """The random numbers of one round, each from its own stream."""
-
-    uniform: float  # on [0, 1)
-    laplace: float  # standard Laplace
-
-
-class Numbers(NamedTuple):
-    """The random numbers of one round for an algorithm that asks for other kinds than `Draws` has, or for several.
-
-    One number of a kind in `drawn`, an array of a kind in `draws`, NaN of all others.
-    """
-
-    uniform: Any  # on [0, 1)
-    laplace: Any  # standard Laplace
-    normal: Any  # standard normal
-    bits: Any  # 64 random bits, an unsigned integer, of which `numerics.bits` makes other random numbers
 
 
 class Adversary(players.Adversary):
@@ -105,7 +60,7 @@ class Adversary(players.Adversary):
         A lane has the gains of `gains`, to the bit. An array may be overwritten by the next block.
         """
         tables = [self.gains(setting, rng, rounds()) for rng in rngs]
-        kind = np.bool_ if self.binary else np.float64
+        kind: Any = np.bool_ if self.binary else np.float64
         size = max(map(len, rounds())) * setting.n_arms
         rows, room = np.empty((len(rngs), size), kind), aligned((size, len(rngs)), kind)
         for block in rounds():
@@ -165,296 +120,6 @@ def gaps(means: Floats) -> Floats:
     return below[below > 0]
 
 
-# ---------------------------------------------------------------------------------------------- the loop
-
-
-choose: Any = unbound
-update: Any = unbound
-usual: Any = unbound
-idle: Any = unbound
-begin: Any = unbound
-refine: Any = unbound
-stay: Any = unbound
-note: Any = unbound
-rng_of: Any = unbound
-entry: Any = unbound
-play_round: Any = unbound
-ask: Any = unbound
-tell: Any = unbound
-rest: Any = unbound
-pay: Any = unbound
-
-
-def seat_of(seats: Records, words: Words, lane: int) -> Record:
-    """The record of a lane that is not spread."""
-    return seats[lane]
-
-
-class Table(NamedTuple):
-    """What the rounds of a block are played with."""
-
-    gains: Any  # [round, arm, lane]
-    uniform: Any  # random numbers, [round, lane] or [round, lane, number]
-    laplace: Any
-    normal: Any
-    bits: Any
-    worth: Any  # what one play of an arm counts for the regret, [arm, lane]; if empty, its gain
-    memory: int
-    observed: bool
-    seats: Any  # a record of each lane: the learner's state, and the player
-    rows: Any  # these records as words, [lane, word], if they are to be spread
-    words: Any  # and spread, [word, LANES]
-
-
-def play_block(
-    gains: Floats,
-    marks: NDArray[np.int64],
-    earned: Floats,
-    seats: Records,
-    uniform: Any,
-    laplace: Any,
-    normal: Any,
-    bits: Any,
-    worth: Floats,
-    memory: int,
-    observed: bool,
-    rows: Words,
-    words: Words,
-) -> None:
-    """Play one block; `earned[lane, i]` is the learner's gain after `marks[i]` rounds. Other arguments: see `Table`."""
-    table = Table(
-        borrow(gains),
-        borrow(uniform),
-        borrow(laplace),
-        borrow(normal),
-        borrow(bits),
-        borrow(worth),
-        memory,
-        observed,
-        borrow(seats),
-        borrow(rows),
-        borrow(words),
-    )
-    n = len(seats)
-    spread(table.rows, table.words)
-    for first in range(0, n, WIDTH):
-        t = 0
-        for i in range(len(marks)):
-            while t < marks[i]:
-                t = play_round(table, t, marks[i], first)
-            for lane in range(first, min(first + WIDTH, n)):
-                earned[lane, i] = seat_of(table.seats, table.words, lane).player.gain
-    for lane in range(len(table.rows)):
-        collect(table.words, table.rows, lane)
-
-
-def play_some(table: Table, t: int, end: int, first: int) -> int:
-    """Play round t in the lanes from `first` on, one after the other, and return the next round."""
-    for k in range(SOME):  # a constant, so that the compiler unrolls the lanes
-        lane = first + k
-        if lane >= len(table.seats):
-            break
-        state, player, rng = table.seats[lane].state, table.seats[lane].player, rng_of(table, t, lane)
-        arm = choose(state, rng)
-        if GUARDED and (arm < 0 or arm >= ARMS):
-            raise WrongArm(arm, ARMS, t)
-        player.arm = arm
-        pay(table, player, t, lane)
-        update(state, arm, player.seen, rng)
-    return t + 1
-
-
-def play_all(table: Table, t: int, end: int, first: int) -> int:
-    """Play round t in all lanes, which are spread, and return the next round: each loop becomes vector instructions.
-
-    If the bases of all lanes are idle, it plays all these rounds, up to `end`.
-    """
-    n, late = len(table.seats), 0
-    if IDLES:
-        calm = end - t
-        for lane in range(n):
-            calm = min(calm, idle(lane_of(table.seats, table.words, lane).state))
-        for later in range(t, t + calm):
-            for lane in range(n):
-                rest(table, later, lane)
-        if calm > 0:
-            return t + calm
-    if REFINES:
-        for lane in range(n):
-            begin(lane_of(table.seats, table.words, lane).state)
-        for _ in range(PASSES):
-            moved = 0
-            for lane in range(n):
-                moved += refine(lane_of(table.seats, table.words, lane).state)
-            if moved == 0:
-                break
-    for lane in range(n):
-        ask(table, t, lane)
-    if GUARDED:
-        for lane in range(n):
-            arm = lane_of(table.seats, table.words, lane).player.arm
-            if arm < 0 or arm >= ARMS:
-                raise WrongArm(arm, ARMS, t)
-    for lane in range(n):
-        late += tell(table, t, lane)
-    if late > 0:
-        for lane in range(n):
-            player = lane_of(table.seats, table.words, lane).player
-            if player.late:
-                collect(table.words, table.rows, lane)
-                update(table.seats[lane].state, player.arm, player.seen, rng_of(table, t, lane))
-                put_back(table.rows, table.words, lane)
-    return t + 1
-
-
-def ask_lane(table: Table, t: int, lane: int) -> None:
-    """Let a learner choose its arm, and pay for it."""
-    player = lane_of(table.seats, table.words, lane).player
-    player.arm = choose(lane_of(table.seats, table.words, lane).state, rng_of(table, t, lane))
-    pay(table, player, t, lane)
-
-
-def tell_lane(table: Table, t: int, lane: int) -> int:
-    """Let a learner see its gain; 1 if it needs `update`, because this gain is not usual."""
-    player = lane_of(table.seats, table.words, lane).player
-    late = (
-        0
-        if usual(lane_of(table.seats, table.words, lane).state, player.arm, player.seen, rng_of(table, t, lane))
-        else 1
-    )
-    player.late = late
-    return late
-
-
-def rest_lane(table: Table, t: int, lane: int) -> None:
-    """A round in which the learner's base is idle."""
-    place = lane_of(table.seats, table.words, lane)
-    place.player.arm = stay(place.state)
-    pay(table, place.player, t, lane)
-    note(place.state, place.player.seen)
-
-
-def pay_player(table: Table, player: Record, t: int, lane: int) -> None:
-    """Add the gain of the arm to what the player has earned."""
-    arm = player.arm
-    gain: float = np.float64(entry(across(table.gains, lane), t * ARMS, arm))
-    player.seen = gain
-    if REACTS:  # the adversary reacts to switches; the first round has none
-        switched = (player.last >= 0) & (player.last != arm)
-        held = 0 if switched else player.held + 1
-        paid = 0.0 if held < table.memory else gain
-        player.held, player.last = held, arm
-        player.seen = paid if table.observed else gain
-        gain = paid
-    player.gain += entry(across(table.worth, lane), 0, arm) if KNOWN else gain
-
-
-def entry_of(column: Any, first: int, arm: int) -> Any:
-    """The entry `column[first + arm]`."""
-    if ARMS > FEW or not LANED:
-        return column[first + arm]
-    found = column[first]
-    for i in range(1, ARMS):
-        other = column[first + i]  # a load under a condition would prevent vectors
-        found = other if arm == i else found
-    return found
-
-
-def draws_of(table: Table, t: int, lane: int) -> Draws:
-    """The random numbers of a round."""
-    return Draws(across(table.uniform, lane)[t], across(table.laplace, lane)[t])
-
-
-def numbers_of(table: Table, t: int, lane: int) -> Numbers:
-    """The random numbers of a round, of every kind."""
-    return Numbers(
-        borrow(table.uniform)[t, lane],
-        borrow(table.laplace)[t, lane],
-        borrow(table.normal)[t, lane],
-        borrow(table.bits)[t, lane],
-    )
-
-
-def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
-    """Add a block to the arms' `totals[arm, lane]`; `best[lane, i]` is the largest after `marks[i]` rounds.
-
-    The sum runs round by round, so that it does not depend on where blocks end.
-    """
-    t, (_, n_arms, n) = 0, gains.shape
-    for i in range(len(marks)):
-        while t < marks[i]:
-            for arm in range(n_arms):
-                for lane in range(n):
-                    column(totals, lane)[arm] += across(gains, lane)[t * n_arms + arm]
-            t += 1
-        for lane in range(n):
-            best[lane, i] = totals[:, lane].max()
-
-
-def best_arm_count(gains: NDArray[np.uint8], marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
-    """`best_arm_block` for gains of 0 or 1, whose sums are exact in any order: they are counted in bytes first."""
-    t, (_, n_arms, n) = 0, gains.shape
-    flat_gains, counts = gains.reshape(-1), np.zeros(n_arms * n, np.uint8)
-    for i in range(len(marks)):
-        while t < marks[i]:
-            end = min(t + 255, marks[i])
-            counts[:] = 0
-            while t < end:
-                some = flat_gains[t * n_arms * n : (t + 1) * n_arms * n]
-                for j in range(len(counts)):
-                    counts[j] += some[j]
-                t += 1
-            for arm in range(n_arms):
-                for lane in range(n):
-                    totals[arm, lane] += counts[arm * n + lane]
-        for lane in range(n):
-            best[lane, i] = totals[:, lane].max()
-
-
-# ------------------------------------------------------------------------------------ binding the loop
-
-
-class Kind(NamedTuple):
-    """What a loop is compiled for, beside the steps and the layout of their state."""
-
-    n_arms: int
-    binary: bool  # gains are 0 or 1
-    reacts: bool  # the adversary reacts to switches
-    known: bool  # its means count for the regret
-    laned: bool  # states are spread
-
-
-@kept
-def loop(modules: tuple[str, ...], layout: str, kind: Kind, more: str = "") -> Callable[..., None]:
-    """The compiled `play_block` of a composition whose state has this record layout.
-
-    more: the `Asked.layout` of its random numbers.
-    """
-    names = in_loop(modules) | {"LANED": kind.laned, "ARMS": kind.n_arms}
-    names |= {"REACTS": kind.reacts, "KNOWN": kind.known, "WIDTH": LANES if kind.laned else SOME}
-    names["seat_of"] = lane_of if kind.laned else seat_of
-    names |= {"IDLES": kind.laned and "idle" in names, "REFINES": kind.laned and "refine" in names}
-    if names["REFINES"]:
-        names["choose"] = names["settle"]
-    names["entry"] = compile_step(entry_of, **names)
-    names["rng_of"] = compile_step(numbers_of if more else draws_of, **names)
-    names["pay"] = compile_step(pay_player, **names)
-    for name, half in HALVES.items():
-        names[name] = compile_step(half, **names)
-    names["play_round"] = compile_step(play_all if kind.laned else play_some, **names)
-    return bind(play_block, *modules, layout, str(kind), more, **names)
-
-
-HALVES: dict[str, Callable[..., Any]] = {"ask": ask_lane, "tell": tell_lane, "rest": rest_lane}
-
-
-@kept
-def oracle(binary: bool) -> Callable[..., None]:
-    """The compiled loop that finds the best arm, for gains of this kind."""
-    template = best_arm_count if binary else best_arm_block
-    return bind(template, template.__name__)
-
-
 # ------------------------------------------------------------------------------------- playing a match
 
 
@@ -499,9 +164,10 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
 
 def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> bool:
     """Whether the files of a composition can play spread states of this layout."""
-    return (
-        not plain() and n_arms <= FEW and spreads(layout) and all(hasattr(import_module(m), "usual") for m in modules)
-    )
+    if interpreted() or n_arms > FEW or not spreads(layout):
+        return False
+    files = [import_module(name) for name in modules]
+    return all(hasattr(file, "usual") for file in files) and not any(hasattr(file, "refine") for file in files[1:])
 
 
 def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
@@ -513,7 +179,9 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     modules = composition(algorithm)
     numbers = asked(algorithm, match.setting)
     laned = not numbers.layout and has_lanes(modules, state.dtype, n_arms)
-    kind = Kind(n_arms, foe.binary, memory > 0, foe.mean_gains(match.setting) is not None, laned)
+    kind = Kind(foe.binary)
+    if laned:
+        kind = Kind(foe.binary, laned, n_arms, memory > 0, foe.mean_gains(match.setting) is not None)
     kernel = loop(modules, str(state.dtype.descr), kind, numbers.layout)
     names = algorithm.identity(), foe.identity()
     return Seat(kernel, record(player=player, state=state), names, numbers, modules, laned)
@@ -554,6 +222,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     table = adversary.gains_in_lanes(setting, rngs, lambda: blocks(horizon, block))
     sources = [_sources(seat, seed, trials) for seat in seats]
     places = [np.repeat(seat.first, n_lanes) for seat in seats]
+    states = [place["state"].view((np.record, place.dtype["state"])) for place in places]
     memories = [spread_out(place, seat.laned) for seat, place in zip(seats, places, strict=True)]
     numbers = _tables(seats, n_lanes, block)
     totals = aligned((setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
@@ -573,6 +242,6 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
             for kind, fill in sources[k].items():
                 draw(rounds, seat.asked.periods.get(kind, 1), fill, getattr(numbers[k], kind))
             given = gains, marks, earned, places[k], *numbers[k], worth, *adversary.reaction(), *memories[k]
-            guards.play_block(seat.play_block, given, seat.modules, rounds, places[k]["state"])
+            guards.play_block(seat.play_block, given, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets

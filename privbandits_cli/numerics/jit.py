@@ -107,6 +107,15 @@ def plain() -> bool:
     return _plain.get()
 
 
+def interpreted() -> bool:
+    """Whether loops run as plain Python, here or because numba is switched off."""
+    if plain():
+        return True
+    from numba.core import config
+
+    return bool(vars(config)["DISABLE_JIT"])
+
+
 @contextmanager
 def uncompiled(wanted: bool = True) -> Iterator[None]:
     """Context in which this thread gets kernels as plain Python: the same numbers, a few hundred times slower."""
@@ -139,7 +148,10 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
             raise PluginError(f"`{name}` calls itself, which a compiled step cannot do", function)
         if isinstance(called, types.FunctionType):
             twin = getattr(called, "compiled_in", None)
-            namespace[name] = getattr(import_module(twin), called.__name__) if twin else _called(called)
+            if twin is None:
+                namespace[name] = _called(called)
+            elif not interpreted():
+                namespace[name] = getattr(import_module(twin), called.__name__)
     code, defaults, named = function.__code__, function.__defaults__, function.__kwdefaults__ or {}
     only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
     if only and not plain():  # numba does not support keyword-only arguments: make them ordinary ones
@@ -209,11 +221,9 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
 @kept
 def borrower() -> Any:
     """`borrow` for compiled code: references to an array without an owner are not counted."""
-    from numba.core import config
-    from numba.extending import intrinsic
-
-    if plain() or vars(config)["DISABLE_JIT"]:
+    if interpreted():
         return borrow
+    from numba.extending import intrinsic
 
     def ownerless(typing: Any, array: Any) -> tuple[Any, Callable[..., Any]]:
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

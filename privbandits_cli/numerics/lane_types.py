@@ -29,7 +29,7 @@ WORD = ir.IntType(64)
 BYTE = ir.IntType(8)
 
 
-class Lane(types.Type):  # type: ignore[misc]
+class Lane(types.Type):
     """A lane of spread records."""
 
     def __init__(self, record: Any) -> None:
@@ -37,7 +37,7 @@ class Lane(types.Type):  # type: ignore[misc]
         super().__init__(f"Lane({record})")
 
 
-class Column(types.Type):  # type: ignore[misc]
+class Column(types.Type):
     """Numbers of one lane, `length` many if that is known; those of a table are `stride` apart, which is not."""
 
     def __init__(self, dtype: Any, length: int | None, table: bool = False) -> None:
@@ -46,7 +46,7 @@ class Column(types.Type):  # type: ignore[misc]
 
 
 @register_model(Lane)
-class LaneModel(models.PrimitiveModel):  # type: ignore[misc]
+class LaneModel(models.PrimitiveModel):
     """A pointer."""
 
     def __init__(self, manager: Any, kind: Any) -> None:
@@ -54,7 +54,7 @@ class LaneModel(models.PrimitiveModel):  # type: ignore[misc]
 
 
 @register_model(Column)
-class ColumnModel(models.StructModel):  # type: ignore[misc]
+class ColumnModel(models.StructModel):
     """A pointer, and the distance of two numbers in bytes."""
 
     def __init__(self, manager: Any, kind: Any) -> None:
@@ -102,12 +102,13 @@ def _store(context: Any, builder: Any, kind: Any, address: Any, value: Any, tabl
 
 
 @infer_getattr
-class LaneFields(AttributeTemplate):  # type: ignore[misc]
+class LaneFields(AttributeTemplate):
     """The types of a lane's fields."""
 
     key = Lane
 
-    def generic_resolve(self, lane: Lane, name: str) -> Any:
+    def generic_resolve(self, lane: Lane, name: str) -> Any:  # type: ignore[override]
+        """The type of the field of this name; TypingError for an array with several axes."""
         kind = lane.record.typeof(name)
         if isinstance(kind, types.Record):
             return Lane(kind)

@@ -9,7 +9,6 @@ In plain Python records are not spread, and a lane is the record itself.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,8 @@ def aligned(shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
     size = math.prod(shape) * np.dtype(kind).itemsize
     memory = np.empty(size + LINE, np.uint8)
     first = -memory.ctypes.data % LINE
-    return memory[first : first + size].view(kind).reshape(shape)
+    made: NDArray[Any] = memory[first : first + size].view(kind).reshape(shape)
+    return made
 
 
 def spreads(layout: np.dtype[Any]) -> bool:
@@ -55,13 +55,13 @@ def lane_of(records: Records, words: Words, lane: int) -> Record:
 
 
 @compiled_in(COMPILED)
-def across(table: NDArray[Any], lane: int) -> NDArray[Any]:
+def across(table: NDArray[Any], lane: int) -> Any:
     """The entries of a lane in a table `[..., lanes]` that a loop only reads, in a row; or only writes, one a loop."""
     return table.reshape(-1, table.shape[-1])[:, lane]
 
 
 @compiled_in(COMPILED)
-def column(words: Words, lane: int) -> Words:
+def column(words: NDArray[Any], lane: int) -> Any:
     """The entries of a lane in a matrix `[words, LANES]`."""
     return words[:, lane]
 

@@ -85,21 +85,21 @@ def test_bernoulli_adversaries_have_their_means(name, best):
 @pytest.mark.parametrize("n_arms", [2, 4, 7])
 def test_bernoulli_rows_are_their_twin(n_arms):
     means = np.array([0.55, 1.0, 0.0, 3.5 / 65536, 0.3, 0.5, 2 / 3])[:n_arms]
-    draw = stochastic.bernoulli(stream(3, "rows", trial=0), means)
+    draw = stochastic.bernoulli([stream(3, "rows", trial=0)], means)
     found = np.concatenate([draw(1), draw(30_000), draw(10_000)])
-    assert found.tolist() == bernoulli(stream(3, "rows", trial=0), means.tolist(), 40_001)
+    assert found[:, :, 0].tolist() == bernoulli(stream(3, "rows", trial=0), means.tolist(), 40_001)
 
 
 def test_bernoulli_is_exact_beyond_its_sixteen_bits():
     """A mean of 0.7/65536: every 1 comes from a tie, so the frequency of ones tests the ties alone."""
     n = 2**22
-    draw = stochastic.bernoulli(stream(4, "rows", trial=0), np.full(4, 0.7 / 65536))
+    draw = stochastic.bernoulli([stream(4, "rows", trial=0)], np.full(4, 0.7 / 65536))
     ones = sum(int(draw(2**16).sum()) for _ in range(n // 4 // 2**16))
     assert binomial_p(ones, n, 0.7 / 65536) > 1e-5
     assert binomial_p(n / 65536, n, 0.7 / 65536) < 1e-2  # negative control: every tie a 1
     always, never = np.array([1.0, 1.0]), np.array([0.0, 0.0])
-    assert stochastic.bernoulli(stream(4, "rows", trial=0), always)(2**18).all()
-    assert not stochastic.bernoulli(stream(4, "rows", trial=0), never)(2**18).any()
+    assert stochastic.bernoulli([stream(4, "rows", trial=0)], always)(2**18).all()
+    assert not stochastic.bernoulli([stream(4, "rows", trial=0)], never)(2**18).any()
 
 
 @pytest.mark.parametrize("name", ["stochastic", "fully_oblivious"])
@@ -164,13 +164,15 @@ def test_switching_costs_constants_at_the_papers_horizon():
 def test_the_walk_equals_its_definition():
     from privbandits_cli.adversaries.switching_costs import compiled_walk
 
-    steps = 0.02 * np.random.default_rng(0).standard_normal(300)
-    wanted = [[0.5 - w + 0.0, 0.5 - w + 0.1] for w in walk(steps.tolist())]
+    steps = 0.02 * np.random.default_rng(0).standard_normal((300, 3))
+    advantage = np.array([[0.0, 0.1, 0.0], [0.1, 0.0, 0.1]])
+    walks = np.array([walk(own.tolist()) for own in steps.T])
+    wanted = (0.5 - walks.T[:, None] + advantage).tolist()
     for cuts in ([], [100], [1, 2, 3, 64, 65, 127, 130, 256], range(300)):
-        gains, nodes = np.empty((300, 2)), np.zeros(64)
+        gains, nodes = np.empty((300, 2, 3)), np.zeros((64, 3))
         for part in np.split(np.arange(300), cuts):
             if len(part):
-                compiled_walk()(nodes, part[0] + 1, steps[part], np.array([0.0, 0.1]), gains[part[0] : part[-1] + 1])
+                compiled_walk()(nodes, part[0] + 1, steps[part], advantage, gains[part[0] : part[-1] + 1])
         assert gains.tolist() == wanted
 
 

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 
 from privbandits_cli.games import bandit
+from privbandits_cli.games import rounds as loops
 from privbandits_cli.games.bandit import Draws, play
-from privbandits_cli.numerics.jit import bind, compile_step, record
+from privbandits_cli.games.drawing import SIDE_BY_SIDE
+from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.numerics.jit import borrower, compile_step, record
+from privbandits_cli.numerics.lanes import LANES
 from tests.conftest import fit, foe, make, match, playing
 from tests.naive import gain_table
 
@@ -29,16 +33,15 @@ def remember(state, arm, gain, rng):
 def scripted(script, gains, memory, observed, worth=()):
     """What a scripted learner earns after each round, and the gains that it is shown."""
     n = len(script)
-    steps = {"choose": compile_step(follow), "update": compile_step(remember)}
-    loop = bind(bandit.play_block, "scripted", str(n), **steps)
-    states = record(t=0, script=np.array(script), seen=np.zeros(n))
-    players = record(arm=-1, held=memory, gain=0.0)
-    marks = np.arange(1, n + 1)
+    steps = {"choose": compile_step(follow), "update": compile_step(remember), "borrow": borrower(), "GUARDED": False}
+    loop = loops.bound(steps, loops.Kind(False), False, "scripted", str(n))
+    state = record(t=0, script=np.array(script), seen=np.zeros(n))
+    places = record(player=record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0, late=0), state=state)
+    marks, zeros, none = np.arange(1, n + 1), np.zeros((n, 1)), np.empty((0, 0), np.uint64)
     earned = np.empty((1, n))
-    zeros = np.zeros((1, n))
-    gains = np.asarray(gains, float)[None]
-    loop(gains, marks, earned, players, states, *[zeros] * 4, np.array(worth, float), memory, observed)
-    return earned[0].tolist(), states[0].seen.tolist()
+    gains, worth = np.asarray(gains, float)[:, :, None], np.reshape(np.array(worth, float), (-1, 1))
+    loop(gains, marks, earned, places, *[zeros] * 4, worth, memory, observed, none, none)
+    return earned[0].tolist(), places[0].state.seen.tolist()
 
 
 GAINS = [[0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25], [0.5, 0.25]]
@@ -147,17 +150,17 @@ def test_exp3_agrees_with_independent_programs():
 
 
 def test_draws_carry_every_stream():
-    assert set(Draws._fields) < set(bandit.SOURCES)
+    assert set(Draws._fields) < set(SOURCES) == set(SIDE_BY_SIDE)
 
 
 @pytest.mark.parametrize("n_arms", [1, 3, 4, 70])
 def test_zeros_and_ones_are_counted_as_they_are_summed(n_arms):
-    """Rows side by side, with marks and blocks that end anywhere: the same as round by round."""
-    gains = np.random.default_rng(5).random((2, 150, n_arms)) < 0.5
-    sums, counts = np.zeros((2, n_arms)), np.zeros((2, bandit.ROWS, n_arms), np.int64)
-    for block, marks in ((gains[:, :67], [1, 16, 40, 40, 67]), (gains[:, 67:], [15, 33, 83])):
+    """In bytes, with marks and blocks that end anywhere, and more rounds than a byte counts: as round by round."""
+    gains = (np.random.default_rng(5).random((600, n_arms, 2)) < 0.5).astype(np.uint8)
+    sums, counts = np.zeros((n_arms, LANES)), np.zeros((n_arms, LANES), np.int64)
+    for block, marks in ((gains[:67], [1, 16, 40, 40, 67]), (gains[67:], [15, 33, 300, 533])):
         summed, counted = np.zeros((2, 2, len(marks)))
-        bandit.oracle(False)(block.astype(float), np.array(marks), sums, summed)
-        bandit.oracle(True)(block.copy(), np.array(marks), counts, counted)
+        loops.oracle(False)(block.astype(float), np.array(marks), sums, summed)
+        loops.oracle(True)(block, np.array(marks), counts, counted)
         assert (counted == summed).all()
-    assert (summed[:, -1] == gains.sum(axis=1).max(axis=1)).all()
+    assert (summed[:, -1] == gains.sum(axis=0).max(axis=0)).all()

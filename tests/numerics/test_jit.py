@@ -58,14 +58,14 @@ def test_compiled_equals_plain_python_bit_for_bit(runs):
 
 
 def test_the_cached_name_holds_the_sources(monkeypatch):
-    from privbandits_cli.games import bandit
+    from privbandits_cli.games import rounds
     from privbandits_cli.numerics import jit
 
-    one = jit.bind(bandit.best_arm_block, "x").__qualname__
-    assert one == jit.bind(bandit.best_arm_block, "x").__qualname__
-    assert one != jit.bind(bandit.best_arm_block, "y").__qualname__
+    one = jit.bind(rounds.best_arm_block, "x").__qualname__
+    assert one == jit.bind(rounds.best_arm_block, "x").__qualname__
+    assert one != jit.bind(rounds.best_arm_block, "y").__qualname__
     monkeypatch.setattr(jit, "source_hash", lambda: "edited")
-    assert one != jit.bind(bandit.best_arm_block, "x").__qualname__
+    assert one != jit.bind(rounds.best_arm_block, "x").__qualname__
 
 
 def test_records_nest_and_refuse_names_that_numpy_hides():

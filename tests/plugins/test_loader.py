@@ -527,14 +527,14 @@ def test_an_error_of_a_file_that_was_edited_since_has_the_line_that_was_read():
 
 
 def test_built_in_games_are_not_guarded_and_own_ones_are(monkeypatch):
-    from privbandits_cli.games import bandit
+    from privbandits_cli.games import rounds
 
     bound = {}
-    monkeypatch.setattr(bandit, "bind", lambda template, *key, **names: bound.setdefault(key[0], names["GUARDED"]))
+    monkeypatch.setattr(rounds, "bind", lambda template, *key, **names: bound.setdefault(key[0], names["GUARDED"]))
     known, _ = including([Path("mine.py")])
     mine = known.find("algorithms", "mine")
     for modules in (("privbandits_cli.algorithms.exp3",), (mine.__module__,)):
-        bandit.loop.__wrapped__(modules, "layout", True)
+        rounds.loop.__wrapped__(modules, "layout", rounds.Kind(True))
     assert bound == {"privbandits_cli.algorithms.exp3": False, mine.__module__: True}
 
 

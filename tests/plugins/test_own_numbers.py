@@ -151,7 +151,7 @@ def test_each_number_comes_from_the_stream_of_its_kind(monkeypatch):
 
     match, seen = planned(CHECKED), []
     played = guards.play_block
-    monkeypatch.setattr(guards, "play_block", lambda *words: (played(*words), seen.append(words[4].copy()))[0])
+    monkeypatch.setattr(guards, "play_block", lambda *words: (played(*words), seen.append(words[-1].copy()))[0])
     play(match, [5], block=77)
     state, names = seen[-1][0], (match.algorithms[0].identity(), match.adversary.identity())
 
