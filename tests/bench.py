@@ -22,10 +22,13 @@ from numpy.random import SFC64, Generator
 from privbandits_cli.cli import terminal
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games import bandit, contextual, linear
-from privbandits_cli.games.bandit import BLOCK, LANES, play
+from privbandits_cli.games.bandit import BLOCK, play
+from privbandits_cli.games.drawing import SIDE_BY_SIDE
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.numerics.jit import bind, compile_step
+from privbandits_cli.numerics.lanes import LANES, across, aligned, column
 from tests.conftest import ROOT, foe, make, match, playing
 
 ROUNDS = 2**17
@@ -59,6 +62,67 @@ def exp3_by_hand(gains, gamma, rng):
         weights[arm] = math.exp(estimates[arm])
         total = weights.sum()
     return earned
+
+
+NOISY = False  # bound to True for DP-EXP3-Lap
+
+
+def fused_by_hand(words, gains, uniform, laplace, gamma, scale, b):
+    """EXP3 in lanes, all of a round in one loop, with nothing that could be another algorithm, game or gain.
+
+    words: four weights, four estimates and the gain so far `[9, LANES]`; the numbers are drawn beforehand.
+    """
+    for t in range(len(uniform)):
+        for lane in range(uniform.shape[1]):
+            fused_lane(words, gains, uniform, laplace, gamma, scale, b, t, lane)
+
+
+def fused_lane(words, gains, uniform, laplace, gamma, scale, b, t, lane):
+    """A lane's round."""
+    own, row = column(words, lane), across(gains, lane)
+    w0, w1, w2, w3 = own[0], own[1], own[2], own[3]
+    g0, g1, g2, g3 = row[4 * t], row[4 * t + 1], row[4 * t + 2], row[4 * t + 3]
+    total = w0 + w1 + w2 + w3
+    rate, threshold = gamma / 4, across(uniform, lane)[t] * total
+    m0, m1, m2 = (1.0 - gamma) * w0, (1.0 - gamma) * w1, (1.0 - gamma) * w2
+    end0 = m0 + rate * total
+    end1 = end0 + m1 + rate * total
+    past0, past1, past2 = threshold >= end0, threshold >= end1, threshold >= end1 + m2 + rate * total
+    weight = w3 if past2 else w2 if past1 else w1 if past0 else w0
+    gain = np.float64(g3 if past2 else g2 if past1 else g1 if past0 else g0)
+    own[8] += gain
+    if NOISY:
+        noisy = gain + scale * across(laplace, lane)[t]
+        inside = (noisy >= -b) & (noisy <= b + 1.0)
+        gain = (noisy + b) * (1 / (2 * b + 1)) if inside else 0.0
+    x = np.divide(rate * gain * total, (1.0 - gamma) * weight + rate * total)
+    square = x * x
+    low, high = (1 + x) + square * (1 / 2 + x * (1 / 6)), (1 / 24 + x * (1 / 120)) + square * (1 / 720 + x * (1 / 5040))
+    grown = weight * (low + square * square * high)
+    own[0], own[1] = w0 if past0 else grown, grown if past0 & ~past1 else w1
+    own[2], own[3] = grown if past1 & ~past2 else w2, grown if past2 else w3
+    e0, e1, e2, e3 = own[4], own[5], own[6], own[7]
+    own[4], own[5] = e0 if past0 else e0 + x, e1 + x if past0 & ~past1 else e1
+    own[6], own[7] = e2 + x if past1 & ~past2 else e2, e3 + x if past2 else e3
+
+
+def fused(noisy):
+    """A game of EXP3 or DP-EXP3-Lap in lanes, by hand."""
+    lane = compile_step(fused_lane, NOISY=noisy)
+    kernel = bind(fused_by_hand, "fused", str(noisy), fused_lane=lane)
+    rounds = ROUNDS // 16
+    gains, uniform, laplace = (aligned(shape, kind) for shape, kind in (
+        ((rounds, 4, LANES), np.uint8), ((rounds, LANES), float), ((rounds, LANES), float)
+    ))  # fmt: skip
+    gains[:] = np.repeat(TABLES[4][:rounds, :, None], LANES, axis=2)
+    uniform[:], laplace[:] = RNG.random(uniform.shape), RNG.laplace(size=laplace.shape)
+    gamma, words = make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma, aligned((9, LANES), float)
+
+    def run():
+        words[:4], words[4:] = 1.0, 0.0
+        kernel(words, gains, uniform, laplace, gamma, 0.004, 0.05)
+
+    return "reference", run, rounds * LANES, None
 
 
 def linucb_in_numpy(arms, means, numbers):
@@ -131,10 +195,16 @@ def candidates():
     gamma = make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma
     yield "floor by hand", ("reference", lambda: floor_by_hand(table, uniform), ROUNDS, None)
     yield "EXP3 by hand", ("reference", lambda: exp3_by_hand(table, gamma, RNG), ROUNDS, None)
+    yield "EXP3 in lanes by hand", fused(False)
+    yield "DP-EXP3-Lap in lanes by hand", fused(True)
     for kind, source in SOURCES.items():
         fill, own = source(Generator(SFC64(2))), out.view(np.uint64) if kind == "bits" else out
         filled = ("random numbers", lambda fill=fill, own=own: [fill(own) for _ in range(8)], 8 * BLOCK, None)
         yield f"{kind} numbers", filled
+        fill = SIDE_BY_SIDE[kind]([Generator(SFC64(seed)) for seed in range(LANES)])
+        own = aligned((BLOCK // LANES, LANES), own.dtype)
+        filled = ("random numbers", lambda fill=fill, own=own: [fill(own) for _ in range(8)], 8 * BLOCK, None)
+        yield f"{kind} numbers in lanes", filled
     for name in playing("adversaries"):
         yield name, game("adversaries", foe(name), [])
     log = Path(tempfile.mkdtemp()) / "log.npy"

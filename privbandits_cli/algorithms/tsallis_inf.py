@@ -79,10 +79,6 @@ def normalise(p: Floats) -> None:
         p[i] = np.divide(p[i], total)
 
 
-def choose(state: Record, rng: Draws) -> int:
-    return drawn(state, 2.0 / np.sqrt(state.t), rng)
-
-
 def drawn(state: Record, eta: float, rng: Draws) -> int:
     """Draw an arm from the solution at this η, which `state.p` then holds."""
     solve(state.losses, eta, state.p)
@@ -99,13 +95,21 @@ def pick(state: Record, rng: Draws) -> int:
     return arm
 
 
+def choose(state: Record, rng: Draws) -> int:
+    begin(state)
+    for _ in range(PASSES):
+        if not refine(state):
+            break
+    return settle(state, rng)
+
+
 def begin(state: Record) -> None:
-    """In lanes, `choose` is `begin`, then passes of `refine` in all lanes until none moves, then `settle`."""
+    """Start Newton's method."""
     state.x = first_x(state.losses, np.divide(2.0, np.sqrt(state.t)))
 
 
 def refine(state: Record) -> bool:
-    """Another pass of Newton's method, which changes nothing after the last; whether x has moved."""
+    """Another pass, which changes nothing after the last; whether x has moved."""
     closer = next_x(state.losses, np.divide(2.0, np.sqrt(state.t)), state.x, state.p)
     moved: bool = closer < state.x
     state.x = closer if moved else state.x

@@ -1,0 +1,209 @@
+"""Lanes equal single steps bit for bit: of algorithms, of adversaries, of random numbers, on every processor."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+
+import llvmlite.binding
+import numpy as np
+import pytest
+from numpy.random import SFC64, Generator
+
+from privbandits_cli.algorithms import exp3
+from privbandits_cli.games import bandit, guards
+from privbandits_cli.games.bandit import Draws, play
+from privbandits_cli.games.drawing import SIDE_BY_SIDE
+from privbandits_cli.games.players import Setting
+from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
+from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.lanes import LANES
+from privbandits_cli.numerics.streams import stream
+from tests.conftest import ROOT, fit, foe, make, match, playing
+
+
+def laned(algorithm):
+    """Whether it plays in lanes."""
+    tuned = algorithm.tuned(Setting(100, 4))
+    return bandit.has_lanes(composition(tuned), tuned.state(Setting(100, 4)).dtype, 4)
+
+
+ALL = [name for name in playing("algorithms") if laned(make(name))]
+# Large and small steps, weights that must be recomputed, gains far outside [0, 1], rounds that are ignored
+EXTREME = [
+    make("exp3", gamma=1.0),
+    make("exp3", gamma=0.5),
+    make("exp3", gamma=1e-7),
+    make("exp2", eta=2.0, gamma=0.1),
+    make("exp2", eta=0.3, gamma=0.2, mu=[0.1, 0.2, 0.3, 0.4]),
+    make("exp3_ix", eta=1.5, gamma=1e-3),
+    make("dp_reduction", epsilon=0.01, base=make("exp3")),
+    make("dp_exp2", epsilon=0.05),
+    make("dp_lambda_lap", epsilon=0.5, b=0.1, base=make("exp3")),
+    make("dp_lambda_lap", epsilon=0.5, b=0.5, base=make("mini_batch", tau=3, base=make("exp3"))),
+    make("mini_batch", tau=1, base=make("exp2")),
+    make("mini_batch", tau=2, base=make("dp_exp3_lap", epsilon=1.0)),
+    make("mini_batch", tau=7, base=make("mini_batch", tau=3, base=make("exp3", gamma=0.7))),
+]
+
+
+def both(monkeypatch, game, trials, **how):
+    """Regrets, and the learners' last states, in lanes and one trial after the other."""
+    found, played = [], guards.play_block
+    for lanes in (True, False):
+        last = []
+        with monkeypatch.context() as patch:
+            patch.setattr(guards, "play_block", lambda *words, last=last: (played(*words), last.append(words[-1]))[0])
+            if not lanes:
+                patch.setattr(bandit, "has_lanes", lambda *_: False)
+            found.append((play(game, trials, **how), [state.tobytes() for state in last]))
+    return found
+
+
+def test_the_algorithms_that_play_in_lanes():
+    assert {*ALL} == {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf"}
+    assert all(map(laned, EXTREME))
+    assert not laned(make("mini_batch", base=make("tsallis_inf")))  # it solves in all lanes together
+
+
+@pytest.mark.parametrize("adversary", playing("adversaries"))
+def test_lanes_equal_single_steps(monkeypatch, adversary):
+    against = foe(adversary)
+    game = match(against, [one for one in map(make, ALL) if fit(one, against)], 400, checkpoints=range(1, 401))
+    (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1))
+    np.testing.assert_array_equal(one, other)
+    assert states == expected and (states or not game.algorithms)
+
+
+@pytest.mark.parametrize(
+    "adversary",
+    ["switching_costs", *(pytest.param(name, marks=pytest.mark.long) for name in ("stochastic", "deterministic"))],
+)
+def test_lanes_equal_single_steps_where_most_gains_are_unusual(monkeypatch, adversary):
+    game = match(foe(adversary), EXTREME, 1500, checkpoints=[1, 2, 3, 1500])
+    (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1), block=256)
+    np.testing.assert_array_equal(one, other)
+    assert states == expected
+
+
+@pytest.mark.parametrize("n_arms", [3, 9, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2, 7, 8))])
+def test_lanes_equal_single_steps_with_other_numbers_of_arms(monkeypatch, n_arms):
+    names = ALL if n_arms > 1 else ["tsallis_inf"]
+    game = match(foe("stochastic"), list(map(make, names)), 200, n_arms, checkpoints=[1, 200])
+    (one, states), (other, expected) = both(monkeypatch, game, range(5))
+    np.testing.assert_array_equal(one, other)
+    assert states == expected
+
+
+def test_any_number_of_trials_plays_the_same_games():
+    game = match(foe("switching_costs"), [make("exp3"), make("tsallis_inf"), *EXTREME[-3:]], 60, checkpoints=[7, 60])
+    whole = play(game, range(LANES + 1))
+    for n in range(1, LANES + 1):
+        np.testing.assert_array_equal(play(game, range(n)), whole[:, :n])
+
+
+def usual_or_unchanged(algorithm, usual, rounds=300):
+    """Play in plain Python, with `usual` beside `update`: the numbers of gains that are usual, and that are not."""
+    setting = Setting(rounds, 4)
+    tuned = algorithm.tuned(setting)
+    rng, state = np.random.default_rng(5), tuned.state(setting)
+    counts = [0, 0]
+    with uncompiled(), np.errstate(all="ignore"):
+        own = steps(composition(tuned))
+        for _ in range(rounds):
+            draws = Draws(rng.random(), rng.laplace())
+            arm, gain, before = own["choose"](state[0], draws), float(rng.random() < 0.5), state.tobytes()
+            tried = state.copy()
+            done = (usual or own["usual"])(tried[0], arm, gain, draws)
+            own["update"](state[0], arm, gain, draws)
+            assert tried.tobytes() == (state.tobytes() if done else before)
+            counts[not done] += 1
+    return counts
+
+
+@pytest.mark.parametrize("algorithm", EXTREME, ids=str)
+def test_usual_is_update_or_changes_nothing(algorithm):
+    usual_or_unchanged(algorithm, None)
+
+
+def test_usual_and_unusual_gains_both_occur():
+    counts = np.sum([usual_or_unchanged(algorithm, None) for algorithm in EXTREME], axis=0)
+    assert counts.min() > 500
+
+
+def less_exact(state, arm, gain, rng):
+    """EXP3's `usual` with a weight that differs in its last digits; a negative control."""
+    done = exp3.usual(state, arm, gain, rng)
+    state.weights[arm] *= 1 + 2.0**-52
+    return done
+
+
+def forgetful(state, arm, gain, rng):
+    """EXP3's `usual`, which changes something though it is not done; a negative control."""
+    done = exp3.usual(state, arm, gain, rng)
+    state.gains[arm] += 0.0 if done else 1e-9
+    return done
+
+
+@pytest.mark.parametrize("wrong", [less_exact, forgetful])
+def test_a_step_that_is_not_update_is_noticed(wrong):
+    usual_or_unchanged(make("exp3", gamma=0.5), exp3.usual)
+    with pytest.raises(AssertionError):
+        usual_or_unchanged(make("exp3", gamma=0.5), wrong)
+
+
+@pytest.mark.parametrize("name", playing("adversaries"))
+def test_gains_in_lanes_are_those_of_each_trial(name):
+    adversary, horizon = foe(name), 700
+    setting = adversary.revealed(Setting(horizon, 5))
+    adversary = adversary.tuned(setting)
+    rngs = [stream(7, "gains", trial=trial) for trial in range(LANES)]
+    parts = adversary.gains_in_lanes(setting, rngs, lambda: blocks(horizon, 99))
+    together = np.concatenate([part.copy() for part in parts])
+    for trial in (0, 1, 17, LANES - 1):
+        alone = np.concatenate(list(adversary.gains(setting, stream(7, "gains", trial=trial), blocks(horizon, 300))))
+        np.testing.assert_array_equal(together[:, :, trial], alone)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+@pytest.mark.parametrize("plain", [False, True])
+def test_numbers_in_lanes_are_those_of_each_stream(kind, plain):
+    """More numbers than a word has signs, in two calls."""
+    n = 40 if plain else 3000
+    with uncompiled(plain):
+        fill = SIDE_BY_SIDE[kind]([Generator(SFC64(seed)) for seed in range(LANES)])
+        out = np.empty((n + 77, LANES), np.uint64 if kind == "bits" else np.float64)
+        fill(out[:n])
+        fill(out[n:])
+    for seed in (0, 5, LANES - 1):
+        alone = np.empty(n + 77, out.dtype)
+        SOURCES[kind](Generator(SFC64(seed)))(alone)
+        np.testing.assert_array_equal(out[:, seed], alone)
+
+
+PROGRAM = """
+import json
+from tests.conftest import foe, make, match
+from privbandits_cli.games.bandit import play
+lineup = [make(name) for name in ("exp3", "dp_exp3_lap", "tsallis_inf")]
+print(json.dumps(play(match(foe("switching_costs"), lineup, 3000), range(9)).tolist()))
+"""
+PROCESSORS = {"x86-64": "", "haswell": "+avx2", "skylake-avx512": "+avx512f,+avx512vl,+avx512dq,+avx512bw"}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
+def test_every_processor_plays_the_same_bytes(tmp_path):
+    """Compiled for SSE2, AVX2 and AVX-512; what this machine does not have is left out."""
+    own = play(match(foe("switching_costs"), [make("exp3"), make("dp_exp3_lap"), make("tsallis_inf")], 3000), range(9))
+    has = llvmlite.binding.get_host_cpu_features()
+    for name, features in PROCESSORS.items():
+        if not all(has[feature[1:]] for feature in features.split(",") if feature):
+            continue
+        environment = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=600,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == own.tolist(), name
