@@ -236,7 +236,8 @@ def differ(one: Floats, other: Floats, count: int, size: float) -> bool:
     return wrong > 0
 
 
-READ = {"theta", "inverse", "scores", "rows", "tiles", "logdet", "log_term", "sigma", "fixed"}  # by `optimistic`
+# by `optimistic`
+READ = {"theta", "inverse", "scores", "rows", "tiles", "rough", "logdet", "log_term", "sigma", "fixed"}
 
 
 def no_rule(state: Record, arms: Floats) -> int:

@@ -184,6 +184,12 @@ def compile_once(function: Callable[..., Any], **names: Any) -> Callable[..., An
     return made
 
 
+def once(function: Callable[P, T]) -> Callable[P, T]:
+    """Mark a function whose code is not copied into the loops that call it (`compile_once`)."""
+    vars(function)["once"] = True
+    return function
+
+
 @contextmanager
 def quickly() -> Iterator[None]:
     """Context in which kernels are compiled at LLVM's first level, which takes a half to a tenth of the time.
@@ -239,6 +245,8 @@ def borrower() -> Any:
 @functools.cache
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that steps call, compiled once for all of them, without an interface to Python."""
+    if vars(function).get("once"):
+        return compile_once(function)
     return _inlined(function, {}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
