@@ -127,7 +127,7 @@ def play_block(
     n = len(seats)
     spread(table.rows, table.words)
     for first in range(0, n, WIDTH):
-        t = 0
+        t: Any = np.int64(0)  # for a literal 0 a round would be compiled twice
         for i in range(len(marks)):
             while t < marks[i]:
                 t = play_round(table, t, marks[i], first)
@@ -143,12 +143,16 @@ def play_some(table: Table, t: int, end: int, first: int) -> int:
         lane = first + k
         if lane >= len(table.seats):
             break
-        state, player, rng = table.seats[lane].state, table.seats[lane].player, rng_of(table, t, lane)
+        state, player, rng = (
+            table.seats[lane].state,
+            table.seats[lane].player,
+            rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
+        )
         arm = choose(state, rng)
         if GUARDED and (arm < 0 or arm >= table.gains.shape[1]):
             raise WrongArm(arm, table.gains.shape[1], t)
         player.arm = arm
-        pay(table, player, t, lane)
+        pay(table.gains, table.worth, table.memory, table.observed, player, t, lane)
         update(state, arm, player.seen, rng)
     return t + 1
 
@@ -191,7 +195,12 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
             player = lane_of(table.seats, table.words, lane).player
             if player.late:
                 collect(table.words, table.rows, lane)
-                update(table.seats[lane].state, player.arm, player.seen, rng_of(table, t, lane))
+                update(
+                    table.seats[lane].state,
+                    player.arm,
+                    player.seen,
+                    rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
+                )
                 put_back(table.rows, table.words, lane)
     return t + 1
 
@@ -199,8 +208,11 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
 def ask_lane(table: Table, t: int, lane: int) -> None:
     """Let a learner choose its arm, and pay for it."""
     player = lane_of(table.seats, table.words, lane).player
-    player.arm = choose(lane_of(table.seats, table.words, lane).state, rng_of(table, t, lane))
-    pay(table, player, t, lane)
+    player.arm = choose(
+        lane_of(table.seats, table.words, lane).state,
+        rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
+    )
+    pay(table.gains, table.worth, table.memory, table.observed, player, t, lane)
 
 
 def tell_lane(table: Table, t: int, lane: int) -> int:
@@ -208,7 +220,12 @@ def tell_lane(table: Table, t: int, lane: int) -> int:
     player = lane_of(table.seats, table.words, lane).player
     late = (
         0
-        if usual(lane_of(table.seats, table.words, lane).state, player.arm, player.seen, rng_of(table, t, lane))
+        if usual(
+            lane_of(table.seats, table.words, lane).state,
+            player.arm,
+            player.seen,
+            rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
+        )
         else 1
     )
     player.late = late
@@ -219,24 +236,24 @@ def rest_lane(table: Table, t: int, lane: int) -> None:
     """A round in which the learner's base is idle."""
     place = lane_of(table.seats, table.words, lane)
     place.player.arm = stay(place.state)
-    pay(table, place.player, t, lane)
+    pay(table.gains, table.worth, table.memory, table.observed, place.player, t, lane)
     note(place.state, place.player.seen)
 
 
-def pay_player(table: Table, player: Record, t: int, lane: int) -> None:
+def pay_player(gains: Any, worth: Any, memory: int, observed: bool, player: Record, t: int, lane: int) -> None:
     """Add the gain of the arm to what the player has earned."""
-    arm, n_arms = player.arm, ARMS if LANED else table.gains.shape[1]
-    gain: float = np.float64(entry(across(table.gains, lane), t * n_arms, arm))
+    arm, n_arms = player.arm, ARMS if LANED else gains.shape[1]
+    gain: float = np.float64(entry(across(gains, lane), t * n_arms, arm))
     player.seen = gain
-    if REACTS and (LANED or table.memory > 0):  # the adversary reacts to switches; the first round has none
+    if REACTS and (LANED or memory > 0):  # the adversary reacts to switches; the first round has none
         switched = (player.last >= 0) & (player.last != arm)
         held = 0 if switched else player.held + 1
-        paid = 0.0 if held < table.memory else gain
+        paid = 0.0 if held < memory else gain
         player.held, player.last = held, arm
-        player.seen = paid if table.observed else gain
+        player.seen = paid if observed else gain
         gain = paid
-    if KNOWN and (LANED or len(table.worth) > 0):
-        gain = entry(across(table.worth, lane), 0, arm)
+    if KNOWN and (LANED or len(worth) > 0):
+        gain = entry(across(worth, lane), 0, arm)
     player.gain += gain
 
 
@@ -251,19 +268,14 @@ def entry_of(column: Any, first: int, arm: int) -> Any:
     return found
 
 
-def draws_of(table: Table, t: int, lane: int) -> Draws:
+def draws_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Draws:
     """The random numbers of a round."""
-    return Draws(across(table.uniform, lane)[t], across(table.laplace, lane)[t])
+    return Draws(across(uniform, lane)[t], across(laplace, lane)[t])
 
 
-def numbers_of(table: Table, t: int, lane: int) -> Numbers:
+def numbers_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Numbers:
     """The random numbers of a round, of every kind."""
-    return Numbers(
-        borrow(table.uniform)[t, lane],
-        borrow(table.laplace)[t, lane],
-        borrow(table.normal)[t, lane],
-        borrow(table.bits)[t, lane],
-    )
+    return Numbers(uniform[t, lane], laplace[t, lane], normal[t, lane], bits[t, lane])
 
 
 def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
@@ -331,13 +343,19 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
     names |= {"IDLES": kind.laned and "idle" in steps, "REFINES": kind.laned and "refine" in steps}
     if names["REFINES"]:
         names["choose"] = names["settle"]
-    names["entry"] = compile_step(entry_of, **names)
-    names["rng_of"] = compile_step(numbers_of if more else draws_of, **names)
-    names["pay"] = compile_step(pay_player, **names)
+    names |= shared(kind, more)
     for name, half in HALVES.items():
         names[name] = compile_step(half, **names)
     names["play_round"] = compile_step(play_all if kind.laned else play_some, **names)
     return bind(play_block, *key, str(kind), **names)
+
+
+@kept
+def shared(kind: Kind, more: bool) -> dict[str, Callable[..., Any]]:
+    """What is compiled once for all algorithms."""
+    names: dict[str, Any] = {"LANED": kind.laned, "ARMS": kind.n_arms, "REACTS": kind.reacts, "KNOWN": kind.known}
+    names["entry"] = compile_step(entry_of, **names)
+    return {"pay": compile_step(pay_player, **names), "rng_of": compile_step(numbers_of if more else draws_of)}
 
 
 HALVES: dict[str, Callable[..., Any]] = {"ask": ask_lane, "tell": tell_lane, "rest": rest_lane}
