@@ -1,9 +1,9 @@
 """Squared norms |x|² = x' V^-1 x of many arms, and bounds on their scores that rule most of them out.
 
-The score of an arm is <θ~, x> + β |x|. The arm with the largest score is found in double precision, but few arms need
-it: single precision, with bounds on its errors, takes half the time; and where it stands, an arm whose score cannot be
-the largest by the largest eigenvalue of V^-1 needs no quadratic form at all. Bounds only rule out, so they change no
-arm that is played. For few arms they would not pay, and there are none.
+The score of an arm is <θ~, x> + β |x|. Double precision decides which arm has the largest, but only for the few arms
+that bounds leave. The first bound is that of the largest eigenvalue of V^-1, which needs no quadratic form. The second
+is the score in single precision and its error, in half the time. Bounds only rule out, so they change no arm that is
+played. Where there are few arms they would not pay, and there are none.
 """
 
 import numpy as np
