@@ -125,7 +125,8 @@ def play_block(
         borrow(words),
     )
     n = len(seats)
-    spread(table.rows, table.words)
+    if LANED:
+        spread(table.rows, table.words)
     for first in range(0, n, WIDTH):
         t: Any = np.int64(0)  # for a literal 0 a round would be compiled twice
         for i in range(len(marks)):
@@ -133,8 +134,9 @@ def play_block(
                 t = play_round(table, t, marks[i], first)
             for lane in range(first, min(first + WIDTH, n)):
                 earned[lane, i] = seat_of(table.seats, table.words, lane).player.gain
-    for lane in range(len(table.rows)):
-        collect(table.words, table.rows, lane)
+    if LANED:
+        for lane in range(n):
+            collect(table.words, table.rows, lane)
 
 
 def play_some(table: Table, t: int, end: int, first: int) -> int:

@@ -155,9 +155,9 @@ def test_a_step_that_is_not_update_is_noticed(wrong):
 
 @pytest.mark.parametrize("name", playing("adversaries"))
 def test_gains_in_lanes_are_those_of_each_trial(name):
-    adversary, horizon = foe(name), 700
+    horizon = 700
+    adversary = foe(name).tuned(Setting(horizon, 5))
     setting = adversary.revealed(Setting(horizon, 5))
-    adversary = adversary.tuned(setting)
     rngs = [stream(7, "gains", trial=trial) for trial in range(LANES)]
     parts = adversary.gains_in_lanes(setting, rngs, lambda: blocks(horizon, 99))
     together = np.concatenate([part.copy() for part in parts])
