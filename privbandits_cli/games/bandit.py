@@ -47,10 +47,15 @@ class Adversary(players.Adversary):
 
         Draw from `rng` in the order of the rounds, so that no number depends on where a block ends.
         """
-        if type(self).gains_in_lanes is Adversary.gains_in_lanes:
+        if not self.in_lanes():
             raise NotImplementedError(f"{self.name} has no method `gains`")
         for block in self.gains_in_lanes(setting, [rng], lambda: blocks):
             yield block[:, :, 0]
+
+    @classmethod
+    def in_lanes(cls) -> bool:
+        """Whether it draws the gains of several trials side by side."""
+        return cls.gains_in_lanes is not Adversary.gains_in_lanes
 
     def gains_in_lanes(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
@@ -59,16 +64,24 @@ class Adversary(players.Adversary):
 
         A lane has the gains of `gains`, to the bit. An array may be overwritten by the next block.
         """
+        room: NDArray[Any] | None = None
+        for gains in self.gains_by_lane(setting, rngs, rounds):
+            lanes, n, n_arms = gains.shape
+            room = aligned((n, n_arms, lanes), gains.dtype) if room is None or len(room) < n else room
+            side_by_side(gains.reshape(lanes, -1), room[:n].reshape(-1, lanes))
+            yield room[:n]
+
+    def gains_by_lane(
+        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
+        """The same `[lanes, rounds, arms]`: the gains of each trial in a row."""
         tables = [self.gains(setting, rng, rounds()) for rng in rngs]
-        kind: Any = np.bool_ if self.binary else np.float64
-        size = max(map(len, rounds())) * setting.n_arms
-        rows, room = np.empty((len(rngs), size), kind), aligned((size, len(rngs)), kind)
         for block in rounds():
-            for row, table in zip(rows, tables, strict=True):
-                found = guards.next_gains(table, self, block, setting.n_arms)
-                np.copyto(row[: found.size].reshape(found.shape), found, casting="safe")
-            side_by_side(rows[:, : found.size], room[: found.size])
-            yield room[: found.size].reshape(len(block), setting.n_arms, len(rngs))
+            kind: Any = np.bool_ if self.binary else np.float64
+            out = np.empty((len(rngs), len(block), setting.n_arms), kind)
+            for own, table in zip(out, tables, strict=True):
+                np.copyto(own, guards.next_gains(table, self, block, setting.n_arms), casting="safe")
+            yield out
 
     def mean_gains(self, setting: Setting) -> Floats | None:
         """The mean gains `[arms]` if regret is counted on these; None if it is counted on the gains themselves."""
@@ -219,13 +232,19 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     wide = n_lanes * max(setting.n_arms * (1 if adversary.binary else 8), 8 * most)
     block = min(block, max(1, BYTES // wide), horizon)
     rngs = [stream(seed, "gains", foe, trial=t) for t in trials]
-    table = adversary.gains_in_lanes(setting, rngs, lambda: blocks(horizon, block))
+    made = (
+        adversary.gains_in_lanes
+        if adversary.in_lanes() or any(seat.laned for seat in seats)
+        else adversary.gains_by_lane
+    )
+    by_lane = made == adversary.gains_by_lane
+    table = made(setting, rngs, lambda: blocks(horizon, block))
     sources = [_sources(seat, seed, trials) for seat in seats]
     places = [np.repeat(seat.first, n_lanes) for seat in seats]
     states = [place["state"].view((np.record, place.dtype["state"])) for place in places]
     memories = [spread_out(place, seat.laned) for seat, place in zip(seats, places, strict=True)]
     numbers = _tables(seats, n_lanes, block)
-    totals = aligned((setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
+    totals = aligned((n_lanes if by_lane else 1, setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
     totals[:] = 0
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     means = adversary.mean_gains(setting)
@@ -237,11 +256,13 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         best, earned = np.zeros((2, n_lanes, len(marks)))
         if means is None:
-            oracle(adversary.binary)(gains, marks, totals, best)
+            parts = [own[:, :, None] for own in gains] if by_lane else [gains]
+            for part, sums, most in zip(parts, totals, best if by_lane else [best], strict=True):
+                oracle(adversary.binary)(part, marks, sums, most.reshape(-1, len(marks)))
         for k, seat in enumerate(seats):
             for kind, fill in sources[k].items():
                 draw(rounds, seat.asked.periods.get(kind, 1), fill, getattr(numbers[k], kind))
-            given = gains, marks, earned, places[k], *numbers[k], worth, *adversary.reaction(), *memories[k]
+            given = gains, by_lane, marks, earned, places[k], *numbers[k], worth, *adversary.reaction(), *memories[k]
             guards.play_block(seat.play_block, given, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]
     return regrets

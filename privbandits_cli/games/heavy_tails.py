@@ -5,7 +5,7 @@ A heavy-tailed gain has E|X|^(1+v) <= u for some v in (0, 1], and possibly no va
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal, Self, get_args
 
 import numpy as np
@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from privbandits_cli.games.bandit import Adversary, Algorithm, Floats, Setting
+from privbandits_cli.games.drawing import side_by_side
 from privbandits_cli.games.parameters import Size
+from privbandits_cli.numerics.lanes import aligned
 
 Moment = Annotated[float, Field(ge=0.1, le=1)]  # v; below 0.1 no game is long enough to learn anything
 Factor = Annotated[float, Field(ge=1e-6, le=1e6)]  # of a constant that a paper prints
@@ -104,12 +106,17 @@ class HeavyTailed(Stationary):
     def revealed(self, setting: Setting) -> Setting:
         return setting._replace(v=self.v, u=float(self.moments(setting).max()))
 
-    def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
-        location, scale = self.location_scale(setting)
-        draw = self.standard(rng)
-        for rounds in blocks:
-            gains = location[:, None] + np.multiply.outer(scale, draw(len(rounds)))  # NumPy loops along the rounds
-            yield gains.T
+    def gains_in_lanes(
+        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[NDArray[Any]]:
+        (location, scale), draws = self.location_scale(setting), [self.standard(rng) for rng in rngs]
+        for block in rounds():
+            z = np.empty((len(block), len(rngs)))
+            side_by_side(np.array([draw(len(block)) for draw in draws]), z)
+            gains = aligned((len(block), len(location), len(rngs)), np.float64)
+            np.multiply(scale[:, None], z[:, None], out=gains)
+            gains += location[:, None]
+            yield gains
 
     def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
         """The error if a tail of this index has no moment of order 1 + v; it only has those of smaller orders."""

@@ -82,7 +82,8 @@ def seat_of(seats: Records, words: Words, lane: int) -> Record:
 class Table(NamedTuple):
     """What the rounds of a block are played with."""
 
-    gains: Any  # [round, arm, lane]
+    gains: Any  # [round, arm, lane], or [lane, round, arm] if by_lane, which spread states do not take
+    by_lane: bool
     uniform: Any  # random numbers, [round, lane] or [round, lane, number]
     laplace: Any
     normal: Any
@@ -97,6 +98,7 @@ class Table(NamedTuple):
 
 def play_block(
     gains: Floats,
+    by_lane: bool,
     marks: NDArray[np.int64],
     earned: Floats,
     seats: Records,
@@ -113,6 +115,7 @@ def play_block(
     """Play one block; `earned[lane, i]` is the learner's gain after `marks[i]` rounds. Other arguments: see `Table`."""
     table = Table(
         borrow(gains),
+        by_lane,
         borrow(uniform),
         borrow(laplace),
         borrow(normal),
@@ -151,10 +154,11 @@ def play_some(table: Table, t: int, end: int, first: int) -> int:
             rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
         )
         arm = choose(state, rng)
-        if GUARDED and (arm < 0 or arm >= table.gains.shape[1]):
-            raise WrongArm(arm, table.gains.shape[1], t)
+        n_arms = table.gains.shape[2 if table.by_lane else 1]
+        if GUARDED and (arm < 0 or arm >= n_arms):
+            raise WrongArm(arm, n_arms, t)
         player.arm = arm
-        pay(table.gains, table.worth, table.memory, table.observed, player, t, lane)
+        pay(table.gains, table.by_lane, table.worth, table.memory, table.observed, player, t, lane)
         update(state, arm, player.seen, rng)
     return t + 1
 
@@ -214,7 +218,7 @@ def ask_lane(table: Table, t: int, lane: int) -> None:
         lane_of(table.seats, table.words, lane).state,
         rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
     )
-    pay(table.gains, table.worth, table.memory, table.observed, player, t, lane)
+    pay(table.gains, table.by_lane, table.worth, table.memory, table.observed, player, t, lane)
 
 
 def tell_lane(table: Table, t: int, lane: int) -> int:
@@ -238,14 +242,19 @@ def rest_lane(table: Table, t: int, lane: int) -> None:
     """A round in which the learner's base is idle."""
     place = lane_of(table.seats, table.words, lane)
     place.player.arm = stay(place.state)
-    pay(table.gains, table.worth, table.memory, table.observed, place.player, t, lane)
+    pay(table.gains, table.by_lane, table.worth, table.memory, table.observed, place.player, t, lane)
     note(place.state, place.player.seen)
 
 
-def pay_player(gains: Any, worth: Any, memory: int, observed: bool, player: Record, t: int, lane: int) -> None:
+def pay_player(
+    gains: Any, by_lane: bool, worth: Any, memory: int, observed: bool, player: Record, t: int, lane: int
+) -> None:
     """Add the gain of the arm to what the player has earned."""
-    arm, n_arms = player.arm, ARMS if LANED else gains.shape[1]
-    gain: float = np.float64(entry(across(gains, lane), t * n_arms, arm))
+    arm = player.arm
+    if LANED:
+        gain: float = np.float64(entry(across(gains, lane), t * ARMS, arm))
+    else:
+        gain = np.float64(gains[lane, t, arm] if by_lane else gains[t, arm, lane])
     player.seen = gain
     if REACTS and (LANED or memory > 0):  # the adversary reacts to switches; the first round has none
         switched = (player.last >= 0) & (player.last != arm)

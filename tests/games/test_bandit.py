@@ -40,7 +40,7 @@ def scripted(script, gains, memory, observed, worth=()):
     marks, zeros, none = np.arange(1, n + 1), np.zeros((n, 1)), np.empty((0, 0), np.uint64)
     earned = np.empty((1, n))
     gains, worth = np.asarray(gains, float)[:, :, None], np.reshape(np.array(worth, float), (-1, 1))
-    loop(gains, marks, earned, places, *[zeros] * 4, worth, memory, observed, none, none)
+    loop(gains, False, marks, earned, places, *[zeros] * 4, worth, memory, observed, none, none)
     return earned[0].tolist(), places[0].state.seen.tolist()
 
 
