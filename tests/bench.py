@@ -12,6 +12,7 @@ import platform
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 from statistics import median
 
@@ -94,7 +95,7 @@ def fused_lane(words, gains, uniform, laplace, gamma, scale, b, t, lane):
     if NOISY:
         noisy = gain + scale * across(laplace, lane)[t]
         inside = (noisy >= -b) & (noisy <= b + 1.0)
-        gain = (noisy + b) * (1 / (2 * b + 1)) if inside else 0.0
+        gain = (noisy + b) * np.divide(1.0, 2.0 * b + 1.0) if inside else 0.0
     x = np.divide(rate * gain * total, (1.0 - gamma) * weight + rate * total)
     square = x * x
     low, high = (1 + x) + square * (1 / 2 + x * (1 / 6)), (1 / 24 + x * (1 / 120)) + square * (1 / 720 + x * (1 / 5040))
@@ -148,9 +149,16 @@ class Prepared(bandit.Adversary):
 
     binary = True
 
-    def gains(self, setting, rng, blocks):
-        for rounds in blocks:
-            yield TABLES[setting.n_arms][rounds.start - 1 : rounds.stop - 1]
+    def gains_in_lanes(self, setting, rngs, blocks):
+        table = prepared(setting.n_arms, len(rngs))
+        for rounds in blocks():
+            yield table[rounds.start - 1 : rounds.stop - 1]
+
+
+@cache
+def prepared(n_arms, lanes):
+    """The same gains in every lane, `[rounds, arms, lanes]`."""
+    return np.repeat(TABLES[n_arms][:, :, None], lanes, axis=2)
 
 
 class Tails(bandit.Adversary):
