@@ -102,7 +102,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update`, if it is the usual one of the base; else False, and nothing is changed."""
+    """Do what `update` does if the gain is usual for the base; otherwise change nothing and return False."""
     noisy = released(state, gain, rng)
     done = True
     if (noisy >= -state.b) & (noisy <= state.b + 1.0):

@@ -118,7 +118,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update`, if it is the usual one of the base; else False, and nothing is changed."""
+    """Do what `update` does if the gain is usual for the base; otherwise change nothing and return False."""
     done: bool = base_usual(state.wrapped, arm, released(state, gain, rng), rng)
     return done
 

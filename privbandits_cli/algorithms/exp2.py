@@ -137,7 +137,7 @@ def multiply(state: Record, arm: int, step: float) -> None:
 
 
 def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update` of few arms in its usual case, by comparisons in place of jumps; else False, and nothing is changed."""
+    """Do what `update` does if this gain is usual, without branches; otherwise change nothing and return False."""
     total, weight, share = state.sums[1], state.weights[0], state.mu[0]
     for i in range(1, len(state.weights)):
         other, its = state.weights[i], state.mu[i]

@@ -186,7 +186,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update` of few arms in its usual case, by comparisons in place of jumps; else False, and nothing is changed."""
+    """Do what `update` does if this gain is usual, without branches; otherwise change nothing and return False."""
     weight, total = state.weights[0], state.sums[1]
     for i in range(1, len(state.weights)):
         other = state.weights[i]

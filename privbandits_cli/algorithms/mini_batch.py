@@ -226,7 +226,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update`, if it is the usual one of the base; else False, and nothing is changed."""
+    """Do what `update` does if the gain is usual for the base; otherwise change nothing and return False."""
     total = state.gain + gain
     ends = state.played + 1 == state.tau
     if ends and not base_usual(state.wrapped, arm, np.divide(total, state.tau), rng):

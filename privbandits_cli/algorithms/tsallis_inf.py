@@ -128,7 +128,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
-    """`update` of few arms, by comparisons in place of jumps."""
+    """Do what `update` does, without branches; every gain is usual."""
     for i in range(len(state.p)):
         losses = state.losses[i]
         estimated = losses + np.divide(1.0 - gain, state.p[i])

@@ -19,7 +19,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import guards, players
-from privbandits_cli.games.drawing import draw, drawing, side_by_side
+from privbandits_cli.games.drawing import SIDE_BY_SIDE, draw, several, side_by_side
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.rounds import FEW, SOME, Draws, Kind, Numbers, loop, oracle
@@ -201,11 +201,12 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
 
 
 def _sources(seat: Seat, seed: int, trials: Sequence[int]) -> dict[str, Fill]:
-    """The random numbers of an algorithm: by kind, a source for all trials."""
-    return {
-        kind: drawing(kind, [stream(seed, kind, *seat.names, trial=trial) for trial in trials])
-        for kind in (*seat.asked.periods, *seat.asked.counts)
-    }
+    """For each kind of random number that an algorithm uses, a source that serves all trials."""
+    made = {}
+    for kind in (*seat.asked.periods, *seat.asked.counts):
+        rngs = [stream(seed, kind, *seat.names, trial=trial) for trial in trials]
+        made[kind] = several(kind, rngs) if kind in seat.asked.counts else SIDE_BY_SIDE[kind](rngs)
+    return made
 
 
 def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:

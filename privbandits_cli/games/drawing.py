@@ -1,4 +1,4 @@
-"""The random numbers and gains of several trials side by side: tables `[round, lane]` and `[round, arm, lane]`."""
+"""Random numbers and gains of several trials at once, as tables `[round, lane]` and `[round, arm, lane]`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -29,16 +29,13 @@ from privbandits_cli.numerics.types import Floats
 TILE = 64  # rows that stay in the fastest cache while lane after lane is written into them
 
 
-def drawing(kind: str, rngs: Sequence[Generator]) -> Fill:
-    """A source of random numbers of a kind: fills `[n, lanes]` or `[n, lanes, number]`, each lane from its own rng."""
-    side, alone = SIDE_BY_SIDE[kind](rngs), [SOURCES[kind](rng) for rng in rngs]
+def several(kind: str, rngs: Sequence[Generator]) -> Fill:
+    """A source of several numbers of a kind in each round, `[n, lanes, number]`; each lane has its own stream."""
+    sources = [SOURCES[kind](rng) for rng in rngs]
 
     def fill(out: NDArray[Any]) -> None:
-        if out.ndim == 2:
-            side(out)
-            return
         rows = np.empty((len(rngs), out.size // len(rngs)), out.dtype)
-        for source, row in zip(alone, rows, strict=True):
+        for source, row in zip(sources, rows, strict=True):
             source(row)
         out[:] = rows.reshape(out.shape[1], len(out), -1).swapaxes(0, 1)
 
@@ -46,7 +43,7 @@ def drawing(kind: str, rngs: Sequence[Generator]) -> Fill:
 
 
 def words_in_lanes(rngs: Sequence[Generator]) -> Words:
-    """The states of SFC64 `[word, LANES]` of these streams, and a row of zeros."""
+    """The SFC64 states of these streams, `[word, LANES]`, and a fifth row with room for the next word."""
     words = aligned((5, LANES), np.uint64)
     words[:] = 0
     words[:4, : len(rngs)] = np.transpose([words_of(rng)["words"] for rng in rngs])

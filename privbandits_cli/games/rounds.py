@@ -26,7 +26,7 @@ from privbandits_cli.numerics.lanes import LANES, Words, across, collect, column
 from privbandits_cli.numerics.types import Floats
 
 FEW = 8  # arms: an entry is found among so many by comparisons, without a jump or an address
-SOME = 4  # trials side by side where there are more arms
+SOME = 4  # trials that are interleaved where states are not spread
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 LANED = False  # bound to True for spread states
 IDLES = False  # bound to True for steps with `idle`
@@ -164,9 +164,9 @@ def play_some(table: Table, t: int, end: int, first: int) -> int:
 
 
 def play_all(table: Table, t: int, end: int, first: int) -> int:
-    """Play round t in all lanes, which are spread, and return the next round: each loop becomes vector instructions.
+    """Play round t in all lanes, and return the next round. Each loop over the lanes becomes vector instructions.
 
-    If the bases of all lanes are idle, it plays all these rounds, up to `end`.
+    While the bases of all lanes are idle, it plays several rounds, but none after `end`.
     """
     n, late = len(table.seats), 0
     if IDLES:
@@ -355,8 +355,8 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
     if names["REFINES"]:
         names["choose"] = names["settle"]
     names |= shared(kind, more)
-    for name, half in HALVES.items():
-        names[name] = compile_step(half, **names)
+    for name, part in PARTS.items():
+        names[name] = compile_step(part, **names)
     names["play_round"] = compile_step(play_all if kind.laned else play_some, **names)
     return bind(play_block, *key, str(kind), **names)
 
@@ -369,7 +369,7 @@ def shared(kind: Kind, more: bool) -> dict[str, Callable[..., Any]]:
     return {"pay": compile_step(pay_player, **names), "rng_of": compile_step(numbers_of if more else draws_of)}
 
 
-HALVES: dict[str, Callable[..., Any]] = {"ask": ask_lane, "tell": tell_lane, "rest": rest_lane}
+PARTS: dict[str, Callable[..., Any]] = {"ask": ask_lane, "tell": tell_lane, "rest": rest_lane}
 
 
 @kept

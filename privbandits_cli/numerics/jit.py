@@ -74,7 +74,7 @@ def record(**fields: Any) -> Records:
 
 
 def compiled_in(module: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Mark a plain function whose compiled twin is written by hand: the function of the same name in this module."""
+    """Mark a plain function that has a hand-written compiled version, under the same name, in this module."""
 
     def mark(function: Callable[P, T]) -> Callable[P, T]:
         vars(function)["compiled_in"] = module

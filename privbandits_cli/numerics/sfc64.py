@@ -131,7 +131,7 @@ def fill_normals(states: Records, out: Floats) -> None:
 
 
 def normal_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
-    """The normal number that a word makes inside of its layer's rectangle; the layer, and the size in it."""
+    """A normal number x from a word, its layer, and its size; x is valid if it is inside the layer's rectangle."""
     layer, size = word & LAYER, (word >> EIGHT >> ONE) & MANTISSA
     x = np.int64(size) * layers.width[layer]
     if (word >> EIGHT) & ONE:
@@ -140,7 +140,7 @@ def normal_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
 
 
 def exponential_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
-    """The exponential number that a word makes inside of its layer's rectangle; the layer, and the size in it."""
+    """An exponential number x from a word, its layer, and its size; x is valid if it is inside the rectangle."""
     layer, size = (word >> THREE) & LAYER, word >> ELEVEN
     return np.int64(size) * layers.width[layer], layer, size
 

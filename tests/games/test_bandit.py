@@ -155,7 +155,7 @@ def test_draws_carry_every_stream():
 
 @pytest.mark.parametrize("n_arms", [1, 3, 4, 70])
 def test_zeros_and_ones_are_counted_as_they_are_summed(n_arms):
-    """In bytes, with marks and blocks that end anywhere, and more rounds than a byte counts: as round by round."""
+    """Counting in bytes gives the sums, wherever marks and blocks end, and for more rounds than a byte can count."""
     gains = (np.random.default_rng(5).random((600, n_arms, 2)) < 0.5).astype(np.uint8)
     sums, counts = np.zeros((n_arms, LANES)), np.zeros((n_arms, LANES), np.int64)
     for block, marks in ((gains[:67], [1, 16, 40, 40, 67]), (gains[67:], [15, 33, 300, 533])):

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import llvmlite.binding
 import numpy as np
@@ -133,14 +134,14 @@ def test_usual_and_unusual_gains_both_occur():
 
 
 def less_exact(state, arm, gain, rng):
-    """EXP3's `usual` with a weight that differs in its last digits; a negative control."""
+    """A negative control: EXP3's `usual`, but with a weight that is wrong in its last digits."""
     done = exp3.usual(state, arm, gain, rng)
     state.weights[arm] *= 1 + 2.0**-52
     return done
 
 
 def forgetful(state, arm, gain, rng):
-    """EXP3's `usual`, which changes something though it is not done; a negative control."""
+    """A negative control: EXP3's `usual`, but it also changes the state when it returns False."""
     done = exp3.usual(state, arm, gain, rng)
     state.gains[arm] += 0.0 if done else 1e-9
     return done
@@ -180,6 +181,19 @@ def test_numbers_in_lanes_are_those_of_each_stream(kind, plain):
         alone = np.empty(n + 77, out.dtype)
         SOURCES[kind](Generator(SFC64(seed)))(alone)
         np.testing.assert_array_equal(out[:, seed], alone)
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_several_numbers_of_a_round_are_those_of_each_stream(kind):
+    seat = SimpleNamespace(names=("one", "other"), asked=bandit.Asked({}, {kind: 3}))
+    fill = bandit._sources(seat, 7, range(5))[kind]
+    out = np.empty((90, 5, 3), np.uint64 if kind == "bits" else np.float64)
+    fill(out[:40])
+    fill(out[40:])
+    for trial in range(5):
+        alone = np.empty(270, out.dtype)
+        SOURCES[kind](stream(7, kind, "one", "other", trial=trial))(alone)
+        np.testing.assert_array_equal(out[:, trial].ravel(), alone)
 
 
 PROGRAM = """
