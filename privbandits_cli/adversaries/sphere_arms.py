@@ -6,6 +6,8 @@ It has the largest mean of the round, and every other mean is smaller by at leas
 
 A direction whose mean is out of range is rotated, in the plane that it spans with θ, to a new mean from the conditional
 law, which has density (1 - u²)^((d - 3)/2). Around θ a random direction is uniform, whatever its mean.
+
+The arms of a round are drawn ahead, and all algorithms meet the same, or on demand (`games.on_demand`).
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +19,8 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
+from privbandits_cli.games.on_demand import direction, new_crowd
+from privbandits_cli.numerics.directions import TOGETHER, directions_room, next_directions
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
 from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 
@@ -27,11 +31,17 @@ class Parameters(contextual.Adversary):
     """The gap, the best mean and the law of rewards."""
 
     display = "Arms on the sphere"
+    later = frozenset({"drawn"})
 
     gap: float = Field(0.0, ge=0, description="Δ, the least difference between the best mean and every other")
     best: float = Field(0.75, gt=0, lt=1, description="the best arm's mean")
     rewards: Literal["signs", "gaussian"] = Field(
         "signs", description="signs: 1 or -1, with the arm's mean; gaussian: the mean and N(0, 1) noise"
+    )
+    drawn: Literal["ahead", "on_demand"] = Field(
+        "ahead",
+        description="ahead: whole arms, the same for all algorithms; on_demand: each algorithm has arms of its own, "
+        "and only coordinates that may matter for its choice are drawn, which is far faster for many arms",
     )
 
     def law(self) -> Law:
@@ -39,8 +49,7 @@ class Parameters(contextual.Adversary):
 
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
         dimension, k = setting.known().dimension, setting.n_arms
-        theta = rng.standard_normal(dimension)
-        theta /= np.linalg.norm(theta)
+        theta = direction(dimension, rng)
         room = record(theta=theta, inverse=np.zeros(k), **source(rng))
         kernel = filler(dimension, k)
         arms, means = np.empty((0, dimension, k)), np.empty((0, k))
@@ -51,6 +60,14 @@ class Parameters(contextual.Adversary):
             with np.errstate(over="ignore"):  # words wrap around by design
                 kernel(arms[:n], means[:n], room, -self.best, self.best - self.gap, self.best)
             yield arms[:n], means[:n]
+
+    def on_demand(self) -> bool:
+        return self.drawn == "on_demand"
+
+    def crowd(self, setting: Setting, rng: Generator, lasting: int) -> Records:
+        room = directions_room(setting.known().dimension, rng)
+        limits = {"low": -self.best, "high": self.best - self.gap}
+        return new_crowd(setting.known().dimension, setting.n_arms, self.best, lasting, rng, **limits, **room)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.known().dimension < 2:
@@ -128,3 +145,27 @@ def turn(x: Floats, mean: Floats, theta: Floats, a: int, new: float) -> None:
 def filler(dimension: int, k: int) -> Callable[..., None]:
     """The compiled `fill` for constant numbers of coordinates and arms."""
     return bind(fill, "sphere_arms", str(dimension), str(k))
+
+
+# ------------------------------------------------------------------------------------------ drawn on demand
+
+
+def meet(crowd: Record) -> None:
+    """The coordinates of a round's arms along θ and across it: two coordinates of a random direction."""
+    first, second, power = crowd.first, crowd.second, 0.5 * (len(crowd.theta) - 3)
+    for start in range(0, len(first), TOGETHER):
+        next_directions(crowd)
+        for i in range(min(TOGETHER, len(first) - start)):
+            first[start + i], second[start + i] = crowd.u[i], crowd.v[i]
+    for a in range(len(first)):
+        if not crowd.low <= first[a] <= crowd.high:
+            tilt(crowd, a, redrawn(crowd.low, crowd.high, power, crowd))
+    tilt(crowd, int(uniform(crowd.words) * len(first)), crowd.best)
+
+
+def tilt(crowd: Record, a: int, new: float) -> None:
+    """`turn`, of the coordinates that are drawn; rounding must not make the arm longer."""
+    old, second, most = crowd.first[a], crowd.second[a], np.sqrt(1.0 - new * new)
+    share = 1.0 if len(crowd.theta) == 2 else min(1.0, np.divide(abs(second), np.sqrt(1.0 - old * old)))
+    crowd.first[a] = new
+    crowd.second[a] = np.copysign(share * most, second)

@@ -84,6 +84,7 @@ class Parameters(contextual.Algorithm):
     """ε and δ, the noise, and the shift."""
 
     display = "DP-LinUCB"
+    optimistic = True
     private = True
     calibrations: ClassVar = {
         "certified": {"calibration": "exact"},

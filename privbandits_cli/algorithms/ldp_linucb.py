@@ -35,6 +35,7 @@ class Parameters(contextual.Algorithm):
     """ε and δ of a report, and the ellipsoid's α."""
 
     display = "LDP-LinUCB"
+    optimistic = True
     private = True
     local = True
     calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}

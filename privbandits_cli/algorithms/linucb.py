@@ -24,6 +24,8 @@ class Parameters(contextual.Algorithm):
     """The regulariser ρ, and the ellipsoid's α."""
 
     display = "LinUCB"
+    optimistic = True
+    growing = True
     general_caveats = ("The arms played are a function of the arms and rewards observed: no ε holds at any δ < 1.",)
 
     rho: Size = Field(1.0, description="ρ")

@@ -28,6 +28,7 @@ class Parameters(contextual.Algorithm):
     """ε for the current round, and the base that learns."""
 
     display = "Plain DP-LinUCB"
+    optimistic = True
     private = True
 
     epsilon: float = Field(ge=0, le=700, description="ε for the current round's arms")

@@ -15,9 +15,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.convex.losses import SLACK
-from privbandits_cli.games import guards, players
+from privbandits_cli.games import guards, on_demand, players
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
+from privbandits_cli.games.on_demand import Crowd
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
 from privbandits_cli.numerics.jit import PluginError, Records, bind, borrow, compile_step, kept, record, unbound
@@ -85,6 +86,14 @@ class Adversary(players.Adversary):
         """
         raise NotImplementedError
 
+    def on_demand(self) -> bool:
+        """Whether a `crowd` replaces the tables of `arms`."""
+        return False
+
+    def crowd(self, setting: Setting, rng: Generator, lasting: int) -> Records:
+        """The record of arms that are drawn on demand for one learner; the file has its steps (`games.on_demand`)."""
+        raise NotImplementedError
+
     def bounds(self, setting: Setting) -> tuple[float, float]:
         """(L, S): bounds on the norms of the arms and of θ."""
         return 1.0, 1.0
@@ -108,6 +117,14 @@ class Algorithm(players.Algorithm):
     """
 
     game: ClassVar[str] = "contextual"
+    optimistic: ClassVar[bool] = False  # `choose` reads the arms by `ellipsoid.optimistic` and `arms.shape` alone
+    growing: ClassVar[bool] = False  # V only grows, and so the eigenvalues of V^-1 never do
+
+    def parts(self) -> "list[Algorithm]":
+        """The algorithm and its bases, outermost first."""
+        base = self._wrapped()
+        assert base is None or isinstance(base, Algorithm)
+        return [self, *(base.parts() if base else [])]
 
 
 # ---------------------------------------------------------------------------------------------- the loop
@@ -118,10 +135,29 @@ update: Any = unbound
 reward: Any = unbound  # the law of the rewards
 
 
+class Table(NamedTuple):
+    """The arms of a block `[rounds, d, k]`, their means `[rounds, k]`, and the largest of each round `[rounds]`."""
+
+    arms: Floats
+    means: Floats
+    best: Floats
+
+
+def deal(table: Table, t: int) -> Floats:
+    """The arms of round t, `[d, k]`."""
+    arms: Floats = borrow(table.arms)[t]
+    return arms
+
+
+def take(table: Table, t: int, arm: int, x: Floats) -> tuple[float, float]:
+    """Copy an arm to x; returns its mean and the largest mean of the round."""
+    for i in range(len(x)):
+        x[i] = table.arms[t, i, arm]
+    return table.means[t, arm], table.best[t]
+
+
 def play_block(
-    arms: Floats,
-    means: Floats,
-    best: Floats,
+    table: Any,
     numbers: Floats,
     marks: NDArray[np.int64],
     regrets: Floats,
@@ -131,24 +167,23 @@ def play_block(
 ) -> None:
     """Play one block; `regrets[i]` is the learner's regret after `marks[i]` rounds.
 
-    best: the largest mean of each round; numbers: the random numbers of the rewards; `[rounds]` each.
+    table: a `Table`, or the `Crowd` of arms drawn on demand. numbers: the random numbers of the rewards, `[rounds]`.
     """
     state, player = states[0], seated[0]
-    arms, x = borrow(arms), player.x
+    x = player.x
     t = 0
     for i in range(len(marks)):
         while t < marks[i]:
-            arm = choose(state, arms[t], rng)
-            if GUARDED and (arm < 0 or arm >= arms.shape[2]):
-                raise WrongArm(arm, arms.shape[2], t)
+            arm = choose(state, deal(table, t), rng)
+            if GUARDED and (arm < 0 or arm >= player.n_arms):
+                raise WrongArm(arm, player.n_arms, t)
+            mean, best = take(table, t, arm, x)
             square = 0.0
             for j in range(len(x)):
-                x[j] = arms[t, j, arm]
                 square += x[j] * x[j]
             if not square <= player.most:
                 player.beyond = square
-            mean = means[t, arm]
-            player.regret += best[t] - mean
+            player.regret += best - mean
             update(state, x, reward(mean, numbers[t]), rng)
             t += 1
         regrets[i] = player.regret
@@ -169,9 +204,17 @@ def oracle() -> Callable[..., None]:
 
 
 @kept
-def loop(modules: tuple[str, ...], layout: str, law: Law) -> Callable[..., None]:
-    """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law."""
-    return bind(play_block, *modules, layout, law, reward=compile_step(LAWS[law]), **in_loop(modules))
+def loop(modules: tuple[str, ...], layout: str, law: Law, crowd: str, optimistic: bool) -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law.
+
+    crowd: the module of an adversary whose arms are drawn on demand, else empty. optimistic: whether the learner lets
+    most of them undrawn.
+    """
+    drawn = on_demand.steps(crowd) if crowd else {}
+    rule = {"optimistic": drawn["optimistic"]} if crowd and optimistic else {}
+    dealt = {"take": drawn["take"], "deal": drawn["deal" if optimistic else "deal_all"]} if crowd else {}
+    names = in_loop(modules, **rule) | dealt | {"reward": compile_step(LAWS[law])}
+    return bind(play_block, *modules, layout, law, crowd, str(optimistic), **names)
 
 
 # ------------------------------------------------------------------------------------- playing a match
@@ -183,25 +226,34 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
 
 
 class _Seat:
-    """One algorithm in its game: loop, state and random numbers."""
+    """One algorithm in its game: loop, state and random numbers, and arms of its own if they are drawn on demand."""
 
     def __init__(self, match: Match, algorithm: players.Algorithm, trial: int) -> None:
-        assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
-        known = match.setting.known()
+        adversary, seed, known = match.adversary, match.seed, match.setting.known()
+        assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
         self.states = guards.first_state(algorithm, match.setting)
         self.modules = composition(algorithm)
-        most = known.norm**2 * (1 + SLACK)
-        self.player = record(regret=0.0, most=most, beyond=0.0, x=np.zeros(known.dimension))
+        most, k = known.norm**2 * (1 + SLACK), match.setting.n_arms
+        self.player = record(n_arms=k, regret=0.0, most=most, beyond=0.0, x=np.zeros(known.dimension))
+        who = algorithm.identity(), adversary.identity()
         layout = f"{self.states.dtype.descr} {self.player.dtype.descr}"
-        self.kernel = loop(self.modules, layout, match.adversary.law())
-        self.rng = stream(match.seed, "noise", algorithm.identity(), match.adversary.identity(), trial=trial)
+        self.dealer, source, optimistic = None, "", all(part.optimistic for part in algorithm.parts())
+        if adversary.on_demand():
+            lasting = on_demand.LASTING if all(part.growing for part in algorithm.parts()) else 1
+            crowd = adversary.crowd(match.setting, stream(seed, "contexts", *who, trial=trial), lasting)
+            shape = known.dimension, k
+            self.dealer = Crowd(shape, crowd, np.zeros((0, 0) if optimistic else shape))
+            layout, source = f"{layout} {crowd.dtype.descr}", type(adversary).__module__
+        self.kernel = loop(self.modules, layout, adversary.law(), source, optimistic)
+        self.rng = stream(seed, "noise", *who, trial=trial)
 
-    def play(self, arms: Floats, *known: Any, rounds: range, marks: NDArray[np.int64]) -> Floats:
+    def play(self, table: Table | None, numbers: Floats, rounds: range, marks: NDArray[np.int64]) -> Floats:
         """Its regrets after the marks, `[marks]`."""
         regrets = np.empty(len(marks))
-        arms = guards.shown(arms, self.modules)
-        table = arms, *known, marks, regrets, self.player, self.states, self.rng
-        guards.play_block(self.kernel, table, self.modules, rounds, self.states)
+        dealt = self.dealer if table is None else table._replace(arms=guards.shown(table.arms, self.modules))
+        with np.errstate(over="ignore"):  # words wrap around by design
+            game = dealt, numbers, marks, regrets, self.player, self.states, self.rng
+            guards.play_block(self.kernel, game, self.modules, rounds, self.states)
         player = self.player[0]
         if player.beyond:
             norm, most = math.sqrt(player.beyond), math.sqrt(player.most)
@@ -215,18 +267,21 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     assert isinstance(adversary, Adversary)
     horizon, foe, rewards = int(checkpoints[-1]), adversary.identity(), REWARDS[adversary.law()]
     seats = [_Seat(match, algorithm, trial) for algorithm in match.algorithms]
-    width = 8 * setting.n_arms * (setting.known().dimension + 1)
-    block = max(1, min(block, horizon, BYTES // width))
-    table = adversary.arms(setting, stream(seed, "contexts", foe, trial=trial), blocks(horizon, block))
+    width = 0 if adversary.on_demand() else 8 * setting.n_arms * (setting.known().dimension + 1)
+    block = max(1, min(block, horizon, BYTES // max(1, width)))
+    arms = adversary.arms(setting, stream(seed, "contexts", foe, trial=trial), blocks(horizon, block))
     fill: Fill = SOURCES[rewards.kind](stream(seed, "rewards", foe, trial=trial))
     numbers, best = np.empty((2, block))
     regrets = np.empty((len(seats), len(checkpoints)))
     for rounds in blocks(horizon, block):
-        arms, means = guards.next_arms(table, adversary, rounds, setting.n_arms, setting.known(), rewards.lowest_mean)
+        table = None
+        if not adversary.on_demand():
+            lowest = rewards.lowest_mean
+            table = Table(*guards.next_arms(arms, adversary, rounds, setting.n_arms, setting.known(), lowest), best)
+            oracle()(table.means, best)
         fill(numbers[: len(rounds)])
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
-        oracle()(means, best)
         for k, seat in enumerate(seats):
-            regrets[k, inside] = seat.play(arms, means, best, numbers, rounds=rounds, marks=marks)[:-1]
+            regrets[k, inside] = seat.play(table, numbers, rounds, marks)[:-1]
     return regrets

@@ -60,7 +60,7 @@ def bound(rough: Record, theta: Floats, inverse: Floats, wide: float, arms: Floa
         return
     scale(rough, theta, inverse, wide)
     along(rough, arms)
-    top = np.float32(largest_eigenvalue(rough)) + rough.square_error
+    top = np.float32(largest_eigenvalue(rough.inverse, rough.powers, rough.sums)) + rough.square_error
     best, mean_error, high = 0, rough.mean_error, rough.high
     for a in range(len(most)):
         norm = rough.norms[a]
@@ -157,20 +157,20 @@ def frobenius(matrix: Singles, sums: Singles) -> float:
     return norm
 
 
-def largest_eigenvalue(rough: Record) -> float:
-    """An upper bound on the eigenvalues of the symmetric `rough.inverse`, at most d^(1/128) times the largest.
+def largest_eigenvalue(matrix: Singles, powers: Singles, sums: Singles) -> float:
+    """An upper bound on the eigenvalues of a symmetric matrix, at most d^(1/128) times the largest.
 
     The Frobenius norm is one. The root of that of the square is closer, and so on. A matrix of norm 1 has a square of
     norm at least 1/√d, which is wrong by (d + 16) u at most. That is a share of d (d + 16) u of the product of two such
     norms, which bounds the square of the eigenvalue.
     """
-    powers, d, result, power = rough.powers, len(rough.sums), 1.0, 1.0
+    d, result, power = len(sums), 1.0, 1.0
     for i in range(d):
         for j in range(d):
-            powers[0, i, j] = rough.inverse[i, j]
+            powers[0, i, j] = matrix[i, j]
     for step in range(SQUARINGS + 1):
         now, after = powers[step % 2], powers[1 - step % 2]
-        norm = frobenius(now, rough.sums) * (1.0 + 2.0 * d * (d + 16) * ROUNDING)
+        norm = frobenius(now, sums) * (1.0 + 2.0 * d * (d + 16) * ROUNDING)
         result *= norm**power
         power *= 0.5
         if step < SQUARINGS:

@@ -33,26 +33,29 @@ def composition(algorithm: Algorithm) -> tuple[str, ...]:
 
 
 @kept
-def steps(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
-    """The compiled steps of a composition by name; those of a wrapper contain those of its base and counter."""
-    module, names = import_module(modules[0]), filled_in(modules)
+def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., Any]]:
+    """The compiled steps of a composition by name; those of a wrapper contain those of its base and counter.
+
+    others: compiled functions that replace those of these names in every file.
+    """
+    module, names = import_module(modules[0]), filled_in(modules, **others) | others
     plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
     return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain.items()}
 
 
-def filled_in(modules: tuple[str, ...]) -> dict[str, Callable[..., Any]]:
+def filled_in(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., Any]]:
     """What fills in the placeholders of the outermost file: the compiled steps of its base and of its counter."""
     rest, names = modules[1:], {}
     if rest and rest[0].startswith(MECHANISMS):
         mechanism, rest = import_module(rest[0]), rest[1:]
         names = {f"counter_{name}": compile_step(getattr(mechanism, name)) for name in COUNTING}
-    base = steps(rest) if rest else {}
+    base = steps(rest, **others) if rest else {}
     return names | {f"base_{name}": step for name, step in base.items()}
 
 
-def in_loop(modules: tuple[str, ...]) -> dict[str, Any]:
+def in_loop(modules: tuple[str, ...], **others: Any) -> dict[str, Any]:
     """What fills in the loop of a game: the steps of a composition, and whether a user's file needs checks."""
-    return {**steps(modules), "borrow": borrower(), "GUARDED": guards.guarded(modules)}
+    return {**steps(modules, **others), "borrow": borrower(), "GUARDED": guards.guarded(modules)}
 
 
 def blocks(rounds: int, size: int) -> Iterator[range]:

@@ -29,6 +29,7 @@ TAIL, OVER_TAIL = (
 )  # of the normal law
 END = 7.69711747013104972  # end of the exponential law's ziggurat
 UNIT = 2.0**-53
+STREAMS, AHEAD = 16, 8  # streams side by side, and the words that each gives at a time
 
 
 def words_of(rng: Generator) -> dict[str, Any]:
@@ -40,6 +41,12 @@ def words_of(rng: Generator) -> dict[str, Any]:
 def source(rng: Generator, law: Literal["normal", "exponential"] = "normal") -> dict[str, Any]:
     """Fields of a record from which these functions draw the numbers of rng: its words, and the ziggurat's layers."""
     return words_of(rng) | layers_of(law)
+
+
+def streams_of(rng: Generator) -> dict[str, Any]:
+    """Fields of a record from which `advance` draws: 16 streams spawned from rng, and room for their words."""
+    streams = np.stack([words_of(child)["words"] for child in rng.spawn(STREAMS)], axis=1)
+    return {"streams": streams, "ready": np.zeros(STREAMS * AHEAD, np.uint64)}
 
 
 def layers_of(law: Literal["normal", "exponential"]) -> dict[str, Any]:
@@ -84,6 +91,22 @@ def word_of(words: Words) -> Any:
     """The next word, 64 random bits."""
     word, words[0], words[1], words[2], words[3] = following(words[0], words[1], words[2], words[3])
     return word
+
+
+def advance(room: Record) -> None:
+    """The next eight words of every stream, `room.ready`; one stream is a chain of operations, many are vectors."""
+    streams, out, k = room.streams, room.ready, room.streams.shape[1]
+    for i in range(k):
+        a, b, c, n = streams[0, i], streams[1, i], streams[2, i], streams[3, i]
+        out[i], a, b, c, n = following(a, b, c, n)
+        out[k + i], a, b, c, n = following(a, b, c, n)
+        out[2 * k + i], a, b, c, n = following(a, b, c, n)
+        out[3 * k + i], a, b, c, n = following(a, b, c, n)
+        out[4 * k + i], a, b, c, n = following(a, b, c, n)
+        out[5 * k + i], a, b, c, n = following(a, b, c, n)
+        out[6 * k + i], a, b, c, n = following(a, b, c, n)
+        out[7 * k + i], a, b, c, n = following(a, b, c, n)
+        streams[0, i], streams[1, i], streams[2, i], streams[3, i] = a, b, c, n
 
 
 def uniform(words: Words) -> float:

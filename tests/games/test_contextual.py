@@ -7,9 +7,10 @@ import pytest
 from numpy.random import SFC64, Generator
 from scipy import stats
 
-from privbandits_cli.games import bandit, contextual, ellipsoid
+from privbandits_cli.games import bandit, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.match import Match
+from privbandits_cli.games.on_demand import Crowd
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import compile_step, record
 from privbandits_cli.numerics.streams import stream
@@ -58,9 +59,20 @@ def match(adversary, algorithms, horizon, k=6, d=3, planned=None, checkpoints=No
 def drawn(adversary, rounds, k, d, blocks=None, seed=1):
     """Arms `[rounds, d, k]` and means `[rounds, k]`."""
     setting = adversary.revealed(Setting(rounds, k, contexts=Contexts(d)))
+    if adversary.on_demand():
+        return drawn_on_demand(adversary, setting, rounds, seed)
     ranges = blocks or [range(1, rounds + 1)]
     parts = [(x.copy(), m.copy()) for x, m in adversary.arms(setting, Generator(SFC64(seed)), ranges)]
     return tuple(np.concatenate(part) for part in zip(*parts, strict=True))
+
+
+def drawn_on_demand(adversary, setting, rounds, seed):
+    """The same of a crowd, every arm of which is drawn."""
+    shape = setting.known().dimension, setting.n_arms
+    dealer = Crowd(shape, adversary.crowd(setting, Generator(SFC64(seed)), 1), np.zeros(shape))
+    deal_all = on_demand.steps(type(adversary).__module__)["deal_all"]
+    arms = [(deal_all(dealer, 0).copy(), dealer.records["first"][0].copy()) for _ in range(rounds)]
+    return tuple(map(np.array, zip(*arms, strict=True)))
 
 
 # ------------------------------------------------------------------------------------------------ the game
@@ -163,8 +175,9 @@ def test_basis_arms_are_a_bandit():
 
 @pytest.mark.parametrize(("d", "k"), [(2, 9), (3, 9), (5, 25), (9, 81), (16, 64)])
 @pytest.mark.parametrize("gap", [0.0, 0.3])
-def test_sphere_arms_have_their_documented_means(d, k, gap):
-    x, means = drawn(foe("sphere_arms", gap=gap), 300, k, d)
+@pytest.mark.parametrize("when", ["ahead", "on_demand"])
+def test_sphere_arms_have_their_documented_means(d, k, gap, when):
+    x, means = drawn(foe("sphere_arms", gap=gap, drawn=when), 300, k, d)
     np.testing.assert_allclose(np.sqrt((x**2).sum(axis=1)), 1, atol=1e-12)
     ordered = np.sort(means, axis=1)
     assert (ordered[:, -1] == 0.75).all() and (ordered[:, -2] <= 0.75 - gap).all() and (ordered[:, 0] >= -0.75).all()
@@ -177,10 +190,11 @@ def test_sphere_arms_have_their_documented_means(d, k, gap):
 
 
 @pytest.mark.parametrize("d", [2, 4, 5, 12])
-def test_the_means_and_the_rest_of_sphere_arms_have_their_laws(d):
+@pytest.mark.parametrize("when", ["ahead", "on_demand"])
+def test_the_means_and_the_rest_of_sphere_arms_have_their_laws(d, when):
     """A coordinate of a random direction is 2B - 1, B ~ Beta((d-1)/2, (d-1)/2), here truncated; the rest is uniform."""
     rounds, k, gap = 4000, 5, 0.2
-    x, means = drawn(foe("sphere_arms", gap=gap), rounds, k, d)
+    x, means = drawn(foe("sphere_arms", gap=gap, drawn=when), rounds, k, d)
     others = means != 0.75
     b = stats.beta((d - 1) / 2, (d - 1) / 2, loc=-1, scale=2)
     low, high = b.cdf(-0.75), b.cdf(0.75 - gap)

@@ -86,8 +86,8 @@ def test_the_arm_is_that_of_all_scores():
     assert np.mean(np.equal(ruled_out, K - 1)) > 0.1 and min(ruled_out) == 0
 
 
-def shrunk(rough):
-    return 0.8 * largest(rough)
+def shrunk(matrix, powers, sums):
+    return 0.8 * largest(matrix, powers, sums)
 
 
 largest = rough_scores.largest_eigenvalue
@@ -111,7 +111,7 @@ def test_the_largest_eigenvalue_is_bounded_from_above_and_closely(condition):
         rough = rough_scores.rough_room(D, K)[0]
         rough.inverse = matrix
         most = np.linalg.eigvalsh(rough.inverse.astype(float))[-1]
-        assert most <= bounded(rough) <= most * D ** (1 / 128) * 1.001
+        assert most <= bounded(rough.inverse, rough.powers, rough.sums) <= most * D ** (1 / 128) * 1.001
 
 
 def test_few_arms_have_no_bounds():

@@ -1,0 +1,279 @@
+"""Arms that are drawn only as far as a learner must look at them.
+
+The score of an arm x is <θ~, x> + β |x|, |x|² = x' V^-1 x. For a unit vector |x|² is at most the largest eigenvalue of
+V^-1. So an arm whose <θ~, x> is small cannot have the largest score, and its other coordinates do not matter. At first
+each arm has only its coordinates along θ and along e, the unit vector orthogonal to θ for which both span θ~. The other
+coordinates are drawn for those arms alone that the bounds leave. What is never drawn has no effect, so the game keeps
+its law. But the numbers depend on θ~, so each algorithm meets arms of its own.
+
+This holds for unit vectors whose law no rotation around θ changes: given the coordinates along θ and e, the rest is a
+random direction. The adversary's file has the step `meet(crowd)`: it sets the coordinates of a round's arms along θ,
+`first[k]`, and along any unit vector orthogonal to θ, `second[k]`.
+"""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.games.ellipsoid import beta
+from privbandits_cli.games.rough_scores import ROUNDING, largest_eigenvalue
+from privbandits_cli.numerics.jit import Record, Records, compile_once, compile_step, kept, once, record, unbound
+from privbandits_cli.numerics.sfc64 import fill_normal, source
+from privbandits_cli.numerics.types import Floats
+
+LASTING = 16  # rounds for which a bound on the eigenvalues is kept where V only grows
+ROUNDED = 1e-9  # relative; more than all rounding in double precision
+ALIKE = 1e-24  # a smaller share of |θ~|² outside of θ is rounding
+SHORT = 1e-6  # a shorter |x|² is drawn again, as rounding would turn x; a direction does not depend on the length
+
+meet: Any = unbound
+
+
+class Crowd(NamedTuple):
+    """What an algorithm's `choose` gets in place of arms `[d, k]`."""
+
+    shape: tuple[int, int]  # d, k
+    records: Records
+    table: Floats  # room for the arms, `[d, k]`, if the learner looks at all of them
+
+
+def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Generator, **own: Any) -> Records:
+    """The record of a crowd, with fields of the adversary's own; θ is a random direction.
+
+    best: the largest mean of every round. lasting: rounds for which a bound on the eigenvalues of V^-1 is kept.
+    """
+    d, k = dimension, n_arms
+    singles = {"scaled": np.zeros((d, d)), "powers": np.zeros((2, d, d)), "sums": np.zeros(d)}
+    return record(
+        t=0,
+        best=best,
+        lasting=lasting,
+        theta=direction(d, rng),
+        across=np.zeros(d),  # e
+        first=np.zeros(k),  # <θ, x>, the means
+        second=np.zeros(k),  # <e, x>
+        along=np.zeros(k),  # <θ~, x>
+        x=np.zeros((k, d)),
+        seen=np.zeros(k, np.int64),  # the last round in which an arm's other coordinates were drawn
+        normals=np.zeros((1, d)),
+        row=np.zeros(d),
+        other=np.zeros(d),
+        top=0.0,  # no eigenvalue of V^-1 exceeds it
+        **{name: field.astype(np.float32) for name, field in singles.items()},
+        **source(rng),
+        **own,
+    )
+
+
+def direction(dimension: int, rng: Generator) -> Floats:
+    """A random direction, `[d]`."""
+    x = rng.standard_normal(dimension)
+    x /= np.linalg.norm(x)
+    return x
+
+
+# ------------------------------------------------------------------------------------------------- the arms
+
+
+def deal(dealer: Crowd, t: int) -> Crowd:
+    """The next round's arms, drawn along θ and across it."""
+    crowd = dealer.records[0]
+    crowd.t += 1
+    meet(crowd)
+    return dealer
+
+
+def deal_all(dealer: Crowd, t: int) -> Floats:
+    """The next round's arms, all of their coordinates `[d, k]`, for a learner that looks at them itself."""
+    crowd, arms = deal(dealer, t).records[0], dealer.table
+    span(crowd, crowd.theta)
+    for a in range(arms.shape[1]):
+        x = look(crowd, a)
+        for i in range(len(x)):
+            arms[i, a] = x[i]
+    return arms
+
+
+def take(dealer: Crowd, t: int, arm: int, x: Floats) -> tuple[float, float]:
+    """Copy an arm to x; returns its mean and the largest mean of the round."""
+    crowd = dealer.records[0]
+    found = look(crowd, arm)
+    for i in range(len(x)):
+        x[i] = found[i]
+    return crowd.first[arm], crowd.best
+
+
+def span(crowd: Record, theta: Floats) -> None:
+    """Set e, orthogonal to the arms' θ, such that both span the learner's θ~; any such e if θ~ is a multiple of θ."""
+    across, least = crowd.across, 0
+    for i in range(len(theta)):
+        across[i] = theta[i]
+        if abs(crowd.theta[i]) < abs(crowd.theta[least]):
+            least = i
+    square = without(across, crowd.theta)
+    if not square > ALIKE * dot(theta, theta):
+        for i in range(len(theta)):
+            across[i] = 0.0
+        across[least] = 1.0
+        square = without(across, crowd.theta)
+    shorten(across, square)
+    shorten(across, without(across, crowd.theta))  # again, without the rounding of the first time
+
+
+@once
+def look(crowd: Record, a: int) -> Floats:
+    """The coordinates of arm a, `[d]`; those beside θ and e are drawn when they are first asked for in a round."""
+    x: Floats = crowd.x[a]
+    if crowd.seen[a] == crowd.t:
+        return x
+    crowd.seen[a] = crowd.t
+    rest, square, size = crowd.normals[0], 0.0, 0.0
+    u, v = crowd.first[a], crowd.second[a]
+    if len(x) > 2:
+        while square < SHORT:
+            fill_normal(crowd, crowd.normals)
+            without(rest, crowd.theta)
+            square = without(rest, crowd.across)
+        size = np.sqrt(np.divide(max(0.0, 1.0 - u * u - v * v), square))
+    for i in range(len(x)):
+        x[i] = u * crowd.theta[i] + v * crowd.across[i] + size * rest[i]
+    return x
+
+
+# ----------------------------------------------------------------------------------------------- the choice
+
+
+class Form(NamedTuple):
+    """A quadratic form, and another one, of the coordinates u and v in a plane."""
+
+    uu: float
+    uv: float
+    vv: float
+    away_uu: float
+    away_uv: float
+    away_vv: float
+
+
+def optimistic(state: Record, arms: Crowd) -> int:
+    """An arm with the largest <θ~, x> + β √(x' V^-1 x), `ellipsoid.optimistic` of a crowd."""
+    crowd, theta, inverse, wide = arms.records[0], state.theta, state.inverse, beta(state)
+    if crowd.t % crowd.lasting == 0 or crowd.t == 1:
+        crowd.top = top(crowd, inverse)
+    span(crowd, theta)
+    along, on_theta, on_across = crowd.along, dot(theta, crowd.theta), dot(theta, crowd.across)
+    for a in range(len(along)):
+        along[a] = on_theta * crowd.first[a] + on_across * crowd.second[a]
+    best = 0
+    for a in range(1, len(along)):
+        if along[a] > along[best]:
+            best = a
+    flat, little, most = form(crowd, inverse), ROUNDED * np.sqrt(dot(theta, theta)), -np.inf
+    reach = wide * np.sqrt(crowd.top) * (1.0 + ROUNDED) + little
+    for i in range(-1, len(along)):  # first the arm with the largest <θ~, x>, whose score rules out most of the others
+        a = best if i < 0 else i
+        if not along[a] + reach < most and not along[a] + wide * norm_within(crowd, a, flat) + little < most:
+            found = score(look(crowd, a), theta, inverse, wide, crowd.row)
+            if found > most:
+                best, most = a, found
+    return best
+
+
+def form(crowd: Record, inverse: Floats) -> Form:
+    """The quadratic form V^-1 on the plane of θ and e, and the squared norm of what V^-1 adds orthogonal to it."""
+    unit, across, row, other = crowd.theta, crowd.across, crowd.row, crowd.other
+    apply(inverse, unit, row)
+    apply(inverse, across, other)
+    a, b, c = dot(unit, row), dot(unit, other), dot(across, other)
+    away = dot(row, row) - a * a - b * b, dot(row, other) - a * b - b * c, dot(other, other) - b * b - c * c
+    return Form(a, b, c, *away)
+
+
+def norm_within(crowd: Record, a: int, flat: Form) -> float:
+    """A closer bound on |x| of arm a, from both of its coordinates in the plane.
+
+    x = p + z, with z orthogonal to the plane: x' V^-1 x is p' V^-1 p + 2 z' V^-1 p + z' V^-1 z.
+    """
+    u, v = crowd.first[a], crowd.second[a]
+    rest = max(0.0, 1.0 - u * u - v * v)
+    inside = u * u * flat.uu + 2.0 * u * v * flat.uv + v * v * flat.vv
+    between = u * u * flat.away_uu + 2.0 * u * v * flat.away_uv + v * v * flat.away_vv
+    square = inside + 2.0 * np.sqrt(rest * max(0.0, between)) + (rest + ROUNDED) * crowd.top
+    bound: float = (1.0 + ROUNDED) * np.sqrt(max(0.0, square))
+    return bound
+
+
+def score(x: Floats, theta: Floats, inverse: Floats, wide: float, row: Floats) -> float:
+    """<θ~, x> + β √(x' V^-1 x), `[d]`."""
+    apply(inverse, x, row)
+    total: float = dot(theta, x) + wide * np.sqrt(max(0.0, dot(x, row)))
+    return total
+
+
+def apply(matrix: Floats, x: Floats, out: Floats) -> None:
+    """out = matrix x for a symmetric matrix, by four of its rows at a time."""
+    whole = len(x) - len(x) % 4
+    for j in range(len(x)):
+        out[j] = 0.0
+    for i in range(0, whole, 4):
+        p, q, r, s = x[i], x[i + 1], x[i + 2], x[i + 3]
+        for j in range(len(x)):
+            out[j] += (p * matrix[i, j] + q * matrix[i + 1, j]) + (r * matrix[i + 2, j] + s * matrix[i + 3, j])
+    for i in range(whole, len(x)):
+        for j in range(len(x)):
+            out[j] += x[i] * matrix[i, j]
+
+
+def dot(x: Floats, y: Floats) -> float:
+    """<x, y>, by four sums, because one would be a chain of additions."""
+    whole, a, b, c, d = len(x) - len(x) % 4, 0.0, 0.0, 0.0, 0.0
+    for i in range(0, whole, 4):
+        a += x[i] * y[i]
+        b += x[i + 1] * y[i + 1]
+        c += x[i + 2] * y[i + 2]
+        d += x[i + 3] * y[i + 3]
+    for i in range(whole, len(x)):
+        a += x[i] * y[i]
+    total: float = (a + b) + (c + d)
+    return total
+
+
+def top(crowd: Record, inverse: Floats) -> float:
+    """An upper bound on the eigenvalues of V^-1, in single precision with its rounding."""
+    trace = 0.0
+    for i in range(len(inverse)):
+        trace += inverse[i, i]
+    for i in range(len(inverse)):
+        for j in range(len(inverse)):
+            crowd.scaled[i, j] = np.divide(inverse[i, j], trace)
+    bound: float = trace * (largest_eigenvalue(crowd.scaled, crowd.powers, crowd.sums) + 2.0 * ROUNDING)
+    return bound
+
+
+def without(x: Floats, unit: Floats) -> float:
+    """Make x orthogonal to a unit vector; returns |x|²."""
+    along = dot(unit, x)
+    for i in range(len(x)):
+        x[i] -= along * unit[i]
+    return dot(x, x)
+
+
+def shorten(x: Floats, square: float) -> None:
+    """Divide x by the root of `square`."""
+    length = np.sqrt(square)
+    for i in range(len(x)):
+        x[i] = np.divide(x[i], length)
+
+
+@kept
+def steps(adversary: str) -> dict[str, Callable[..., Any]]:
+    """What fills in a loop and its algorithm where this module's adversary draws its arms on demand."""
+    meeting = compile_once(import_module(adversary).meet)
+    return {
+        "optimistic": compile_step(optimistic),
+        "deal": compile_step(deal, meet=meeting),
+        "deal_all": compile_step(deal_all, deal=compile_step(deal, meet=meeting)),
+        "take": compile_step(take),
+    }

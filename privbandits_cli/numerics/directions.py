@@ -1,0 +1,70 @@
+"""Two coordinates of uniformly random directions, in steps that a compiler can vectorise in a loop.
+
+The first two coordinates of a uniform point on the sphere of R^d are r (cos φ, sin φ) with r² = 1 - W^(2/(d - 2)) and
+uniform W and φ (Ulrich 1984). Two words of 64 random bits make a direction: 52 bits of one are W, 52 of the other place
+φ in a quarter of the circle, and two more bits of it choose the quarter.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.numerics.exponential import exponential
+from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.logarithm import logarithm
+from privbandits_cli.numerics.sfc64 import AHEAD, ONE, STREAMS, advance, streams_of
+
+TOGETHER = STREAMS * AHEAD // 2  # directions that are drawn together
+TWELVE = np.uint64(12)
+UNITY = int(np.float64(1.0).view(np.int64))
+HALF_STEP = 2.0**-53
+ROOT_HALF = 0.70710678118654752440
+QUARTER = 1.57079632679489661923  # π/2
+HUGE = 1e300  # 2/(d - 2) for d = 2
+
+S1 = -1.66666666666666324348e-01  # of fdlibm's k_sin.c and k_cos.c (Sun 1993)
+S2 = 8.33333333332248946124e-03
+S3 = -1.98412698298579493134e-04
+S4 = 2.75573137070700676789e-06
+S5 = -2.50507602534068634195e-08
+S6 = 1.58969099521155010221e-10
+C1 = 4.16666666666666019037e-02
+C2 = -1.38888888888741095749e-03
+C3 = 2.48015872894767294178e-05
+C4 = -2.75573143513906633035e-07
+C5 = 2.08757232129817482790e-09
+C6 = -1.13596475577881948265e-11
+
+
+def fraction(word: np.uint64) -> float:
+    """A number in (0, 1) from the upper 52 bits of a word: an odd multiple of 2^-53."""
+    number: float = np.int64(np.int64(word >> TWELVE) + UNITY).view(np.float64) - 1.0 + HALF_STEP
+    return number
+
+
+def directions_room(dimension: int, rng: Generator) -> dict[str, Any]:
+    """The fields of a record from which `next_directions` draws."""
+    power = 2.0 / (dimension - 2) if dimension > 2 else HUGE
+    return {"power": power, "u": np.zeros(TOGETHER), "v": np.zeros(TOGETHER), **streams_of(rng)}
+
+
+def next_directions(room: Record) -> None:
+    """The two coordinates `room.u[TOGETHER]`, `room.v[TOGETHER]` of the next directions."""
+    advance(room)
+    words, u, v, power = room.ready, room.u, room.v, room.power
+    for i in range(TOGETHER):
+        word = words[TOGETHER + i]
+        radius = ROOT_HALF * np.sqrt(1.0 - exponential(power * logarithm(fraction(words[i]))))
+        angle = (fraction(word) - 0.5) * QUARTER  # in [-π/4, π/4): the circle's polynomials need no more
+        z = angle * angle
+        sine = angle + angle * z * (S1 + z * (S2 + z * (S3 + z * (S4 + z * (S5 + z * S6)))))
+        cosine = 1.0 - (0.5 * z - z * z * (C1 + z * (C2 + z * (C3 + z * (C4 + z * (C5 + z * C6))))))
+        u[i] = radius * (cosine - sine) * sign(word)
+        v[i] = radius * (cosine + sine) * sign(word >> ONE)
+
+
+def sign(word: np.uint64) -> float:
+    """1 or -1, by the lowest bit."""
+    number: float = np.int64(UNITY + (np.int64(word & ONE) << 63)).view(np.float64)
+    return number
