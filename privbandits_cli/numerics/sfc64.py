@@ -44,8 +44,9 @@ def source(rng: Generator, law: Literal["normal", "exponential"] = "normal") -> 
 
 
 def streams_of(rng: Generator) -> dict[str, Any]:
-    """Fields of a record from which `advance` draws: 16 streams spawned from rng, and room for their words."""
-    streams = np.stack([words_of(child)["words"] for child in rng.spawn(STREAMS)], axis=1)
+    """Fields of a record from which `advance` draws: 16 streams whose states are words of rng, and room for words."""
+    streams = np.ones((4, STREAMS), np.uint64)  # the last word of a state counts from 1
+    streams[:3] = rng.bit_generator.random_raw(3 * STREAMS).reshape(3, STREAMS)
     return {"streams": streams, "ready": np.zeros(STREAMS * AHEAD, np.uint64)}
 
 
