@@ -10,13 +10,11 @@ from numpy.typing import NDArray
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import Records, bind, kept, record
 from privbandits_cli.numerics.lanes import LANES, across, aligned, column
+from privbandits_cli.numerics.laplace import laplace_of
 from privbandits_cli.numerics.sfc64 import (
-    ONE,
     Fill,
     Words,
-    beyond,
-    exponential_of,
-    layers_of,
+    layers,
     normal_of,
     outside,
     uniform,
@@ -64,15 +62,14 @@ def bits(rngs: Sequence[Generator]) -> Fill:
 
 def normals(rngs: Sequence[Generator]) -> Fill:
     """A source of standard normal numbers, `[n, lanes]`."""
-    words, layers, kernel = words_in_lanes(rngs), record(**layers_of("normal")), filler(fill_normal)
-    return wrapping(lambda out: kernel(words, layers, out))
+    words, table, kernel = words_in_lanes(rngs), record(**layers()), filler(fill_normal)
+    return wrapping(lambda out: kernel(words, table, out))
 
 
 def laplaces(rngs: Sequence[Generator]) -> Fill:
     """A source of standard Laplace numbers, `[n, lanes]`, those of `numerics.laplace`."""
-    words, layers, kernel = words_in_lanes(rngs), record(**layers_of("exponential")), filler(fill_laplace)
-    signs, left = words_in_lanes([rng.spawn(1)[0] for rng in rngs]), np.zeros(1, np.int64)
-    return wrapping(lambda out: kernel(words, signs, left, layers, out))
+    words, kernel = words_in_lanes(rngs), filler(fill_laplace)
+    return wrapping(lambda out: kernel(words, out))
 
 
 SIDE_BY_SIDE: dict[str, Callable[[Sequence[Generator]], Fill]] = {
@@ -137,22 +134,11 @@ def fill_normal(words: Words, layers: Records, out: Floats) -> None:
             across(out, lane)[i] = x
 
 
-def fill_laplace(words: Words, signs: Words, left: NDArray[np.int64], layers: Records, out: Floats) -> None:
-    """Standard Laplace numbers, `out[n, lanes]`; one word holds the signs of 64 numbers of a lane."""
-    table = layers[0]
+def fill_laplace(words: Words, out: Floats) -> None:
+    """Standard Laplace numbers, `out[n, lanes]`."""
     for i in range(len(out)):
-        if left[0] == 0:
-            draw_words(signs, out.shape[1])
-            left[0] = 64
-        draw_words(words, out.shape[1])
         for lane in range(out.shape[1]):
-            own, bits = column(words, lane), column(signs, lane)
-            x, layer, size = exponential_of(own[4], table)
-            if size >= table.inside[layer]:
-                x = beyond(own, table, layer, x)
-            across(out, lane)[i] = x * (1.0 - 2.0 * np.int64(bits[4] & ONE))
-            bits[4] >>= ONE
-        left[0] -= 1
+            across(out, lane)[i] = laplace_of(word_of(column(words, lane)))
 
 
 @kept

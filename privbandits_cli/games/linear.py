@@ -9,6 +9,7 @@ table of gains is read; reactions to switches of an arm do not apply.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
 from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, record, unbound
+from privbandits_cli.numerics.laplace import laplace_of
+from privbandits_cli.numerics.sfc64 import Fill, fraction, wide
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats, Ints
 
@@ -46,10 +49,17 @@ BYTES = 2**20  # at most, of a block's losses, and of an algorithm's random numb
 GUARDED = False  # bound to True for a user's file, whose points are kept and checked
 
 
+WIDE: dict[str, Callable[[Generator], Fill]] = {  # one trial is played at a time, so many streams make its numbers
+    "uniform": partial(wide, fraction),
+    "laplace": partial(wide, laplace_of),
+    "normal": SOURCES["normal"],
+}
+
+
 class Draws(NamedTuple):
     """The random numbers of one round: of each kind as many as the algorithm's `draws` asks for."""
 
-    uniform: Floats  # on [0, 1)
+    uniform: Floats  # on (0, 1)
     laplace: Floats  # standard Laplace
     normal: Floats  # standard normal
 
@@ -195,7 +205,7 @@ class _Seat:
         self.player = record(loss=0.0)
         self.x = np.zeros(match.setting.n_arms)
         names = algorithm.identity(), match.adversary.identity()
-        self.fills = {kind: SOURCES[kind](stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
+        self.fills = {kind: WIDE[kind](stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Its total loss after the marks, `[marks]`."""

@@ -18,6 +18,7 @@ from privbandits_cli.mechanisms.counter import Counter, close_level
 from privbandits_cli.mechanisms.counter import release as release_nodes
 from privbandits_cli.mechanisms.tree import ones, trailing_zeros
 from privbandits_cli.numerics.jit import Record
+from privbandits_cli.numerics.logarithm import logarithm
 from privbandits_cli.numerics.types import Floats, Ints
 
 
@@ -92,4 +93,4 @@ def release(counter: Record, sums: Floats, rng: Draws) -> None:
         for i in range(n):
             product[i] *= 1.0 - rng.uniform[first + i]
     for i in range(n):
-        sums[i] += counter.scale * np.sqrt(-2.0 * np.log(product[i])) * rng.normal[i]
+        sums[i] += counter.scale * np.sqrt(-2.0 * logarithm(product[i])) * rng.normal[i]

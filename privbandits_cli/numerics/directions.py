@@ -13,12 +13,9 @@ from numpy.random import Generator
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.logarithm import logarithm
-from privbandits_cli.numerics.sfc64 import AHEAD, ONE, STREAMS, advance, streams_of
+from privbandits_cli.numerics.sfc64 import AHEAD, ONE, STREAMS, advance, fraction, sign, streams_of
 
 TOGETHER = STREAMS * AHEAD // 2  # directions that are drawn together
-TWELVE = np.uint64(12)
-UNITY = int(np.float64(1.0).view(np.int64))
-HALF_STEP = 2.0**-53
 ROOT_HALF = 0.70710678118654752440
 QUARTER = 1.57079632679489661923  # π/2
 HUGE = 1e300  # 2/(d - 2) for d = 2
@@ -35,12 +32,6 @@ C3 = 2.48015872894767294178e-05
 C4 = -2.75573143513906633035e-07
 C5 = 2.08757232129817482790e-09
 C6 = -1.13596475577881948265e-11
-
-
-def fraction(word: np.uint64) -> float:
-    """A number in (0, 1) from the upper 52 bits of a word: an odd multiple of 2^-53."""
-    number: float = np.int64(np.int64(word >> TWELVE) + UNITY).view(np.float64) - 1.0 + HALF_STEP
-    return number
 
 
 def directions_room(dimension: int, rng: Generator) -> dict[str, Any]:
@@ -62,9 +53,3 @@ def next_directions(room: Record) -> None:
         cosine = 1.0 - (0.5 * z - z * z * (C1 + z * (C2 + z * (C3 + z * (C4 + z * (C5 + z * C6))))))
         u[i] = radius * (cosine - sine) * sign(word)
         v[i] = radius * (cosine + sine) * sign(word >> ONE)
-
-
-def sign(word: np.uint64) -> float:
-    """1 or -1, by the lowest bit."""
-    number: float = np.int64(UNITY + (np.int64(word & ONE) << 63)).view(np.float64)
-    return number

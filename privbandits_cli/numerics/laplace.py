@@ -1,34 +1,35 @@
-"""The Laplace mechanism's noise: an exponential number with a random sign.
+"""The Laplace mechanism's noise: -ln U with a random sign, of one word of 64 random bits.
 
-NumPy's exponential ziggurat and one bit take a fraction of the time of `Generator.laplace`. The bits come from a
-separate stream, lowest bit first, so the numbers do not depend on how they are divided into calls.
+52 bits of the word are U, and the lowest is the sign. So the largest number is 53 ln 2 = 36.7.
 """
 
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.numerics.jit import Records, record
-from privbandits_cli.numerics.sfc64 import ONE, Fill, fill_exponential, filling, source, word_of, words_of
+from privbandits_cli.numerics.jit import Records
+from privbandits_cli.numerics.logarithm import logarithm
+from privbandits_cli.numerics.sfc64 import Fill, fill_words, filling, fraction, sign, words_of
 from privbandits_cli.numerics.types import Floats
+
+AHEAD = 128  # words
 
 
 def standard_laplace(rng: Generator) -> Fill:
     """A source of standard Laplace noise, density exp(-|x|)/2; each call continues where the last one ended."""
-    signs = record(**words_of(rng.spawn(1)[0]), bits=np.uint64(0), left=0)
-    return filling(fill_laplace, signs=signs, **source(rng, "exponential"))
+    return filling(fill_laplace, ready=np.zeros(AHEAD, np.uint64), **words_of(rng))
 
 
 def fill_laplace(states: Records, out: Floats) -> None:
-    """Standard Laplace numbers, `out[n]`; one word holds the signs of 64 numbers."""
-    state = states[0]
-    signs, first = state.signs, 0
-    while first < len(out):
-        if signs.left == 0:
-            signs.bits, signs.left = word_of(signs.words), 64
-        some = out[first : first + signs.left]
-        fill_exponential(state, some)
+    """Standard Laplace numbers, `out[n]`."""
+    ready = states[0].ready
+    for first in range(0, len(out), len(ready)):
+        some = out[first : first + len(ready)]
+        words = ready[: len(some)]
+        fill_words(states, words)
         for i in range(len(some)):
-            some[i] *= 1.0 - 2.0 * np.int64((signs.bits >> np.uint64(i)) & ONE)
-        signs.bits >>= np.uint64(len(some))  # a shift by 64 is undefined, but then the word is used up
-        signs.left -= len(some)
-        first += len(some)
+            some[i] = laplace_of(words[i])
+
+
+def laplace_of(word: np.uint64) -> float:
+    """The Laplace number that a word makes."""
+    return -sign(word) * logarithm(fraction(word))

@@ -1,34 +1,34 @@
 """NumPy's random numbers, drawn in compiled loops in half the time of calls to its Generator.
 
 SFC64 (Doty-Humphrey 2010) has a state of four words, which a loop keeps in registers. The ziggurat (Marsaglia & Tsang
-2000) makes a standard normal or exponential number from one word, in about 1.2 % of cases from several. The numbers
-equal `.random`, `.standard_normal` and `.standard_exponential` of a Generator on the same stream bit for bit. `source`
-has the fields that a record needs for this; it does not advance `rng`.
+2000) makes a standard normal number from one word, in about 1.2 % of cases from several. The numbers equal `.random`
+and `.standard_normal` of a Generator on the same stream bit for bit. `source` has the fields that a record needs for
+this; it does not advance `rng`.
+
+One stream is a chain of operations, each of which waits for the one before. `advance` draws from 16 streams side by
+side, in vectors.
 """
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.random import SFC64, Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.numerics.jit import Record, Records, bind, kept, plain, record
+from privbandits_cli.numerics.jit import Record, Records, bind, compile_step, kept, plain, record, unbound
 from privbandits_cli.numerics.types import Floats
 
 Words = NDArray[np.uint64]
 Fill = Callable[[NDArray[Any]], None]  # fills an array with random numbers, continuing where the last call ended
 
-ONE, EIGHT, THREE, ELEVEN = np.uint64(1), np.uint64(8), np.uint64(3), np.uint64(11)
+ONE, EIGHT, THREE, ELEVEN, TWELVE = np.uint64(1), np.uint64(8), np.uint64(3), np.uint64(11), np.uint64(12)
 LEFT, RIGHT = np.uint64(24), np.uint64(40)  # rotation by 24 bits
 LAYER = np.uint64(255)  # 256 layers of a ziggurat
 MANTISSA = np.uint64(2**52 - 1)
-TAIL, OVER_TAIL = (
-    3.6541528853610087963519472518,
-    0.27366123732975827203338247596,
-)  # of the normal law
-END = 7.69711747013104972  # end of the exponential law's ziggurat
+TAIL, OVER_TAIL = 3.6541528853610087963519472518, 0.27366123732975827203338247596  # of the normal law
 UNIT = 2.0**-53
+UNITY = int(np.float64(1.0).view(np.int64))
 STREAMS, AHEAD = 16, 8  # streams side by side, and the words that each gives at a time
 
 
@@ -38,9 +38,9 @@ def words_of(rng: Generator) -> dict[str, Any]:
     return {"words": rng.bit_generator.state["state"]["state"].copy()}
 
 
-def source(rng: Generator, law: Literal["normal", "exponential"] = "normal") -> dict[str, Any]:
+def source(rng: Generator) -> dict[str, Any]:
     """Fields of a record from which these functions draw the numbers of rng: its words, and the ziggurat's layers."""
-    return words_of(rng) | layers_of(law)
+    return words_of(rng) | layers()
 
 
 def streams_of(rng: Generator) -> dict[str, Any]:
@@ -50,19 +50,34 @@ def streams_of(rng: Generator) -> dict[str, Any]:
     return {"streams": streams, "ready": np.zeros(STREAMS * AHEAD, np.uint64)}
 
 
-def layers_of(law: Literal["normal", "exponential"]) -> dict[str, Any]:
-    """Fields of a record with the layers of a law's ziggurat."""
+def layers() -> dict[str, Any]:
+    """Fields of a record with the layers of the normal law's ziggurat."""
     from numba.np.random import _constants
 
-    kind = law[0].replace("n", "i")  # the names of NumPy's tables
-    layers = {"width": f"w{kind}_double", "inside": f"k{kind}_double", "height": f"f{kind}_double"}
-    return {field: getattr(_constants, name) for field, name in layers.items()}
+    names = {"width": "wi_double", "inside": "ki_double", "height": "fi_double"}  # of NumPy's tables
+    return {field: getattr(_constants, name) for field, name in names.items()}
 
 
 def filling(fill: Callable[[Records, NDArray[Any]], None], **fields: Any) -> Fill:
     """A source of random numbers: a loop `fill` over a record of these fields."""
     kernel, states = _compiled(fill), record(**fields)
     return wrapping(lambda out: kernel(states, out))
+
+
+@kept
+def _compiled(fill: Callable[..., None]) -> Callable[..., None]:
+    return bind(fill, fill.__module__, fill.__name__)
+
+
+def wide(made: Callable[[np.uint64], Any], rng: Generator) -> Fill:
+    """A source of numbers each of which is made of one word, from 16 streams side by side."""
+    kernel, states = _widely(made), record(used=STREAMS * AHEAD, **streams_of(rng))
+    return wrapping(lambda out: kernel(states, out))
+
+
+@kept
+def _widely(made: Callable[[np.uint64], Any]) -> Callable[..., None]:
+    return bind(fill_widely, made.__module__, made.__name__, made=compile_step(made))
 
 
 def wrapping(fill: Fill) -> Fill:
@@ -75,11 +90,6 @@ def wrapping(fill: Fill) -> Fill:
             fill(out)
 
     return uncompiled
-
-
-@kept
-def _compiled(fill: Callable[..., None]) -> Callable[..., None]:
-    return bind(fill, fill.__module__, fill.__name__)
 
 
 def following(a: Any, b: Any, c: Any, n: Any) -> tuple[Any, Any, Any, Any, Any]:
@@ -95,7 +105,7 @@ def word_of(words: Words) -> Any:
 
 
 def advance(room: Record) -> None:
-    """The next eight words of every stream, `room.ready`; one stream is a chain of operations, many are vectors."""
+    """The next eight words of every stream, `room.ready`: word n is of stream n modulo 16."""
     streams, out, k = room.streams, room.ready, room.streams.shape[1]
     for i in range(k):
         a, b, c, n = streams[0, i], streams[1, i], streams[2, i], streams[3, i]
@@ -116,11 +126,25 @@ def uniform(words: Words) -> float:
     return number
 
 
+def fraction(word: np.uint64) -> float:
+    """A number in (0, 1) from the upper 52 bits of a word: an odd multiple of 2^-53."""
+    number: float = np.int64(np.int64(word >> TWELVE) + UNITY).view(np.float64) - 1.0 + UNIT
+    return number
+
+
+def sign(word: np.uint64) -> float:
+    """1 or -1, by the lowest bit."""
+    number: float = np.int64(UNITY + (np.int64(word & ONE) << 63)).view(np.float64)
+    return number
+
+
 def fill_words(states: Records, out: Words) -> None:
     """Words of 64 random bits, `out[n]`."""
     words = states[0].words
+    a, b, c, n = words[0], words[1], words[2], words[3]
     for i in range(len(out)):
-        out[i] = word_of(words)
+        out[i], a, b, c, n = following(a, b, c, n)
+    words[0], words[1], words[2], words[3] = a, b, c, n
 
 
 def fill_uniform(states: Records, out: Floats) -> None:
@@ -131,6 +155,25 @@ def fill_uniform(states: Records, out: Floats) -> None:
         word, a, b, c, n = following(a, b, c, n)
         out[i] = np.int64(word >> ELEVEN) * UNIT
     words[0], words[1], words[2], words[3] = a, b, c, n
+
+
+made: Any = unbound  # the number that a word makes
+
+
+def fill_widely(states: Records, out: NDArray[Any]) -> None:
+    """Numbers `out[n]`, each made of one word."""
+    room, first = states[0], 0
+    ready = room.ready
+    while first < len(out):
+        if room.used == len(ready):
+            advance(room)
+            room.used = 0
+        words = ready[room.used :]
+        some = out[first : first + len(words)]
+        for i in range(len(some)):
+            some[i] = made(words[i])
+        room.used += len(some)
+        first += len(some)
 
 
 def fill_normal(state: Record, out: Floats) -> None:
@@ -163,12 +206,6 @@ def normal_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
     return x, layer, size
 
 
-def exponential_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
-    """An exponential number x from a word, its layer, and its size; x is valid if it is inside the rectangle."""
-    layer, size = (word >> THREE) & LAYER, word >> ELEVEN
-    return np.int64(size) * layers.width[layer], layer, size
-
-
 def outside(words: Words, layers: Record, layer: Any, size: Any, x: float) -> float:
     """The normal number that replaces an x outside its layer's rectangle: from the wedge, the tail or a new word."""
     while True:
@@ -183,35 +220,5 @@ def outside(words: Words, layers: Record, layer: Any, size: Any, x: float) -> fl
             return x
         word = word_of(words)
         x, layer, size = normal_of(word, layers)
-        if size < layers.inside[layer]:
-            return x
-
-
-def fill_exponential(state: Record, out: Floats) -> None:
-    """Standard exponential numbers, `out[n]`."""
-    words = state.words
-    a, b, c, n = words[0], words[1], words[2], words[3]
-    for i in range(len(out)):
-        word, a, b, c, n = following(a, b, c, n)
-        x, layer, size = exponential_of(word, state)
-        if size >= state.inside[layer]:
-            words[0], words[1], words[2], words[3] = a, b, c, n
-            x = beyond(words, state, layer, x)
-            a, b, c, n = words[0], words[1], words[2], words[3]
-        out[i] = x
-    words[0], words[1], words[2], words[3] = a, b, c, n
-
-
-def beyond(words: Words, layers: Record, layer: Any, x: float) -> float:
-    """The exponential number that replaces an x outside its layer's rectangle."""
-    while True:
-        if layer == 0:
-            end: float = END - np.log1p(-uniform(words))
-            return end
-        high, low = layers.height[layer - ONE], layers.height[layer]
-        if (high - low) * uniform(words) + low < np.exp(-x):
-            return x
-        word = word_of(words)
-        x, layer, size = exponential_of(word, layers)
         if size < layers.inside[layer]:
             return x
