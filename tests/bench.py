@@ -24,12 +24,14 @@ from privbandits_cli.cli import terminal
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games import bandit, contextual, linear
 from privbandits_cli.games.bandit import BLOCK, play
-from privbandits_cli.games.drawing import SIDE_BY_SIDE
+from privbandits_cli.games.drawing import SIDE_BY_SIDE, words_in_lanes
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import bind, compile_step
 from privbandits_cli.numerics.lanes import LANES, across, aligned, column
+from privbandits_cli.numerics.laplace import laplace_of
+from privbandits_cli.numerics.sfc64 import uniform, word_of
 from tests.conftest import ROOT, foe, make, match, playing
 
 ROUNDS = 2**17
@@ -39,11 +41,11 @@ KEPT = ROOT / "results" / "bench.csv"
 
 
 @numba.njit(nogil=True)
-def floor_by_hand(gains, uniform):
+def floor_by_hand(gains, chances):
     """Arms at random from numbers drawn beforehand: less than this no round can cost."""
     earned = 0.0
     for t in range(len(gains)):
-        earned += gains[t, int(uniform[t] * gains.shape[1])]
+        earned += gains[t, int(chances[t] * gains.shape[1])]
     return earned
 
 
@@ -68,23 +70,24 @@ def exp3_by_hand(gains, gamma, rng):
 NOISY = False  # bound to True for DP-EXP3-Lap
 
 
-def fused_by_hand(words, gains, uniform, laplace, gamma, scale, b):
+def fused_by_hand(words, gains, chances, noise, gamma, scale, b):
     """EXP3 in lanes, all of a round in one loop, with nothing that could be another algorithm, game or gain.
 
-    words: four weights, four estimates and the gain so far `[9, LANES]`; the numbers are drawn beforehand.
+    words: four weights, four estimates and the gain so far `[9, LANES]`; chances, noise: the streams of its random
+    numbers.
     """
-    for t in range(len(uniform)):
-        for lane in range(uniform.shape[1]):
-            fused_lane(words, gains, uniform, laplace, gamma, scale, b, t, lane)
+    for t in range(len(gains)):
+        for lane in range(gains.shape[2]):
+            fused_lane(words, gains, chances, noise, gamma, scale, b, t, lane)
 
 
-def fused_lane(words, gains, uniform, laplace, gamma, scale, b, t, lane):
+def fused_lane(words, gains, chances, noise, gamma, scale, b, t, lane):
     """A lane's round."""
     own, row = column(words, lane), across(gains, lane)
     w0, w1, w2, w3 = own[0], own[1], own[2], own[3]
     g0, g1, g2, g3 = row[4 * t], row[4 * t + 1], row[4 * t + 2], row[4 * t + 3]
     total = w0 + w1 + w2 + w3
-    rate, threshold = gamma / 4, across(uniform, lane)[t] * total
+    rate, threshold = gamma / 4, uniform(column(chances, lane)) * total
     m0, m1, m2 = (1.0 - gamma) * w0, (1.0 - gamma) * w1, (1.0 - gamma) * w2
     end0 = m0 + rate * total
     end1 = end0 + m1 + rate * total
@@ -93,7 +96,7 @@ def fused_lane(words, gains, uniform, laplace, gamma, scale, b, t, lane):
     gain = np.float64(g3 if past2 else g2 if past1 else g1 if past0 else g0)
     own[8] += gain
     if NOISY:
-        noisy = gain + scale * across(laplace, lane)[t]
+        noisy = gain + scale * laplace_of(word_of(column(noise, lane)))
         inside = (noisy >= -b) & (noisy <= b + 1.0)
         gain = (noisy + b) * np.divide(1.0, 2.0 * b + 1.0) if inside else 0.0
     x = np.divide(rate * gain * total, (1.0 - gamma) * weight + rate * total)
@@ -112,16 +115,14 @@ def fused(noisy):
     lane = compile_step(fused_lane, NOISY=noisy)
     kernel = bind(fused_by_hand, "fused", str(noisy), fused_lane=lane)
     rounds = ROUNDS // 16
-    gains, uniform, laplace = (aligned(shape, kind) for shape, kind in (
-        ((rounds, 4, LANES), np.uint8), ((rounds, LANES), float), ((rounds, LANES), float)
-    ))  # fmt: skip
+    gains = aligned((rounds, 4, LANES), np.uint8)
     gains[:] = np.repeat(TABLES[4][:rounds, :, None], LANES, axis=2)
-    uniform[:], laplace[:] = RNG.random(uniform.shape), RNG.laplace(size=laplace.shape)
+    chances, noise = (words_in_lanes([Generator(SFC64([k, lane])) for lane in range(LANES)]) for k in range(2))
     gamma, words = make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma, aligned((9, LANES), float)
 
     def run():
         words[:4], words[4:] = 1.0, 0.0
-        kernel(words, gains, uniform, laplace, gamma, 0.004, 0.05)
+        kernel(words, gains, chances, noise, gamma, 0.004, 0.05)
 
     return "reference", run, rounds * LANES, None
 
@@ -199,9 +200,9 @@ TAILS = np.exp(RNG.standard_exponential((ROUNDS, 1)) / 2.5) * 0.6 * np.linspace(
 
 def candidates():
     """Name -> (group, what to run, rounds that it plays, what is to be taken off)."""
-    table, uniform, out = TABLES[4].astype(float), RNG.random(ROUNDS), np.empty(BLOCK)
+    table, chances, out = TABLES[4].astype(float), RNG.random(ROUNDS), np.empty(BLOCK)
     gamma = make("exp3").tuned(bandit.Setting(ROUNDS, 4)).gamma
-    yield "floor by hand", ("reference", lambda: floor_by_hand(table, uniform), ROUNDS, None)
+    yield "floor by hand", ("reference", lambda: floor_by_hand(table, chances), ROUNDS, None)
     yield "EXP3 by hand", ("reference", lambda: exp3_by_hand(table, gamma, RNG), ROUNDS, None)
     yield "EXP3 in lanes by hand", fused(False)
     yield "DP-EXP3-Lap in lanes by hand", fused(True)

@@ -1150,10 +1150,13 @@ def regrets(
 
 
 def standard_laplace(rng) -> Callable[[], float]:
-    """Exponential numbers with the bits of another stream, lowest first, as signs."""
-    words = iter(rng.spawn(1)[0].bit_generator.random_raw, None)
-    signs = (int(word) >> bit & 1 for word in words for bit in range(64))
-    return lambda: (1 - 2 * next(signs)) * rng.standard_exponential()
+    """-ln U, or ln U if a word's lowest bit is 1; U is the odd multiple of 2^-53 that its upper 52 bits give."""
+
+    def number() -> float:
+        word = int(rng.bit_generator.random_raw())
+        return (1 if word & 1 else -1) * math.log((2 * (word >> 12) + 1) / 2**53)
+
+    return number
 
 
 def bernoulli(rng, means: Sequence[float], n: int) -> list[list[bool]]:

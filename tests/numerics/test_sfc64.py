@@ -4,22 +4,16 @@ import numpy as np
 import pytest
 from numpy.random import SFC64, Generator
 
+from privbandits_cli.games.linear import WIDE
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import bind, record, uncompiled
-from privbandits_cli.numerics.sfc64 import fill_exponential, fill_normal, source, uniform
+from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 
 
 def draw_normal(normals, uniforms, rooms):
     """Both kinds, in turn."""
     for t in range(len(normals)):
         fill_normal(rooms[0], normals[t])
-        uniforms[t] = uniform(rooms[0].words)
-
-
-def draw_exponential(numbers, uniforms, rooms):
-    """Both kinds, in turn."""
-    for t in range(len(numbers)):
-        fill_exponential(rooms[0], numbers[t])
         uniforms[t] = uniform(rooms[0].words)
 
 
@@ -34,37 +28,55 @@ def test_the_numbers_are_numpys_bit_for_bit():
         assert uniforms[t] == rng.random()
 
 
-def test_exponential_numbers_equal_numpys_too():
-    """Beyond the ziggurat's end, at 7.697, lie 1 in 2,200."""
-    n, rng = 20000, Generator(SFC64(7))
-    numbers, uniforms = np.empty((n, 100)), np.empty(n)
-    bind(draw_exponential, "test_numbers", "exponential")(numbers, uniforms, record(**source(rng, "exponential")))
-    assert (numbers > 7.7).sum() > 700
-    for t in range(n):
-        assert np.array_equal(numbers[t], rng.standard_exponential(100))
-        assert uniforms[t] == rng.random()
-
-
 def numpys(kind, rng, n):
-    """The numbers of a kind by NumPy alone."""
+    """The numbers of a kind by NumPy alone; the logarithm may differ in the last place."""
     if kind == "laplace":
-        words = rng.spawn(1)[0].bit_generator.random_raw(-(-n // 64)).astype("<u8")
-        signs = np.unpackbits(words.view(np.uint8), bitorder="little")[:n]
-        return (1.0 - 2.0 * signs) * rng.standard_exponential(n)
+        return made_by_numpy(kind, rng.bit_generator.random_raw(n))
     return {"uniform": rng.random, "normal": rng.standard_normal, "bits": rng.bit_generator.random_raw}[kind](n)
 
 
-@pytest.mark.parametrize("kind", SOURCES)
-def test_a_source_goes_on_where_it_stopped_compiled_or_not(kind):
+def made_by_numpy(kind, words):
+    """A number of each word: -ln U with a sign, or U itself, an odd multiple of 2^-53."""
+    u = (2.0 * (words >> np.uint64(12)).astype(float) + 1.0) * 2.0**-53
+    return u if kind == "uniform" else np.where(words & np.uint64(1), 1.0, -1.0) * np.log(u)
+
+
+def drawn(make, kind):
+    """500 numbers in parts, compiled and not."""
     found = []
     for plain in (False, True):
         with uncompiled(plain):
-            fill = SOURCES[kind](Generator(SFC64(3)))
+            fill = make(Generator(SFC64(3)))
             cuts = [1, 0, 62, 1, 64, 65, 128, 179]
             parts = [np.empty(n, np.uint64 if kind == "bits" else np.float64) for n in cuts]
             for part in parts:
                 fill(part)
             found.append(np.concatenate(parts))
-    expected = numpys(kind, Generator(SFC64(3)), 500)
-    assert np.array_equal(found[0], expected) and np.array_equal(found[1], expected)
-    assert not np.array_equal(found[0], numpys(kind, Generator(SFC64(4)), 500))
+    assert np.array_equal(*found)
+    return found[0]
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_source_goes_on_where_it_stopped_compiled_or_not(kind):
+    found, expected = drawn(SOURCES[kind], kind), numpys(kind, Generator(SFC64(3)), 500)
+    np.testing.assert_allclose(found, expected, rtol=1e-15 if kind == "laplace" else 0)
+    assert not np.allclose(found, numpys(kind, Generator(SFC64(4)), 500))
+
+
+def sixteen(rng, n):
+    """Words of 16 streams in turn; their states are words of rng and a counter."""
+    states, words = rng.bit_generator.random_raw(48).reshape(3, 16), np.empty(n, np.uint64)
+    for i in range(16):
+        bits = SFC64()
+        state = bits.state
+        state["state"]["state"] = np.array([*states[:, i], 1], np.uint64)
+        bits.state = state
+        words[i::16] = bits.random_raw(len(words[i::16]))
+    return words
+
+
+@pytest.mark.parametrize("kind", ["uniform", "laplace"])
+def test_the_linear_games_numbers_come_from_sixteen_streams_in_turn(kind):
+    found, words = drawn(WIDE[kind], kind), sixteen(Generator(SFC64(3)), 500)
+    np.testing.assert_allclose(found, made_by_numpy(kind, words), rtol=1e-15)
+    assert not np.allclose(found, made_by_numpy(kind, sixteen(Generator(SFC64(4)), 500)))
