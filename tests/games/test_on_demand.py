@@ -1,5 +1,6 @@
 """Arms that are drawn on demand: what is played, the law of the game, learners that look at all arms."""
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from privbandits_cli.games.on_demand import Crowd
 from privbandits_cli.numerics.jit import bind, record, uncompiled
 from tests.conftest import foe, make
 from tests.games.test_contextual import LEARNERS, match
+from tests.games.test_lanes import on_every_processor
 
 ADVERSARY = "privbandits_cli.adversaries.sphere_arms"
 PLAYERS = ["linucb", "gaussian", "wishart", "local", "plain"]
@@ -125,3 +127,22 @@ def test_plain_python_plays_the_same_game(d):
     kept = contextual.play(played, [0])
     with uncompiled():
         np.testing.assert_allclose(contextual.play(played, [0]), kept, atol=1e-9)
+
+
+PROGRAM = """
+import json
+from privbandits_cli.games.contextual import play
+from tests.games.test_on_demand import small
+print(json.dumps(play(small(), [0, 1]).tolist()))
+"""
+
+
+def small():
+    return match(crowd_foe(), [LEARNERS["linucb"](), LEARNERS["gaussian"]()], 300, 70, 9)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
+def test_every_processor_plays_the_same_bytes(tmp_path):
+    own = contextual.play(small(), [0, 1])
+    for name, found in on_every_processor(PROGRAM, tmp_path):
+        assert found == own.tolist(), name
