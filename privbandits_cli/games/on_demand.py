@@ -45,14 +45,14 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
 
     best: the largest mean of every round. lasting: rounds for which a bound on the eigenvalues of V^-1 is kept.
     """
-    d, k = dimension, n_arms
+    d, k, theta = dimension, n_arms, direction(dimension, rng)
     singles = {"scaled": np.zeros((d, d)), "powers": np.zeros((2, d, d)), "sums": np.zeros(d)}
     return record(
         t=0,
         best=best,
         lasting=lasting,
-        theta=direction(d, rng),
-        across=np.zeros(d),  # e
+        theta=theta,
+        across=beside(theta),  # e
         first=np.zeros(k),  # <θ, x>, the means
         second=np.zeros(k),  # <e, x>
         along=np.zeros(k),  # <θ~, x>
@@ -75,6 +75,15 @@ def direction(dimension: int, rng: Generator) -> Floats:
     return x
 
 
+def beside(theta: Floats) -> Floats:
+    """A unit vector orthogonal to θ, `[d]`."""
+    x = np.zeros(len(theta))
+    x[np.argmin(abs(theta))] = 1.0
+    for _ in range(2):  # the second time without the rounding of the first
+        shorten(x, without(x, theta))
+    return x
+
+
 # ------------------------------------------------------------------------------------------------- the arms
 
 
@@ -89,7 +98,6 @@ def deal(dealer: Crowd, t: int) -> Crowd:
 def deal_all(dealer: Crowd, t: int) -> Floats:
     """The next round's arms, all of their coordinates `[d, k]`, for a learner that looks at them itself."""
     crowd, arms = deal(dealer, t).records[0], dealer.table
-    span(crowd, crowd.theta)
     for a in range(arms.shape[1]):
         x = look(crowd, a)
         for i in range(len(x)):
@@ -107,20 +115,16 @@ def take(dealer: Crowd, t: int, arm: int, x: Floats) -> tuple[float, float]:
 
 
 def span(crowd: Record, theta: Floats) -> None:
-    """Set e, orthogonal to the arms' θ, such that both span the learner's θ~; any such e if θ~ is a multiple of θ."""
-    across, least = crowd.across, 0
+    """Turn e so that θ and e span the learner's θ~; it stays as it is if θ~ is a multiple of θ."""
+    other = crowd.other
     for i in range(len(theta)):
-        across[i] = theta[i]
-        if abs(crowd.theta[i]) < abs(crowd.theta[least]):
-            least = i
-    square = without(across, crowd.theta)
-    if not square > ALIKE * dot(theta, theta):
+        other[i] = theta[i]
+    square = without(other, crowd.theta)
+    if square > ALIKE * dot(theta, theta):
+        shorten(other, square)
+        shorten(other, without(other, crowd.theta))  # again, without the rounding of the first time
         for i in range(len(theta)):
-            across[i] = 0.0
-        across[least] = 1.0
-        square = without(across, crowd.theta)
-    shorten(across, square)
-    shorten(across, without(across, crowd.theta))  # again, without the rounding of the first time
+            crowd.across[i] = other[i]
 
 
 @once
