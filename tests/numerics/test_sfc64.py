@@ -6,7 +6,7 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import bind, record, uncompiled
-from privbandits_cli.numerics.sfc64 import fill_exponential, fill_normal, source, uniform
+from privbandits_cli.numerics.sfc64 import advance, fill_exponential, fill_normal, source, streams_of, uniform
 
 
 def draw_normal(normals, uniforms, rooms):
@@ -68,3 +68,24 @@ def test_a_source_goes_on_where_it_stopped_compiled_or_not(kind):
     expected = numpys(kind, Generator(SFC64(3)), 500)
     assert np.array_equal(found[0], expected) and np.array_equal(found[1], expected)
     assert not np.array_equal(found[0], numpys(kind, Generator(SFC64(4)), 500))
+
+
+def draw_ahead(rooms, out):
+    for i in range(len(out)):
+        advance(rooms[0])
+        out[i] = rooms[0].ready
+
+
+def test_streams_side_by_side_are_numpys():
+    """Word n is of stream n modulo 16, whose state is three words of the generator and a count from 1."""
+    rng, expected = Generator(SFC64(3)), np.empty((6, 8, 16), np.uint64)
+    room, states = record(**streams_of(Generator(SFC64(3)))), rng.bit_generator.random_raw(48).reshape(3, 16)
+    for i in range(16):
+        bits = SFC64()
+        state = bits.state
+        state["state"]["state"] = np.array([*states[:, i], 1], np.uint64)
+        bits.state = state
+        expected[:, :, i] = bits.random_raw(48).reshape(6, 8)
+    found = np.empty((6, 128), np.uint64)
+    bind(draw_ahead, "test_numbers", "ahead")(room, found)
+    np.testing.assert_array_equal(found, expected.reshape(6, 128))
