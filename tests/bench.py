@@ -241,17 +241,19 @@ def contextual_candidates():
         yield name, contextual_game("contextual", foe("sphere_arms"), [make(name)], "sphere_arms")
     wishart = make("dp_linucb", noise="wishart")
     yield "dp_linucb, Wishart", contextual_game("contextual", foe("sphere_arms"), [wishart], "sphere_arms")
-    large = contextual_game("contextual", foe("sphere_arms"), [make("linucb")], None, 64, 4096)
+    large = contextual_game("contextual", foe("sphere_arms"), [make("linucb")], None, 64, 4096, 2**6)
     yield "linucb, d = 64 and 4096 arms, with contexts", large
+    for drawn, rounds in (("ahead", 2**8), ("on_demand", 2**12)):
+        fewer = contextual_game("contextual", foe("sphere_arms", drawn=drawn), [make("linucb")], None, 32, 1024, rounds)
+        yield f"linucb, d = 32 and 1024 arms, {drawn}", fewer
     setting = contextual.Setting(2**10, 25, contexts=Contexts(5))
     table = next(foe("sphere_arms").arms(setting, Generator(SFC64(4)), [range(1, 2**10 + 1)]))
     numbers = RNG.random(2**10)
     yield "linucb in NumPy", ("contextual", lambda: linucb_in_numpy(*table, numbers), 2**10, None)
 
 
-def contextual_game(group, adversary, algorithms, less, dimension=5, arms=25):
+def contextual_game(group, adversary, algorithms, less, dimension=5, arms=25, rounds=2**14):
     """A match in one trial."""
-    rounds = 2**14 if dimension == 5 else 2**6
     setting = contextual.Setting(rounds, 5 if adversary.name == "basis_arms" else arms, contexts=Contexts(dimension))
     ready = adversary.tuned(setting)
     known = ready.revealed(setting)

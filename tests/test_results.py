@@ -41,12 +41,12 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("thompson_private", 840),
     ("trust", 3_600),
     ("zcdp_price", 900),
-    ("linucb_dimension", 136),
+    ("linucb_dimension", 3_400),
     ("linucb_exact", 560),
     ("linucb_plain_dp", 160),
     ("linucb_time", 280),
     ("linucb_time_full", 280),
-    ("linucb_rho", 960),
+    ("linucb_rho", 3_600),
 ]
 
 

@@ -40,8 +40,8 @@ class Parameters(contextual.Adversary):
     )
     drawn: Literal["ahead", "on_demand"] = Field(
         "ahead",
-        description="ahead: whole arms, the same for all algorithms; on_demand: each algorithm has arms of its own, "
-        "and only coordinates that may matter for its choice are drawn, which is far faster for many arms",
+        description="ahead: whole arms, the same for all algorithms; on_demand: each algorithm has a θ and arms of its "
+        "own, and only coordinates that may matter for its choice are drawn, which is far faster for many arms",
     )
 
     def law(self) -> Law:

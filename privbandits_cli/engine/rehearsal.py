@@ -41,7 +41,8 @@ def _rehearsed(curves: Sequence[Curve]) -> Iterator[Curve]:
     """The first curve of each pairing of an adversary with a composition that contains a user's file."""
     seen: set[object] = set()
     for curve in curves:
-        pairing = curve.adversary.name, composition(curve.algorithm), curve.setting.n_arms
+        drawn = getattr(curve.adversary, "drawn", None)  # arms on demand, say, have a loop of their own
+        pairing = curve.adversary.name, drawn, composition(curve.algorithm), curve.setting.n_arms
         if (loader.modules(curve.adversary) or loader.modules(curve.algorithm)) and pairing not in seen:
             seen.add(pairing)
             yield curve

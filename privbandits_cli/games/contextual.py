@@ -3,7 +3,7 @@
 The mean of the reward is <θ, x> with a hidden θ, the same in every round. The regret is the pseudo-regret: the sum over
 rounds of the largest mean minus the mean of the arm played (Shariff & Sheffet 2018, section 1.1). The game counts it
 itself, from the means and the arms. The noise of the reward is drawn once a round, so that all algorithms play the same
-game.
+game. Where arms are drawn on demand, each algorithm has a θ and arms of its own (`games.on_demand`).
 """
 
 import math
@@ -15,10 +15,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.convex.losses import SLACK
-from privbandits_cli.games import guards, on_demand, players
+from privbandits_cli.games import ellipsoid, guards, on_demand, players
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.on_demand import Crowd
+from privbandits_cli.games.on_demand import Dealer
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
 from privbandits_cli.numerics.jit import PluginError, Records, bind, borrow, compile_step, kept, record, unbound
@@ -117,14 +117,15 @@ class Algorithm(players.Algorithm):
     """
 
     game: ClassVar[str] = "contextual"
+    # What a file promises of its own steps; a subclass in another file promises nothing.
     optimistic: ClassVar[bool] = False  # `choose` reads the arms by `ellipsoid.optimistic` and `arms.shape` alone
     growing: ClassVar[bool] = False  # V only grows, and so the eigenvalues of V^-1 never do
 
-    def parts(self) -> "list[Algorithm]":
-        """The algorithm and its bases, outermost first."""
-        base = self._wrapped()
-        assert base is None or isinstance(base, Algorithm)
-        return [self, *(base.parts() if base else [])]
+    def promises_all(self, promise: str) -> bool:
+        """Whether this file and those of its bases make a promise."""
+        mine, base = type(self).__module__, self._wrapped()
+        own = any(vars(part).get(promise) for part in type(self).__mro__ if part.__module__ == mine)
+        return own and (base is None or (isinstance(base, Algorithm) and base.promises_all(promise)))
 
 
 # ---------------------------------------------------------------------------------------------- the loop
@@ -167,7 +168,7 @@ def play_block(
 ) -> None:
     """Play one block; `regrets[i]` is the learner's regret after `marks[i]` rounds.
 
-    table: a `Table`, or the `Crowd` of arms drawn on demand. numbers: the random numbers of the rewards, `[rounds]`.
+    table: a `Table`, or the `Dealer` of arms drawn on demand. numbers: the random numbers of the rewards, `[rounds]`.
     """
     state, player = states[0], seated[0]
     x = player.x
@@ -207,7 +208,7 @@ def oracle() -> Callable[..., None]:
 def loop(modules: tuple[str, ...], layout: str, law: Law, crowd: str, optimistic: bool) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law.
 
-    crowd: the module of an adversary whose arms are drawn on demand, else empty. optimistic: whether the learner lets
+    crowd: the module of an adversary whose arms are drawn on demand, else empty. optimistic: whether the learner leaves
     most of them undrawn.
     """
     drawn = on_demand.steps(crowd) if crowd else {}
@@ -225,6 +226,11 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
     return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
 
 
+def owner(adversary: Adversary) -> str:
+    """The module whose class defines `crowd`, and which has its steps."""
+    return next(part.__module__ for part in type(adversary).__mro__ if "crowd" in vars(part))
+
+
 class _Seat:
     """One algorithm in its game: loop, state and random numbers, and arms of its own if they are drawn on demand."""
 
@@ -237,13 +243,15 @@ class _Seat:
         self.player = record(n_arms=k, regret=0.0, most=most, beyond=0.0, x=np.zeros(known.dimension))
         who = algorithm.identity(), adversary.identity()
         layout = f"{self.states.dtype.descr} {self.player.dtype.descr}"
-        self.dealer, source, optimistic = None, "", all(part.optimistic for part in algorithm.parts())
+        self.dealer, source, optimistic = None, "", False
         if adversary.on_demand():
-            lasting = on_demand.LASTING if all(part.growing for part in algorithm.parts()) else 1
-            crowd = adversary.crowd(match.setting, stream(seed, "contexts", *who, trial=trial), lasting)
-            shape = known.dimension, k
-            self.dealer = Crowd(shape, crowd, np.zeros((0, 0) if optimistic else shape))
-            layout, source = f"{layout} {crowd.dtype.descr}", type(adversary).__module__
+            optimistic, growing = algorithm.promises_all("optimistic"), algorithm.promises_all("growing")
+            if optimistic:
+                guards.check_optimistic(self.modules, ellipsoid.optimistic)
+            rng, shape = stream(seed, "contexts", *who, trial=trial), (known.dimension, k)
+            crowd = adversary.crowd(match.setting, rng, on_demand.LASTING if growing else 1)
+            self.dealer = Dealer(shape, crowd, np.zeros((0, 0) if optimistic else shape))
+            layout, source = f"{layout} {crowd.dtype.descr}", owner(adversary)
         self.kernel = loop(self.modules, layout, adversary.law(), source, optimistic)
         self.rng = stream(seed, "noise", *who, trial=trial)
 

@@ -104,6 +104,15 @@ def asked(algorithm: Any, method: str, *words: Any) -> dict[str, Any]:
     return found
 
 
+def check_optimistic(modules: tuple[str, ...], rule: Callable[..., Any]) -> None:
+    """Raise PluginError if a user's file promises to look at the arms by this rule alone, but has another, or none."""
+    for name in filter(is_users, modules):
+        file = import_module(name)
+        if not hasattr(file, "base_choose") and getattr(file, "optimistic", None) is not rule:
+            message = "`optimistic = True` promises that `choose` itself calls `optimistic(state, arms)`"
+            raise PluginError(f"{message}: import it from {rule.__module__}, or drop the line", file.choose)
+
+
 def shown(array: Floats, modules: tuple[str, ...]) -> Floats:
     """A shared array as the steps of one composition see it: read-only if they include a user's file."""
     if not guarded(modules):

@@ -4,11 +4,11 @@ The score of an arm x is <θ~, x> + β |x|, |x|² = x' V^-1 x. For a unit vector
 V^-1. So an arm whose <θ~, x> is small cannot have the largest score, and its other coordinates do not matter. At first
 each arm has only its coordinates along θ and along e, the unit vector orthogonal to θ for which both span θ~. The other
 coordinates are drawn for those arms alone that the bounds leave. What is never drawn has no effect, so the game keeps
-its law. But the numbers depend on θ~, so each algorithm meets arms of its own.
+its law. But the numbers depend on θ~, so each algorithm meets a θ and arms of its own.
 
-This holds for unit vectors whose law no rotation around θ changes: given the coordinates along θ and e, the rest is a
-random direction. The adversary's file has the step `meet(crowd)`: it sets the coordinates of a round's arms along θ,
-`first[k]`, and along any unit vector orthogonal to θ, `second[k]`.
+This holds for unit vectors whose directions around θ are uniform and independent, given their means. The adversary's
+file has the step `meet(crowd)`: it sets the coordinates of a round's arms along θ, `first[k]`, which are their means,
+and along a unit vector orthogonal to θ, `second[k]`. The game decides which vector that is.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ from privbandits_cli.numerics.types import Floats
 
 LASTING = 16  # rounds for which a bound on the eigenvalues is kept where V only grows
 ROUNDED = 1e-9  # relative; more than all rounding in double precision
-ALIKE = 1e-24  # a smaller share of |θ~|² outside of θ is rounding
-SHORT = 1e-6  # a shorter |x|² is drawn again, as rounding would turn x; a direction does not depend on the length
+ALIKE = 1e-24  # if less than this share of |θ~|² is orthogonal to θ, it is rounding
+SHORT = 1e-6  # a remainder with a smaller square is drawn again, as rounding would turn it; the law does not change
 
 meet: Any = unbound
 
 
-class Crowd(NamedTuple):
+class Dealer(NamedTuple):
     """What an algorithm's `choose` gets in place of arms `[d, k]`."""
 
     shape: tuple[int, int]  # d, k
@@ -45,14 +45,14 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
 
     best: the largest mean of every round. lasting: rounds for which a bound on the eigenvalues of V^-1 is kept.
     """
-    d, k = dimension, n_arms
+    d, k, theta = dimension, n_arms, direction(dimension, rng)
     singles = {"scaled": np.zeros((d, d)), "powers": np.zeros((2, d, d)), "sums": np.zeros(d)}
     return record(
         t=0,
         best=best,
         lasting=lasting,
-        theta=direction(d, rng),
-        across=np.zeros(d),  # e
+        theta=theta,
+        across=beside(theta),  # e
         first=np.zeros(k),  # <θ, x>, the means
         second=np.zeros(k),  # <e, x>
         along=np.zeros(k),  # <θ~, x>
@@ -61,6 +61,7 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
         normals=np.zeros((1, d)),
         row=np.zeros(d),
         other=np.zeros(d),
+        asked=0,  # the last round in which e was turned
         top=0.0,  # no eigenvalue of V^-1 exceeds it
         **{name: field.astype(np.float32) for name, field in singles.items()},
         **source(rng),
@@ -75,10 +76,19 @@ def direction(dimension: int, rng: Generator) -> Floats:
     return x
 
 
+def beside(theta: Floats) -> Floats:
+    """A unit vector orthogonal to θ, `[d]`."""
+    x = np.zeros(len(theta))
+    x[np.argmin(abs(theta))] = 1.0
+    for _ in range(2):  # the second time without the rounding of the first
+        shorten(x, without(x, theta))
+    return x
+
+
 # ------------------------------------------------------------------------------------------------- the arms
 
 
-def deal(dealer: Crowd, t: int) -> Crowd:
+def deal(dealer: Dealer, t: int) -> Dealer:
     """The next round's arms, drawn along θ and across it."""
     crowd = dealer.records[0]
     crowd.t += 1
@@ -86,10 +96,9 @@ def deal(dealer: Crowd, t: int) -> Crowd:
     return dealer
 
 
-def deal_all(dealer: Crowd, t: int) -> Floats:
+def deal_all(dealer: Dealer, t: int) -> Floats:
     """The next round's arms, all of their coordinates `[d, k]`, for a learner that looks at them itself."""
     crowd, arms = deal(dealer, t).records[0], dealer.table
-    span(crowd, crowd.theta)
     for a in range(arms.shape[1]):
         x = look(crowd, a)
         for i in range(len(x)):
@@ -97,7 +106,7 @@ def deal_all(dealer: Crowd, t: int) -> Floats:
     return arms
 
 
-def take(dealer: Crowd, t: int, arm: int, x: Floats) -> tuple[float, float]:
+def take(dealer: Dealer, t: int, arm: int, x: Floats) -> tuple[float, float]:
     """Copy an arm to x; returns its mean and the largest mean of the round."""
     crowd = dealer.records[0]
     found = look(crowd, arm)
@@ -107,20 +116,16 @@ def take(dealer: Crowd, t: int, arm: int, x: Floats) -> tuple[float, float]:
 
 
 def span(crowd: Record, theta: Floats) -> None:
-    """Set e, orthogonal to the arms' θ, such that both span the learner's θ~; any such e if θ~ is a multiple of θ."""
-    across, least = crowd.across, 0
+    """Turn e so that θ and e span the learner's θ~; it stays as it is if θ~ is a multiple of θ."""
+    other = crowd.other
     for i in range(len(theta)):
-        across[i] = theta[i]
-        if abs(crowd.theta[i]) < abs(crowd.theta[least]):
-            least = i
-    square = without(across, crowd.theta)
-    if not square > ALIKE * dot(theta, theta):
+        other[i] = theta[i]
+    square = without(other, crowd.theta)
+    if square > ALIKE * dot(theta, theta):
+        shorten(other, square)
+        shorten(other, without(other, crowd.theta))  # again, without the rounding of the first time
         for i in range(len(theta)):
-            across[i] = 0.0
-        across[least] = 1.0
-        square = without(across, crowd.theta)
-    shorten(across, square)
-    shorten(across, without(across, crowd.theta))  # again, without the rounding of the first time
+            crowd.across[i] = other[i]
 
 
 @once
@@ -146,63 +151,70 @@ def look(crowd: Record, a: int) -> Floats:
 # ----------------------------------------------------------------------------------------------- the choice
 
 
-class Form(NamedTuple):
-    """A quadratic form, and another one, of the coordinates u and v in a plane."""
+class Plane(NamedTuple):
+    """V^-1 p for p = u θ + v e: coefficients of p' V^-1 p, and of |q|², q its part orthogonal to the plane."""
 
     uu: float
     uv: float
     vv: float
-    away_uu: float
-    away_uv: float
-    away_vv: float
+    q_uu: float
+    q_uv: float
+    q_vv: float
 
 
-def optimistic(state: Record, arms: Crowd) -> int:
-    """An arm with the largest <θ~, x> + β √(x' V^-1 x), `ellipsoid.optimistic` of a crowd."""
+def optimistic(state: Record, arms: Dealer) -> int:
+    """An arm with the largest <θ~, x> + β √(x' V^-1 x), `ellipsoid.optimistic` of a crowd.
+
+    The second call in a round looks at all arms: e must stay as it is, and need not span the new θ~.
+    """
     crowd, theta, inverse, wide = arms.records[0], state.theta, state.inverse, beta(state)
-    if crowd.t % crowd.lasting == 0 or crowd.t == 1:
-        crowd.top = top(crowd, inverse)
-    span(crowd, theta)
-    along, on_theta, on_across = crowd.along, dot(theta, crowd.theta), dot(theta, crowd.across)
+    again, along, best = crowd.asked == crowd.t, crowd.along, 0
+    if not again:
+        crowd.asked = crowd.t
+        span(crowd, theta)
+    on_theta, on_across = dot(theta, crowd.theta), dot(theta, crowd.across)
     for a in range(len(along)):
         along[a] = on_theta * crowd.first[a] + on_across * crowd.second[a]
-    best = 0
     for a in range(1, len(along)):
         if along[a] > along[best]:
             best = a
-    flat, little, most = form(crowd, inverse), ROUNDED * np.sqrt(dot(theta, theta)), -np.inf
-    reach = wide * np.sqrt(crowd.top) * (1.0 + ROUNDED) + little
+    if crowd.t % crowd.lasting == 0 or not crowd.top > 0.0:
+        crowd.top = bound_of(crowd, inverse)
+    rounding, factor, most = ROUNDED * np.sqrt(dot(theta, theta)), max(0.0, wide), -np.inf
+    plane, reach = plane_of(crowd, inverse), factor * np.sqrt(crowd.top) * (1.0 + ROUNDED) + rounding
     for i in range(-1, len(along)):  # first the arm with the largest <θ~, x>, whose score rules out most of the others
         a = best if i < 0 else i
-        if not along[a] + reach < most and not along[a] + wide * norm_within(crowd, a, flat) + little < most:
+        far = along[a] + reach < most or along[a] + factor * norm_within(crowd, a, plane) + rounding < most
+        if again or not far:
             found = score(look(crowd, a), theta, inverse, wide, crowd.row)
             if found > most:
                 best, most = a, found
     return best
 
 
-def form(crowd: Record, inverse: Floats) -> Form:
-    """The quadratic form V^-1 on the plane of θ and e, and the squared norm of what V^-1 adds orthogonal to it."""
+def plane_of(crowd: Record, inverse: Floats) -> Plane:
+    """V^-1 on the plane of θ and e."""
     unit, across, row, other = crowd.theta, crowd.across, crowd.row, crowd.other
     apply(inverse, unit, row)
     apply(inverse, across, other)
     a, b, c = dot(unit, row), dot(unit, other), dot(across, other)
     away = dot(row, row) - a * a - b * b, dot(row, other) - a * b - b * c, dot(other, other) - b * b - c * c
-    return Form(a, b, c, *away)
+    return Plane(a, b, c, *away)
 
 
-def norm_within(crowd: Record, a: int, flat: Form) -> float:
-    """A closer bound on |x| of arm a, from both of its coordinates in the plane.
+def norm_within(crowd: Record, a: int, plane: Plane) -> float:
+    """A closer bound on |x| of arm a, from both of its coordinates in the plane; infinite where it is not a number.
 
-    x = p + z, with z orthogonal to the plane: x' V^-1 x is p' V^-1 p + 2 z' V^-1 p + z' V^-1 z.
+    x = p + z with z orthogonal to the plane, so x' V^-1 x = p' V^-1 p + 2 z' V^-1 p + z' V^-1 z, where
+    z' V^-1 p <= |z| |q| and z' V^-1 z <= |z|² top. |q|² is a difference, and its root is wrong by 1e-8 top or so; `top`
+    exceeds the largest eigenvalue by a larger share, that of its own rounding in single precision.
     """
     u, v = crowd.first[a], crowd.second[a]
     rest = max(0.0, 1.0 - u * u - v * v)
-    inside = u * u * flat.uu + 2.0 * u * v * flat.uv + v * v * flat.vv
-    between = u * u * flat.away_uu + 2.0 * u * v * flat.away_uv + v * v * flat.away_vv
+    inside = u * u * plane.uu + 2.0 * u * v * plane.uv + v * v * plane.vv
+    between = u * u * plane.q_uu + 2.0 * u * v * plane.q_uv + v * v * plane.q_vv
     square = inside + 2.0 * np.sqrt(rest * max(0.0, between)) + (rest + ROUNDED) * crowd.top
-    bound: float = (1.0 + ROUNDED) * np.sqrt(max(0.0, square))
-    return bound
+    return (1.0 + ROUNDED) * np.sqrt(square) if square > 0.0 else np.inf
 
 
 def score(x: Floats, theta: Floats, inverse: Floats, wide: float, row: Floats) -> float:
@@ -240,8 +252,8 @@ def dot(x: Floats, y: Floats) -> float:
     return total
 
 
-def top(crowd: Record, inverse: Floats) -> float:
-    """An upper bound on the eigenvalues of V^-1, in single precision with its rounding."""
+def bound_of(crowd: Record, inverse: Floats) -> float:
+    """An upper bound on the eigenvalues of V^-1, in single precision with its rounding; infinite for a strange V^-1."""
     trace = 0.0
     for i in range(len(inverse)):
         trace += inverse[i, i]
@@ -249,7 +261,7 @@ def top(crowd: Record, inverse: Floats) -> float:
         for j in range(len(inverse)):
             crowd.scaled[i, j] = np.divide(inverse[i, j], trace)
     bound: float = trace * (largest_eigenvalue(crowd.scaled, crowd.powers, crowd.sums) + 2.0 * ROUNDING)
-    return bound
+    return bound if 0.0 < bound < np.inf else np.inf
 
 
 def without(x: Floats, unit: Floats) -> float:

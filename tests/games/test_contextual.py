@@ -10,7 +10,7 @@ from scipy import stats
 from privbandits_cli.games import bandit, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.on_demand import Crowd
+from privbandits_cli.games.on_demand import Dealer
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import compile_step, record
 from privbandits_cli.numerics.streams import stream
@@ -69,7 +69,7 @@ def drawn(adversary, rounds, k, d, blocks=None, seed=1):
 def drawn_on_demand(adversary, setting, rounds, seed):
     """The same of a crowd, every arm of which is drawn."""
     shape = setting.known().dimension, setting.n_arms
-    dealer = Crowd(shape, adversary.crowd(setting, Generator(SFC64(seed)), 1), np.zeros(shape))
+    dealer = Dealer(shape, adversary.crowd(setting, Generator(SFC64(seed)), 1), np.zeros(shape))
     deal_all = on_demand.steps(type(adversary).__module__)["deal_all"]
     arms = [(deal_all(dealer, 0).copy(), dealer.records["first"][0].copy()) for _ in range(rounds)]
     return tuple(map(np.array, zip(*arms, strict=True)))
