@@ -37,7 +37,7 @@ class Dealer(NamedTuple):
 
     shape: tuple[int, int]  # d, k
     records: Records
-    table: Floats  # room for the arms, `[d, k]`, if the learner looks at all of them
+    table: Floats  # room for the arms, `[d, k]`, if the learner reads all of them
 
 
 def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Generator, **own: Any) -> Records:
@@ -97,7 +97,7 @@ def deal(dealer: Dealer, t: int) -> Dealer:
 
 
 def deal_all(dealer: Dealer, t: int) -> Floats:
-    """The next round's arms, all of their coordinates `[d, k]`, for a learner that looks at them itself."""
+    """All coordinates of the next round's arms, `[d, k]`, for a learner that reads them itself."""
     crowd, arms = deal(dealer, t).records[0], dealer.table
     for a in range(arms.shape[1]):
         x = look(crowd, a)
@@ -203,7 +203,7 @@ def plane_of(crowd: Record, inverse: Floats) -> Plane:
 
 
 def norm_within(crowd: Record, a: int, plane: Plane) -> float:
-    """A closer bound on |x| of arm a, from both of its coordinates in the plane; infinite where it is not a number.
+    """A closer bound on |x| of arm a, from both of its coordinates in the plane; infinite if it cannot be computed.
 
     x = p + z with z orthogonal to the plane, so x' V^-1 x = p' V^-1 p + 2 z' V^-1 p + z' V^-1 z, where
     z' V^-1 p <= |z| |q| and z' V^-1 z <= |z|² top. |q|² is a difference, and its root is wrong by 1e-8 top or so; `top`
@@ -239,7 +239,7 @@ def apply(matrix: Floats, x: Floats, out: Floats) -> None:
 
 
 def dot(x: Floats, y: Floats) -> float:
-    """<x, y>, by four sums, because one would be a chain of additions."""
+    """<x, y> in four partial sums, which do not wait for each other."""
     whole, a, b, c, d = len(x) - len(x) % 4, 0.0, 0.0, 0.0, 0.0
     for i in range(0, whole, 4):
         a += x[i] * y[i]

@@ -207,7 +207,7 @@ PROCESSORS = {"x86-64": "", "haswell": "+avx2", "skylake-avx512": "+avx512f,+avx
 
 
 def on_every_processor(program, folder):
-    """What a program prints as JSON, compiled for SSE2, AVX2 and AVX-512 if this machine has them."""
+    """Run a program compiled for SSE2, AVX2 and AVX-512, as far as this machine has them; yield the JSON it prints."""
     has = llvmlite.binding.get_host_cpu_features()
     for name, features in PROCESSORS.items():
         if not all(has[feature[1:]] for feature in features.split(",") if feature):

@@ -139,7 +139,7 @@ def test_a_choice_that_is_not_made_in_the_first_round_is_right_too():
     table, rng = Table(5, 40, lasting=16), np.random.default_rng(1)
     for t in range(12):
         table.deal(table.dealer)
-        table.set(rng.standard_normal(5), np.eye(5))
+        table.set(0.1 * rng.standard_normal(5), np.diag([1.0, 0.1, 0.1, 0.01, 0.01]))
         if t > 2:
             chosen = table.choose(table.states, table.dealer)
             scores = table.scores()

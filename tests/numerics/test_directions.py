@@ -21,7 +21,7 @@ def test_the_logarithm_is_right_to_one_unit_in_the_last_place(low, high):
 
 
 def drawn(d, n, seed=1):
-    """Two coordinates of n directions of R^d, and their words `[n]`."""
+    """Two coordinates of n random directions in R^d, `[n]` each, and the words `[2, n]` that made them."""
     room = record(**directions.directions_room(d, Generator(SFC64(seed))))[0]
     following, size = compile_step(directions.next_directions), directions.TOGETHER
     (u, v), words = np.empty((2, n)), np.empty((2, n), np.uint64)
@@ -46,7 +46,7 @@ def test_coordinates_are_those_of_their_words(d):
 
 @pytest.mark.parametrize("d", [2, 3, 4, 16, 64])
 def test_coordinates_are_those_of_a_normal_vector_over_its_length(d):
-    """Each, and each along a line between both; the control is the law of a direction in two dimensions more."""
+    """So has their mixture, along a line between both axes. The control is the law in two more dimensions."""
     u, v, _ = drawn(d, 64_000)
     law, wrong = (stats.beta((n - 1) / 2, (n - 1) / 2, loc=-1, scale=2) for n in (d, d + 2))
     for found in (u, v, 0.6 * u - 0.8 * v):
