@@ -11,10 +11,11 @@ import numpy as np
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from privbandits_cli.algorithms.exp3 import LARGE, NOTHING, SMALL, SPAN, add_up, descend, exp_near_0, restart
+from privbandits_cli.algorithms.exp3 import LARGE, NEAR, NOTHING, SMALL, SPAN, add_up, descend, restart
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Share, Size
+from privbandits_cli.numerics.exponential import small_exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -125,8 +126,8 @@ def multiply(state: Record, arm: int, step: float) -> None:
     """Multiply a weight by e^step; step may have any size and sign, as gains may be noisy."""
     weight = state.weights[arm]
     state.gains[arm] += step
-    if abs(step) < 2.0**-5 and weight > SMALL:
-        put(state, arm, weight * exp_near_0(step))
+    if abs(step) < NEAR and weight > SMALL:
+        put(state, arm, weight * small_exponential(step))
     else:
         put(state, arm, np.exp(min(state.gains[arm] - state.offset, 600.0)))  # exp overflows at 709
     if not state.least <= state.sums[1] <= LARGE:
@@ -148,9 +149,9 @@ def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
 
 def usually(state: Record, arm: int, weight: float, step: float) -> bool:
     """`multiply` in its usual case, for the arm of this weight."""
-    grown = weight * exp_near_0(step)
+    grown = weight * small_exponential(step)
     total, least = state.sums[1] + (grown - weight), state.least
-    fits: bool = (abs(step) < 2.0**-5) & (weight > SMALL) & (total >= least) & (total <= LARGE)
+    fits: bool = (abs(step) < NEAR) & (weight > SMALL) & (total >= least) & (total <= LARGE)
     changed = arm if fits else -1
     for i in range(len(state.weights)):
         own, rewards = state.weights[i], state.gains[i]

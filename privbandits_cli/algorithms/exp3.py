@@ -16,6 +16,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Share
+from privbandits_cli.numerics.exponential import small_exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 
 CANARY = "attack: canary on a rare arm, ideal prefix"
@@ -123,6 +124,7 @@ def lemmas(game: ExponentialWeights, delta: float) -> list[Guarantee]:
 
 NOTHING = -0.0  # start of sums: x + -0.0 is x for every x, so the compiler removes it, unlike x + 0.0
 SMALL, LARGE = 1e-200, 1e200  # weights outside are recomputed, with another offset before all of them vanish
+NEAR = 1.0005  # a gain of 1 makes a step of at most 1, apart from rounding
 SPAN = 8  # arms in a block; a draw descends a binary tree to a block and then scans its arms: O(log K)
 
 
@@ -173,8 +175,8 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     mass = (1.0 - state.gamma) * weight + state.rate * total  # p_i Σ_j weights at the draw
     step = state.rate * gain * total / mass  # of any size and sign if gains are noisy
     state.gains[arm] += step
-    if abs(step) < 2.0**-5 and SMALL < weight < LARGE:  # the usual case
-        put(state, arm, weight * exp_near_0(step))
+    if abs(step) < NEAR and SMALL < weight < LARGE:  # the usual case
+        put(state, arm, weight * small_exponential(step))
         return
     grown = state.gains[arm] - state.offset
     if grown > 500.0:  # exp overflows at 709
@@ -193,8 +195,8 @@ def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
         weight = other if i == arm else weight
     mass = (1.0 - state.gamma) * weight + state.rate * total
     step = np.divide(state.rate * gain * total, mass)  # "/" would check for 0, which prevents vectors
-    small: bool = (abs(step) < 2.0**-5) & (weight > SMALL) & (weight < LARGE)
-    changed, grown, added = arm if small else -1, weight * exp_near_0(step), NOTHING
+    small: bool = (abs(step) < NEAR) & (weight > SMALL) & (weight < LARGE)
+    changed, grown, added = arm if small else -1, weight * small_exponential(step), NOTHING
     for i in range(len(state.weights)):
         own, rewards = state.weights[i], state.gains[i]
         own = grown if i == changed else own
@@ -203,14 +205,6 @@ def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
         added += own
     state.sums[1] = added if small else total
     return small
-
-
-def exp_near_0(x: float) -> float:
-    """The series of exp for |x| < 1/32, to two units in the last place; its two halves are evaluated in parallel."""
-    square = x * x
-    low = (1 + x) + square * (1 / 2 + x * (1 / 6))
-    high = (1 / 24 + x * (1 / 120)) + square * (1 / 720 + x * (1 / 5040))
-    return low + square * square * high
 
 
 def put(state: Record, arm: int, weight: float) -> None:
