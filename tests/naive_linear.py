@@ -99,7 +99,7 @@ class Aggregating:
         product = 1.0
         for uniform in numbers["uniform"][i :: self.n]:
             product *= 1 - uniform
-        return prefix + self.scale * math.sqrt(-2 * math.log(product)) * numbers["normal"][i]
+        return prefix + self.scale * math.sqrt(-2 * log(product)) * numbers["normal"][i]
 
     def update(self, losses: Sequence[float], numbers: Numbers) -> None:
         """Each item closes one node; a node's name is its last item divided by its size, an odd number."""
@@ -215,6 +215,22 @@ def exp(x: float) -> float:
         c = p + r * r * c
     c = r - r * r * c
     return math.ldexp(1 + (r * c / (2 - c) - low + high), k)
+
+
+def log(x: float) -> float:
+    """fdlibm's, for x > 0: f - f²/2 + s (f²/2 + R(s²)) + k ln 2, x = 2^k (1 + f), s = f/(2 + f)."""
+    m, k = math.frexp(x)
+    if m < math.sqrt(0.5):
+        m, k = 2 * m, k - 1
+    f = m - 1
+    half, s = 0.5 * f * f, f / (2 + f)
+    z, odd, even = s * s, 0.0, 0.0
+    for p in (0.14798198605116586, 0.1818357216161805, 0.2857142874366239, 0.6666666666666735):
+        odd = p + z * z * odd
+    for p in (0.15313837699209373, 0.22222198432149784, 0.3999999999940942):
+        even = p + z * z * even
+    r = z * odd + z * z * even
+    return s * (half + r) + k * float.fromhex("0x1.a39ef35793c76p-33") - half + f + k * float.fromhex("0x1.62e42feep-1")
 
 
 def add(values: Sequence[float]) -> float:

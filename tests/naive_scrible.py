@@ -7,8 +7,7 @@ the coordinates z of a polytope.
 import numpy as np
 
 from privbandits_cli.convex.polytope import Polytope
-from privbandits_cli.games.linear import Cube, Sphere
-from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.games.linear import WIDE, Cube, Sphere
 from privbandits_cli.numerics.streams import stream
 
 
@@ -95,11 +94,11 @@ def regrets(game, trial=0):
     adversary, (algorithm,), setting, checkpoints, seed = game
     horizon, space, n = int(checkpoints[-1]), setting.space, setting.n_arms
     names = algorithm.identity(), adversary.identity()
-    uniform = stream(seed, "uniform", *names, trial=trial).random(horizon)
     private = hasattr(algorithm, "epsilon")
     width = {"vector": n, "scalar": 1}[algorithm.noise] if private else 0
-    noise = np.empty(horizon * width)
-    SOURCES["laplace"](stream(seed, "laplace", *names, trial=trial))(noise)
+    uniform, noise = np.empty(horizon), np.empty(horizon * width)
+    for kind, out in (("uniform", uniform), ("laplace", noise)):
+        WIDE[kind](stream(seed, kind, *names, trial=trial))(out)
     eta = (algorithm.base if private else algorithm).eta
     gains = stream(seed, "gains", adversary.identity(), trial=trial)
     table = np.concatenate(list(adversary.losses(setting, gains, [range(1, horizon + 1)])))

@@ -126,7 +126,8 @@ def test_learns_a_gap_that_uniform_play_does_not(name):
     """Uniform play loses 0.45 a round; a learner whose weights truncate would too."""
     adversary = foe("stochastic", best=0.9, others=0.3)
     horizon = 20_000
-    algorithm = make(name, **({"epsilon": 10.0} if name in ("dp_exp3_lap", "ldp_robust_ucb") else {}))
+    noisy = name in ("dp_exp3_lap", "dp_robust_ucb", "ldp_robust_ucb")
+    algorithm = make(name, **({"epsilon": 10.0} if noisy else {}))
     regret = play(match(adversary, [algorithm], horizon), range(4))[0, :, 0]
     lost = 0.45 * horizon
     if name == "uniform":

@@ -104,8 +104,11 @@ def test_any_number_of_trials_plays_the_same_games():
         np.testing.assert_array_equal(play(game, range(n)), whole[:, :n])
 
 
-def usual_or_unchanged(algorithm, usual, rounds=300):
-    """Play in plain Python, with `usual` beside `update`: the numbers of gains that are usual, and that are not."""
+def usual_or_unchanged(algorithm, usual, rounds=300, size=1.0):
+    """Play in plain Python, with `usual` beside `update`: the numbers of gains that are usual, and that are not.
+
+    size: of a gain that is not 0.
+    """
     setting = Setting(rounds, 4)
     tuned = algorithm.tuned(setting)
     rng, state = np.random.default_rng(5), tuned.state(setting)
@@ -114,7 +117,7 @@ def usual_or_unchanged(algorithm, usual, rounds=300):
         own = steps(composition(tuned))
         for _ in range(rounds):
             draws = Draws(rng.random(), rng.laplace())
-            arm, gain, before = own["choose"](state[0], draws), float(rng.random() < 0.5), state.tobytes()
+            arm, gain, before = own["choose"](state[0], draws), size * (rng.random() < 0.5), state.tobytes()
             tried = state.copy()
             done = (usual or own["usual"])(tried[0], arm, gain, draws)
             own["update"](state[0], arm, gain, draws)
@@ -149,9 +152,9 @@ def forgetful(state, arm, gain, rng):
 
 @pytest.mark.parametrize("wrong", [less_exact, forgetful])
 def test_a_step_that_is_not_update_is_noticed(wrong):
-    usual_or_unchanged(make("exp3", gamma=0.5), exp3.usual)
+    assert min(usual_or_unchanged(make("exp3", gamma=0.5), exp3.usual, size=3.0)) > 50
     with pytest.raises(AssertionError):
-        usual_or_unchanged(make("exp3", gamma=0.5), wrong)
+        usual_or_unchanged(make("exp3", gamma=0.5), wrong, size=3.0)
 
 
 @pytest.mark.parametrize("name", playing("adversaries"))
