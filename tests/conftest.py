@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privbandits_cli.data.files import PlaysFile
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.match import Match
@@ -36,8 +37,9 @@ NEEDED = {
 
 
 def playing(kind, game="bandit"):
-    """The names of those that play a game by themselves; `replay` plays a file, and has tests of its own."""
-    return [name for name, model in Registry().every(kind) if model.game == game and name != "replay"]
+    """The names of those that play a game by themselves; those that play a file have tests of their own."""
+    every = Registry().every(kind)
+    return [name for name, model in every if model.game == game and not issubclass(model, PlaysFile)]
 
 
 def make(name, **parameters):

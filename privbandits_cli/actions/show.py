@@ -26,7 +26,8 @@ OPPONENTS = {
     "contextual": ((0, "oblivious"),),
 }
 # The example that `show` uses if a parameter has no default.
-EXAMPLE: dict[str, Any] = {"base": "exp3", "epsilon": 1.0, "delta": 0.1, "gap": 0.1, "path": "clicks.csv", "rho": 0.1}
+EXAMPLE: dict[str, Any] = {"base": "exp3", "epsilon": 1.0, "delta": 0.1, "gap": 0.1, "rho": 0.1}
+EXAMPLE |= {"path": "clicks.csv", "target": "kind"}
 
 
 def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:

@@ -12,25 +12,30 @@ Every round needs the gain of every arm. A log of the arms that were played, wit
 gains of the other arms and is refused, as is a column that numbers the rows.
 """
 
-import hashlib
-import json
-import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Self
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
+from privbandits_cli.data.files import (
+    INDEX,
+    PlaysFile,
+    Stamp,
+    check_is_file,
+    index_column,
+    numbering,
+    stamp,
+    unreadable,
+)
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 
 ROWS = 65536  # rows that are checked together
-INDEX = ("", "index", "unnamed: 0")  # names of pandas's index column
 # Names of columns, in lower case, of a log of the arms that were played.
 LOGGED = {
     *("action", "action_id", "arm", "arm_id", "chosen_action", "chosen_arm", "item_id", "position"),
@@ -40,7 +45,7 @@ LOGGED = {
 }
 
 
-class Parameters(bandit.Adversary):
+class Parameters(PlaysFile, bandit.Adversary):
     """The file, and how its rows become rounds."""
 
     display = "Replay"
@@ -51,45 +56,11 @@ class Parameters(bandit.Adversary):
     scale: list[float] | None = Field(
         None, min_length=2, max_length=2, description="[low, high]: the values that are mapped to the gains 0 and 1"
     )
-    order: Literal["file", "shuffled"] = Field(
-        "file", description="the order of the rows; `shuffled` is a new order in each trial"
-    )
-    repeat: bool = Field(False, description="start again from the first row if the horizon is longer than the file")
-    sha256: str | None = Field(None, description="sha256 of the file; default: that of the current file")
-    _folder: Path = PrivateAttr(default_factory=Path.cwd)
-
-    def identity(self) -> str:
-        """Name and parameters without the path: the content of the file counts, not its location."""
-        return json.dumps({k: v for k, v in self.described().items() if k != "path"}, sort_keys=True)
-
-    def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"sha256": _digest(self.path, _stamp(self.path))})
-
-    def reads(self) -> tuple[str, ...]:
-        return (self.path,)
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[Floats]:
-        file = self._found()
-        if _digest(file, _stamp(file)) != self.sha256:
-            raise ValueError(f"{self.path} has changed since the run began")
-        rows = table(file)
-        n, order = len(rows), np.empty(0, np.int64)
-        for rounds in blocks:
-            if self.order == "shuffled":
-                while len(order) < len(rounds):  # the rest of this pass over the file is too short
-                    order = np.append(order, rng.permutation(n))
-                places, order = order[: len(rounds)], order[len(rounds) :]
-                part = rows[places]
-            elif (first := (rounds.start - 1) % n) + len(rounds) <= n:
-                part = rows[first : first + len(rounds)]
-            else:
-                part = rows[np.arange(rounds.start - 1, rounds.stop - 1) % n]
-            yield self._scaled(np.asarray(part, np.float64))
-
-    def _found(self) -> str:
-        """The path of the file from here: a worker may run in another folder, or on another machine."""
-        there = self._folder / self.path
-        return str(there) if Path.cwd() != self._folder and there.exists() else self.path
+        rows = table(self.found())
+        for places in self.places(len(rows), rng, blocks):
+            yield self._scaled(np.asarray(rows[places], np.float64))
 
     def _scaled(self, gains: Floats) -> Floats:
         if self.scale is None:
@@ -102,31 +73,27 @@ class Parameters(bandit.Adversary):
             yield f"scale is [low, high] with low < high, got {self.scale}"
             return
         try:
-            rows, sha256 = table(self.path), _digest(self.path, _stamp(self.path))
+            rows = table(self.path)
+            unplayable = list(self.unplayable(len(rows), setting))
         except OSError as error:
-            yield f"{self.path}: cannot be read: {error.strerror or error}; paths are relative to the working directory"
+            yield unreadable(self.path, error)
             return
         except ValueError as error:
             yield str(error)
             return
-        n, n_arms = rows.shape
-        index = _numbering(rows)
+        n_arms, index = rows.shape[1], numbering(rows)
         if index is not None:
-            yield _index(self.path, index)
-        elif self.sha256 not in (None, sha256):
-            yield f"{self.path} is not the file that was played: its sha256 is {sha256[:12]}..., not {self.sha256}"
+            yield index_column(self.path, index)
         elif n_arms != setting.n_arms:
             size = "arms" if setting.space is None else "dimension"
             yield f"{self.path} has {n_arms} columns: if each has the gains of one arm, set `{size}: {n_arms}`"
-        elif n < setting.horizon and not self.repeat:
-            yield f"{self.path} has {n} rows for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
         else:
-            yield from self._values(rows)
+            yield from unplayable or self._values(rows)
 
     def _values(self, rows: NDArray[np.float64]) -> Iterator[str]:
         """The error for the first value that is not a valid gain."""
         low, high = self.scale or (0.0, 1.0)
-        found = _extremes(self.path, _stamp(self.path), low, high)
+        found = _extremes(self.path, stamp(self.path), low, high)
         if found is None:
             return
         row, column, value, least, most = found
@@ -140,23 +107,8 @@ class Parameters(bandit.Adversary):
             yield f"{what}: gains must be finite"
 
 
-def _stamp(path: str) -> tuple[int, int]:
-    """Size and time of the last change, by which a change of content is detected."""
-    facts = Path(path).stat()
-    return facts.st_size, facts.st_mtime_ns
-
-
 @lru_cache(maxsize=16)
-def _digest(path: str, stamp: tuple[int, int]) -> str:
-    """The sha256 of the file."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@lru_cache(maxsize=16)
-def _extremes(
-    path: str, stamp: tuple[int, int], low: float, high: float
-) -> tuple[int, int, float, float, float] | None:
+def _extremes(path: str, stamp: Stamp, low: float, high: float) -> tuple[int, int, float, float, float] | None:
     """Row and column (from 1) of the first value outside [low, high], that value, and the file's least and largest."""
     rows, first = table(path), None
     least, most = np.inf, -np.inf
@@ -173,13 +125,12 @@ def _extremes(
 
 def table(path: str) -> NDArray[np.float64]:
     """The rows of a file `[rows, arms]`; raises OSError, or ValueError with the place of the error."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise ValueError(f"{path}: a folder, a pipe or a device: gains are read from .csv or .npy files")
-    return _table(path, _stamp(path))
+    check_is_file(path, "gains are read from .csv or .npy files")
+    return _table(path, stamp(path))
 
 
 @lru_cache(maxsize=4)
-def _table(path: str, stamp: tuple[int, int]) -> NDArray[np.float64]:
+def _table(path: str, stamp: Stamp) -> NDArray[np.float64]:
     if path.endswith(".npy"):
         try:
             rows: NDArray[np.float64] = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -211,18 +162,7 @@ def _no_arms(path: str, names: list[str]) -> str | None:
             "round needs the gain of every arm: estimate the mean reward of each arm and play `{name: bernoulli, "
             "means: [...]}`, or write one column of gains for each arm, named after it"
         )
-    return _index(path, 1) if names and names[0] in INDEX else None
-
-
-def _index(path: str, column: int) -> str:
-    return f"{path}: column {column} is an index of the rows: leave it out, with pandas by `to_csv(..., index=False)`"
-
-
-def _numbering(rows: NDArray[np.float64]) -> int | None:
-    """The first column (from 1) that numbers the rows, from 0 or 1 on; three rows or more, as gains may be 0, 1."""
-    top = rows[:ROWS] - np.arange(min(len(rows), ROWS))[:, None]
-    found = np.flatnonzero((top == 0).all(axis=0) | (top == 1).all(axis=0))
-    return int(found[0]) + 1 if len(found) and len(top) > 2 else None
+    return index_column(path, 1) if names and names[0] in INDEX else None
 
 
 def _lines(path: str) -> tuple[list[str], bool]:

@@ -28,7 +28,7 @@ from privbandits_cli.numerics.types import Floats
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
 
-Law = Literal["signs", "bernoulli", "gaussian"]
+Law = Literal["signs", "bernoulli", "gaussian", "certain"]
 
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of a block's arms
@@ -48,6 +48,7 @@ REWARDS: dict[Law, Rewards] = {
     "signs": Rewards("uniform", 1.0, 1.0, -1.0),
     "bernoulli": Rewards("uniform", 0.5, 1.0, 0.0),
     "gaussian": Rewards("normal", 1.0, math.inf, -math.inf),
+    "certain": Rewards("uniform", 0.5, 1.0, 0.0),  # labels given their features are random, for a linear learner
 }
 
 
@@ -66,7 +67,17 @@ def gaussian(mean: float, number: float) -> float:
     return mean + number
 
 
-LAWS: dict[Law, Callable[[float, float], float]] = {"signs": signs, "bernoulli": bernoulli, "gaussian": gaussian}
+def certain(mean: float, number: float) -> float:
+    """The mean, 0 or 1."""
+    return mean
+
+
+LAWS: dict[Law, Callable[[float, float], float]] = {
+    "signs": signs,
+    "bernoulli": bernoulli,
+    "gaussian": gaussian,
+    "certain": certain,
+}
 
 
 class Adversary(players.Adversary):

@@ -10,6 +10,7 @@ import pytest
 
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
+from privbandits_cli.data.files import PlaysFile
 from privbandits_cli.games.contextual import REWARDS
 from privbandits_cli.games.linear import loss_set
 from privbandits_cli.games.players import Contexts, Setting
@@ -17,7 +18,7 @@ from privbandits_cli.plugins.registry import Registry
 from tests.conftest import foe
 from tests.extremes import unfit, variants
 
-ADVERSARIES = [name for name in Registry().names("adversaries") if name != "replay"]  # which plays a file
+ADVERSARIES = [name for name, model in Registry().every("adversaries") if not issubclass(model, PlaysFile)]
 HORIZONS = (1, 17, 2**62)
 ROUNDS = 50  # that are looked at, in two blocks
 SPACES = (Simplex(2), Simplex(1000), Sphere(1), Sphere(1000), Cube(1), Cube(1000))

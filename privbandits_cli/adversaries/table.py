@@ -1,0 +1,79 @@
+"""A table with classes as a contextual bandit: arms are the classes, and the right class pays 1, any other 0.
+
+This is how contextual bandits are commonly tested on data for classification (for example Bietti, Agarwal & Langford
+2021). Each feature is mapped to [0, 1] by its least and largest value in the table. Then all rows x are divided by the
+largest norm of a row, and z = (1, x)/√2 is in the unit ball. The arm of class a is e_a ⊗ z, of dimension K (p + 1), so
+a linear learner has a linear model of its own for each class.
+
+The labels are known, so the best arm of a round pays 1, and the regret is the number of wrong classes. No θ makes these
+rewards linear: what a theorem says of linear rewards need not hold. The scaling reads the whole table, also later rows.
+It is not private, and the guarantees of an algorithm take it as given.
+"""
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.data.files import PlaysFile, unreadable
+from privbandits_cli.data.tables import Labelled, labelled
+from privbandits_cli.games import contextual
+from privbandits_cli.games.contextual import Floats, Law, Setting
+
+
+class Parameters(PlaysFile, contextual.Adversary):
+    """The file, its column of classes, and the order of its rows."""
+
+    display = "Table"
+
+    path: str = Field(description="a .csv, .parquet or .npy file, relative to the working directory")
+    target: str | int = Field(description="the column of the classes: its name, or its place, from 1")
+    order: Literal["file", "shuffled"] = Field(
+        "shuffled", description="the order of the rows; `shuffled` is a new order in each trial"
+    )
+
+    def law(self) -> Law:
+        return "certain"
+
+    def bounds(self, setting: Setting) -> tuple[float, float]:
+        """(1, √(2K)): the norm of the θ that gives every arm the mean 1."""
+        return 1.0, math.sqrt(2 * setting.n_arms)
+
+    def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
+        table, k = labelled(self.found(), self.target), setting.n_arms
+        low, factor = table.scales()
+        width = 1 + len(table.names)
+        arms, means = np.empty((0, k * width, k)), np.empty((0, k))
+        for places in self.places(len(table.rows), rng, blocks):
+            rows, labels = table.rows[places], table.labels[places]
+            n = len(rows)
+            if n > len(arms):
+                arms, means = np.zeros((n, k * width, k)), np.empty((n, k))
+            for a in range(k):  # all other coordinates remain 0
+                arms[:n, a * width, a] = math.sqrt(0.5)
+                arms[:n, a * width + 1 : (a + 1) * width, a] = (rows - low) * (factor * math.sqrt(0.5))
+            means[:n] = labels[:, None] == np.arange(k)
+            yield arms[:n], means[:n]
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        try:
+            table = labelled(self.path, self.target)
+            unplayable = list(self.unplayable(len(table.rows), setting))
+        except OSError as error:
+            yield unreadable(self.path, error)
+            return
+        except ValueError as error:
+            yield str(error)
+            return
+        yield from self._sizes(table, setting)
+        yield from unplayable
+
+    def _sizes(self, table: Labelled, setting: Setting) -> Iterator[str]:
+        """The error that the game has another number of arms or of coordinates."""
+        k, p = len(table.classes), len(table.names)
+        if (setting.n_arms, setting.known().dimension) != (k, k * (p + 1)):
+            what = f"{self.path} has {k} classes and {p} features"
+            yield f"{what}: set `arms: {k}` and `dimension: {k * (p + 1)}`, which is {k} x (1 + {p})"

@@ -1,0 +1,114 @@
+"""Adversaries that play a file. Its content counts, not its place or name: it is known by its sha256."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, Self
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from pydantic import Field, PrivateAttr
+
+from privbandits_cli.games import players
+from privbandits_cli.games.players import Setting
+from privbandits_cli.numerics.types import Ints
+
+INDEX = ("", "index", "unnamed: 0")  # names of pandas's index column
+SEEN = 65536  # rows in which a column is recognised as an index
+Stamp = tuple[int, int]
+Places = slice | Ints
+
+
+class PlaysFile(players.Adversary):
+    """The file of an adversary."""
+
+    path: str = Field(description="the file, relative to the working directory")
+    order: Literal["file", "shuffled"] = Field(
+        "file", description="the order of the rows; `shuffled` is a new order in each trial"
+    )
+    repeat: bool = Field(False, description="start again from the first row if the horizon is longer than the file")
+    sha256: str | None = Field(None, description="sha256 of the file; default: that of the current file")
+    _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    def identity(self) -> str:
+        """Name and parameters without the path: the content of the file counts, not its location."""
+        return json.dumps({k: v for k, v in self.described().items() if k != "path"}, sort_keys=True)
+
+    def tuned(self, setting: Setting) -> Self:
+        return self.model_copy(update={"sha256": digest(self.path, stamp(self.path))})
+
+    def reads(self) -> tuple[str, ...]:
+        return (self.path,)
+
+    def found(self) -> str:
+        """The path of the file from here: a worker may run in another folder, or on another machine.
+
+        Raises ValueError if the file has changed since the run began.
+        """
+        there = self._folder / self.path
+        path = str(there) if Path.cwd() != self._folder and there.exists() else self.path
+        if digest(path, stamp(path)) != self.sha256:
+            raise ValueError(f"{self.path} has changed since the run began")
+        return path
+
+    def places(self, n: int, rng: Generator, blocks: Iterable[range]) -> Iterator[Places]:
+        """The rows of n that are played in each block of rounds (counted from 1)."""
+        order = np.empty(0, np.int64)
+        for rounds in blocks:
+            if self.order == "shuffled":
+                while len(order) < len(rounds):  # the rest of this pass over the file is too short
+                    order = np.append(order, rng.permutation(n))
+                some, order = order[: len(rounds)], order[len(rounds) :]
+                yield some
+            elif (first := (rounds.start - 1) % n) + len(rounds) <= n:
+                yield slice(first, first + len(rounds))
+            else:
+                yield np.arange(rounds.start - 1, rounds.stop - 1) % n
+
+    def unplayable(self, n: int, setting: Setting) -> Iterator[str]:
+        """The errors that the file, of n rows, is not the one of the config's sha256, or is too short."""
+        sha256 = digest(self.path, stamp(self.path))
+        if self.sha256 not in (None, sha256):
+            yield f"{self.path} is not the file that was played: its sha256 is {sha256[:12]}..., not {self.sha256}"
+        elif n < setting.horizon and not self.repeat:
+            yield f"{self.path} has {n} rows for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
+
+
+def stamp(path: str) -> Stamp:
+    """Size and time of the last change, by which a change of content is detected."""
+    facts = Path(path).stat()
+    return facts.st_size, facts.st_mtime_ns
+
+
+@lru_cache(maxsize=16)
+def digest(path: str, stamp: Stamp) -> str:
+    """The sha256 of the file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def unreadable(path: str, error: OSError) -> str:
+    """The message of an error of the operating system."""
+    return f"{path}: cannot be read: {error.strerror or error}; paths are relative to the working directory"
+
+
+def check_is_file(path: str, what: str) -> None:
+    """Raise ValueError for a folder, a pipe or a device."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise ValueError(f"{path}: a folder, a pipe or a device: {what}")
+
+
+def index_column(path: str, column: int) -> str:
+    """The message that a column (from 1) is an index of the rows."""
+    return f"{path}: column {column} is an index of the rows: leave it out, with pandas by `to_csv(..., index=False)`"
+
+
+def numbering(rows: NDArray[np.float64]) -> int | None:
+    """The first column (from 1) that numbers the rows, from 0 or 1 on; three rows or more, as numbers may be 0, 1."""
+    top = rows[:SEEN] - np.arange(min(len(rows), SEEN))[:, None]
+    found = np.flatnonzero((top == 0).all(axis=0) | (top == 1).all(axis=0))
+    return int(found[0]) + 1 if len(found) and len(top) > 2 else None

@@ -1,0 +1,180 @@
+"""Tables with classes: formats, texts, scaling; every error in a file is reported with its location."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from privbandits_cli.data import tables
+from privbandits_cli.data.tables import MOST_CLASSES, MOST_TEXTS, labelled
+
+FRAME = pd.DataFrame(
+    {
+        "size": [1.5, -2.0, 0.25, 4.0, 3.0],
+        "colour": ["red", "blue", "red", "green", "blue"],
+        "new": [True, False, True, True, False],
+        "kind": ["b", "a", "c", "a", "b"],
+    }
+)
+ROWS = [[1.5, 0, 0, 1, 1], [-2, 1, 0, 0, 0], [0.25, 0, 0, 1, 1], [4, 0, 1, 0, 1], [3, 1, 0, 0, 0]]
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path, monkeypatch):
+    """A working directory."""
+    monkeypatch.chdir(tmp_path)
+
+
+def written(name, frame=FRAME):
+    """The path of a table in the format of its name."""
+    if name.endswith(".parquet"):
+        frame.to_parquet(name)
+    elif name.endswith(".npy"):
+        np.save(name, frame.to_numpy(float))
+    else:
+        frame.to_csv(name, index=False)
+    return name
+
+
+@pytest.mark.parametrize("name", ["five.csv", "five.parquet"])
+def test_texts_become_columns_and_the_target_classes(name):
+    found = labelled(written(name), "kind")
+    assert found.rows.tolist() == ROWS
+    assert found.names == ("size", "colour = blue", "colour = green", "colour = red", "new")
+    assert found.classes == ("a", "b", "c") and found.labels.tolist() == [1, 0, 2, 0, 1]
+
+
+def test_the_target_may_be_any_column_of_any_kind():
+    path = written("five.csv")
+    assert labelled(path, 4).classes == ("a", "b", "c")
+    assert labelled(path, "new").classes == ("False", "True")
+    assert labelled(path, "size").labels.tolist() == [2, 0, 1, 4, 3]
+    assert labelled(path, 3).names[-1] == "kind = c"
+
+
+def test_an_array_has_columns_without_names():
+    found = labelled(written("five.npy", pd.DataFrame(ROWS)), 5)
+    assert found.rows.tolist() == [row[:4] for row in ROWS]
+    assert found.names == ("1", "2", "3", "4") and found.classes == ("0.0", "1.0")
+
+
+def test_an_array_with_named_columns():
+    array = np.array([(1.0, 2, 0), (3.0, 4, 1)], [("x", float), ("y", int), ("kind", int)])
+    np.save("named.npy", array)
+    found = labelled("named.npy", "kind")
+    assert found.rows.tolist() == [[1, 2], [3, 4]] and found.names == ("x", "y") and found.labels.tolist() == [0, 1]
+
+
+def test_numbers_are_read_to_the_last_digit():
+    x = np.random.default_rng(3).standard_normal(200)
+    frame = pd.DataFrame({"x": x, "kind": x > 0})
+    assert (labelled(written("x.csv", frame), "kind").rows[:, 0] == x).all()
+
+
+@pytest.mark.parametrize("part", [2, tables.PART])
+def test_scaled_rows_fill_the_unit_ball(monkeypatch, part):
+    monkeypatch.setattr(tables, "PART", part)
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.normal(5, 9, 50), "b": rng.random(50), "same": 7.0, "kind": rng.integers(0, 2, 50)})
+    found = labelled(written(f"{part}.csv", frame), "kind")
+    low, factor = found.scales()
+    scaled = (found.rows - low) * factor
+    assert scaled.min() == 0 and (scaled[:, 2] == 0).all()
+    assert np.sqrt((scaled**2).sum(1)).max() == pytest.approx(1, abs=1e-15)
+    assert scaled[:, 0].max() == pytest.approx(scaled[:, 1].max())
+
+
+def test_a_table_whose_features_never_change():
+    low, factor = labelled(written("same.csv", pd.DataFrame({"x": [2.0, 2.0], "kind": [0, 1]})), "kind").scales()
+    assert low == 2 and factor == 0
+
+
+def test_a_file_that_changes_is_read_again():
+    path = written("five.csv")
+    assert len(labelled(path, "kind").rows) == 5
+    written(path, FRAME[:4])
+    assert len(labelled(path, "kind").rows) == 4
+
+
+def lines(*some):
+    """A CSV with these lines."""
+    Path("t.csv").write_text("".join(f"{line}\n" for line in some))
+    return "t.csv"
+
+
+MANY = [f"name{i},{i % 2}" for i in range(MOST_TEXTS + 1)]
+CLASSES = [f"1.5,{i}" for i in range(MOST_CLASSES, -1, -1)]
+WRONG = {
+    "t.csv: no column is called 'sort': `target` is one of x, kind": (["x,kind", "1,a", "2,b"], "sort"),
+    "t.csv: no column is called 3: `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 3),
+    "t.csv: no column is called 0: `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 0),
+    "t.csv: every row has the class a: a game needs two classes or more": (["x,kind", "1,a", "2,a"], "kind"),
+    "t.csv: there is no column beside the target 'kind'": (["kind", "a", "b"], "kind"),
+    "t.csv: row 2 has no value in column 'x': fill it in, or leave the row out": (
+        ["x,kind", "1,a", ",b"],
+        "kind",
+    ),
+    "t.csv: row 1 has no finite number in column 'x'": (["x,kind", "inf,a", "2,b"], "kind"),
+    "t.csv: row 2 has no value in column 'colour'": (["colour,kind", "red,a", ",b"], "kind"),
+    "t.csv: row 2 has no value in column 'kind'": (["x,kind", "1,a", "2,"], "kind"),
+    f"t.csv: column 'name' has {MOST_TEXTS + 1} different texts: leave it out, or group them": (
+        ["name,kind", *MANY],
+        "kind",
+    ),
+    f"t.csv: the target 'kind' has {MOST_CLASSES + 1} different values: each is to name a class": (
+        ["x,kind", *CLASSES],
+        "kind",
+    ),
+    "t.csv: column 1 is an index of the rows: leave it out": (["row,x,kind", "0,3,a", "1,3,b", "2,4,a"], "kind"),
+    "t.csv: column 1 is an index": ([",x,kind", "7,3,a", "1,3,b"], "kind"),
+    "t.csv: the first line has numbers, not the names of the columns": (["1.5,2", "1.25,1"], 2),
+    "t.csv: the file has no row": (["x,kind"], "kind"),
+    "t.csv: Empty CSV file": ([], "kind"),
+    "t.csv: CSV parse error: Row #3: Expected 2 columns, got 4": (["x,kind", "1,a", "1,2,3,4"], "kind"),
+    "t.csv: two columns are called 'x'": (["x,x ,kind", "1.5,1,a", "2,1,b"], "kind"),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_a_wrong_table_is_refused_with_the_place(message):
+    some, target = WRONG[message]
+    with pytest.raises(ValueError) as error:
+        labelled(lines(*some), target)
+    assert str(error.value).startswith(message)
+
+
+def test_other_formats_and_folders_are_refused():
+    Path("t.txt").write_text("x,kind\n1,a\n2,b\n")
+    os.mkdir("t.csv")
+    np.save("flat.npy", np.zeros(3))
+    Path("broken.npy").write_text("x")
+    Path("broken.parquet").write_text("x")
+    Path("latin.csv").write_bytes("x,kind\n1,é\n2,b\n".encode("latin-1"))
+    for path, message in (
+        ("t.txt", "t.txt: tables are read from .csv, .parquet or .npy files"),
+        ("t.csv", "t.csv: a folder, a pipe or a device"),
+        ("flat.npy", "flat.npy: an array of shape (3,), float64"),
+        ("broken.npy", "broken.npy: not an array of numbers"),
+        ("broken.parquet", "broken.parquet: "),
+        ("latin.csv", "latin.csv: column 'kind' is no text in UTF-8"),
+    ):
+        with pytest.raises(ValueError) as error:
+            labelled(path, "kind")
+        assert str(error.value).startswith(message)
+    with pytest.raises(FileNotFoundError):
+        labelled("none.csv", "kind")
+
+
+def test_dates_are_refused():
+    frame = FRAME.assign(day=pd.to_datetime(["2026-01-01"] * 5))
+    with pytest.raises(ValueError, match=r"column 'day' holds datetime64.* values: make them numbers or texts"):
+        labelled(written("days.parquet", frame), "kind")
+
+
+def test_without_pyarrow_the_message_says_what_to_install(monkeypatch):
+    path = written("five.csv")
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(ValueError, match=r"pip install 'privbandits\[tables\]'"):
+        labelled(path, "kind")
