@@ -471,10 +471,10 @@ def test_the_tails_of_stochastic_rewards():
         for first in ("DP-KLUCB", "DP-IMED")
         for label in (first, f"{first}, first phase of 16/ε rounds")
     )
-    assert states(STOCHASTIC, "On C2, {} of 100 trials have a regret above 5,000,", sum(x > 5000 for x in imed["C2"]))
-    assert states(STOCHASTIC, "and the largest is {}; the median is {}.", max(imed["C2"]), np.median(imed["C2"]))
+    largest = max(imed["C1"]), max(imed["C2"]), np.median(imed["C2"])
+    assert states(STOCHASTIC, "the largest regret on C1 is {}, and {} on C2, where the median is {}.", *largest)
     assert states(
-        STOCHASTIC, "regret of DP-KLUCB there is {}, with a median of {}.", max(kl["C2"]), np.median(kl["C2"])
+        STOCHASTIC, "regret of DP-KLUCB on C2 is {}, with a median of {}.", max(kl["C2"]), np.median(kl["C2"])
     )
     ends = max(long_kl["C2"]), max(long_imed["C2"])
     assert states(STOCHASTIC, "the largest regret on C2 is {} for DP-KLUCB and {} for DP-IMED,", *ends)
@@ -565,9 +565,9 @@ def test_the_advice_follows_from_the_state_of_the_art():
 
     tau, tsallis = trials("exp3_tau", "0.1"), trials("dp_reduction", "0.1")
     assert states(WHICH, "its regret is {} to {} in every trial.", min(tau), max(tau))
-    assert sorted(tsallis)[len(tsallis) // 2] < 51
+    assert sorted(tsallis)[len(tsallis) // 2] < 53
     assert states(
-        WHICH, "That of DP-Tsallis-INF is below 51 in half of the trials, but up to {} in others", max(tsallis)
+        WHICH, "That of DP-Tsallis-INF is below 53 in half of the trials, but up to {} in others", max(tsallis)
     )
     (found,) = rows("state_of_the_art", adversary="deterministic", algorithm="dp_reduction", epsilon="0.1")
     assert states(WHICH, "On (a) its mean regret is {}, as much as that of uniform play.", float(found["mean"]))
