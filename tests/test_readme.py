@@ -425,9 +425,9 @@ def test_the_state_of_the_art_on_stochastic_rewards():
     means = preset("C2", 5)
     least = [float(least_regret(np.array([1e6]), means, epsilon)[0]) for epsilon in (0.1, 1)]
     assert states(STOCHASTIC, "| lower bound | {} | | {} | |", *least)
-    found = sample(name, "DP-KLUCB (ε = 1)", "C2")
+    found = sample(name, "DP-KLUCB (ε = 1)", "C1")
     without = (sum(found) - max(found)) / 99
-    assert states(STOCHASTIC, "one trial has a regret of {}, and the mean is {} without it.", max(found), without)
+    assert states(STOCHASTIC, "on C1 at ε = 1 one trial has a regret of {}, and the mean is {} without it.", max(found), without)
     every = list(product(instances, ("0.01", "0.1", "0.25", "0.5", "1", "10")))
     safe = {key: sample(name, f"DP-KLUCB, safe (ε = {key[1]})", key[0]) for key in every}
     least = {key: least_regret(np.array([1e6]), preset(key[0], 5), float(key[1]))[0] for key in every}
@@ -440,15 +440,14 @@ def test_the_state_of_the_art_on_stochastic_rewards():
     assert states(STOCHASTIC, "of each instance, and no trial has more than {} times the mean.", worst)
     high, worst = f"{max(times.values()):.1f}", f"{math.ceil(10 * max(most.values())) / 10}"
     assert states(STOCHASTIC, "its regret is at most {} times the lower bound, and no trial", high)
-    assert states(STOCHASTIC, "and no trial has more than {} times the mean. On C3 at ε = 1,", worst)
-    assert states(STOCHASTIC, "where it is {} times the bound, 100 trials do not decide", f"{times['C3', '1']:.2f}")
+    assert states(STOCHASTIC, "and no trial has more than {} times the mean. A finite bound", worst)
     assert states(WHICH, "no trial has more than {} times the mean", worst)
     far = twice = 0
     for means, epsilon in every:
         trials = sample(name, f"DP-KLUCB (ε = {epsilon})", means)
         far += sum(x > 5 * np.median(trials) for x in trials)
         twice += sum(x > 2 * least[means, epsilon] for x in trials)
-        assert (np.mean(trials) > 2 * least[means, epsilon]) == ((means, epsilon) == ("C2", "1"))
+        assert np.mean(trials) < 2 * least[means, epsilon]
     assert states(STOCHASTIC, f"In the whole figure {twice / 24:.1f} % of its trials have more than twice the bound.")
     assert states(WHICH, "{} of its 2,400 trials in the figure have more than 5 times the median", far)
 
