@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from privbandits_cli.actions.report import gather
 from privbandits_cli.adversaries import replay
+from privbandits_cli.data import files
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import Outside, Trust, Untrusted, inside, shown
@@ -490,7 +491,8 @@ def test_data_that_a_config_names_are_not_read(tmp_path, monkeypatch):
     assert call("run", "small.yaml", *words, "-q", "--shard", "1/1").exit_code == 0
     assert call("run", "small.yaml", *words, "-q", "--shard", "1/2").exit_code == 0
     read = []
-    monkeypatch.setattr(replay, "_stamp", lambda path: read.append(path) or (1, 1))
+    for module in (replay, files):
+        monkeypatch.setattr(module, "stamp", lambda path: read.append(path) or (1, 1))
     assert call("report", "results/small").exit_code == 0 and call("plot", "results/small", "--bounds").exit_code == 0
     assert "EXP3" in [block["algorithm"] for block in gather(Path("results/small")).privacy]
     merged = call("merge", "results/small-shard-1-of-2", "--results", "merged")
