@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 from privbandits_cli.actions.report import gather
 from privbandits_cli.adversaries import replay
-from privbandits_cli.data import files
 from privbandits_cli.cli import app
+from privbandits_cli.data import files
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.received import Outside, Trust, Untrusted, inside, shown
 from privbandits_cli.figures import table
