@@ -44,17 +44,17 @@ class Parameters(PlaysFile, contextual.Adversary):
 
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
         table, k = labelled(self.found(), self.target), setting.n_arms
-        low, factor = table.scales()
-        width = 1 + len(table.names)
+        width, half = 1 + len(table.names), math.sqrt(0.5)
         arms, means = np.empty((0, k * width, k)), np.empty((0, k))
         for places in self.places(len(table.rows), rng, blocks):
             rows, labels = table.rows[places], table.labels[places]
             n = len(rows)
             if n > len(arms):
                 arms, means = np.zeros((n, k * width, k)), np.empty((n, k))
+            scaled = (rows - table.low) * (table.factor * half)
             for a in range(k):  # all other coordinates remain 0
-                arms[:n, a * width, a] = math.sqrt(0.5)
-                arms[:n, a * width + 1 : (a + 1) * width, a] = (rows - low) * (factor * math.sqrt(0.5))
+                arms[:n, a * width, a] = half
+                arms[:n, a * width + 1 : (a + 1) * width, a] = scaled
             means[:n] = labels[:, None] == np.arange(k)
             yield arms[:n], means[:n]
 

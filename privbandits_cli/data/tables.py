@@ -27,14 +27,8 @@ class Labelled(NamedTuple):
     names: tuple[str, ...]  # of the features
     labels: Ints  # the class of each row, [n]
     classes: tuple[str, ...]  # their names
-
-    def scales(self) -> tuple[Floats, Floats]:
-        """(low, factor), `[p]`: (x - low) factor maps every feature to [0, c], where c makes the longest row a unit."""
-        low, high = self.rows.min(0).astype(float), self.rows.max(0).astype(float)
-        factor = np.divide(1.0, high - low, out=np.zeros_like(low), where=high > low)
-        parts = (self.rows[first : first + PART] for first in range(0, len(self.rows), PART))
-        longest = max(float((((part - low) * factor) ** 2).sum(1).max()) for part in parts)
-        return low, factor / np.sqrt(longest) if longest > 0 else factor
+    low: Floats  # [p]
+    factor: Floats  # [p]: (x - low) factor maps each feature to [0, c], where c makes the longest row a unit vector
 
 
 def labelled(path: str, target: str | int) -> Labelled:
@@ -62,7 +56,16 @@ def _labelled(path: str, target: str | int, stamp: Stamp) -> Labelled:
     if not columns:
         raise ValueError(f"{path}: there is no column beside the target {target!r}")
     rows, own = _features(path, columns)
-    return Labelled(rows, own, labels.astype(np.int64), tuple(map(str, found)))
+    return Labelled(rows, own, labels.astype(np.int64), tuple(map(str, found)), *_scales(rows))
+
+
+def _scales(rows: Floats) -> tuple[Floats, Floats]:
+    """`low` and `factor` of a table."""
+    low, high = rows.min(0), rows.max(0)
+    factor = np.divide(1.0, high - low, out=np.zeros_like(low), where=high > low)
+    parts = (rows[first : first + PART] for first in range(0, len(rows), PART))
+    longest = max(float((((part - low) * factor) ** 2).sum(1).max()) for part in parts)
+    return low, factor / np.sqrt(longest) if longest > 0 else factor
 
 
 def _features(path: str, columns: dict[str, NDArray[Any]]) -> tuple[Floats, tuple[str, ...]]:

@@ -68,7 +68,7 @@ def gaussian(mean: float, number: float) -> float:
 
 
 def certain(mean: float, number: float) -> float:
-    """The mean, 0 or 1."""
+    """The mean itself."""
     return mean
 
 

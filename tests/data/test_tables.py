@@ -79,16 +79,15 @@ def test_scaled_rows_fill_the_unit_ball(monkeypatch, part):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.normal(5, 9, 50), "b": rng.random(50), "same": 7.0, "kind": rng.integers(0, 2, 50)})
     found = labelled(written(f"{part}.csv", frame), "kind")
-    low, factor = found.scales()
-    scaled = (found.rows - low) * factor
+    scaled = (found.rows - found.low) * found.factor
     assert scaled.min() == 0 and (scaled[:, 2] == 0).all()
     assert np.sqrt((scaled**2).sum(1)).max() == pytest.approx(1, abs=1e-15)
     assert scaled[:, 0].max() == pytest.approx(scaled[:, 1].max())
 
 
 def test_a_table_whose_features_never_change():
-    low, factor = labelled(written("same.csv", pd.DataFrame({"x": [2.0, 2.0], "kind": [0, 1]})), "kind").scales()
-    assert low == 2 and factor == 0
+    found = labelled(written("same.csv", pd.DataFrame({"x": [2.0, 2.0], "kind": [0, 1]})), "kind")
+    assert found.low == 2 and found.factor == 0
 
 
 def test_a_file_that_changes_is_read_again():
