@@ -134,7 +134,7 @@ def _table(path: str, stamp: Stamp) -> NDArray[np.float64]:
     if path.endswith(".npy"):
         try:
             rows: NDArray[np.float64] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except ValueError as error:
+        except (ValueError, EOFError) as error:
             raise ValueError(f"{path}: not an array of numbers: {error}") from error
         if rows.ndim != 2 or rows.dtype.kind not in "fiub" or not len(rows):
             raise ValueError(f"{path}: an array of shape {rows.shape}, {rows.dtype}: gains are numbers [rows, arms]")

@@ -3,7 +3,8 @@
 This is how contextual bandits are commonly tested on data for classification (for example Bietti, Agarwal & Langford
 2021). Each feature is mapped to [0, 1] by its least and largest value in the table. Then all rows x are divided by the
 largest norm of a row, and z = (1, x)/√2 is in the unit ball. The arm of class a is e_a ⊗ z, of dimension K (p + 1), so
-a linear learner has a linear model of its own for each class.
+a linear learner has a linear model of its own for each class. Classes are in the order of their names: arm 0 is the
+first.
 
 The labels are known, so the best arm of a round pays 1, and the regret is the number of wrong classes. No θ makes these
 rewards linear: what a theorem says of linear rewards need not hold. The scaling reads the whole table, also later rows.
@@ -12,7 +13,7 @@ It is not private, and the guarantees of an algorithm take it as given.
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.random import Generator
@@ -34,6 +35,9 @@ class Parameters(PlaysFile, contextual.Adversary):
     order: Literal["file", "shuffled"] = Field(
         "shuffled", description="the order of the rows; `shuffled` is a new order in each trial"
     )
+
+    def tuned(self, setting: Setting) -> Self:
+        return super().tuned(setting).model_copy(update={"target": labelled(self.path, self.target).target})
 
     def law(self) -> Law:
         return "certain"

@@ -1,7 +1,8 @@
 """Tables with classes: rows of features, each with the class that it belongs to.
 
 CSV and Parquet files are read with pyarrow, which reads every number exactly. A text column becomes a column of 0 and
-1 for each of its texts.
+1 for each of its texts. With n rows and p features a table takes 8 n p bytes in each process, twice that while it is
+read; the last four tables are kept.
 """
 
 from functools import lru_cache
@@ -20,15 +21,26 @@ READ_AS = "tables are read from .csv, .parquet or .npy files"
 PART = 2**16  # rows that are looked at together
 
 
+class Texts(NamedTuple):
+    """A column of texts."""
+
+    names: tuple[str, ...]  # the different ones, sorted
+    places: Ints  # of the text of each row among them, [n]
+
+
+Column = NDArray[Any] | Texts
+
+
 class Labelled(NamedTuple):
     """A table: rows of features and their classes."""
 
     rows: Floats  # [n, p]
     names: tuple[str, ...]  # of the features
-    labels: Ints  # the class of each row, [n]
-    classes: tuple[str, ...]  # their names
     low: Floats  # [p]
     factor: Floats  # [p]: (x - low) factor maps each feature to [0, c], where c makes the longest row a unit vector
+    target: str  # the column of the classes
+    labels: Ints  # the class of each row, [n]
+    classes: tuple[str, ...]  # their names, sorted
 
 
 def labelled(path: str, target: str | int) -> Labelled:
@@ -42,78 +54,95 @@ def labelled(path: str, target: str | int) -> Labelled:
 
 @lru_cache(maxsize=4)
 def _labelled(path: str, target: str | int, stamp: Stamp) -> Labelled:
-    columns = _columns(path)
+    columns = _of_array(path) if path.endswith(".npy") else _of_frame(path)
     names = list(columns)
-    if isinstance(target, int) and 1 <= target <= len(names):
-        target = names[target - 1]
-    if target not in columns:
-        raise ValueError(f"{path}: no column is called {target!r}: `target` is one of {', '.join(names)}")
-    found, labels = np.unique(columns.pop(target), return_inverse=True)
-    if len(found) < 2:
-        raise ValueError(f"{path}: every row has the class {found[0]}: a game needs two classes or more")
-    if len(found) > MOST_CLASSES:
-        raise ValueError(f"{path}: the target {target!r} has {len(found)} different values: each is to name a class")
+    named = names[target - 1] if isinstance(target, int) and 1 <= target <= len(names) else str(target)
+    if named not in columns:
+        raise ValueError(f"{path}: no column is called {named!r}: `target` is one of {', '.join(names)}")
+    labels, classes = _classes(path, named, columns.pop(named))
     if not columns:
-        raise ValueError(f"{path}: there is no column beside the target {target!r}")
+        raise ValueError(f"{path}: there is no column beside the target {named!r}")
+    for name, column in columns.items():
+        if not isinstance(column, Texts) and (name.lower() in INDEX or numbering(column[:, None])):
+            raise ValueError(index_column(path, names.index(name) + 1))
     rows, own = _features(path, columns)
-    return Labelled(rows, own, labels.astype(np.int64), tuple(map(str, found)), *_scales(rows))
+    return Labelled(rows, own, *_scales(path, rows, own), named, labels, classes)
 
 
-def _scales(rows: Floats) -> tuple[Floats, Floats]:
+def _classes(path: str, target: str, column: Column) -> tuple[Ints, tuple[str, ...]]:
+    """The class of each row, and the names of the classes."""
+    if isinstance(column, Texts):
+        classes, labels = column
+    else:
+        found, labels = np.unique(column, return_inverse=True)
+        classes = tuple(map(str, found))
+    if len(classes) < 2:
+        raise ValueError(f"{path}: every row has the class {classes[0]}: a game needs two classes or more")
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(f"{path}: the target {target!r} has {len(classes)} different values: each is to name a class")
+    return labels.astype(np.int64), classes
+
+
+def _features(path: str, columns: dict[str, Column]) -> tuple[Floats, tuple[str, ...]]:
+    """The features of all rows `[n, p]`, and their names; the columns are taken out one by one, to save memory."""
+    names = list[str]()
+    for name, column in columns.items():
+        if isinstance(column, Texts) and len(column.names) > MOST_TEXTS:
+            many = f"{len(column.names)} different texts"
+            raise ValueError(f"{path}: column {name!r} has {many}: leave it out, or group them")
+        names += [f"{name} = {text}" for text in column.names] if isinstance(column, Texts) else [name]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{path}: two features are called {twice!r}: rename a column")
+    first = next(iter(columns.values()))
+    rows = np.empty((len(first.places if isinstance(first, Texts) else first), len(names)))
+    place = 0
+    for name in list(columns):
+        column = columns.pop(name)
+        if isinstance(column, Texts):
+            for i in range(len(column.names)):
+                rows[:, place + i] = column.places == i
+            place += len(column.names)
+        else:
+            rows[:, place] = column
+            place += 1
+    return rows, tuple(names)
+
+
+def _scales(path: str, rows: Floats, names: tuple[str, ...]) -> tuple[Floats, Floats]:
     """`low` and `factor` of a table."""
     low, high = rows.min(0), rows.max(0)
-    factor = np.divide(1.0, high - low, out=np.zeros_like(low), where=high > low)
+    with np.errstate(over="ignore"):
+        width = high - low
+        factor = np.divide(1.0, width, out=np.zeros_like(low), where=width > 0)
+    wrong = ~np.isfinite(width) | ~np.isfinite(factor)
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"{path}: column {names[i]!r} ranges from {low[i]:g} to {high[i]:g}: rescale it")
     parts = (rows[first : first + PART] for first in range(0, len(rows), PART))
     longest = max(float((((part - low) * factor) ** 2).sum(1).max()) for part in parts)
     return low, factor / np.sqrt(longest) if longest > 0 else factor
 
 
-def _features(path: str, columns: dict[str, NDArray[Any]]) -> tuple[Floats, tuple[str, ...]]:
-    """The features of all rows `[n, p]`, and their names."""
-    features = dict[str, NDArray[Any]]()
-    for name, column in columns.items():
-        if column.dtype.kind != "U":
-            features[name] = column
-            continue
-        texts, places = np.unique(column, return_inverse=True)
-        if len(texts) > MOST_TEXTS:
-            raise ValueError(f"{path}: column {name!r} has {len(texts)} different texts: leave it out, or group them")
-        features |= {f"{name} = {text}": places == i for i, text in enumerate(texts)}
-    rows = np.empty((len(column), len(features)))
-    for i, feature in enumerate(features.values()):
-        rows[:, i] = feature
-    return rows, tuple(features)
-
-
-def _columns(path: str) -> dict[str, NDArray[Any]]:
-    """The columns of a file by name, numbers or texts; those of an array without names are called 1, 2, ..."""
-    columns = _of_array(path) if path.endswith(".npy") else _of_frame(path)
-    for name, column in columns.items():
-        if column.dtype.kind == "f" and not np.isfinite(column).all():
-            raise ValueError(_empty(path, int(np.argmin(np.isfinite(column))), name, "no finite number"))
-        if column.dtype.kind not in "biufU":
-            raise ValueError(f"{path}: column {name!r} holds {column.dtype} values: make them numbers or texts")
-    return columns
-
-
-def _of_frame(path: str) -> dict[str, NDArray[Any]]:
+def _of_frame(path: str) -> dict[str, Column]:
+    """The columns of a CSV or Parquet file by name."""
     frame = _frame(path)
     names = [name.strip() for name in frame.column_names]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"{path}: two columns are called {twice!r}")
-    if path.endswith(".csv") and all(map(_is_number, names)):
-        raise ValueError(f"{path}: the first line has numbers, not the names of the columns: add a line with names")
+    if path.endswith(".csv") and any(map(_is_number, names)):
+        what = "the first line has numbers: replace them by the names of the columns"
+        raise ValueError(f"{path}: {what}, or, if it is a row, add a line with names above it")
     if not frame.num_rows:
         raise ValueError(f"{path}: the file has no row")
-    columns = {name: _of_arrow(path, name, frame.column(i)) for i, name in enumerate(names)}
-    for i, (name, column) in enumerate(columns.items(), 1):
-        if name.lower() in INDEX or (column.dtype.kind in "iu" and numbering(column[:, None])):
-            raise ValueError(index_column(path, i))
-    return columns
+    for place, name in enumerate(names, 1):
+        if name.startswith("__index_level_"):  # as pandas calls an index in a Parquet file
+            raise ValueError(index_column(path, place))
+    return {name: _of_arrow(path, name, frame.column(i)) for i, name in enumerate(names)}
 
 
-def _of_arrow(path: str, name: str, column: Any) -> NDArray[Any]:
+def _of_arrow(path: str, name: str, column: Any) -> Column:
     """The numbers or texts of a column."""
     from pyarrow import string, types
 
@@ -122,14 +151,25 @@ def _of_arrow(path: str, name: str, column: Any) -> NDArray[Any]:
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if types.is_string(column.type) or types.is_large_string(column.type):
-        texts: NDArray[Any] = np.char.strip(column.cast(string()).to_numpy().astype(str))
-        return texts
+        coded = column.cast(string()).dictionary_encode().unify_dictionaries().combine_chunks()
+        texts = [text.strip() for text in coded.dictionary.to_pylist()]
+        names = tuple(sorted({*texts}))
+        order = {text: i for i, text in enumerate(names)}
+        return Texts(names, np.array([order[text] for text in texts])[coded.indices.to_numpy()])
     if types.is_binary(column.type):
         raise ValueError(f"{path}: column {name!r} is no text in UTF-8")
     if types.is_decimal(column.type):
-        return np.array(column.to_pylist(), float)
-    found: NDArray[Any] = column.to_numpy()
-    return found
+        return _numbers(path, name, np.array(column.to_pylist(), float))
+    return _numbers(path, name, column.to_numpy())
+
+
+def _numbers(path: str, name: str, column: NDArray[Any]) -> NDArray[Any]:
+    """The column; ValueError if it does not hold a finite number in each row."""
+    if column.dtype.kind not in "biuf" or column.ndim != 1:
+        raise ValueError(f"{path}: column {name!r} holds {column.dtype} values: make them numbers or texts")
+    if column.dtype.kind == "f" and not np.isfinite(column).all():
+        raise ValueError(_empty(path, int(np.argmin(np.isfinite(column))), name, "no finite number"))
+    return column
 
 
 def _empty(path: str, row: int, name: str, what: str) -> str:
@@ -137,16 +177,25 @@ def _empty(path: str, row: int, name: str, what: str) -> str:
     return f"{path}: row {row + 1} has {what} in column {name!r}: fill it in, or leave the row out"
 
 
-def _of_array(path: str) -> dict[str, NDArray[Any]]:
+def _of_array(path: str) -> dict[str, Column]:
+    """The columns of an array by name; those of an array without names are called 1, 2, ..."""
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except ValueError as error:
+    except (ValueError, EOFError) as error:
         raise ValueError(f"{path}: not an array of numbers: {error}") from error
     if found.dtype.names is not None and found.ndim == 1 and len(found):
-        return {name: found[name] for name in found.dtype.names}
-    if found.ndim != 2 or found.dtype.kind not in "fiub" or not len(found):
+        return {name: _of_field(path, name, found[name]) for name in found.dtype.names}
+    if found.ndim != 2 or found.dtype.kind not in "fiub" or not found.size:
         raise ValueError(f"{path}: an array of shape {found.shape}, {found.dtype}: a table is numbers [rows, columns]")
-    return {str(i + 1): found[:, i] for i in range(found.shape[1])}
+    return {str(i + 1): _numbers(path, str(i + 1), found[:, i]) for i in range(found.shape[1])}
+
+
+def _of_field(path: str, name: str, column: NDArray[Any]) -> Column:
+    """The numbers or texts of a named column of an array."""
+    if column.dtype.kind != "U" or column.ndim != 1:
+        return _numbers(path, name, column)
+    texts, places = np.unique(column, return_inverse=True)
+    return Texts(tuple(map(str, texts)), places)
 
 
 def _frame(path: str) -> Any:

@@ -48,7 +48,7 @@ REWARDS: dict[Law, Rewards] = {
     "signs": Rewards("uniform", 1.0, 1.0, -1.0),
     "bernoulli": Rewards("uniform", 0.5, 1.0, 0.0),
     "gaussian": Rewards("normal", 1.0, math.inf, -math.inf),
-    "certain": Rewards("uniform", 0.5, 1.0, 0.0),  # labels given their features are random, for a linear learner
+    "certain": Rewards("uniform", 0.5, 1.0, 0.0),  # σ = 1/2 covers any noise in [0, 1] about a linear mean
 }
 
 

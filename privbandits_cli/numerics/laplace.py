@@ -11,12 +11,12 @@ from privbandits_cli.numerics.logarithm import logarithm
 from privbandits_cli.numerics.sfc64 import Fill, fill_words, filling, fraction, sign, words_of
 from privbandits_cli.numerics.types import Floats
 
-AHEAD = 128  # words
+TOGETHER = 128  # words
 
 
 def standard_laplace(rng: Generator) -> Fill:
     """A source of standard Laplace noise, density exp(-|x|)/2; each call continues where the last one ended."""
-    return filling(fill_laplace, ready=np.zeros(AHEAD, np.uint64), **words_of(rng))
+    return filling(fill_laplace, ready=np.zeros(TOGETHER, np.uint64), **words_of(rng))
 
 
 def fill_laplace(states: Records, out: Floats) -> None:

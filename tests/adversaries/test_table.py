@@ -139,6 +139,26 @@ def test_the_place_of_the_file_does_not_count_but_its_content_does(tmp_path):
         rounds_of(before)
 
 
+def test_the_file_is_found_from_another_folder(tmp_path, monkeypatch):
+    adversary = ready()
+    whole = rounds_of(adversary)[0]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    np.testing.assert_array_equal(rounds_of(adversary)[0], whole)
+
+
+def test_the_target_has_one_name():
+    assert ready(target=3).identity() == ready(target="kind").identity()
+
+
+def test_a_game_of_several_passes():
+    adversary = ready(repeat=True)
+    known = adversary.revealed(setting(600))
+    match = Match(adversary, [make("linucb").tuned(known)], known, np.array([240, 480, 600]), 5)
+    one, two, last = play(match, [0])[0, 0]
+    assert one > two - one > last - two > 0  # it learns: each pass has fewer wrong classes
+
+
 WRONG = {
     "set `arms: 3` and `dimension: 9`, which is 3 x (1 + 2)": [("dimension: 9", "dimension: 8")],
     "flowers.csv has 3 classes and 2 features": [("arms: 3", "arms: 4")],

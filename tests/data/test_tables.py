@@ -1,6 +1,8 @@
 """Tables with classes: formats, texts, scaling; every error in a file is reported with its location."""
 
 import os
+import tracemalloc
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -107,8 +109,8 @@ MANY = [f"name{i},{i % 2}" for i in range(MOST_TEXTS + 1)]
 CLASSES = [f"1.5,{i}" for i in range(MOST_CLASSES, -1, -1)]
 WRONG = {
     "t.csv: no column is called 'sort': `target` is one of x, kind": (["x,kind", "1,a", "2,b"], "sort"),
-    "t.csv: no column is called 3: `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 3),
-    "t.csv: no column is called 0: `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 0),
+    "t.csv: no column is called '3': `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 3),
+    "t.csv: no column is called '0': `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 0),
     "t.csv: every row has the class a: a game needs two classes or more": (["x,kind", "1,a", "2,a"], "kind"),
     "t.csv: there is no column beside the target 'kind'": (["kind", "a", "b"], "kind"),
     "t.csv: row 2 has no value in column 'x': fill it in, or leave the row out": (
@@ -128,7 +130,17 @@ WRONG = {
     ),
     "t.csv: column 1 is an index of the rows: leave it out": (["row,x,kind", "0,3,a", "1,3,b", "2,4,a"], "kind"),
     "t.csv: column 1 is an index": ([",x,kind", "7,3,a", "1,3,b"], "kind"),
-    "t.csv: the first line has numbers, not the names of the columns": (["1.5,2", "1.25,1"], 2),
+    "t.csv: the first line has numbers: replace them by the names of the columns, or, if it is a row, add": (
+        ["5.1,setosa", "4.9,virginica", "5.5,setosa"],
+        2,
+    ),
+    "t.csv: two features are called 'colour = red': rename a column": (
+        ["colour,colour = red,kind", "red,1.5,a", "blue,2,b"],
+        "kind",
+    ),
+    "t.csv: column 'x' ranges from -1e+308 to 1e+308: rescale it": (["x,kind", "1e308,a", "-1e308,b"], "kind"),
+    "t.csv: column 'x' ranges from 0 to 1e-309: rescale it": (["x,kind", "1e-309,a", "0.0,b"], "kind"),
+    "t.csv: column 1 is an index of the rows: leave": (["x,kind", "0.0,a", "1.0,b", "2.0,a"], "kind"),
     "t.csv: the file has no row": (["x,kind"], "kind"),
     "t.csv: Empty CSV file": ([], "kind"),
     "t.csv: CSV parse error: Row #3: Expected 2 columns, got 4": (["x,kind", "1,a", "1,2,3,4"], "kind"),
@@ -144,10 +156,67 @@ def test_a_wrong_table_is_refused_with_the_place(message):
     assert str(error.value).startswith(message)
 
 
+@pytest.mark.parametrize("index", ["shuffled", "named"])
+def test_the_index_of_a_data_frame_is_no_feature(index):
+    """pandas writes an index that is not 0, 1, ... as a column."""
+    kept = FRAME.sample(frac=1, random_state=1) if index == "shuffled" else FRAME.set_index(pd.Index(list("vwxyz")))
+    with pytest.raises(ValueError, match="column 5 is an index of the rows"):
+        labelled(written("index.parquet", kept), "kind")
+
+
+def test_the_index_of_an_array_is_no_feature():
+    with pytest.raises(ValueError, match="column 1 is an index of the rows"):
+        labelled(written("five.npy", pd.DataFrame(ROWS).reset_index()), 6)
+
+
+def test_three_classes_in_order_are_no_index():
+    assert labelled(lines("x,kind", "1.5,0", "2,1", "2,2"), "kind").classes == ("0", "1", "2")
+
+
+def test_categories_decimals_and_whole_numbers_of_any_order():
+    frame = pd.DataFrame(
+        {
+            "price": [Decimal("1.10"), Decimal("2.20"), Decimal("0.35")],
+            "colour": pd.Categorical(["red", "blue", "red"]),
+            "kind": pd.Categorical([7, 3, 7]),
+        }
+    )
+    found = labelled(written("mixed.parquet", frame), "kind")
+    assert found.rows.tolist() == [[1.1, 0, 1], [2.2, 1, 0], [0.35, 0, 1]]
+    assert found.classes == ("3", "7") and found.labels.tolist() == [1, 0, 1]
+    np.save("big.npy", np.array([[5, 1], [3, 0], [9, 1]], ">i4"))
+    assert labelled("big.npy", 2).rows.tolist() == [[5], [3], [9]]
+
+
+def test_a_byte_order_mark_spaces_and_empty_lines_are_read():
+    Path("bom.csv").write_text("\ufeffx, colour ,kind\n1.5, red,a\n\n2,red ,b\n\n")
+    found = labelled("bom.csv", "kind")
+    assert found.names == ("x", "colour = red") and found.rows.tolist() == [[1.5, 1], [2, 1]]
+
+
+def test_a_column_whose_name_is_a_number_can_be_the_target():
+    frame = FRAME.rename(columns={"kind": "2020"})
+    assert labelled(written("years.parquet", frame), 2020).target == "2020"
+
+
+def test_one_long_text_takes_no_room_in_other_rows():
+    frame = pd.DataFrame({"text": ["a"] * 9999 + ["b" * 100_000], "kind": [0, 1] * 5000})
+    path = written("long.csv", frame)
+    labelled(written("short.csv", frame[:4]), "kind")
+    tracemalloc.start()
+    labelled(path, "kind")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 20e6  # as wide texts of NumPy, 4 GB
+
+
 def test_other_formats_and_folders_are_refused():
     Path("t.txt").write_text("x,kind\n1,a\n2,b\n")
     os.mkdir("t.csv")
     np.save("flat.npy", np.zeros(3))
+    np.save("none.npy", np.zeros((3, 0)))
+    np.save("nested.npy", np.zeros(3, [("x", float, 2), ("kind", int)]))
+    Path("empty.npy").write_bytes(b"")
     Path("broken.npy").write_text("x")
     Path("broken.parquet").write_text("x")
     Path("latin.csv").write_bytes("x,kind\n1,é\n2,b\n".encode("latin-1"))
@@ -155,6 +224,9 @@ def test_other_formats_and_folders_are_refused():
         ("t.txt", "t.txt: tables are read from .csv, .parquet or .npy files"),
         ("t.csv", "t.csv: a folder, a pipe or a device"),
         ("flat.npy", "flat.npy: an array of shape (3,), float64"),
+        ("none.npy", "none.npy: an array of shape (3, 0), float64"),
+        ("nested.npy", "nested.npy: column 'x' holds float64 values"),
+        ("empty.npy", "empty.npy: not an array of numbers"),
         ("broken.npy", "broken.npy: not an array of numbers"),
         ("broken.parquet", "broken.parquet: "),
         ("latin.csv", "latin.csv: column 'kind' is no text in UTF-8"),
