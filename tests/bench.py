@@ -237,6 +237,9 @@ def contextual_candidates():
     """The game `contextual` in five dimensions with 25 arms; of a learner the contexts are taken off. Once in 64."""
     for name in playing("adversaries", "contextual"):
         yield name, contextual_game("contexts", foe(name), [], None)
+    columns = Path(tempfile.mkdtemp()) / "table.npy"
+    np.save(columns, np.column_stack([RNG.random((2**14, 50)), RNG.integers(0, 2, 2**14)]))
+    yield "table", contextual_game("contexts", foe("table", path=str(columns), target=51), [], None, 102, 2)
     for name in playing("algorithms", "contextual"):
         yield name, contextual_game("contextual", foe("sphere_arms"), [make(name)], "sphere_arms")
     wishart = make("dp_linucb", noise="wishart")

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from _generate import DOCS, keys, pictures
-from _generate.experiments import GAME, Claimed, Played, every
+from _generate.experiments import Claimed, Played, every
 from _generate.markdown import blocks, code, line, table
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, pair, regret
 from privbandits_cli.actions.privacy import block
@@ -61,7 +61,7 @@ def _index(title: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     families: dict[str, list[str]] = {}
     for name in found:
         planned = pictures.planned().get(name)
-        families.setdefault(FAMILY[planned.game] if planned else GAME[found[name]["game"]], []).append(name)
+        families.setdefault(FAMILY[planned.game if planned else found[name]["game"]], []).append(name)
     for family in sorted(families, key=lambda family: list(FAMILY.values()).index(family)):
         yield f"## {family}\n"
         rows = [

@@ -7,8 +7,8 @@ a linear learner has a linear model of its own for each class. Classes are in th
 first.
 
 The labels are known, so the best arm of a round pays 1, and the regret is the number of wrong classes. No θ makes these
-rewards linear: what a theorem says of linear rewards need not hold. The scaling reads the whole table, also later rows.
-It is not private, and the guarantees of an algorithm take it as given.
+rewards linear, so no theorem bounds the regret of a linear learner here. The scaling reads the whole table, also later
+rows. It is not private, and the guarantees of an algorithm take it as given.
 """
 
 import math
@@ -29,6 +29,7 @@ class Parameters(PlaysFile, contextual.Adversary):
     """The file, its column of classes, and the order of its rows."""
 
     display = "Table"
+    linear = False
 
     path: str = Field(description="a .csv, .parquet or .npy file, relative to the working directory")
     target: str | int = Field(description="the column of the classes: its name, or its place, from 1")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from privbandits_cli.accounting.rounding import at_most, is_empty
-from privbandits_cli.games import bandit
+from privbandits_cli.games import bandit, contextual
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.games.heavy_tails import Stationary
 from privbandits_cli.games.players import Adversary, Algorithm
@@ -73,6 +73,8 @@ def regret_bound(algorithm: Algorithm, adversary: Adversary, setting: Setting, r
 
     One that knows the means is infinite where it is above what the worst of these arms costs.
     """
+    if isinstance(adversary, contextual.Adversary) and not adversary.linear:
+        return None
     if not (isinstance(algorithm, bandit.Algorithm) and isinstance(adversary, bandit.Adversary)):
         return algorithm.regret_bound(rounds, setting)
     general, coins = algorithm.regret_bound(rounds, setting, adversary.reaction()[0]), adversary.coins(setting)

@@ -84,6 +84,7 @@ class Adversary(players.Adversary):
     """The source of the arms, and the law of the rewards."""
 
     game: ClassVar[str] = "contextual"
+    linear: ClassVar[bool] = True  # the mean of an arm x is <θ, x>; without that no bound on regret is known
 
     def law(self) -> Law:
         """The law of the rewards."""

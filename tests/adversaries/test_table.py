@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from privbandits_cli.adversaries import table
+from privbandits_cli.analysis.rates import regret_bound
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.games.contextual import Contexts, Setting, play
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import make
+from tests.conftest import foe, make
 from tests.engine.test_engine import outputs
 
 RNG = np.random.default_rng(2)
@@ -185,3 +186,12 @@ def test_a_config_that_does_not_fit_is_refused(message):
 def test_a_run_is_the_same_whatever_the_jobs_and_engine(jobs, engine):
     one = outputs(Path("one"), Path("flowers.yaml"))[2]
     assert outputs(Path("two"), Path("flowers.yaml"), jobs=jobs, engine=engine)[2] == one
+
+
+def test_no_theorem_bounds_the_regret():
+    """The bound of DP-LinUCB is about rewards that are linear."""
+    known = ready().revealed(setting())
+    private = make("dp_linucb", epsilon=1.0, delta=0.01).tuned(known)
+    rounds = np.array([100.0])
+    assert regret_bound(private, ready(), known, rounds) is None
+    assert regret_bound(private, foe("sphere_arms"), known, rounds) is not None

@@ -8,13 +8,11 @@ import pytest
 
 from privbandits_cli.analysis.rates import least_regret, rates, theory
 from privbandits_cli.figures import plot, table
-from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.numerics.streams import stream
-from privbandits_cli.plugins.registry import Registry
 from privbandits_cli.report.data import finals
 from tests.analysis.test_curves import ran  # noqa: F401
-from tests.conftest import foe, make
+from tests.conftest import foe, make, playing
 from tests.naive import coin_divergence
 
 MEANS = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
@@ -128,10 +126,8 @@ def test_a_figure_against_epsilon_has_one_lower_bound(ran):  # noqa: F811
 def test_bernoulli_arms_with_fixed_means_are_named_by_the_adversaries():
     """All others have no fixed means, or other laws. The gains have these means, up to five deviations."""
     setting, found = Setting(1000, 4), {}
-    for name in Registry().names("adversaries"):
-        adversary = foe(name, **({"path": "none.csv"} if name == "replay" else {}))
-        if isinstance(adversary, bandit.Adversary) and name != "replay":  # its table is not there
-            found[name] = adversary.tuned(setting).coins(setting)
+    for name in playing("adversaries"):
+        found[name] = foe(name).tuned(setting).coins(setting)
     fixed = {name: means.tolist() for name, means in found.items() if means is not None}
     assert fixed["stochastic"] == fixed["fully_oblivious"] == [0.55, 0.5, 0.5, 0.5]
     assert set(fixed) == {"bernoulli", "stochastic", "fully_oblivious"}

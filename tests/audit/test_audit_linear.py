@@ -203,7 +203,7 @@ FOUND = {  # the round, the level and the field in question
     ("dp_scrible", "base fed a thousandth of the true loss"): ["in round 2,", ": wrapped.losses carries"],
     ("dp_scrible", "no noise after round 1,000"): ["no noise hides the loss of round 1,001"],
     ("dp_scrible", "noise by the loss"): ["the noise of round 2 depends on the loss"],
-    ("dp_scrible, scalar", "noise scale x 0.75"): ["costs ε = 1.33"],
+    ("dp_scrible, scalar", "noise scale x 0.75"): ["has 0.75 of its scale"],
 }
 
 

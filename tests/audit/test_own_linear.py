@@ -179,7 +179,7 @@ GUESSER_FAULTS = {
     "none after round 1,000": ("in round 1,001, two games", (NUMBER, NUMBER + " * (state.t < 1000)")),
     "in proportion to the loss": ("depends on the loss", (NUMBER, NUMBER + " * abs(loss)")),
     "half of the noise": ("has 0.5 of its scale", ("scale=2 / self.epsilon", "scale=1 / self.epsilon")),
-    "clipped noise": ("not its loss and a multiple", (NUMBER, "state.scale * min(1.0, rng.laplace[0])")),
+    "clipped noise": ("no noise hides the loss of round 1", (NUMBER, "state.scale * min(1.0, rng.laplace[0])")),
     "numbers used twice": (
         "in round 1, two games with the same releases play different points: a random number",
         ("0.5 * state.sign", "0.5 * state.sign + 0.01 * rng.laplace[0]"),
@@ -284,7 +284,7 @@ LINEAR_FAULTS = {
     "none in one round": "no noise of its own hides the loss of round 12,345",
     "less on the last coordinate": "costs ε = 1.333, where 1 is allowed",
     "in proportion to the loss": "no noise of its own hides the loss of round 4",
-    "clipped noise": "no noise of its own hides the loss of round 3",
+    "clipped noise": "no noise of its own hides the loss of round 2",
     "delta for epsilon": "costs ε = 160",
     "numbers used twice": "play different points: a random number",
 }

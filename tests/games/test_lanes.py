@@ -132,8 +132,10 @@ def test_usual_is_update_or_changes_nothing(algorithm):
 
 
 def test_usual_and_unusual_gains_both_occur():
+    """The polynomial of EXP3 suffices for gains of up to 1, so gains of 3 are tried, too."""
     counts = np.sum([usual_or_unchanged(algorithm, None) for algorithm in EXTREME], axis=0)
     assert counts.min() > 500
+    assert min(usual_or_unchanged(make("exp2", eta=0.3, gamma=0.2), None, size=3.0)) > 50
 
 
 def less_exact(state, arm, gain, rng):
