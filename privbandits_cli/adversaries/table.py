@@ -30,6 +30,7 @@ class Parameters(PlaysFile, contextual.Adversary):
 
     display = "Table"
     linear = False
+    nonnegative = True
 
     path: str = Field(description="a .csv, .parquet or .npy file, relative to the working directory")
     target: str | int = Field(description="the column of the classes: its name, or its place, from 1")

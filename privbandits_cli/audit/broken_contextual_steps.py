@@ -8,6 +8,7 @@ from numpy.random import Generator
 from privbandits_cli.algorithms.dp_linucb import refresh
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.ellipsoid import multiply, optimistic
+from privbandits_cli.mechanisms.batches import drawn_arm, ended
 from privbandits_cli.mechanisms.matrix_tree import redraw
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
@@ -18,6 +19,7 @@ FACTOR = 1.0  # bound when a mutant is compiled
 ROOT_2 = math.sqrt(2)
 
 base_choose = base_update = right_choose = right_update = unbound  # bound when a mutant is compiled
+oracle_learn = oracle_fit = oracle_predict = probabilities = unbound
 
 
 def played(state: Record, arms: Floats) -> int:
@@ -394,3 +396,90 @@ def restarting_base(state: Record, x: Floats, reward: float, rng: Generator) -> 
     """The base's counter of the rounds restarts."""
     right_update(state, x, reward, rng)
     state.wrapped.counter.items %= LATE
+
+
+def asymmetric(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The noise on both triangles of a batch's matrix is independent."""
+    oracle, d = state.oracle, len(x)
+    oracle_learn(oracle, x, reward)
+    if ended(state):
+        matrix, vector = np.empty((d, d)), np.empty(d)
+        for i in range(d):
+            for j in range(d):
+                matrix[i, j] = oracle.sums[min(i, j), max(i, j)] + oracle.sigma * rng.standard_normal()
+            matrix[i, i] += oracle.n * oracle.ridge
+            vector[i] = oracle.sums[i, d] + oracle.tau * rng.standard_normal()
+        state.theta[:] = np.linalg.solve(matrix, vector)
+        oracle.sums[:] = 0.0
+        oracle.n = 0
+
+
+def fitted_twice(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The records of a batch remain in the sums of the next one."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        sums, n = state.oracle.sums.copy(), state.oracle.n
+        oracle_fit(state.oracle, state.theta, rng)
+        state.oracle.sums[:] = sums
+        state.oracle.n = n
+
+
+def kept_rows(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The last record of a batch is also the first one of the next batch, which has room for it."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        oracle_fit(state.oracle, state.theta, rng)
+        oracle_learn(state.oracle, x, reward)
+
+
+def one_noise(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Later fits have no noise of their own."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        oracle_fit(state.oracle, state.theta, rng)
+        state.oracle.sigma = 0.0
+
+
+def noise_by_reward(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The noise of a fit is smaller after a large reward."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        sigma = state.oracle.sigma
+        state.oracle.sigma = sigma * (1.0 - 0.1 * max(0.0, reward))
+        oracle_fit(state.oracle, state.theta, rng)
+        state.oracle.sigma = sigma
+
+
+def clipped(state: Record, arms: Floats, rng: Generator) -> int:
+    """No arm is played with a smaller probability than 1/2k."""
+    oracle_predict(state.theta, arms, state.scores)
+    probabilities(state, state.scores, state.chances)
+    total, least = 0.0, 0.5 / len(state.chances)
+    for a in range(len(state.chances)):
+        state.chances[a] = max(least, state.chances[a])
+        total += state.chances[a]
+    for a in range(len(state.chances)):
+        state.chances[a] /= total
+    return drawn_arm(state.chances, rng.random())
+
+
+def sums_of_batch(state: Record, arms: Floats, rng: Generator) -> int:
+    """The sum of x y of the current batch moves the predictor."""
+    d = len(state.theta)
+    for i in range(d):
+        state.theta[i] += state.oracle.sums[i, d]
+    arm: int = right_choose(state, arms, rng)
+    for i in range(d):
+        state.theta[i] -= state.oracle.sums[i, d]
+    return arm
+
+
+def earlier_predicted(state: Record, arms: Floats, rng: Generator) -> int:
+    """θ moves towards the first arm of the round before, which was not played."""
+    for i in range(len(state.theta)):
+        state.theta[i] += state.kept[i, 0]
+    arm: int = right_choose(state, arms, rng)
+    for i in range(len(state.theta)):
+        state.theta[i] -= state.kept[i, 0]
+        state.kept[i, 0] = arms[i, 0]
+    return arm

@@ -293,6 +293,19 @@ class Answer(View):
     wrapped: str = "wrapped"
 
 
+@dataclass(frozen=True)
+class Fits(View):
+    """The predictor that a private oracle fits to each batch, through which alone the records of a batch act.
+
+    oracle: an `Oracle` (mechanisms/oracle.py), with its noise; theta: the predictor that was fitted last.
+    """
+
+    game = "contextual"
+    steps = ("probabilities",)
+    oracle: Any
+    theta: Place = "theta"
+
+
 def read(state: Record, place: Place) -> Any:
     """The value at this place of the state."""
     return place(state) if callable(place) else reduce(lambda part, name: part[name], place.split("."), state)
