@@ -270,7 +270,37 @@ class PlainDP:
         self.base.update(x, y)
 
 
-LEARNERS = {"linucb": LinUCB, "dp_linucb": private, "ldp_linucb": LDPLinUCB, "plain_dp_linucb": PlainDP}
+class SquareCB:
+    """Foster & Rakhlin 2020, in batches whose records are kept whole and fitted by direct solves."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.rng, self.k = algorithm, rng, setting.n_arms
+        self.oracle, self.batch, self.done, self.size, self.theta = algorithm.fits(setting), [], 0, 1, None
+
+    def choose(self, arms):
+        u, chances = self.rng.random(), np.full(self.k, 1 / self.k)
+        if self.theta is not None:
+            f = self.oracle.predicted(self.theta, arms.T)
+            chances = 1 / (self.k + self.algorithm.gamma * self.done**self.algorithm.power * (f.max() - f))
+            chances[np.argmax(f)] = 0
+            chances[np.argmax(f)] = 1 - chances.sum()
+        return min(int(np.searchsorted(np.cumsum(chances), u, side="right")), self.k - 1)
+
+    def update(self, x, y):
+        self.batch.append((x, y))
+        if len(self.batch) == self.size:
+            rows, rewards = map(np.array, zip(*self.batch, strict=True))
+            self.theta = self.oracle.fitted(rows, rewards, self.rng)
+            self.done, self.size, self.batch = self.done + self.size, 2 * self.size, []
+
+
+LEARNERS = {
+    "linucb": LinUCB,
+    "dp_linucb": private,
+    "ldp_linucb": LDPLinUCB,
+    "plain_dp_linucb": PlainDP,
+    "squarecb": SquareCB,
+}
 
 
 # --------------------------------------------------------------------------------------------------- the game

@@ -39,7 +39,7 @@ class Learner(contextual.Algorithm):
     oracle: Literal["quadratic", "logistic"] = Field(
         "quadratic", description="ridge regression with Gaussian noise, or logistic regression with a perturbed loss"
     )
-    ridge: Size = Field(0.01, description="λ, which a batch's mean loss is regularised with")
+    ridge: Size = Field(1e-4, description="λ, which a batch's mean loss is regularised with")
     calibration: Literal["exact", "printed"] = Field(
         "exact", description="how ε and δ determine the noise: the least by an exact account, or the published one"
     )

@@ -30,6 +30,7 @@ FOES = {
 }
 ARMS = {"basis": 3}  # others have as many, so that learners are compiled once
 PRIVATE = {"epsilon": 50.0, "delta": 0.1}
+UNBOUNDED = ("linucb", "linucb, rho", "plain", "squarecb")  # these also learn from unbounded rewards
 LEARNERS = {
     "linucb": lambda: make("linucb"),
     "linucb, rho": lambda: make("linucb", rho=0.3),
@@ -42,6 +43,10 @@ LEARNERS = {
     "wishart, unshifted": lambda: make("dp_linucb", calibration="code", noise="wishart_unshifted", **PRIVATE),
     "local": lambda: make("ldp_linucb", calibration="printed", **PRIVATE),
     "plain": lambda: make("plain_dp_linucb", epsilon=1.0, base=make("linucb")),
+    "squarecb": lambda: make("squarecb", ridge=0.05),
+    "squarecb, private": lambda: make("squarecb", epsilon=20.0),
+    "squarecb, logistic": lambda: make("squarecb", oracle="logistic"),
+    "squarecb, private logistic": lambda: make("squarecb", oracle="logistic", epsilon=20.0, calibration="printed"),
 }
 
 
@@ -82,7 +87,7 @@ def drawn_on_demand(adversary, setting, rounds, seed):
 def test_equals_its_twin(rival):
     """Whole matrices and direct solves: the same arms, so regrets that differ by rounding alone."""
     private = foe_is_bounded(rival)
-    players = [made() for name, made in LEARNERS.items() if private or name in ("linucb", "linucb, rho", "plain")]
+    players = [made() for name, made in LEARNERS.items() if private or name in UNBOUNDED]
     if rival == "basis":
         players = [LEARNERS[name]() for name in ("linucb", "gaussian", "wishart")]
     if rival == "drawn":
