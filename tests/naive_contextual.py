@@ -118,6 +118,28 @@ class LinUCB:
         self.u += x * y
 
 
+class LinTS:
+    """Agrawal & Goyal 2013, with the covariance's root that solves L' y = z for V = L L'."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.known, self.rng, self.t = algorithm, setting.known(), rng, 1
+        d = self.known.dimension
+        self.v, self.u = algorithm.rho * np.eye(d), np.zeros(d)
+
+    def choose(self, arms):
+        d, v = len(self.u), self.algorithm.v
+        if v is None:
+            v = self.known.sigma * math.sqrt(9 * d * math.log(self.t / self.algorithm.alpha))
+        root = np.linalg.cholesky(self.v)
+        theta = np.linalg.solve(self.v, self.u) + v * np.linalg.solve(root.T, self.rng.standard_normal(d))
+        return int(np.argmax(arms @ theta))
+
+    def update(self, x, y):
+        self.v += np.outer(x, x)
+        self.u += x * y
+        self.t += 1
+
+
 def symmetric_gaussian(d, sigma, rng):
     """Gaussian noise of order d + 1; the corner, which is never used, is 0."""
     z = np.zeros((d + 1, d + 1))
@@ -270,7 +292,13 @@ class PlainDP:
         self.base.update(x, y)
 
 
-LEARNERS = {"linucb": LinUCB, "dp_linucb": private, "ldp_linucb": LDPLinUCB, "plain_dp_linucb": PlainDP}
+LEARNERS = {
+    "linucb": LinUCB,
+    "lints": LinTS,
+    "dp_linucb": private,
+    "ldp_linucb": LDPLinUCB,
+    "plain_dp_linucb": PlainDP,
+}
 
 
 # --------------------------------------------------------------------------------------------------- the game
