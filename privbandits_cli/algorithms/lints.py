@@ -12,7 +12,7 @@ rewards of deviation R and of the prior N(0, R²/ρ I).
 
 V is kept as its Cholesky factor, V = F' F with F upper triangular, and Σ x y as c = F'^-1 Σ x y. Then θ^ = F^-1 c, and
 θ~ = F^-1 (c + v z) with d standard normal numbers z has the right law. A round appends the row [x', y] to [F, c] and
-rotates it to zero (Givens 1958). V only grows, so the rotations keep their precision for ever.
+rotates it to zero.
 """
 
 import numpy as np
@@ -21,6 +21,7 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Setting
+from privbandits_cli.games.ellipsoid import rotate
 from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -77,16 +78,8 @@ def choose(state: Record, arms: Floats, rng: Generator) -> int:
 
 
 def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
-    factor, row = state.factor, state.row
-    d = len(x)
-    for i in range(d):
-        row[i] = x[i]
-    row[d] = reward
-    for i in range(d):
-        length = np.sqrt(factor[i, i] * factor[i, i] + row[i] * row[i])
-        cosine, sine = factor[i, i] / length, row[i] / length
-        for j in range(i, d + 1):
-            above, below = factor[i, j], row[j]
-            factor[i, j] = cosine * above + sine * below
-            row[j] = cosine * below - sine * above
+    for i in range(len(x)):
+        state.row[i] = x[i]
+    state.row[len(x)] = reward
+    rotate(state.row, state.factor)
     state.t += 1

@@ -184,6 +184,7 @@ CORRECT = {
     "dp_linucb, tree": subject(
         "dp_linucb", CONTEXTS, "a tree that is not redrawn", epsilon=1.0, delta=0.1, counter="tree"
     ),
+    "adac_oful": subject("adac_oful", CONTEXTS, rho=0.125, delta=1e-5),
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "plain_dp_linucb": Subject(
         lambda: make("plain_dp_linucb", epsilon=0.5, base=make("dp_linucb", epsilon=1.0, delta=0.1)), CONTEXTS
@@ -543,6 +544,17 @@ MUTANTS = (
     Mutant("no late noise", "ldp_linucb", "update", contextual.late_reports, 0.0),
     Mutant("noise by the data", "ldp_linucb", "update", contextual.reports_by_data),
     Mutant("counter of the noise restarts", "ldp_linucb", "update", contextual.counted_reports, kept=True),
+    Mutant("noise scale x 0.5", "adac_oful", share=0.5, field="deviation"),
+    Mutant("noise reused", "adac_oful", "update", contextual.one_phase_noise, kept=True),
+    Mutant("a quarter of the noise late", "adac_oful", "update", contextual.late_phases, 0.25),
+    Mutant("no late noise", "adac_oful", "update", contextual.late_phases, 0.0),
+    Mutant("noise by the data", "adac_oful", "update", contextual.phases_by_data),
+    Mutant("no noise on a coordinate", "adac_oful", "update", contextual.bare_coordinate),
+    Mutant("sums not cleared", "adac_oful", "update", contextual.kept_sums),
+    Mutant("phases by rewards", "adac_oful", "update", contextual.phases_by_rewards),
+    Mutant("β grows with rewards", "adac_oful", "update", contextual.wider_phases),
+    Mutant("arms by the true sums", "adac_oful", "choose", contextual.unreleased, 0.0),
+    Mutant("arms by the true sums, late", "adac_oful", "choose", contextual.unreleased, 20.0),
     Mutant("the base's arm", "plain_dp_linucb", "choose", contextual.answer, math.inf),
     Mutant("followed twice as often", "plain_dp_linucb", "choose", contextual.answer, 2.0),
     Mutant("any arm for another", "plain_dp_linucb", "choose", contextual.any_arm),

@@ -42,6 +42,8 @@ LEARNERS = {
     "wishart": lambda: make("dp_linucb", calibration="code", noise="wishart", **PRIVATE),
     "wishart, printed": lambda: make("dp_linucb", noise="wishart", calibration="printed", **PRIVATE),
     "wishart, unshifted": lambda: make("dp_linucb", calibration="code", noise="wishart_unshifted", **PRIVATE),
+    "oful": lambda: make("adac_oful", rho=2.0),
+    "oful, rarely": lambda: make("adac_oful", rho=50.0, regulariser=2.0, growth=3.0, alpha=0.01),
     "local": lambda: make("ldp_linucb", calibration="printed", **PRIVATE),
     "plain": lambda: make("plain_dp_linucb", epsilon=1.0, base=make("linucb")),
 }
