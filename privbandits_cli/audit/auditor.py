@@ -24,6 +24,7 @@ from privbandits_cli.audit.leaders import audit_leaders
 from privbandits_cli.audit.modular_sums import audit_sums
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.numbers import given_more
+from privbandits_cli.audit.phase_sums import audit_phases
 from privbandits_cli.audit.posteriors import audit_drawn
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
@@ -181,6 +182,8 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     claim, view = base.guarantee(setting), base.view(setting)
     if claim is None or view is None or math.isinf(claim.epsilon):
         return audit(base, setting, half.alpha, target.budget, target.seed, test=target.test)  # not auditable
+    if type(view) not in TRIOS:
+        return Audit("NOT AUDITABLE", str(target.claim), "the arms of the base are public: no answer hides them", 0)
     inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
     error = _error(inner.view, base.game, setting.n_arms, target.steps, target.state)
     if error is not None:
@@ -223,6 +226,7 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.CountedGram: counted_grams.audit_counted,
     views.GramReport: gram_reports.audit_reports,
     views.Fits: audit_fits,
+    views.PhaseSums: audit_phases,
     views.Answer: _answer_and_base,
 }
 MECHANISMS: dict[type[views.View], tuple[Any, str]] = {  # what `counter` or `oracle` of a view may be, and in words

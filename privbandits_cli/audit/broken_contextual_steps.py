@@ -15,6 +15,7 @@ from privbandits_cli.numerics.jit import Record, unbound
 
 LATE = 1000  # rounds before an error
 DEEP = 4  # the lowest level of an error
+PHASES = 20  # refreshes before an error
 FACTOR = 1.0  # bound when a mutant is compiled
 ROOT_2 = math.sqrt(2)
 
@@ -482,4 +483,75 @@ def earlier_predicted(state: Record, arms: Floats, rng: Generator) -> int:
     for i in range(len(state.theta)):
         state.theta[i] -= state.kept[i, 0]
         state.kept[i, 0] = arms[i, 0]
+    return arm
+
+
+def moved(state: Record, by: Floats) -> None:
+    """Add this to u~, and let θ~ follow."""
+    for i in range(len(by)):
+        state.u[i] += by[i]
+    multiply(state.inverse, state.u, state.theta)
+
+
+def one_phase_noise(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Each refresh has the noise of the first one again."""
+    phases, true = state.refreshes, state.u + state.recent + x * reward
+    right_update(state, x, reward, rng)
+    if state.refreshes != phases:
+        if phases == 0:
+            state.kept[:, 0] = state.u - true
+        moved(state, true + state.kept[:, 0] - state.u)
+
+
+def late_phases(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """FACTOR times the noise on late sums."""
+    phases, true = state.refreshes, state.u + state.recent + x * reward
+    right_update(state, x, reward, rng)
+    if state.refreshes != phases and phases > PHASES:
+        moved(state, (FACTOR - 1.0) * (state.u - true))
+
+
+def phases_by_data(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Less noise on a sum if the last reward is negative."""
+    phases, true = state.refreshes, state.u + state.recent + x * reward
+    right_update(state, x, reward, rng)
+    if state.refreshes != phases and reward < 0.0:
+        moved(state, -0.5 * (state.u - true))
+
+
+def bare_coordinate(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """No noise on the first coordinate of a sum."""
+    phases, true = state.refreshes, state.u + state.recent + x * reward
+    right_update(state, x, reward, rng)
+    if state.refreshes != phases:
+        true[1:] = state.u[1:]
+        moved(state, true - state.u)
+
+
+def kept_sums(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The sum of a phase is added to u~ again after the next phase."""
+    recent = state.recent + x * reward
+    right_update(state, x, reward, rng)
+    state.recent[:] = recent
+
+
+def phases_by_rewards(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """When θ~ is refreshed depends on the rewards."""
+    state.grown *= 1.0 + 0.1 * reward
+    right_update(state, x, reward, rng)
+
+
+def wider_phases(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """β grows with the rewards."""
+    state.drift += 0.01 * max(0.0, reward)
+    right_update(state, x, reward, rng)
+
+
+def unreleased(state: Record, arms: Floats, rng: Generator) -> int:
+    """θ~ has the sum since the last refresh, too, without noise; FACTOR: after so many refreshes."""
+    theta = state.theta.copy()
+    if state.refreshes >= FACTOR:
+        multiply(state.inverse, state.u + state.recent, state.theta)
+    arm = optimistic(state, arms)
+    state.theta[:] = theta
     return arm

@@ -57,8 +57,8 @@ class Subject:
 class Mutant:
     """A broken algorithm: the subject whose claim it is audited against, and a step that is replaced, or a wrong scale.
 
-    factor: FACTOR of the broken step; share: what `field` of the state, or of its counter or oracle, the scale of the noise,
-    is multiplied with; kept: the state has one more field `kept`, in which the broken step stores its noise.
+    factor: FACTOR of the broken step; share: what `field` is multiplied with, the scale of the noise in the state or in
+    its counter or oracle; kept: the state has one more field `kept`, in which the broken step stores its noise.
     """
 
     name: str
@@ -186,6 +186,7 @@ CORRECT = {
     "dp_linucb, tree": subject(
         "dp_linucb", CONTEXTS, "a tree that is not redrawn", epsilon=1.0, delta=0.1, counter="tree"
     ),
+    "adac_oful": subject("adac_oful", CONTEXTS, rho=0.125, delta=1e-5),
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "squarecb": subject("squarecb", CONTEXTS, "quadratic oracle", epsilon=1.0),
     "squarecb, logistic": subject("squarecb", CONTEXTS, "logistic oracle", epsilon=1.0, oracle="logistic"),
@@ -547,6 +548,17 @@ MUTANTS = (
     Mutant("no late noise", "ldp_linucb", "update", contextual.late_reports, 0.0),
     Mutant("noise by the data", "ldp_linucb", "update", contextual.reports_by_data),
     Mutant("counter of the noise restarts", "ldp_linucb", "update", contextual.counted_reports, kept=True),
+    Mutant("noise scale x 0.5", "adac_oful", share=0.5, field="deviation"),
+    Mutant("noise reused", "adac_oful", "update", contextual.one_phase_noise, kept=True),
+    Mutant("a quarter of the noise late", "adac_oful", "update", contextual.late_phases, 0.25),
+    Mutant("no late noise", "adac_oful", "update", contextual.late_phases, 0.0),
+    Mutant("noise by the data", "adac_oful", "update", contextual.phases_by_data),
+    Mutant("no noise on a coordinate", "adac_oful", "update", contextual.bare_coordinate),
+    Mutant("sums not cleared", "adac_oful", "update", contextual.kept_sums),
+    Mutant("phases by rewards", "adac_oful", "update", contextual.phases_by_rewards),
+    Mutant("β grows with rewards", "adac_oful", "update", contextual.wider_phases),
+    Mutant("arms by the true sums", "adac_oful", "choose", contextual.unreleased, 0.0),
+    Mutant("arms by the true sums, late", "adac_oful", "choose", contextual.unreleased, 20.0),
     Mutant("ε not split", "squarecb", share=math.sqrt(0.5), field="sigma"),
     Mutant("noise scale x 0.99", "squarecb", share=0.99, field="sigma"),
     Mutant("no noise on the vector", "squarecb", share=0.0, field="tau"),

@@ -280,6 +280,20 @@ class GramReport(Ellipsoid):
     reports: Place = "reports"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PhaseSums(View):
+    """The noisy sum of x y, by which alone rewards act on later arms, where all arms are public.
+
+    In some rounds, which follow from public arms and earlier noisy sums, `update` adds the true sum since the last such
+    round, with Gaussian noise of deviation σ: its d normal numbers are the only ones that the algorithm draws.
+    sums: the noisy sum, `[d]`.
+    """
+
+    game = "contextual"
+    noise: Normal
+    sums: Place = "u"
+
+
 @dataclass(frozen=True)
 class Answer(View):
     """The arm of a round whose own arms are secret, too, by randomised response with this ε.

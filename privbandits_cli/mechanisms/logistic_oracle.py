@@ -13,8 +13,8 @@ det A (1 + w x' A^-1 x), between det A and det A (1 + L²/4m). So the second fac
 
 At least half of ε is left for ε': m >= L²/4(e^(ε/2) - 1), and with the printed account L²/4(e^(ε/4) - 1).
 
-Newton's method finds the minimum; it stops when the gradient is 1e-10 of what its terms may add up to. The account takes
-this minimum as exact, as it takes real numbers for floating-point ones.
+Newton's method finds the minimum; it stops when the gradient is 1e-10 of what its terms may add up to. The account
+takes this minimum as exact, as it takes floating-point numbers for real ones.
 
 The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
 """
@@ -94,7 +94,7 @@ class Logistic(Oracle):
         b, m, (low, high) = np.zeros(d), self.strength(n), self.range
         if math.isfinite(self.spent):
             direction = rng.standard_normal(d)
-            b = self.length(n) * rng.standard_exponential(d).sum() * direction / np.linalg.norm(direction)
+            b = self.length(n) * float(np.sum(rng.standard_exponential(d))) * direction / np.linalg.norm(direction)
         y, theta = (rewards - low) / (high - low), np.zeros(d)
 
         def loss(at: Floats) -> float:

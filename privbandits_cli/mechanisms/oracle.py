@@ -27,7 +27,7 @@ class Oracle(ABC):
     @classmethod
     @abstractmethod
     def tuned(cls, known: Contexts, ridge: float, epsilon: float | None, delta: float, printed: bool) -> Self:
-        """The oracle whose fits are (ε, δ)-private, or not private where ε is None; printed: by the published account."""
+        """The oracle whose fits are (ε, δ)-private; without ε it has no noise. printed: by the published account."""
 
     @abstractmethod
     def epsilon(self, delta: float) -> float:

@@ -25,7 +25,7 @@ from numpy.random import Generator
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.games.players import Contexts
-from privbandits_cli.mechanisms.oracle import Oracle, ends, eliminate, solve
+from privbandits_cli.mechanisms.oracle import Oracle, eliminate, ends, solve
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
 
