@@ -94,7 +94,8 @@ class Logistic(Oracle):
         b, m, (low, high) = np.zeros(d), self.strength(n), self.range
         if math.isfinite(self.spent):
             direction = rng.standard_normal(d)
-            b = self.length(n) * float(np.sum(rng.standard_exponential(d))) * direction / np.linalg.norm(direction)
+            length = self.length(n) * float(np.sum(rng.standard_exponential(d)))
+            b = direction * (length / float(np.linalg.norm(direction)))
         y, theta = (rewards - low) / (high - low), np.zeros(d)
 
         def loss(at: Floats) -> float:
