@@ -93,7 +93,7 @@ class Logistic(Oracle):
         n, d = rows.shape
         b, m, (low, high) = np.zeros(d), self.strength(n), self.range
         if math.isfinite(self.spent):
-            direction = rng.standard_normal(d)
+            direction: Floats = rng.standard_normal((d,))
             length = self.length(n) * float(np.sum(rng.standard_exponential(d)))
             b = direction * (length / float(np.linalg.norm(direction)))
         y, theta = (rewards - low) / (high - low), np.zeros(d)
