@@ -31,9 +31,7 @@ from privbandits_cli.numerics.types import Floats, Ints
 
 ROUNDING = 1e-6  # by which a sum of probabilities may miss 1: those of a file may have 32 bits
 LEAST = 1e-10  # the part of a column that the others must leave unexplained
-Check = tuple[
-    NDArray[np.bool_] | np.bool_, Callable[[int], str]
-]  # which rows `[n]` are right; what is wrong with row i
+Check = tuple[NDArray[np.bool_] | np.bool_, Callable[[int], str]]  # rows `[n]` that are right; the error of row i
 
 
 class Log(NamedTuple):
