@@ -24,7 +24,7 @@ from pydantic import Field
 
 from privbandits_cli.data.files import (
     INDEX,
-    PlaysFile,
+    PlaysRows,
     Stamp,
     check_is_file,
     index_column,
@@ -45,7 +45,7 @@ LOGGED = {
 }
 
 
-class Parameters(PlaysFile, bandit.Adversary):
+class Parameters(PlaysRows, bandit.Adversary):
     """The file, and how its rows become rounds."""
 
     display = "Replay"
