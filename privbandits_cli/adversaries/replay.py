@@ -161,8 +161,8 @@ def _no_arms(path: str, names: list[str]) -> str | None:
     if {"action", "reward"} <= {*roles}:
         return (
             f"{path} is a log of decisions, by its columns {', '.join(logged)}, but every round needs the gain of "
-            "every arm: with features and propensities, play `game: contextual` with `adversary: {name: log, path: ...}`; "
-            "without them, estimate the mean reward of each arm and play `{name: bernoulli, means: [...]}`"
+            "every arm: with features and propensities, play `game: contextual` with `adversary: {name: log, "
+            "path: ...}`; without them, estimate the mean reward of each arm and play `{name: bernoulli, means: [...]}`"
         )
     if logged:
         return (
