@@ -177,7 +177,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
 def estimates_of(adversaries: Iterable[str]) -> list[str]:
     """What the regret against these adversaries is, where it is only an estimate."""
     known = dict(Registry().every("adversaries"))
-    said = {name: known[name].estimate for name in adversaries if name in known}
+    said = {name: getattr(known[name], "estimate", "") for name in adversaries if name in known}
     return [f"regret against {name}: {text}" for name, text in said.items() if text]
 
 
