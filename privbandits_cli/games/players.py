@@ -79,6 +79,7 @@ class Adversary(Parameters):
     """The source of the rounds of a game."""
 
     bounded: ClassVar[bool] = True  # every gain is in [0, 1], every loss in the loss set
+    estimate: ClassVar[str] = ""  # what the regret is, where it is only an estimate
 
     def revealed(self, setting: Setting) -> Setting:
         """What an algorithm may know of the game against this adversary, tuned."""
