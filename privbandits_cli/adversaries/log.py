@@ -45,6 +45,7 @@ class Parameters(PlaysFile, contextual.Adversary):
 
     display = "Log"
     linear = False
+    nonnegative = True
     estimate = "T times the value of the best single action (SNIPS on the whole log) minus the rewards of the replay"
 
     path: str = Field(description="a .csv, .parquet or .npy file, relative to the working directory")
