@@ -240,6 +240,11 @@ def contextual_candidates():
     columns = Path(tempfile.mkdtemp()) / "table.npy"
     np.save(columns, np.column_stack([RNG.random((2**14, 50)), RNG.integers(0, 2, 2**14)]))
     yield "table", contextual_game("contexts", foe("table", path=str(columns), target=51), [], None, 102, 2)
+    events = Path(tempfile.mkdtemp()) / "log.npy"
+    own = {"action": "51", "reward": "52", "propensity": "53"}
+    drawn = RNG.random((2**16, 50)), RNG.integers(0, 2, 2**16), RNG.random(2**16) < 0.5, np.full(2**16, 0.5)
+    np.save(events, np.column_stack(drawn))
+    yield "log", contextual_game("contexts", foe("log", path=str(events), **own), [], None, 102, 2)
     for name in playing("algorithms", "contextual"):
         yield name, contextual_game("contextual", foe("sphere_arms"), [make(name)], "sphere_arms")
     wishart = make("dp_linucb", noise="wishart")

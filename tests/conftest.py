@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 
 # Parameters of the examples. A new algorithm needs a line only if it has parameters without default beside `epsilon`.
 NEEDED = {
+    "adac_oful": lambda: {"rho": 0.5},
     "adac_ucb": lambda: {"rho": 0.5},
     "batched_htinf": lambda: {"epsilon": 0.3},
     "dp_ftrl": lambda: {"epsilon": 1.0},

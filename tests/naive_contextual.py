@@ -6,6 +6,7 @@ They draw from the same streams in the same order, so that only rounding may dif
 import math
 
 import numpy as np
+from scipy import stats
 
 from privbandits_cli.numerics.streams import stream
 from tests.plain_counters import matrix
@@ -118,6 +119,28 @@ class LinUCB:
         self.u += x * y
 
 
+class LinTS:
+    """Agrawal & Goyal 2013, with the covariance's root that solves L' y = z for V = L L'."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.known, self.rng, self.t = algorithm, setting.known(), rng, 1
+        d = self.known.dimension
+        self.v, self.u = algorithm.rho * np.eye(d), np.zeros(d)
+
+    def choose(self, arms):
+        d, v = len(self.u), self.algorithm.v
+        if v is None:
+            v = self.known.sigma * math.sqrt(9 * d * math.log(self.t / self.algorithm.alpha))
+        root = np.linalg.cholesky(self.v)
+        theta = np.linalg.solve(self.v, self.u) + v * np.linalg.solve(root.T, self.rng.standard_normal(d))
+        return int(np.argmax(arms @ theta))
+
+    def update(self, x, y):
+        self.v += np.outer(x, x)
+        self.u += x * y
+        self.t += 1
+
+
 def symmetric_gaussian(d, sigma, rng):
     """Gaussian noise of order d + 1; the corner, which is never used, is 0."""
     z = np.zeros((d + 1, d + 1))
@@ -228,6 +251,35 @@ def private(algorithm, setting, rng):
     return (DPLinUCB if algorithm.counter == "redrawn" else CountedLinUCB)(algorithm, setting, rng)
 
 
+class AdaCOFUL:
+    """Azize & Basu 2023, with the smallest eigenvalue of V in the width."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.setting, self.known, self.rng = algorithm, setting, setting.known(), rng
+        d = self.known.dimension
+        self.v, self.data, self.noises, self.seen = algorithm.regulariser * np.eye(d), [], [np.zeros(d)], 0
+        self.last = self.v.copy()
+
+    def choose(self, arms):
+        known, least, alpha = self.known, self.algorithm.regulariser, self.algorithm.alpha
+        d, phases = known.dimension, len(self.noises) - 1
+        u = sum((x * y for x, y in self.data[: self.seen]), np.zeros(d)) + sum(self.noises)
+        largest = d * math.log(1 + self.setting.horizon * known.norm**2 / (d * least))
+        each = alpha / 2 / max(1, largest / math.log(1 + self.algorithm.growth))
+        sigma = math.sqrt(2 / self.algorithm.rho) * known.norm * known.reward
+        length = sigma * math.sqrt(phases * stats.chi2.isf(each, d))
+        gamma = length / math.sqrt(np.linalg.eigvalsh(self.last)[0])
+        return highest(arms, self.last, u, proposition_4(known, self.last, alpha, least, least, gamma))
+
+    def update(self, x, y):
+        self.v += np.outer(x, x)
+        self.data.append((x, y))
+        if np.linalg.det(self.v) > (1 + self.algorithm.growth) * np.linalg.det(self.last):
+            sigma = math.sqrt(2 / self.algorithm.rho) * self.known.norm * self.known.reward
+            self.noises.append(sigma * self.rng.standard_normal(len(x)))
+            self.seen, self.last = len(self.data), self.v.copy()
+
+
 class LDPLinUCB:
     """Zheng et al. 2020."""
 
@@ -270,7 +322,39 @@ class PlainDP:
         self.base.update(x, y)
 
 
-LEARNERS = {"linucb": LinUCB, "dp_linucb": private, "ldp_linucb": LDPLinUCB, "plain_dp_linucb": PlainDP}
+class SquareCB:
+    """Foster & Rakhlin 2020, in batches whose records are kept whole and fitted by direct solves."""
+
+    def __init__(self, algorithm, setting, rng):
+        self.algorithm, self.rng, self.k = algorithm, rng, setting.n_arms
+        self.oracle, self.batch, self.done, self.size, self.theta = algorithm.fits(setting), [], 0, 1, None
+
+    def choose(self, arms):
+        u, chances = self.rng.random(), np.full(self.k, 1 / self.k)
+        if self.theta is not None:
+            f = self.oracle.predicted(self.theta, arms.T)
+            chances = 1 / (self.k + self.algorithm.gamma * self.done**self.algorithm.power * (f.max() - f))
+            chances[np.argmax(f)] = 0
+            chances[np.argmax(f)] = 1 - chances.sum()
+        return min(int(np.searchsorted(np.cumsum(chances), u, side="right")), self.k - 1)
+
+    def update(self, x, y):
+        self.batch.append((x, y))
+        if len(self.batch) == self.size:
+            rows, rewards = map(np.array, zip(*self.batch, strict=True))
+            self.theta = self.oracle.fitted(rows, rewards, self.rng)
+            self.done, self.size, self.batch = self.done + self.size, 2 * self.size, []
+
+
+LEARNERS = {
+    "linucb": LinUCB,
+    "lints": LinTS,
+    "adac_oful": AdaCOFUL,
+    "dp_linucb": private,
+    "ldp_linucb": LDPLinUCB,
+    "plain_dp_linucb": PlainDP,
+    "squarecb": SquareCB,
+}
 
 
 # --------------------------------------------------------------------------------------------------- the game

@@ -19,7 +19,7 @@ GAMES = DOCS / "_generate" / "games"
 RESULTS = DOCS / "_build" / "games"  # finished trials stay there, so that the next build simulates nothing
 MOST = 7  # lines in the picture of an adversary; of a game with more algorithms, it shows those of SHOWN
 SHOWN = ("uniform", "exp3", "tsallis_inf", "exp3_tau", "dp_exp3_lap", "batched_htinf")
-NO_PICTURE = ("replay", "table")  # they play a file of the user's own
+NO_PICTURE = ("log", "replay", "table")  # they play a file of the user's own
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def facts(
     out["shown_with"] = {name: plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, setting.n_arms, setting.space.name if setting.space else None
     out["dimension"] = setting.contexts.dimension if setting.contexts else None
-    fit = not list(parameters.errors(setting))  # `replay` is shown without a file to play
+    fit = not list(parameters.errors(setting))  # what plays a file is shown without a file to play
     ready = parameters.tuned(setting) if fit else parameters
     out["tuned"] = {key: value for key, value in ready.described().items() if key != "name"}
     found = [instances(field.annotation, setting.n_arms) for field in model.model_fields.values()]

@@ -20,6 +20,7 @@ class Parameters(contextual.Adversary):
     """The means and the law of rewards."""
 
     display = "Basis arms"
+    nonnegative = True
 
     means: Preset | list[float] = Field("linear", description="mean rewards, one for each arm, or an instance's name")
     rewards: Law = Field("bernoulli", description="the law of the rewards around their means")

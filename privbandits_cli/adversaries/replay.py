@@ -24,7 +24,7 @@ from pydantic import Field
 
 from privbandits_cli.data.files import (
     INDEX,
-    PlaysFile,
+    PlaysRows,
     Stamp,
     check_is_file,
     index_column,
@@ -32,6 +32,7 @@ from privbandits_cli.data.files import (
     stamp,
     unreadable,
 )
+from privbandits_cli.data.logs import NAMES
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 
@@ -45,7 +46,7 @@ LOGGED = {
 }
 
 
-class Parameters(PlaysFile, bandit.Adversary):
+class Parameters(PlaysRows, bandit.Adversary):
     """The file, and how its rows become rounds."""
 
     display = "Replay"
@@ -156,6 +157,13 @@ def _table(path: str, stamp: Stamp) -> NDArray[np.float64]:
 def _no_arms(path: str, names: list[str]) -> str | None:
     """Why columns of these names, as in a header line, are not the gains of arms."""
     logged = [name for name in names if name in LOGGED]
+    roles = [role for role, known in NAMES.items() if any(name in known for name in names if len(name) > 1)]
+    if {"action", "reward"} <= {*roles}:
+        return (
+            f"{path} is a log of decisions, by its columns {', '.join(logged)}, but every round needs the gain of "
+            "every arm: with features and propensities, play `game: contextual` with `adversary: {name: log, "
+            "path: ...}`; without them, estimate the mean reward of each arm and play `{name: bernoulli, means: [...]}`"
+        )
     if logged:
         return (
             f"{path} is a log of the arms that were played, by its columns {', '.join(logged)}, but every "

@@ -19,17 +19,18 @@ import numpy as np
 from numpy.random import Generator
 from pydantic import Field
 
-from privbandits_cli.data.files import PlaysFile, unreadable
+from privbandits_cli.data.files import PlaysRows, unreadable
 from privbandits_cli.data.tables import Labelled, labelled
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 
 
-class Parameters(PlaysFile, contextual.Adversary):
+class Parameters(PlaysRows, contextual.Adversary):
     """The file, its column of classes, and the order of its rows."""
 
     display = "Table"
     linear = False
+    nonnegative = True
 
     path: str = Field(description="a .csv, .parquet or .npy file, relative to the working directory")
     target: str | int = Field(description="the column of the classes: its name, or its place, from 1")

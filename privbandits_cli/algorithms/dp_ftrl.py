@@ -96,7 +96,7 @@ class Summing(Aggregating):
             raise ValueError("these parameters are not tuned: which counter is the best depends on the horizon")
         return self.counter
 
-    def counted_by(self) -> str:
+    def built_on(self) -> str:
         return counters.class_of(self.known_counter(), self.spare).__module__
 
     def deviation(self, setting: Setting) -> float:

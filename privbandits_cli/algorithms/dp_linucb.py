@@ -190,7 +190,7 @@ class Parameters(contextual.Algorithm):
         name: counters.Name = "blt" if self.counter == "auto" else self.counter
         return counters.counter(name, max(1, last), "gaussian", "none", self.buffers)
 
-    def counted_by(self) -> str:
+    def built_on(self) -> str:
         return self.kind().__module__
 
     def sigma(self, setting: Setting) -> float:

@@ -19,10 +19,12 @@ from privbandits_cli.audit.correlated import audit_correlated
 from privbandits_cli.audit.coupling import after_coupling
 from privbandits_cli.audit.ellipsoids import Trio
 from privbandits_cli.audit.evidence import Test
+from privbandits_cli.audit.fits import audit_fits
 from privbandits_cli.audit.leaders import audit_leaders
 from privbandits_cli.audit.modular_sums import audit_sums
 from privbandits_cli.audit.noisy_losses import audit_losses
 from privbandits_cli.audit.numbers import given_more
+from privbandits_cli.audit.phase_sums import audit_phases
 from privbandits_cli.audit.posteriors import audit_drawn
 from privbandits_cli.audit.releases import audit_mean, audit_release, audit_report
 from privbandits_cli.audit.target import Steps, Target
@@ -36,6 +38,7 @@ from privbandits_cli.games.players import Algorithm, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import arm_trees
 from privbandits_cli.mechanisms.counter import Counter
+from privbandits_cli.mechanisms.oracle import Oracle
 from privbandits_cli.numerics.jit import PluginError, Records, quickly
 from privbandits_cli.plugins import messages
 
@@ -141,8 +144,8 @@ def _field_error(view: views.View, field: Any, n_arms: int, state: Records) -> s
             return (
                 f"whose `{name}` is {value!r}: name a field that counts plays, of each arm or of all, in whole numbers"
             )
-    if name == "counter" and not isinstance(value, COUNTERS[type(view)][0]):
-        return f"whose `counter` is {value!r}: {COUNTERS[type(view)][1]} (mechanisms/)"
+    if name in ("counter", "oracle") and not isinstance(value, MECHANISMS[type(view)][0]):
+        return f"whose `{name}` is {value!r}: {MECHANISMS[type(view)][1]} (mechanisms/)"
     if kind not in (views.Place, views.Range):
         fits = kind is Any or isinstance(value, int | float if kind is float else kind)
         return None if fits else f"whose `{name}` is {value!r}, not {getattr(kind, '__name__', kind)}"
@@ -179,6 +182,8 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     claim, view = base.guarantee(setting), base.view(setting)
     if claim is None or view is None or math.isinf(claim.epsilon):
         return audit(base, setting, half.alpha, target.budget, target.seed, test=target.test)  # not auditable
+    if type(view) not in TRIOS:
+        return Audit("NOT AUDITABLE", str(target.claim), "the arms of the base are public: no answer hides them", 0)
     inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
     error = _error(inner.view, base.game, setting.n_arms, target.steps, target.state)
     if error is not None:
@@ -220,9 +225,12 @@ AUDITS: dict[type[Any], Callable[[Target[Any]], Audit]] = {
     views.Gram: grams.audit_grams,
     views.CountedGram: counted_grams.audit_counted,
     views.GramReport: gram_reports.audit_reports,
+    views.Fits: audit_fits,
+    views.PhaseSums: audit_phases,
     views.Answer: _answer_and_base,
 }
-COUNTERS: dict[type[views.View], tuple[Any, str]] = {  # what the `counter` of a view may be, and in words
+MECHANISMS: dict[type[views.View], tuple[Any, str]] = {  # what `counter` or `oracle` of a view may be, and in words
     views.Tree: (arm_trees.Counter | None, "leave it out, or give a KAry or a Smooth"),
     views.CountedGram: (Counter, "give a Counter"),
+    views.Fits: (Oracle, "give an Oracle"),
 }

@@ -8,16 +8,19 @@ from numpy.random import Generator
 from privbandits_cli.algorithms.dp_linucb import refresh
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.ellipsoid import multiply, optimistic
+from privbandits_cli.mechanisms.batches import drawn_arm, ended
 from privbandits_cli.mechanisms.matrix_tree import redraw
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
 
 LATE = 1000  # rounds before an error
 DEEP = 4  # the lowest level of an error
+PHASES = 20  # refreshes before an error
 FACTOR = 1.0  # bound when a mutant is compiled
 ROOT_2 = math.sqrt(2)
 
 base_choose = base_update = right_choose = right_update = unbound  # bound when a mutant is compiled
+oracle_learn = oracle_fit = oracle_predict = probabilities = unbound
 
 
 def played(state: Record, arms: Floats) -> int:
@@ -394,3 +397,161 @@ def restarting_base(state: Record, x: Floats, reward: float, rng: Generator) -> 
     """The base's counter of the rounds restarts."""
     right_update(state, x, reward, rng)
     state.wrapped.counter.items %= LATE
+
+
+def asymmetric(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The noise on both triangles of a batch's matrix is independent."""
+    oracle, d = state.oracle, len(x)
+    oracle_learn(oracle, x, reward)
+    if ended(state):
+        matrix, vector = np.empty((d, d)), np.empty(d)
+        for i in range(d):
+            for j in range(d):
+                matrix[i, j] = oracle.sums[min(i, j), max(i, j)] + oracle.sigma * rng.standard_normal()
+            matrix[i, i] += oracle.n * oracle.ridge
+            vector[i] = oracle.sums[i, d] + oracle.tau * rng.standard_normal()
+        state.theta[:] = np.linalg.solve(matrix, vector)
+        oracle.sums[:] = 0.0
+        oracle.n = 0
+
+
+def fitted_twice(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The records of a batch remain in the sums of the next one."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        sums, n = state.oracle.sums.copy(), state.oracle.n
+        oracle_fit(state.oracle, state.theta, rng)
+        state.oracle.sums[:] = sums
+        state.oracle.n = n
+
+
+def kept_rows(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The last record of a batch is also the first one of the next batch, which has room for it."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        oracle_fit(state.oracle, state.theta, rng)
+        oracle_learn(state.oracle, x, reward)
+
+
+def one_noise(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Later fits have no noise of their own."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        oracle_fit(state.oracle, state.theta, rng)
+        state.oracle.sigma = 0.0
+
+
+def noise_by_reward(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The noise of a fit is smaller after a large reward."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        sigma = state.oracle.sigma
+        state.oracle.sigma = sigma * (1.0 - 0.1 * max(0.0, reward))
+        oracle_fit(state.oracle, state.theta, rng)
+        state.oracle.sigma = sigma
+
+
+def clipped(state: Record, arms: Floats, rng: Generator) -> int:
+    """No arm is played with a smaller probability than 1/2k."""
+    oracle_predict(state.theta, arms, state.scores)
+    probabilities(state, state.scores, state.chances)
+    total, least = 0.0, 0.5 / len(state.chances)
+    for a in range(len(state.chances)):
+        state.chances[a] = max(least, state.chances[a])
+        total += state.chances[a]
+    for a in range(len(state.chances)):
+        state.chances[a] /= total
+    return drawn_arm(state.chances, rng.random())
+
+
+def sums_of_batch(state: Record, arms: Floats, rng: Generator) -> int:
+    """The sum of x y of the current batch moves the predictor."""
+    d = len(state.theta)
+    for i in range(d):
+        state.theta[i] += state.oracle.sums[i, d]
+    arm: int = right_choose(state, arms, rng)
+    for i in range(d):
+        state.theta[i] -= state.oracle.sums[i, d]
+    return arm
+
+
+def earlier_predicted(state: Record, arms: Floats, rng: Generator) -> int:
+    """θ moves towards the first arm of the round before, which was not played."""
+    for i in range(len(state.theta)):
+        state.theta[i] += state.kept[i, 0]
+    arm: int = right_choose(state, arms, rng)
+    for i in range(len(state.theta)):
+        state.theta[i] -= state.kept[i, 0]
+        state.kept[i, 0] = arms[i, 0]
+    return arm
+
+
+def moved(state: Record, by: Floats) -> None:
+    """Add this to u~, and let θ~ follow."""
+    for i in range(len(by)):
+        state.u[i] += by[i]
+    multiply(state.inverse, state.u, state.theta)
+
+
+def one_phase_noise(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Each refresh has the noise of the first one again."""
+    phases, true = state.refreshes, state.u + state.recent + x * reward
+    right_update(state, x, reward, rng)
+    if state.refreshes != phases:
+        if phases == 0:
+            state.kept[:, 0] = state.u - true
+        moved(state, true + state.kept[:, 0] - state.u)
+
+
+def late_phases(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """FACTOR times the noise on late sums."""
+    phases, true = state.refreshes, state.u + state.recent + x * reward
+    right_update(state, x, reward, rng)
+    if state.refreshes != phases and phases > PHASES:
+        moved(state, (FACTOR - 1.0) * (state.u - true))
+
+
+def phases_by_data(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Less noise on a sum if the last reward is negative."""
+    phases, true = state.refreshes, state.u + state.recent + x * reward
+    right_update(state, x, reward, rng)
+    if state.refreshes != phases and reward < 0.0:
+        moved(state, -0.5 * (state.u - true))
+
+
+def bare_coordinate(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """No noise on the first coordinate of a sum."""
+    phases, true = state.refreshes, state.u + state.recent + x * reward
+    right_update(state, x, reward, rng)
+    if state.refreshes != phases:
+        true[1:] = state.u[1:]
+        moved(state, true - state.u)
+
+
+def kept_sums(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The sum of a phase is added to u~ again after the next phase."""
+    recent = state.recent + x * reward
+    right_update(state, x, reward, rng)
+    state.recent[:] = recent
+
+
+def phases_by_rewards(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """When θ~ is refreshed depends on the rewards."""
+    state.grown *= 1.0 + 0.1 * reward
+    right_update(state, x, reward, rng)
+
+
+def wider_phases(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """β grows with the rewards."""
+    state.drift += 0.01 * max(0.0, reward)
+    right_update(state, x, reward, rng)
+
+
+def unreleased(state: Record, arms: Floats, rng: Generator) -> int:
+    """θ~ has the sum since the last refresh, too, without noise; FACTOR: after so many refreshes."""
+    theta = state.theta.copy()
+    if state.refreshes >= FACTOR:
+        multiply(state.inverse, state.u + state.recent, state.theta)
+    arm = optimistic(state, arms)
+    state.theta[:] = theta
+    return arm

@@ -8,7 +8,6 @@ All releases are then a linear function of normal numbers, and their μ is exact
 
 import math
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, accounted
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.linear import Draws
-from privbandits_cli.games.steps import COUNTING
+from privbandits_cli.games.steps import mechanism
 from privbandits_cli.games.views import CountedGram
 from privbandits_cli.numerics.jit import Record, Records, compile_step, record, unbound
 from privbandits_cli.numerics.types import Ints
@@ -99,9 +98,8 @@ def add_up(counter: Records, numbers: Floats, marks: Ints, out: Floats) -> None:
 
 def noise_of(view: CountedGram, rng: Generator, games: int, rounds: int, size: int) -> Floats:
     """The noise of the releases of `games` games whose numbers this generator draws, `[games, rounds, size]`."""
-    module = import_module(type(view.counter).__module__)
-    steps = {f"counter_{name}": compile_step(getattr(module, name)) for name in COUNTING}
-    loop, items = compile_step(add_up, **steps), np.arange(1, rounds + 1)
+    loop = compile_step(add_up, **mechanism(type(view.counter).__module__))
+    items = np.arange(1, rounds + 1)
     marks = np.concatenate([[0], np.cumsum(np.where(items <= view.counter.n, view.counter.draws(items)["normal"], 0))])
     out = np.zeros((games, rounds, size))
     for game in range(games):

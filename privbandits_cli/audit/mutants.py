@@ -57,8 +57,8 @@ class Subject:
 class Mutant:
     """A broken algorithm: the subject whose claim it is audited against, and a step that is replaced, or a wrong scale.
 
-    factor: FACTOR of the broken step; share: what `field` of the state or of its counter, the scale of the noise, is
-    multiplied with; kept: the state has one more field `kept`, in which the broken step stores its noise.
+    factor: FACTOR of the broken step; share: what `field` is multiplied with, the scale of the noise in the state or in
+    its counter or oracle; kept: the state has one more field `kept`, in which the broken step stores its noise.
     """
 
     name: str
@@ -82,7 +82,8 @@ class Mutant:
             shape = (d, d + 1) if setting.contexts else (setting.n_arms,) if setting.space else ()
             state = with_field(state, "kept", np.zeros(shape))
         if self.share != 1.0:
-            held = state["counter"] if "counter" in (state.dtype.names or ()) else state
+            part = next((part for part in ("counter", "oracle") if part in (state.dtype.names or ())), None)
+            held = state if part is None else state[part]
             held[self.field] *= self.share
         return audit(parameters, setting, alpha, budget, seed, mutated(self, composition(parameters)), state, test)
 
@@ -97,8 +98,9 @@ def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
     right = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
     plain = right | {mutant.step: mutant.broken}
     names |= {f"right_{name}": compile_step(step, **names) for name, step in right.items()}
-    if "released" in plain:  # `update` calls it
-        names["released"] = compile_step(plain["released"], **names)
+    for inner in ("released", "probabilities"):  # other steps call it
+        if inner in plain:
+            names[inner] = compile_step(plain[inner], **names)
     return {name: compile_step(step, **names) for name, step in plain.items()}
 
 
@@ -184,7 +186,10 @@ CORRECT = {
     "dp_linucb, tree": subject(
         "dp_linucb", CONTEXTS, "a tree that is not redrawn", epsilon=1.0, delta=0.1, counter="tree"
     ),
+    "adac_oful": subject("adac_oful", CONTEXTS, rho=0.125, delta=1e-5),
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
+    "squarecb": subject("squarecb", CONTEXTS, "quadratic oracle", epsilon=1.0),
+    "squarecb, logistic": subject("squarecb", CONTEXTS, "logistic oracle", epsilon=1.0, oracle="logistic"),
     "plain_dp_linucb": Subject(
         lambda: make("plain_dp_linucb", epsilon=0.5, base=make("dp_linucb", epsilon=1.0, delta=0.1)), CONTEXTS
     ),
@@ -543,6 +548,33 @@ MUTANTS = (
     Mutant("no late noise", "ldp_linucb", "update", contextual.late_reports, 0.0),
     Mutant("noise by the data", "ldp_linucb", "update", contextual.reports_by_data),
     Mutant("counter of the noise restarts", "ldp_linucb", "update", contextual.counted_reports, kept=True),
+    Mutant("noise scale x 0.5", "adac_oful", share=0.5, field="deviation"),
+    Mutant("noise reused", "adac_oful", "update", contextual.one_phase_noise, kept=True),
+    Mutant("a quarter of the noise late", "adac_oful", "update", contextual.late_phases, 0.25),
+    Mutant("no late noise", "adac_oful", "update", contextual.late_phases, 0.0),
+    Mutant("noise by the data", "adac_oful", "update", contextual.phases_by_data),
+    Mutant("no noise on a coordinate", "adac_oful", "update", contextual.bare_coordinate),
+    Mutant("sums not cleared", "adac_oful", "update", contextual.kept_sums),
+    Mutant("phases by rewards", "adac_oful", "update", contextual.phases_by_rewards),
+    Mutant("β grows with rewards", "adac_oful", "update", contextual.wider_phases),
+    Mutant("arms by the true sums", "adac_oful", "choose", contextual.unreleased, 0.0),
+    Mutant("arms by the true sums, late", "adac_oful", "choose", contextual.unreleased, 20.0),
+    Mutant("ε not split", "squarecb", share=math.sqrt(0.5), field="sigma"),
+    Mutant("noise scale x 0.99", "squarecb", share=0.99, field="sigma"),
+    Mutant("no noise on the vector", "squarecb", share=0.0, field="tau"),
+    Mutant("Gram noise asymmetric", "squarecb", "update", contextual.asymmetric),
+    Mutant("a batch used twice", "squarecb", "update", contextual.fitted_twice),
+    Mutant("one noise for all fits", "squarecb", "update", contextual.one_noise),
+    Mutant("the reward in the matrix's noise", "squarecb", "update", contextual.noise_by_reward),
+    Mutant("propensity clipped silently", "squarecb", "choose", contextual.clipped),
+    Mutant("arms by the true sums", "squarecb", "choose", contextual.sums_of_batch),
+    Mutant("earlier arms kept in a field", "squarecb", "choose", contextual.earlier_predicted, kept=True),
+    Mutant("curvature left out", "squarecb, logistic", share=0.0, field="curvatures"),
+    Mutant("ε for the noise alone", "squarecb, logistic", share=2.0, field="spent"),
+    Mutant("less than the least ridge", "squarecb, logistic", share=0.1, field="least"),
+    Mutant("half of the sensitivity", "squarecb, logistic", share=0.5, field="norm"),
+    Mutant("a batch used twice", "squarecb, logistic", "update", contextual.kept_rows),
+    Mutant("propensity clipped silently", "squarecb, logistic", "choose", contextual.clipped),
     Mutant("the base's arm", "plain_dp_linucb", "choose", contextual.answer, math.inf),
     Mutant("followed twice as often", "plain_dp_linucb", "choose", contextual.answer, 2.0),
     Mutant("any arm for another", "plain_dp_linucb", "choose", contextual.any_arm),

@@ -116,6 +116,9 @@ def print_result(plan: "Plan", finals: "list[tuple[Curve, float, int]]", folder:
     title = f"Regret after {after} rounds{which} ({keys.summary.centre.replace('_', ' ')} of {of})"
     stdout().print(title)
     _print_columns("", list(panels), rows)
+    for adversary in {curve.adversary.name: curve.adversary for curve in plan.curves}.values():
+        if adversary.estimate:
+            print(filled(f"regret against {adversary.name}: an estimate, {adversary.estimate}"))
     _print_files(plan.name, folder)
 
 

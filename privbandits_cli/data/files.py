@@ -27,10 +27,6 @@ class PlaysFile(players.Adversary):
     """The file of an adversary."""
 
     path: str = Field(description="the file, relative to the working directory")
-    order: Literal["file", "shuffled"] = Field(
-        "file", description="the order of the rows; `shuffled` is a new order in each trial"
-    )
-    repeat: bool = Field(False, description="start again from the first row if the horizon is longer than the file")
     sha256: str | None = Field(None, description="sha256 of the file; default: that of the current file")
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
 
@@ -55,6 +51,22 @@ class PlaysFile(players.Adversary):
             raise ValueError(f"{self.path} has changed since the run began")
         return path
 
+    def other_file(self) -> str | None:
+        """The error that the file is not the one of the config's sha256."""
+        sha256 = digest(self.path, stamp(self.path))
+        if self.sha256 in (None, sha256):
+            return None
+        return f"{self.path} is not the file that was played: its sha256 is {sha256[:12]}..., not {self.sha256}"
+
+
+class PlaysRows(PlaysFile):
+    """A file whose rows are rounds, one after the other."""
+
+    order: Literal["file", "shuffled"] = Field(
+        "file", description="the order of the rows; `shuffled` is a new order in each trial"
+    )
+    repeat: bool = Field(False, description="start again from the first row if the horizon is longer than the file")
+
     def places(self, n: int, rng: Generator, blocks: Iterable[range]) -> Iterator[Places]:
         """The rows of n that are played in each block of rounds (counted from 1)."""
         order = np.empty(0, np.int64)
@@ -71,9 +83,8 @@ class PlaysFile(players.Adversary):
 
     def unplayable(self, n: int, setting: Setting) -> Iterator[str]:
         """The errors that the file, of n rows, is not the one of the config's sha256, or is too short."""
-        sha256 = digest(self.path, stamp(self.path))
-        if self.sha256 not in (None, sha256):
-            yield f"{self.path} is not the file that was played: its sha256 is {sha256[:12]}..., not {self.sha256}"
+        if other := self.other_file():
+            yield other
         elif n < setting.horizon and not self.repeat:
             yield f"{self.path} has {n} rows for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
 

@@ -5,6 +5,7 @@ CSV and Parquet files are read with pyarrow, which reads every number exactly. A
 read; the last four tables are kept.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,37 +55,45 @@ def labelled(path: str, target: str | int) -> Labelled:
 
 @lru_cache(maxsize=4)
 def _labelled(path: str, target: str | int, stamp: Stamp) -> Labelled:
-    columns = _of_array(path) if path.endswith(".npy") else _of_frame(path)
+    columns = columns_of(path)
     names = list(columns)
     named = names[target - 1] if isinstance(target, int) and 1 <= target <= len(names) else str(target)
     if named not in columns:
         raise ValueError(f"{path}: no column is called {named!r}: `target` is one of {', '.join(names)}")
-    labels, classes = _classes(path, named, columns.pop(named))
+    labels, classes = labels_of(path, named, columns.pop(named), "class")
     if not columns:
         raise ValueError(f"{path}: there is no column beside the target {named!r}")
-    for name, column in columns.items():
-        if not isinstance(column, Texts) and (name.lower() in INDEX or numbering(column[:, None])):
-            raise ValueError(index_column(path, names.index(name) + 1))
-    rows, own = _features(path, columns)
-    return Labelled(rows, own, *_scales(path, rows, own), named, labels, classes)
+    rows, own = features_of(path, columns, names)
+    return Labelled(rows, own, *scales_of(path, rows, own), named, labels, classes)
 
 
-def _classes(path: str, target: str, column: Column) -> tuple[Ints, tuple[str, ...]]:
-    """The class of each row, and the names of the classes."""
+def columns_of(path: str) -> dict[str, Column]:
+    """The columns of a file by name."""
+    return _of_array(path) if path.endswith(".npy") else _of_frame(path)
+
+
+def labels_of(path: str, target: str, column: Column, what: str) -> tuple[Ints, tuple[str, ...]]:
+    """The class or action of each row, and their names."""
     if isinstance(column, Texts):
         classes, labels = column
     else:
         found, labels = np.unique(column, return_inverse=True)
         classes = tuple(map(str, found))
     if len(classes) < 2:
-        raise ValueError(f"{path}: every row has the class {classes[0]}: a game needs two classes or more")
+        raise ValueError(f"{path}: every row has the {what} {classes[0]}: a game needs two or more")
     if len(classes) > MOST_CLASSES:
-        raise ValueError(f"{path}: the target {target!r} has {len(classes)} different values: each is to name a class")
+        raise ValueError(f"{path}: column {target!r} has {len(classes)} different values: each is to name a {what}")
     return labels.astype(np.int64), classes
 
 
-def _features(path: str, columns: dict[str, Column]) -> tuple[Floats, tuple[str, ...]]:
-    """The features of all rows `[n, p]`, and their names; the columns are taken out one by one, to save memory."""
+def features_of(path: str, columns: dict[str, Column], every: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
+    """The features of all rows `[n, p]`, and their names; the columns are taken out one by one, to save memory.
+
+    every: the names of all columns of the file.
+    """
+    for name, column in columns.items():
+        if not isinstance(column, Texts) and (name.lower() in INDEX or numbering(column[:, None])):
+            raise ValueError(index_column(path, every.index(name) + 1))
     names = list[str]()
     for name, column in columns.items():
         if isinstance(column, Texts) and len(column.names) > MOST_TEXTS:
@@ -109,7 +118,7 @@ def _features(path: str, columns: dict[str, Column]) -> tuple[Floats, tuple[str,
     return rows, tuple(names)
 
 
-def _scales(path: str, rows: Floats, names: tuple[str, ...]) -> tuple[Floats, Floats]:
+def scales_of(path: str, rows: Floats, names: tuple[str, ...]) -> tuple[Floats, Floats]:
     """`low` and `factor` of a table."""
     low, high = rows.min(0), rows.max(0)
     with np.errstate(over="ignore"):

@@ -237,7 +237,9 @@ def _curve(
     if setting.space is not None:
         computed |= {"set": asdict(setting.space) | {"name": setting.space.name}}
     if setting.contexts is not None:
-        computed |= {"contexts": setting.contexts._asdict(), "planned_horizon": setting.horizon}
+        known = setting.contexts._asdict()
+        del known["nonnegative"]  # it follows from the adversary, and older results do not have it
+        computed |= {"contexts": known, "planned_horizon": setting.horizon}
     included = [*loader.modules(adversary), *loader.modules(algorithm)]
     if included:
         computed["included"] = [loader.source_of(name).identity for name in included]

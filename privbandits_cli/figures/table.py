@@ -3,7 +3,7 @@
 The numbers come from summary.csv, the names from manifest.json, the title and the kind of error bars from config.yaml.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,6 +66,7 @@ class Table:
         """What the lines and bars of the figure show."""
         every = [line for lines in self.panels.values() for line in lines]
         notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.spread}"]
+        notes += estimates_of([line.adversary for line in every])
         empty = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
         if empty:
             notes.append("dotted: the theorem's bound, where it is not empty (above what any algorithm can lose)")
@@ -171,6 +172,13 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         floor=next(iter(floors), ""),
         top=plot.top,
     )
+
+
+def estimates_of(adversaries: Iterable[str]) -> list[str]:
+    """What the regret against these adversaries is, where it is only an estimate."""
+    known = dict(Registry().every("adversaries"))
+    said = {name: getattr(known[name], "estimate", "") for name in adversaries if name in known}
+    return [f"regret against {name}: {text}" for name, text in said.items() if text]
 
 
 def _registry(folder: Path, trust: Trust) -> Registry:

@@ -3,7 +3,8 @@
 The mean of the reward is <θ, x> with a hidden θ, the same in every round. The regret is the pseudo-regret: the sum over
 rounds of the largest mean minus the mean of the arm played (Shariff & Sheffet 2018, section 1.1). The game counts it
 itself, from the means and the arms. The noise of the reward is drawn once a round, so that all algorithms play the same
-game. Where arms are drawn on demand, each algorithm has a θ and arms of its own (`games.on_demand`).
+game. Where arms are drawn on demand, each algorithm has a θ and arms of its own (`games.on_demand`). On a log, each
+algorithm has its own place in it, and the rewards take the place of the means (`games.logged`).
 """
 
 import math
@@ -15,8 +16,9 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.convex.losses import SLACK
-from privbandits_cli.games import ellipsoid, guards, on_demand, players
+from privbandits_cli.games import ellipsoid, guards, logged, on_demand, players
 from privbandits_cli.games.guards import WrongArm
+from privbandits_cli.games.logged import Events, Exhausted
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Dealer
 from privbandits_cli.games.players import Contexts, Setting
@@ -30,6 +32,7 @@ __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "pl
 
 Law = Literal["signs", "bernoulli", "gaussian", "certain"]
 
+LOG = logged.__name__
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of a block's arms
 GUARDED = False  # bound to True for a user's file, whose arms are checked
@@ -85,6 +88,7 @@ class Adversary(players.Adversary):
 
     game: ClassVar[str] = "contextual"
     linear: ClassVar[bool] = True  # the mean of an arm x is <θ, x>; without that no bound on regret is known
+    nonnegative: ClassVar[bool] = False  # no coordinate of an arm and no reward is ever below 0
 
     def law(self) -> Law:
         """The law of the rewards."""
@@ -106,6 +110,10 @@ class Adversary(players.Adversary):
         """The record of arms that are drawn on demand for one learner; the file has its steps (`games.on_demand`)."""
         raise NotImplementedError
 
+    def events_of_log(self, setting: Setting, rng: Generator) -> Events | None:
+        """The events of a log that replace the tables of `arms`, in the order of a trial (`games.logged`)."""
+        return None
+
     def bounds(self, setting: Setting) -> tuple[float, float]:
         """(L, S): bounds on the norms of the arms and of θ."""
         return 1.0, 1.0
@@ -118,7 +126,7 @@ class Adversary(players.Adversary):
             raise PluginError(f"bounds returned {bounds!r}: return (L, S), two positive numbers", type(self).bounds)
         rewards, (norm, theta_norm) = REWARDS[law], bounds
         known = setting.known()._replace(norm=norm, theta_norm=theta_norm, sigma=rewards.sigma, reward=rewards.largest)
-        return setting._replace(contexts=known)
+        return setting._replace(contexts=known._replace(nonnegative=self.nonnegative and rewards.lowest_mean >= 0))
 
 
 class Algorithm(players.Algorithm):
@@ -180,7 +188,8 @@ def play_block(
 ) -> None:
     """Play one block; `regrets[i]` is the learner's regret after `marks[i]` rounds.
 
-    table: a `Table`, or the `Dealer` of arms drawn on demand. numbers: the random numbers of the rewards, `[rounds]`.
+    table: a `Table`, the `Dealer` of arms drawn on demand, or the `Events` of a log. numbers: the random numbers of the
+    rewards, `[rounds]`.
     """
     state, player = states[0], seated[0]
     x = player.x
@@ -217,17 +226,21 @@ def oracle() -> Callable[..., None]:
 
 
 @kept
-def loop(modules: tuple[str, ...], layout: str, law: Law, crowd: str, optimistic: bool) -> Callable[..., None]:
+def loop(modules: tuple[str, ...], layout: str, law: Law, source: str, optimistic: bool) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law.
 
-    crowd: the module of an adversary whose arms are drawn on demand, else empty. optimistic: whether the learner leaves
-    most of them undrawn.
+    source: the module of an adversary whose arms are drawn on demand, or of the game on a log, else empty. optimistic:
+    whether the learner leaves most of the arms undrawn.
     """
-    drawn = on_demand.steps(crowd) if crowd else {}
-    rule = {"optimistic": drawn["optimistic"]} if crowd and optimistic else {}
-    dealt = {"take": drawn["take"], "deal": drawn["deal" if optimistic else "deal_all"]} if crowd else {}
-    names = in_loop(modules, **rule) | dealt | {"reward": compile_step(LAWS[law])}
-    return bind(play_block, *modules, layout, law, crowd, str(optimistic), **names)
+    if source == LOG:
+        names = in_loop(modules)
+        names |= logged.steps(modules, names["choose"])
+    else:
+        drawn = on_demand.steps(source) if source else {}
+        rule = {"optimistic": drawn["optimistic"]} if source and optimistic else {}
+        dealt = {"take": drawn["take"], "deal": drawn["deal" if optimistic else "deal_all"]} if source else {}
+        names = in_loop(modules, **rule) | dealt
+    return bind(play_block, *modules, layout, law, source, str(optimistic), **names, reward=compile_step(LAWS[law]))
 
 
 # ------------------------------------------------------------------------------------- playing a match
@@ -244,9 +257,9 @@ def owner(adversary: Adversary) -> str:
 
 
 class _Seat:
-    """One algorithm in its game: loop, state and random numbers, and arms of its own if they are drawn on demand."""
+    """One algorithm in its game: loop, state and random numbers, and its own arms, on demand, or place in the log."""
 
-    def __init__(self, match: Match, algorithm: players.Algorithm, trial: int) -> None:
+    def __init__(self, match: Match, algorithm: players.Algorithm, trial: int, events: Events | None) -> None:
         adversary, seed, known = match.adversary, match.seed, match.setting.known()
         assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
         self.states = guards.first_state(algorithm, match.setting)
@@ -255,8 +268,11 @@ class _Seat:
         self.player = record(n_arms=k, regret=0.0, most=most, beyond=0.0, x=np.zeros(known.dimension))
         who = algorithm.identity(), adversary.identity()
         layout = f"{self.states.dtype.descr} {self.player.dtype.descr}"
-        self.dealer, source, optimistic = None, "", False
-        if adversary.on_demand():
+        self.dealer: Dealer | Events | None = None
+        source, optimistic = "", False
+        if events is not None:
+            self.dealer, source = events.opened(self.modules), LOG
+        elif adversary.on_demand():
             optimistic, growing = algorithm.promises_all("optimistic"), algorithm.promises_all("growing")
             if optimistic:
                 guards.check_optimistic(self.modules, ellipsoid.optimistic)
@@ -273,12 +289,21 @@ class _Seat:
         dealt = self.dealer if table is None else table._replace(arms=guards.shown(table.arms, self.modules))
         with np.errstate(over="ignore"):  # words wrap around by design
             game = dealt, numbers, marks, regrets, self.player, self.states, self.rng
-            guards.play_block(self.kernel, game, self.modules, rounds, self.states)
+            try:
+                guards.play_block(self.kernel, game, self.modules, rounds, self.states)
+            except Exhausted:
+                raise ValueError(self._ended()) from None
         player = self.player[0]
         if player.beyond:
             norm, most = math.sqrt(player.beyond), math.sqrt(player.most)
             raise ValueError(f"an arm of norm {norm:.6g} was played, but the declared bound is L = {most:.6g}")
         return regrets
+
+    def _ended(self) -> str:
+        """The error that the log has no more events."""
+        assert isinstance(self.dealer, Events)
+        n, played = len(self.dealer.order), int(self.dealer.places["kept"][0])
+        return f"the log has no event for round {played + 1}, as {n} were shown to the learner: set a smaller horizon"
 
 
 def _play_trial(match: Match, trial: int, block: int) -> Floats:
@@ -286,16 +311,19 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
     horizon, foe, rewards = int(checkpoints[-1]), adversary.identity(), REWARDS[adversary.law()]
-    seats = [_Seat(match, algorithm, trial) for algorithm in match.algorithms]
-    width = 0 if adversary.on_demand() else 8 * setting.n_arms * (setting.known().dimension + 1)
+    rng = stream(seed, "contexts", foe, trial=trial)
+    events = adversary.events_of_log(setting, rng)
+    ahead = events is None and not adversary.on_demand()
+    seats = [_Seat(match, algorithm, trial, events) for algorithm in match.algorithms]
+    width = 8 * setting.n_arms * (setting.known().dimension + 1) if ahead else 0
     block = max(1, min(block, horizon, BYTES // max(1, width)))
-    arms = adversary.arms(setting, stream(seed, "contexts", foe, trial=trial), blocks(horizon, block))
+    arms = adversary.arms(setting, rng, blocks(horizon, block)) if ahead else iter(())
     fill: Fill = SOURCES[rewards.kind](stream(seed, "rewards", foe, trial=trial))
     numbers, best = np.empty((2, block))
     regrets = np.empty((len(seats), len(checkpoints)))
     for rounds in blocks(horizon, block):
         table = None
-        if not adversary.on_demand():
+        if ahead:
             lowest = rewards.lowest_mean
             table = Table(*guards.next_arms(arms, adversary, rounds, setting.n_arms, setting.known(), lowest), best)
             oracle()(table.means, best)

@@ -133,6 +133,51 @@ def invert(v: Floats) -> float:
     return total
 
 
+def rotate(row: Floats, factor: Floats) -> float:
+    """Rotate `row[n]` into the triangular `factor[d, n]` (Givens 1958), n >= d; the row is overwritten.
+
+    F' F, with F the first d columns, grows by x x' for the first d numbers x of the row. Returns how many times as
+    large its determinant is now. Each rotation is orthogonal, so rounding errors do not grow.
+    """
+    grown = 1.0
+    for i in range(len(factor)):
+        length = np.sqrt(factor[i, i] * factor[i, i] + row[i] * row[i])
+        ratio = length / factor[i, i]
+        grown *= ratio * ratio
+        cosine, sine = factor[i, i] / length, row[i] / length
+        for j in range(i, len(row)):
+            above, below = factor[i, j], row[j]
+            factor[i, j] = cosine * above + sine * below
+            row[j] = cosine * below - sine * above
+    return grown
+
+
+def largest_eigenvalue(matrix: Floats, power: Floats, square: Floats) -> float:
+    """The largest eigenvalue of a positive definite `matrix[d, d]`, at most 1e-15 above it but for rounding.
+
+    It is the limit of (tr M^p)^(1/p) from above; p doubles. power, square: scratch space `[d, d]`.
+    """
+    copy(matrix, power)
+    logarithm, share = 0.0, 1.0
+    for _ in range(60):
+        trace = 0.0
+        for i in range(len(power)):
+            trace += power[i, i]
+        logarithm += share * np.log(trace)
+        if share < 1.0 and share * np.log(trace) > -1e-16:
+            break
+        for i in range(len(power)):
+            for j in range(len(power)):
+                total = 0.0
+                for k in range(len(power)):
+                    total += (power[i, k] / trace) * (power[k, j] / trace)
+                square[i, j] = total
+        copy(square, power)
+        share *= 0.5
+    largest: float = np.exp(logarithm)
+    return largest
+
+
 def settle(state: Record) -> None:
     """Compute V^-1, θ~ and ln det V from `state.v`, which is overwritten; keep them if V is not positive definite."""
     logdet = invert(state.v)

@@ -282,8 +282,10 @@ def next_arms(
     most = known.norm * known.theta_norm
     least, most = max(lowest, -most), min(known.reward, most)
     wide, far = ~(norms <= known.norm * (1 + SLACK)), ~((means >= least - SLACK) & (means <= most + SLACK))
+    least_of = arms.min(axis=1)  # of each arm's coordinates
     for wrong, word, values, limit in (
         (wide, "norm", norms, f"over L = {known.norm:g}, by `bounds`"),
+        ((least_of < 0) & known.nonnegative, "least coordinate", least_of, "below 0, but the class is `nonnegative`"),
         (far, "mean", means, f"outside [{least:g}, {most:g}], by `law` and `bounds`"),
     ):
         if wrong.any():

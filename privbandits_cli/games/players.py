@@ -18,6 +18,7 @@ class Contexts(NamedTuple):
     """What an algorithm may know of a contextual game: bounds on the arms x, the parameter θ and the rewards.
 
     sigma: a reward is its mean <θ, x> plus σ-subgaussian noise. reward: the largest |reward|, which may be infinite.
+    nonnegative: no coordinate of an arm and no reward is below 0.
     """
 
     dimension: int  # d
@@ -25,6 +26,7 @@ class Contexts(NamedTuple):
     theta_norm: float = 1.0  # S
     sigma: float = 1.0
     reward: float = 1.0
+    nonnegative: bool = False
 
     def row_norm(self) -> float:
         """L~, the largest norm of an arm with its reward (Shariff & Sheffet 2018, Assumption 6)."""
@@ -77,6 +79,7 @@ class Adversary(Parameters):
     """The source of the rounds of a game."""
 
     bounded: ClassVar[bool] = True  # every gain is in [0, 1], every loss in the loss set
+    estimate: ClassVar[str] = ""  # what the regret is, where it is only an estimate
 
     def revealed(self, setting: Setting) -> Setting:
         """What an algorithm may know of the game against this adversary, tuned."""
@@ -117,8 +120,8 @@ class Algorithm(Parameters):
         base = self._wrapped()
         return self if base is None else self.model_copy(update={"base": base.tuned(setting)})
 
-    def counted_by(self) -> str | None:
-        """The module of the counter whose steps fill in placeholders of its file (`mechanisms.counter`)."""
+    def built_on(self) -> str | None:
+        """The module of the counter or oracle whose steps fill in placeholders of its file (`games.steps`)."""
         return None
 
     def _wrapped(self) -> "Algorithm | None":

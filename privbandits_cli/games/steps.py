@@ -22,19 +22,19 @@ SOURCES: dict[str, Callable[[Generator], Fill]] = {
 LANED = ("idle", "stay", "note", "begin", "refine", "settle")  # what a file may add to `usual` for lanes
 STEPS = ("choose", "update", "usual", *LANED, "probabilities", "released")
 MECHANISMS = "privbandits_cli.mechanisms."
-COUNTING = ("add_item", "release")  # the steps of a counter
+MECHANISM = {"counter": ("add_item", "release"), "oracle": ("learn", "fit", "predict")}  # the steps of each kind
 
 
 def composition(algorithm: Algorithm) -> tuple[str, ...]:
-    """The modules of an algorithm's steps, outermost wrapper first; that of a counter follows that which uses it."""
-    base, counter = getattr(algorithm, "base", None), algorithm.counted_by()
+    """The modules of an algorithm's steps, outermost wrapper first; a mechanism's follows that which is built on it."""
+    base, mechanism = getattr(algorithm, "base", None), algorithm.built_on()
     inner = composition(base) if base is not None else ()
-    return (type(algorithm).__module__, *([counter] if counter else []), *inner)
+    return (type(algorithm).__module__, *([mechanism] if mechanism else []), *inner)
 
 
 @kept
 def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., Any]]:
-    """The compiled steps of a composition by name; those of a wrapper contain those of its base and counter.
+    """The compiled steps of a composition by name; those of a wrapper contain those of its base and mechanism.
 
     others: compiled functions that replace those of these names in every file.
     """
@@ -44,13 +44,23 @@ def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., An
 
 
 def filled_in(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., Any]]:
-    """What fills in the placeholders of the outermost file: the compiled steps of its base and of its counter."""
+    """What fills in the placeholders of the outermost file: the compiled steps of its base and of its mechanism."""
     rest, names = modules[1:], {}
     if rest and rest[0].startswith(MECHANISMS):
-        mechanism, rest = import_module(rest[0]), rest[1:]
-        names = {f"counter_{name}": compile_step(getattr(mechanism, name)) for name in COUNTING}
+        names, rest = mechanism(rest[0]), rest[1:]
     base = steps(rest, **others) if rest else {}
     return names | {f"base_{name}": step for name, step in base.items()}
+
+
+def mechanism(module: str) -> dict[str, Callable[..., Any]]:
+    """The compiled steps of a counter or of an oracle, by the names of the placeholders that they fill in."""
+    found = vars(import_module(module))
+    return {
+        f"{kind}_{name}": compile_step(found[name])
+        for kind, names in MECHANISM.items()
+        for name in names
+        if found.keys() >= set(names)
+    }
 
 
 def in_loop(modules: tuple[str, ...], **others: Any) -> dict[str, Any]:

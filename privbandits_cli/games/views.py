@@ -280,6 +280,20 @@ class GramReport(Ellipsoid):
     reports: Place = "reports"
 
 
+@dataclass(frozen=True, kw_only=True)
+class PhaseSums(View):
+    """The noisy sum of x y, by which alone rewards act on later arms, where all arms are public.
+
+    In some rounds, which follow from public arms and earlier noisy sums, `update` adds the true sum since the last such
+    round, with Gaussian noise of deviation σ: its d normal numbers are the only ones that the algorithm draws.
+    sums: the noisy sum, `[d]`.
+    """
+
+    game = "contextual"
+    noise: Normal
+    sums: Place = "u"
+
+
 @dataclass(frozen=True)
 class Answer(View):
     """The arm of a round whose own arms are secret, too, by randomised response with this ε.
@@ -291,6 +305,19 @@ class Answer(View):
     epsilon: float
     base: Any
     wrapped: str = "wrapped"
+
+
+@dataclass(frozen=True)
+class Fits(View):
+    """The predictor that a private oracle fits to each batch, through which alone the records of a batch act.
+
+    oracle: an `Oracle` (mechanisms/oracle.py), with its noise; theta: the predictor that was fitted last.
+    """
+
+    game = "contextual"
+    steps = ("probabilities",)
+    oracle: Any
+    theta: Place = "theta"
 
 
 def read(state: Record, place: Place) -> Any:

@@ -12,7 +12,7 @@ stores only noise: prefix t is the true sum plus a linear combination of the ran
 - `release(counter, sums, rng)` adds the noise of the current prefix to the true sums.
 
 `counter` is the record that `state` describes. An algorithm's file names both steps as placeholders, `counter_add_item`
-and `counter_release`, and gives the counter's module in `counted_by`; `games.steps` fills them in.
+and `counter_release`, and gives the counter's module in `built_on`; `games.steps` fills them in.
 """
 
 import math

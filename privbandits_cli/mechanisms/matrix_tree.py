@@ -64,6 +64,7 @@ def state(horizon: float, dimension: int, scale: float, k: float) -> dict[str, A
     """The fields of the record `counter`; k: the number of rows of a Wishart node, or 0 for Gaussian noise."""
     return {
         "items": 0,
+        "drawn": -1,  # the number of data of the last release
         "scale": scale,
         "k": k,
         "noise": np.zeros((n_levels(horizon) + 1, dimension, dimension + 1)),
@@ -72,8 +73,14 @@ def state(horizon: float, dimension: int, scale: float, k: float) -> dict[str, A
 
 
 def redraw(counter: Record, rng: Generator) -> None:
-    """Set `noise[0]` to the noise of the release after `items` data. Call it once for each of 0, 1, 2, ... data."""
+    """Set `noise[0]` to the noise of the release after `items` data; call it for each of 0, 1, 2, ... data.
+
+    It is drawn once: a learner that chooses again before the next datum, as against `log`, has the same release.
+    """
     noise = counter.noise
+    if counter.drawn == counter.items:
+        return
+    counter.drawn = counter.items
     level = len(noise) - 2 if counter.items == 0 else trailing_zeros(counter.items)
     for j in range(level, -1, -1):
         if counter.k > 0:

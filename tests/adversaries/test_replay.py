@@ -173,15 +173,17 @@ def test_an_invalid_file_is_refused(parameters, message):
 
 
 LOG = "is a log of the arms that were played, by its columns {}, but every round needs the gain of every arm: estimate"
+DECISIONS = "is a log of decisions, by its columns {}, but every round needs the gain of every arm: with features and"
 INDEX = "column {} is an index of the rows: leave it out, with pandas by `to_csv(..., index=False)`"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x1,x2,action,reward,propensity\n0.1,0.2,1,0.5,0.25\n", LOG.format("action, reward, propensity")),
-        ('"Time","Arm","Payoff"\n3,red,0.5\n', LOG.format("time, arm, payoff")),
-        (",action,reward\n0,1,1\n1,0,1\n", LOG.format("action, reward")),
+        ("x1,x2,action,reward,propensity\n0.1,0.2,1,0.5,0.25\n", DECISIONS.format("action, reward, propensity")),
+        ('"Time","Arm","Payoff"\n3,red,0.5\n', DECISIONS.format("time, arm, payoff")),
+        (",action,reward\n0,1,1\n1,0,1\n", DECISIONS.format("action, reward")),
+        ("time,user\n0,1\n", LOG.format("time, user")),
         (",a,b\n0,0.1,0.2\n1,0.3,0.4\n", INDEX.format(1)),
         (",0,1\n7,0.1,0.2\n3,0.3,0.4\n", INDEX.format(1)),
         ("0,0.1,0.2\n1,0.3,0.4\n2,0.5,0.6\n", INDEX.format(1)),

@@ -111,7 +111,7 @@ WRONG = {
     "t.csv: no column is called 'sort': `target` is one of x, kind": (["x,kind", "1,a", "2,b"], "sort"),
     "t.csv: no column is called '3': `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 3),
     "t.csv: no column is called '0': `target` is one of x, kind": (["x,kind", "1,a", "2,b"], 0),
-    "t.csv: every row has the class a: a game needs two classes or more": (["x,kind", "1,a", "2,a"], "kind"),
+    "t.csv: every row has the class a: a game needs two or more": (["x,kind", "1,a", "2,a"], "kind"),
     "t.csv: there is no column beside the target 'kind'": (["kind", "a", "b"], "kind"),
     "t.csv: row 2 has no value in column 'x': fill it in, or leave the row out": (
         ["x,kind", "1,a", ",b"],
@@ -124,7 +124,7 @@ WRONG = {
         ["name,kind", *MANY],
         "kind",
     ),
-    f"t.csv: the target 'kind' has {MOST_CLASSES + 1} different values: each is to name a class": (
+    f"t.csv: column 'kind' has {MOST_CLASSES + 1} different values: each is to name a class": (
         ["x,kind", *CLASSES],
         "kind",
     ),

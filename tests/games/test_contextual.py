@@ -33,6 +33,8 @@ PRIVATE = {"epsilon": 50.0, "delta": 0.1}
 LEARNERS = {
     "linucb": lambda: make("linucb"),
     "linucb, rho": lambda: make("linucb", rho=0.3),
+    "lints": lambda: make("lints"),
+    "lints, v": lambda: make("lints", rho=0.3, v=1.0),
     "gaussian": lambda: make("dp_linucb", calibration="code", **PRIVATE),
     "gaussian, exact": lambda: make("dp_linucb", calibration="exact", **PRIVATE),
     "gaussian, rho": lambda: make("dp_linucb", rho=100.0, calibration="printed", **PRIVATE),
@@ -40,9 +42,16 @@ LEARNERS = {
     "wishart": lambda: make("dp_linucb", calibration="code", noise="wishart", **PRIVATE),
     "wishart, printed": lambda: make("dp_linucb", noise="wishart", calibration="printed", **PRIVATE),
     "wishart, unshifted": lambda: make("dp_linucb", calibration="code", noise="wishart_unshifted", **PRIVATE),
+    "oful": lambda: make("adac_oful", rho=2.0),
+    "oful, rarely": lambda: make("adac_oful", rho=50.0, regulariser=2.0, growth=3.0, alpha=0.01),
     "local": lambda: make("ldp_linucb", calibration="printed", **PRIVATE),
     "plain": lambda: make("plain_dp_linucb", epsilon=1.0, base=make("linucb")),
+    "squarecb": lambda: make("squarecb", ridge=0.05),
+    "squarecb, private": lambda: make("squarecb", epsilon=20.0),
+    "squarecb, logistic": lambda: make("squarecb", oracle="logistic"),
+    "squarecb, private logistic": lambda: make("squarecb", oracle="logistic", epsilon=20.0, calibration="printed"),
 }
+WITHOUT_PRIVACY = ("linucb", "linucb, rho", "lints", "lints, v", "plain", "squarecb")
 
 
 def match(adversary, algorithms, horizon, k=6, d=3, planned=None, checkpoints=None, seed=5):
@@ -82,9 +91,9 @@ def drawn_on_demand(adversary, setting, rounds, seed):
 def test_equals_its_twin(rival):
     """Whole matrices and direct solves: the same arms, so regrets that differ by rounding alone."""
     private = foe_is_bounded(rival)
-    players = [made() for name, made in LEARNERS.items() if private or name in ("linucb", "linucb, rho", "plain")]
+    players = [made() for name, made in LEARNERS.items() if private or name in WITHOUT_PRIVACY]
     if rival == "basis":
-        players = [LEARNERS[name]() for name in ("linucb", "gaussian", "wishart")]
+        players = [LEARNERS[name]() for name in ("linucb", "lints", "gaussian", "wishart")]
     if rival == "drawn":
         players = [player for player in players if player.name != "ldp_linucb"]
     played = match(FOES[rival](), players, 70, ARMS.get(rival, 6), checkpoints=[1, 2, 33, 70])
@@ -124,7 +133,7 @@ def foe_is_bounded(rival):
 @pytest.mark.parametrize("d", [2, 4, 9])
 def test_equals_its_twin_in_other_dimensions(d):
     """Past eight coordinates sums are done in another order, and past 64 arms in more than one tile."""
-    names = ("linucb", "gaussian", "wishart")[d > 8 :]  # whose ties rounding breaks; noise leaves none
+    names = ("linucb", "gaussian", "wishart", "lints")[d > 8 :]  # whose ties rounding breaks; noise leaves none
     played = match(FOES["sphere"](), [LEARNERS[name]() for name in names], 25, 70 if d == 9 else 7, d)
     np.testing.assert_allclose(contextual.play(played, [2])[:, 0], regrets(played, 2), atol=1e-9)
 
@@ -334,6 +343,21 @@ def test_nothing_drifts_in_a_million_rounds():
     np.testing.assert_allclose(state.inverse @ v, np.eye(d), atol=1e-9)
     np.testing.assert_allclose(state.theta, np.linalg.solve(v, u), rtol=1e-9)
     assert state.logdet == pytest.approx(np.linalg.slogdet(v)[1], abs=1e-9)
+
+
+def test_rotations_do_not_drift_in_a_million_rounds():
+    """F' F against V, and F' c against Σ x y: each rotation has a relative error of a few 1e-16."""
+    rng, rounds, d = np.random.default_rng(6), 10**6, 5
+    x = rng.standard_normal(d) * 0.01 + rng.standard_normal((1000, 1))  # nearly one direction: badly conditioned
+    x[::2] = rng.standard_normal((500, d))
+    y = rng.choice([-1.0, 1.0], 1000)
+    setting = Setting(rounds, 25, contexts=Contexts(d))
+    states = make("lints").tuned(setting).state(setting)
+    compile_step(updates, update=steps(("privbandits_cli.algorithms.lints",))["update"])(states, x, y, rounds, rng)
+    factor, v, u = states[0].factor, np.eye(d) + 1000 * x.T @ x, 1000 * x.T @ y
+    assert (np.tril(factor[:, :d], -1) == 0).all() and states[0].t == rounds + 1
+    np.testing.assert_allclose(factor[:, :d].T @ factor[:, :d], v, atol=1e-10 * v.max())
+    np.testing.assert_allclose(factor[:, :d].T @ factor[:, d], u, atol=1e-10 * v.max())
 
 
 # ----------------------------------------------------------------------------------------------------- errors

@@ -1,0 +1,232 @@
+"""Off-policy evaluation: the value of a fixed policy, from a log of rounds that another policy played.
+
+The value is the mean reward of the policy's actions over the contexts x. The weight w of a row is the probability with
+which the policy plays the logged action a, divided by the propensity, with which it was played. An estimate is a value
+and a term ψ for each row; its standard error is that of the mean of the terms:
+
+    ips             ψ = w r, and the value is their mean
+    snips           ψ = w (r - value) / mean(w), with value = Σ w r / Σ w
+    direct          ψ = q(x, π) + the row's influence on the model, and the value is the mean of q(x, π)
+    doubly robust   ψ = q(x, π) + w (r - q(x, a)), and the value is their mean
+
+q(x, a) is a model's prediction of the mean reward, and q(x, π) = Σ_a π(a|x) q(x, a). The model is linear (`fitted`), or
+one's own. Weights are never clipped: where they are large, so is the error.
+
+The rows are independent, and there are many: of 500 rows of three actions, the 95 % intervals hold the value in 95 % of
+all logs, but of 100 rows the doubly robust one in 92 % and the direct one in 94 %, as 9 coefficients fit the noise.
+
+Sums are NumPy's, not those of a linear algebra library, whose order depends on the processor.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from privbandits_cli.analysis.estimates import quantile
+from privbandits_cli.analysis.format import counted
+from privbandits_cli.numerics.types import Floats, Ints
+
+ROUNDING = 1e-6  # by which a sum of probabilities may miss 1: those of a file may have 32 bits
+LEAST = 1e-10  # the part of a column that the others must leave unexplained
+Check = tuple[NDArray[np.bool_] | np.bool_, Callable[[int], str]]  # rows `[n]` that are right; the error of row i
+
+
+class Log(NamedTuple):
+    """What was logged; made by `new_log`, which checks it."""
+
+    features: Floats  # of the context, [n, p], or of every action, [n, K, p]
+    actions: Ints  # [n], from 0
+    rewards: Floats  # [n]
+    propensities: Floats  # [n], of the actions that were played
+    n_actions: int  # K
+
+
+class Estimate(NamedTuple):
+    """The estimated value of a policy with its interval, and what its weights are like."""
+
+    value: float  # mean reward
+    low: float
+    high: float
+    error: float  # standard error of the value
+    effective: float  # effective number of rows, (Σw)²/Σw²; if it is small, trust no interval that is made of weights
+    largest_weight: float
+    mean_weight: float  # 1 but for chance; if not, propensities are wrong, or an action of the policy is never logged
+
+
+def new_log(features: Floats, actions: Ints, rewards: Floats, propensities: Floats, n_actions: int) -> Log:
+    """A log from features `[n, p]` or `[n, K, p]` and columns `[n]`; ValueError names the first wrong row, from 1."""
+    features, rewards = np.asarray(features, np.float64), np.asarray(rewards, np.float64)
+    played, chance = np.asarray(actions, np.float64), np.asarray(propensities, np.float64)
+    n = len(features)
+    if not n:
+        raise ValueError("the log has no rows")
+    if features.ndim not in (2, 3) or (features.ndim == 3 and features.shape[1] != n_actions):
+        raise ValueError(f"features have shape {features.shape}, but need [n, p], or [n, K, p] with K = {n_actions}")
+    for name, column in (("actions", played), ("rewards", rewards), ("propensities", chance)):
+        if column.shape != (n,):
+            raise ValueError(f"{name} have shape {column.shape}, but there are {counted(n, 'row')} of features")
+    check_rows(
+        (np.isfinite(features).reshape(n, -1).all(axis=1), lambda i: "a feature is not a finite number"),
+        (
+            (played >= 0) & (played < n_actions) & (played == np.floor(played)),
+            lambda i: f"the action is {played[i]:g}, but actions are whole numbers from 0 to {n_actions - 1}",
+        ),
+        (np.isfinite(rewards), lambda i: f"the reward is {rewards[i]:g}, not a finite number"),
+        (
+            (chance > 0) & (chance <= 1),
+            lambda i: f"the propensity is {chance[i]:g}, but a probability above 0 and at most 1 is needed",
+        ),
+    )
+    return Log(features, played.astype(np.int64), rewards, chance, n_actions)
+
+
+def check_rows(*checks: Check) -> None:
+    """Raise ValueError for the first row that is not right."""
+    found = [(int(np.argmin(right)), k) for k, (right, _) in enumerate(checks) if not np.all(right)]
+    if found:
+        i, k = min(found)
+        raise ValueError(f"row {i + 1}: {checks[k][1](i)}")
+
+
+# ------------------------------------------------------------------------------------------ estimates
+
+
+def ips(log: Log, policy: Floats, confidence: float = 0.95) -> Estimate:
+    """Inverse propensity scoring; policy: probabilities `[n, K]`."""
+    weights = _weights(log, policy, needed=2)
+    terms = weights * log.rewards
+    return _estimate(weights, float(terms.mean()), terms, confidence)
+
+
+def snips(log: Log, policy: Floats, confidence: float = 0.95) -> Estimate:
+    """Self-normalised inverse propensity scoring; policy: probabilities `[n, K]`."""
+    weights = _weights(log, policy, needed=2)
+    value = float((weights * log.rewards).sum() / weights.sum())
+    return _estimate(weights, value, weights * (log.rewards - value) / weights.mean(), confidence)
+
+
+def direct(log: Log, policy: Floats, predictions: Floats | None = None, confidence: float = 0.95) -> Estimate:
+    """The direct method; policy: probabilities `[n, K]`, predictions: mean rewards `[n, K]` by a model of one's own.
+
+    With such predictions the interval holds the model fixed: it has the error of the contexts only, not of the model.
+    """
+    weights = _weights(log, policy)
+    predicted, influence = _model(log, policy, predictions)
+    expected = (policy * predicted).sum(axis=1)
+    return _estimate(weights, float(expected.mean()), expected + influence, confidence)
+
+
+def doubly_robust(log: Log, policy: Floats, predictions: Floats | None = None, confidence: float = 0.95) -> Estimate:
+    """The doubly robust estimate; policy: probabilities `[n, K]`, predictions: as in `direct`.
+
+    With right propensities its interval is right for any model that was fitted to other rows, and for large n for the
+    linear one, as the model's error is of a lower order.
+    """
+    weights = _weights(log, policy, needed=2)
+    predicted, _ = _model(log, policy, predictions)
+    residuals = log.rewards - predicted[np.arange(len(policy)), log.actions]
+    terms = (policy * predicted).sum(axis=1) + weights * residuals
+    return _estimate(weights, float(terms.mean()), terms, confidence)
+
+
+def _estimate(weights: Floats, value: float, terms: Floats, confidence: float) -> Estimate:
+    """Value ± the quantile of Student's t x sd / √n, which is infinite for a single row."""
+    if not 0 < confidence < 1:
+        raise ValueError(f"the confidence is {confidence:g}, but must lie between 0 and 1")
+    n, largest = len(terms), float(weights.max())
+    relative = weights / (largest or 1.0)  # whose squares do not overflow
+    error = float(terms.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
+    half = error * quantile(n - 1, confidence)
+    effective = float(relative.sum() ** 2 / (relative**2).sum()) if largest else 0.0
+    return Estimate(value, value - half, value + half, error, effective, largest, float(weights.mean()))
+
+
+def _weights(log: Log, policy: Floats, needed: int = 0) -> Floats:
+    """The weight of each row; ValueError if the policy may play the logged action in fewer rows than needed."""
+    n = len(log.rewards)
+    check_policy(policy, (n, log.n_actions))
+    weights: Floats = policy[np.arange(n), log.actions] / log.propensities
+    used = int(np.count_nonzero(weights))
+    if used < needed:
+        shortage = f"the policy may play the logged action in {used} of {counted(n, 'row')}, but {needed} are needed"
+        raise ValueError(f"{shortage}: the log itself says nothing of this policy")
+    return weights
+
+
+def check_policy(policy: Floats, shape: tuple[int, int]) -> None:
+    """Raise ValueError unless the policy has a probability for each row and action, and those of a row add up to 1."""
+    if policy.shape != shape:
+        raise ValueError(
+            f"the policy has shape {policy.shape}, but needs a probability for each row and action, {shape}"
+        )
+    sums = policy.sum(axis=1)
+    check_rows(
+        ((policy >= 0).all(axis=1), lambda i: "the policy has a number that is no probability"),
+        (np.abs(sums - 1) <= ROUNDING, lambda i: f"the policy's probabilities add up to {sums[i]:.9g}, not to 1"),
+    )
+
+
+# ------------------------------------------------------------------------------------------ the linear model
+
+
+def _model(log: Log, policy: Floats, predictions: Floats | None) -> tuple[Floats, Floats]:
+    """Predictions `[n, K]`, and each row's influence on their mean under the policy `[n]`."""
+    if predictions is None:
+        return fitted(log, policy)
+    if predictions.shape != policy.shape:
+        raise ValueError(f"predictions have shape {predictions.shape}, but the policy has {policy.shape}")
+    check_rows((np.isfinite(predictions).all(axis=1), lambda i: "a prediction is not a finite number"))
+    return predictions, np.zeros(len(policy))
+
+
+def fitted(log: Log, policy: Floats) -> tuple[Floats, Floats]:
+    """Linear predictions `[n, K]` by least squares, and each row's influence on their mean under the policy `[n]`.
+
+    Features [n, p] have an intercept and coefficients for each action, whose rows alone are fitted; features [n, K, p]
+    share p coefficients, without intercept. ValueError names an action that was logged too rarely; one that the policy
+    never plays is not fitted, and its predictions are 0.
+    """
+    n, k = policy.shape
+    names = [f"x{j + 1}" for j in range(log.features.shape[-1])]
+    if log.features.ndim == 3:
+        rows, at = log.features.reshape(n * k, -1), np.arange(n) * k + log.actions
+        shared, influence = _least_squares(rows, at, log.rewards, policy.ravel(), names, "the log")
+        return shared.reshape(n, k), influence
+    rows, predictions, influence = np.column_stack([np.ones(n), log.features]), np.zeros((n, k)), np.zeros(n)
+    for action in np.flatnonzero(policy.any(axis=0)):
+        at, share = np.flatnonzero(log.actions == action), policy[:, action]
+        predictions[:, action], influence[at] = _least_squares(
+            rows, at, log.rewards[at], share, ["the intercept", *names], f"action {action} (which the policy plays)"
+        )
+    return predictions, influence
+
+
+def _least_squares(
+    rows: Floats, at: Ints, rewards: Floats, share: Floats, names: Sequence[str], whose: str
+) -> tuple[Floats, Floats]:
+    """Fit the rewards `[m]` of the rows `at` among `rows[N, p]`.
+
+    Returns the predictions for all rows `[N]`, and the influence of each fitted row on Σ share x prediction, `[m]`:
+    g' A^-1 φ (r - φ'θ) with g = Σ share x φ and A = Σ φ φ' over the fitted rows. The columns are made orthonormal over
+    the fitted rows, and all other rows are carried along, so that A is the identity.
+    """
+    if len(at) <= len(names):
+        found = f"{whose} has {counted(len(at), 'row')}: too few to fit {counted(len(names), 'coefficient')}"
+        raise ValueError(f"{found}; use fewer features, or give predictions of your own")
+    columns = rows.T.copy()
+    for j, column in enumerate(columns):
+        before, done = (column[at] ** 2).sum(), columns[:j]
+        for _ in range(2):  # Gram-Schmidt; twice is enough (Giraud et al. 2005)
+            column -= ((done[:, at] * column[at]).sum(axis=1)[:, None] * done).sum(axis=0)
+        after = (column[at] ** 2).sum()
+        if not after > LEAST**2 * before:
+            found = f"determined by {', '.join(names[:j])}" if j else "0"
+            raise ValueError(f"in the rows of {whose}, {names[j]} is {found}: leave it out")
+        column /= np.sqrt(after)
+    fit = columns[:, at]
+    predictions = ((fit * rewards).sum(axis=1)[:, None] * columns).sum(axis=0)
+    pull = ((columns * share).sum(axis=1)[:, None] * fit).sum(axis=0)
+    return predictions, pull * (rewards - predictions[at])

@@ -1,0 +1,120 @@
+"""Audit of the predictors that a private oracle fits to batches, for contextual learners that play by them.
+
+A and B are two games with different arms and rewards. At the start of each batch, C becomes a copy of B with the
+predictor and the generator of A. Then it sees the arms and rewards of A. If C plays another arm than A or fits another
+predictor, the data of earlier batches have acted past the last predictor, or some records were fitted twice.
+
+Each arm of A must be the one that its probabilities and the next uniform number determine. Each fit of A must be the
+one that the oracle's plain twin makes from the records of the batch and from a copy of the generator. So the noise is
+known exactly, no statistics are needed, and the account of the oracle is that of the fits.
+"""
+
+import math
+from copy import deepcopy
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.audit.target import Target
+from privbandits_cli.audit.verdict import EXACT, Audit
+from privbandits_cli.games.views import Fits, read
+from privbandits_cli.mechanisms.batches import drawn_arm
+from privbandits_cli.numerics.types import Floats
+
+ROUNDS = 2**10 - 1  # of the long game: ten batches
+GAMES = 16  # short ones
+SHORT = 2**5 - 1
+ROUNDING = 1e-6  # relative error of a fit
+
+
+class Record(NamedTuple):
+    """What a round adds to a batch."""
+
+    x: Floats
+    reward: float
+
+
+def of_round(target: Target[Fits], rng: Generator) -> tuple[Floats, float]:
+    """Random arms `[d, k]` within the bounds of the game, and a number in [-1, 1] that decides the reward."""
+    known = target.setting.known()
+    arms = rng.standard_normal((known.dimension, target.setting.n_arms))
+    arms *= known.norm * rng.random(target.setting.n_arms) / np.linalg.norm(arms, axis=0)
+    return (np.abs(arms) if known.nonnegative else arms), rng.uniform(-1, 1)
+
+
+def rewarded(target: Target[Fits], x: Floats, sign: float, number: float) -> float:
+    """The reward of x: the larger one more often where the sum of its coordinates has this sign."""
+    known = target.setting.known()
+    low = 0.0 if known.nonnegative else -known.reward
+    return known.reward if sign * x.sum() / (known.norm * math.sqrt(len(x))) > number else low
+
+
+def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
+    """Play so many rounds up to the first fault; the rounds played, and the fault in words."""
+    steps, view = target.steps, target.view
+    states = np.repeat(target.state, 3)
+    a, b, c = states[0], states[1], states[2]
+    data, noise = target.stream(f"data of {name}"), [target.stream(f"noise of {name}, {side}") for side in "AB"]
+    batch: list[Record] = []
+    chances = np.zeros(target.setting.n_arms)
+    start = True
+    for t in range(rounds):
+        if start:
+            states[2] = states[1]
+            read(c, view.theta)[...] = read(a, view.theta)
+            again, start, batch = deepcopy(noise[0]), False, []
+        (arms, number), (others, other) = of_round(target, data), of_round(target, data)
+        before = read(a, view.theta).copy()
+        steps["probabilities"](a, view.oracle.predicted(before, arms), chances)
+        if not (chances.min() >= 0 and abs(chances.sum() - 1) < ROUNDING):
+            return t + 1, f"in round {t + 1:,} the probabilities of the arms do not add up to 1"
+        due = drawn_arm(chances, deepcopy(noise[0]).random())
+        arm, arm_of_b, arm_of_c = (
+            steps["choose"](side, shown, rng)
+            for side, shown, rng in ((a, arms, noise[0]), (b, others, noise[1]), (c, arms, again))
+        )
+        if arm != due:
+            return t + 1, f"in round {t + 1:,} the arm is not the one that its probabilities and the number determine"
+        if arm_of_c != arm:
+            return t + 1, f"in round {t + 1:,} with the same predictor but other data before, another arm is played"
+        x, x_of_b = np.ascontiguousarray(arms[:, arm]), np.ascontiguousarray(others[:, arm_of_b])
+        row = Record(x, rewarded(target, x, 1.0, number))
+        batch.append(row)
+        numbers = deepcopy(noise[0])
+        steps["update"](a, *row, noise[0])
+        steps["update"](b, x_of_b, rewarded(target, x_of_b, -1.0, other), noise[1])
+        steps["update"](c, *row, again)
+        fitted = read(a, view.theta)
+        start = not np.array_equal(before, fitted)
+        if start and not np.array_equal(fitted, read(c, view.theta)):
+            return t + 1, f"the fit after round {t + 1:,} depends on the records of earlier batches"
+        if start:
+            right = view.oracle.fitted(np.array([r.x for r in batch]), np.array([r.reward for r in batch]), numbers)
+            if not np.abs(fitted - right).max() <= ROUNDING * (1e-3 + np.abs(right).max()):
+                return t + 1, f"the fit after round {t + 1:,} is not that of its batch with this oracle's noise"
+    return rounds, "" if not np.array_equal(before, target.state[0][view.theta]) else "no predictor was ever fitted"
+
+
+def audit_fits(target: Target[Fits]) -> Audit:
+    """Whether each fit is the oracle's, and whether it reveals more about a record than (ε, δ) allows."""
+    setting, claim = target.setting, target.claim
+    most = int(max(1, min(setting.horizon, target.budget)))
+    words = f"{claim} of every fit, {target.view.oracle.mechanism()}"
+    long, short = min(ROUNDS, most), min(SHORT, most)
+    shape = f"T = {int(setting.horizon):,}, d = {setting.known().dimension}, {setting.n_arms} arms"
+    played = f"games: 1 of {long:,} rounds, {GAMES} of {short:,} rounds; {shape}"
+    so_far, cost = Audit("CONSISTENT", words, "", 0, played=played), 0
+    for game in range(GAMES + 1):
+        rounds, found = fault(target, short if game else long, f"game {game}")
+        cost += rounds
+        if found:
+            return replace(so_far, verdict="VIOLATION", found=found, cost=cost)
+    seen = target.view.oracle.epsilon(claim.delta)
+    if seen > claim.epsilon * (1 + EXACT):
+        text = f"a record costs ε = {at_least(seen)}, and the claim is {claim}"
+        return replace(so_far, verdict="VIOLATION", found=text, cost=cost, epsilon_seen=seen)
+    found = f"a record costs at most ε = {at_most(seen)}, by the oracle's account; the fits are exactly the oracle's"
+    return replace(so_far, found=found, cost=cost, epsilon_seen=seen, refutable=claim.epsilon * (1 + EXACT))

@@ -1,0 +1,88 @@
+"""The contextual game on a log: rejection replay (Li, Chu, Langford & Wang 2011, algorithm 2).
+
+In a round the learner is shown the next event of the log. If it chooses the logged action, it learns the logged reward,
+and the round ends; if not, the event is skipped, and the next one is shown. Where all actions were logged with the same
+probability, whatever the learner does, the events that it keeps are a sample of all, so its mean reward in T rounds has
+the expectation that it would have in T rounds of its own.
+
+Each learner has its own place in the log. It may be asked several times in a round: the steps of an algorithm must draw
+the noise of a round once (`mechanisms.matrix_tree`), or in `update`.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.games import guards
+from privbandits_cli.numerics.jit import Record, Records, compile_step, kept, record, unbound
+from privbandits_cli.numerics.types import Floats, Ints
+
+choose: Any = unbound
+
+
+class Exhausted(Exception):
+    """Raised in a compiled loop: the log has no more events."""
+
+
+class Events(NamedTuple):
+    """The events of a trial; a step gets those of one learner."""
+
+    places: Records  # of this learner: how many events it has seen, and how many of them it has kept
+    order: Ints  # the events that are shown, by their places in the log
+    rows: Floats  # features of the log, [n, p]
+    low: Floats  # [p]
+    factor: Floats  # [p]: (x - low) factor is what the learner sees
+    half: float  # what it sees of the constant
+    actions: Ints  # [n]
+    rewards: Floats  # [n]
+    best: float  # the value of the best single action
+    arms: Floats  # room for an event's arms, [d, k]
+    shown: Floats  # the same, as the learner sees it
+
+    def opened(self, modules: tuple[str, ...]) -> "Events":
+        """The events for one learner, made of these modules, at the first one."""
+        arms = np.zeros(self.arms.shape)
+        return self._replace(places=new_place(), arms=arms, shown=guards.shown(arms, modules))
+
+
+def new_place() -> Records:
+    """The record of a learner that has seen nothing."""
+    return record(seen=0, kept=0)
+
+
+def deal(events: Events, t: int) -> Events:
+    """What `ask` gets; the next event is shown there."""
+    return events
+
+
+def ask(state: Record, events: Events, rng: Generator) -> int:
+    """The learner's arm in the next event in which it chooses the logged action."""
+    place, arms = events.places[0], events.arms
+    width = events.rows.shape[1] + 1
+    while place.seen < len(events.order):
+        i = events.order[place.seen]
+        place.seen += 1
+        for a in range(arms.shape[1]):  # all other coordinates remain 0
+            arms[a * width, a] = events.half
+            for j in range(width - 1):
+                arms[a * width + 1 + j, a] = (events.rows[i, j] - events.low[j]) * events.factor[j]
+        arm: int = choose(state, events.shown, rng)
+        if arm == events.actions[i] or arm < 0 or arm >= arms.shape[1]:  # the loop reports an arm that does not exist
+            place.kept += 1
+            return arm
+    raise Exhausted
+
+
+def take(events: Events, t: int, arm: int, x: Floats) -> tuple[float, float]:
+    """Copy an arm to x; returns the logged reward and the value of the best single action."""
+    for i in range(len(x)):
+        x[i] = events.arms[i, arm]
+    return events.rewards[events.order[events.places[0].seen - 1]], events.best
+
+
+@kept
+def steps(modules: tuple[str, ...], choose: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """What fills in the game's loop, for a learner of these modules with this compiled `choose`."""
+    return {"choose": compile_step(ask, choose=choose), "deal": compile_step(deal), "take": compile_step(take)}

@@ -1,0 +1,137 @@
+"""Contextual learners that play in batches of 1, 2, 4, ... rounds, each by a predictor fitted to the batch before.
+
+A regression oracle (`mechanisms.oracle`) fits the predictor to the records of exactly one batch, the last one, and
+releases it. The next batch is played by the predictors released so far, and the first batch uniformly. So a record acts
+on later arms through one release alone, and all releases together are as private as one: the ε of a fit is not divided.
+A learner's file has the step `probabilities(state, f, out)` of the predictions f, and `choose` draws an arm with them.
+
+This is the protocol of a benchmark of private contextual bandits on tables (2026).
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.games import contextual, views
+from privbandits_cli.games.contextual import Setting
+from privbandits_cli.games.parameters import Chance, Size
+from privbandits_cli.mechanisms.logistic_oracle import Logistic
+from privbandits_cli.mechanisms.oracle import Oracle
+from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
+from privbandits_cli.numerics.jit import Record, record
+from privbandits_cli.numerics.types import Floats
+
+ORACLES: dict[str, type[Oracle]] = {"quadratic": Quadratic, "logistic": Logistic}
+MOST_BYTES = 2**30  # of a batch's records
+
+
+class Learner(contextual.Algorithm):
+    """The oracle with its ε, δ and λ."""
+
+    calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
+
+    epsilon: float | None = Field(None, ge=1e-6, le=1e6, description="ε; without it the learner is not private")
+    delta: Chance = Field(1e-5, description="δ; the logistic oracle needs none")
+    oracle: Literal["quadratic", "logistic"] = Field(
+        "quadratic", description="ridge regression with Gaussian noise, or logistic regression with a perturbed loss"
+    )
+    ridge: Size = Field(1e-4, description="λ, which a batch's mean loss is regularised with")
+    calibration: Literal["exact", "printed"] = Field(
+        "exact", description="how ε and δ determine the noise: the least by an exact account, or the published one"
+    )
+
+    def fits(self, setting: Setting) -> Oracle:
+        """The oracle."""
+        printed = self.calibration == "printed"
+        return ORACLES[self.oracle].tuned(setting.known(), self.ridge, self.epsilon, self.delta, printed)
+
+    def built_on(self) -> str:
+        return ORACLES[self.oracle].__module__
+
+    def promises(self) -> bool:
+        return self.epsilon is not None
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        known, records = setting.known(), largest_batch(setting.horizon)
+        if math.isinf(known.reward) and (self.epsilon is not None or self.oracle == "logistic"):
+            yield "its oracle needs bounded rewards, and these are unbounded: choose a bounded law of `rewards`"
+        size = 8 * records * known.dimension
+        if self.oracle == "logistic" and size > MOST_BYTES:
+            words = f"the logistic oracle keeps a batch of {records:,} records of {known.dimension} numbers"
+            yield f"{words}, {size / 2**30:.1f} GiB, and 1 is the most: set `oracle: quadratic`"
+
+    def fields(self, setting: Setting) -> dict[str, Any]:
+        """The fields of a state that every such learner has; `began`: the rounds before the batch."""
+        known = setting.known()
+        oracle = self.fits(setting).state(largest_batch(setting.horizon))
+        return {
+            "t": 0,
+            "batch": 0,
+            "began": 0,
+            "end": 1,
+            "theta": np.zeros(known.dimension),
+            "scores": np.zeros(setting.n_arms),
+            "chances": np.zeros(setting.n_arms),
+            "oracle": record(**oracle),
+        }
+
+    def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
+        """The account of one fit; each record is in one."""
+        if self.epsilon is None:
+            return []
+        pure = self.oracle == "logistic"
+        epsilon = self.fits(setting).epsilon(delta)
+        source = "objective perturbation" if pure else "Gaussian noise, exactly"
+        return [
+            Guarantee(
+                epsilon,
+                0.0 if pure else delta,
+                f"{source}; each record is in one batch",
+                "proved",
+                neighbours="the arms and the reward of one round replaced",
+                view="all arms played in the rounds after it (joint privacy)",
+            )
+        ]
+
+    def facts(self, setting: Setting) -> dict[str, float]:
+        return self.fits(setting).facts()
+
+    def mechanism(self) -> str:
+        return "" if self.epsilon is None else f"a private {self.oracle} oracle, a batch for each predictor"
+
+    def view(self, setting: Setting) -> views.View | None:
+        return None if self.epsilon is None else views.Fits(self.fits(setting))
+
+    def caveats(self, setting: Setting) -> list[str]:
+        if self.epsilon is None:
+            return ["The predictors are functions of the arms and rewards observed: no ε holds at any δ < 1."]
+        return ["Joint privacy: the arm played in a round may reveal that round's own arms, but no other round's."]
+
+
+def largest_batch(horizon: float) -> int:
+    """The most records of a batch that ends within the horizon; longer ones are not fitted."""
+    return int(2 ** max(0, math.floor(math.log2(horizon + 1)) - 1))
+
+
+def ended(state: Record) -> bool:
+    """Count the round; returns whether it was the last one of its batch."""
+    state.t += 1
+    if state.t < state.end:
+        return False
+    state.batch += 1
+    state.began = state.t
+    state.end = 2 * state.t + 1
+    return True
+
+
+def drawn_arm(chances: Floats, number: float) -> int:
+    """The arm that a uniform number draws with these probabilities."""
+    for a in range(len(chances) - 1):
+        number -= chances[a]
+        if number < 0.0:
+            return a
+    return len(chances) - 1

@@ -1,0 +1,376 @@
+"""Off-policy estimates: by hand in fractions, against Open Bandit Pipeline, on simulated logs, and their errors."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from privbandits_cli.analysis.off_policy import direct, doubly_robust, fitted, ips, new_log, snips
+from privbandits_cli.analysis.simulated_logs import World, contextual_world, linear_world, logged, softmax, value_in
+from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games.contextual import Contexts
+from tests.conftest import foe
+
+ALL = (ips, snips, direct, doubly_robust)
+
+
+def fractions(rows):
+    return [[Fraction(x) for x in row] for row in rows]
+
+
+def floats(rows):
+    return np.array([[float(x) for x in row] for row in rows])
+
+
+# ------------------------------------------------------------------------------------------ by hand
+
+# Five rows: x, action, reward, propensity; a policy; the predictions of a model of one's own.
+ROWS = fractions([["1/2", 0, 1, "1/2"], [-1, 1, "1/4", "1/4"], [2, 0, 0, "3/4"], [1, 1, 1, "2/5"], [0, 0, "1/2", 1]])
+POLICY = fractions([["1/4", "3/4"], ["1/2", "1/2"], [1, 0], ["1/5", "4/5"], ["2/3", "1/3"]])
+OWN = fractions([["1/2", "1/3"], [0, 1], ["1/4", "1/2"], ["3/4", "1/5"], ["1/2", 0]])
+
+
+def log_of(rows, features=None):
+    x, actions, rewards, propensities = floats(rows).T
+    return new_log(x[:, None] if features is None else floats_3(features), actions, rewards, propensities, 2)
+
+
+def floats_3(features):
+    return np.array([floats(row) for row in features])
+
+
+def close(found, value, terms, rows=ROWS, policy=POLICY):
+    """Whether an estimate has this value, the error of these terms, and the weights of this log."""
+    n, mean = len(terms), sum(terms) / len(terms)
+    error = math.sqrt(sum((term - mean) ** 2 for term in terms) / (n - 1) / n)
+    w = weights_of(rows, policy)
+    half = student.ppf(0.975, n - 1) * error
+    expected = (value, value - half, value + half, error, sum(w) ** 2 / sum(x * x for x in w), max(w), sum(w) / n)
+    assert [*found] == pytest.approx([float(x) for x in expected], rel=1e-12, abs=1e-15)
+
+
+def weights_of(rows, policy):
+    return [probabilities[int(a)] / p for (_, a, _, p), probabilities in zip(rows, policy, strict=True)]
+
+
+def expected_of(policy, predictions):
+    return [sum(p * q for p, q in zip(*row, strict=True)) for row in zip(policy, predictions, strict=True)]
+
+
+def solved(matrix, right):
+    """The solution of linear equations in fractions, by elimination."""
+    rows = [[*row, b] for row, b in zip(matrix, right, strict=True)]
+    for j in range(len(rows)):
+        pivot = next(i for i in range(j, len(rows)) if rows[i][j])
+        rows[j], rows[pivot] = rows[pivot], rows[j]
+        rows[j] = [x / rows[j][j] for x in rows[j]]
+        for i in range(len(rows)):
+            if i != j:
+                rows[i] = [x - rows[i][j] * y for x, y in zip(rows[i], rows[j], strict=True)]
+    return [row[-1] for row in rows]
+
+
+def dot(x, y):
+    return sum(a * b for a, b in zip(x, y, strict=True))
+
+
+def least_squares(rows, policy, features):
+    """Predictions and influences by the formula, with dense features of every action, `[n][K][p]`."""
+    n, size = len(rows), len(features[0][0])
+    played = [features[i][int(a)] for i, (_, a, _, _) in enumerate(rows)]
+    gram = [[sum(phi[i] * phi[j] for phi in played) / n for j in range(size)] for i in range(size)]
+    theta = solved(gram, [sum(phi[i] * row[2] for phi, row in zip(played, rows, strict=True)) / n for i in range(size)])
+    pairs = [pair for row in zip(policy, features, strict=True) for pair in zip(*row, strict=True)]
+    g = [sum(p * phi[i] for p, phi in pairs) / n for i in range(size)]
+    pull = solved(gram, g)
+    influence = [dot(pull, phi) * (row[2] - dot(phi, theta)) for phi, row in zip(played, rows, strict=True)]
+    return [[dot(phi, theta) for phi in row] for row in features], influence
+
+
+def test_weighted_estimates_by_hand():
+    log, policy, w = log_of(ROWS), floats(POLICY), weights_of(ROWS, POLICY)
+    assert w == fractions([["1/2", 2, "4/3", 2, "2/3"]])[0]
+    terms = [weight * row[2] for weight, row in zip(w, ROWS, strict=True)]
+    assert sum(terms) == Fraction(10, 3)  # 1/2 + 1/2 + 0 + 2 + 1/3
+    close(ips(log, policy), Fraction(2, 3), terms)
+    value = Fraction(10, 3) / Fraction(13, 2)
+    close(snips(log, policy), value, [x * (row[2] - value) / Fraction(13, 10) for x, row in zip(w, ROWS, strict=True)])
+
+
+def test_estimates_with_a_model_of_ones_own_by_hand():
+    log, policy, own, expected = log_of(ROWS), floats(POLICY), floats(OWN), expected_of(POLICY, OWN)
+    close(direct(log, policy, own), sum(expected) / 5, expected)
+    corrections = [w * (row[2] - q[int(row[1])]) for w, row, q in zip(weights_of(ROWS, POLICY), ROWS, OWN, strict=True)]
+    terms = [x + y for x, y in zip(expected, corrections, strict=True)]
+    close(doubly_robust(log, policy, own), sum(terms) / 5, terms)
+
+
+def check_linear(rows, policy, features, log):
+    predictions, influence = least_squares(rows, policy, features)
+    expected = expected_of(policy, predictions)
+    assert sum(influence) == 0
+    terms = [x + y for x, y in zip(expected, influence, strict=True)]
+    close(direct(log, floats(policy)), sum(expected) / len(rows), terms, rows, policy)
+    weights = weights_of(rows, policy)
+    residuals = [row[2] - q[int(row[1])] for row, q in zip(rows, predictions, strict=True)]
+    terms = [x + w * y for x, w, y in zip(expected, weights, residuals, strict=True)]
+    close(doubly_robust(log, floats(policy)), sum(terms) / len(rows), terms, rows, policy)
+
+
+def test_a_linear_model_that_actions_share_by_hand():
+    features = [fractions([[1, x], [x, x * x + 1]]) for x, *_ in ROWS]
+    check_linear(ROWS, POLICY, features, log_of(ROWS, features))
+
+
+SIX = [*ROWS, fractions([[3, 1, "1/3", "1/5"]])[0]]  # three rows for each action
+
+
+@pytest.mark.parametrize("policy", [[*POLICY, POLICY[0]], fractions([[1, 0]] * 6)], ids=["mixed", "action 0"])
+def test_a_linear_model_per_action_by_hand(policy):
+    """It is the shared one with the features e_a ⊗ (1, x), whether or not all actions are fitted."""
+    check_linear(SIX, policy, [fractions([[1, x, 0, 0], [0, 0, 1, x]]) for x, *_ in SIX], log_of(SIX))
+
+
+def test_an_action_that_the_policy_never_plays_needs_no_model():
+    """Action 1 has two rows in the log, too few for two coefficients."""
+    predictions, influence = fitted(log_of(ROWS), floats([[1, 0]] * 5))
+    assert not predictions[:, 1].any() and not influence[[1, 3]].any() and influence[[0, 2, 4]].all()
+
+
+def test_columns_that_are_nearly_collinear_are_fitted():
+    """The powers of a year, in which the rewards are linear; of the cube only 1e-7 is not in the other powers."""
+    years = np.arange(1990.0, 2024.0)
+    rewards = 3 + 0.002 * (years - 2000) ** 2 + 0.0001 * (years - 2000) ** 3
+    log = new_log(np.column_stack([years, years**2, years**3]), years % 2, rewards, np.full(34, 0.5), 2)
+    predictions, _ = fitted(log, np.full((34, 2), 0.5))
+    assert predictions == pytest.approx(np.column_stack([rewards, rewards]), rel=1e-7)
+
+
+def test_no_weight_is_clipped():
+    log = new_log(np.zeros((3, 0)), [0, 0, 1], [1.0, 0.0, 1.0], [1e-6, 0.5, 0.5], 2)
+    found = ips(log, np.full((3, 2), 0.5))
+    assert found.largest_weight == 0.5 / 1e-6 and found.value == pytest.approx((5e5 + 1) / 3)
+    assert found.effective == pytest.approx(1, rel=1e-5) and found.low < 0 and found.high > 8e5
+
+
+def test_the_confidence_sets_the_width():
+    log, policy = log_of(ROWS), floats(POLICY)
+    for estimator in (ips, snips):
+        wide, narrow = estimator(log, policy), estimator(log, policy, confidence=0.5)
+        assert (wide.value, wide.error) == (narrow.value, narrow.error)
+        assert narrow.high - narrow.value == pytest.approx(student.ppf(0.75, 4) * narrow.error)
+
+
+def test_one_row_has_no_finite_interval():
+    log = new_log([[1.0]], [0], [1.0], [0.5], 2)
+    found = direct(log, np.array([[0.5, 0.5]]), np.array([[0.2, 0.4]]))
+    assert found.value == pytest.approx(0.3) and (found.low, found.high) == (-math.inf, math.inf)
+
+
+# ------------------------------------------------------------------------------------------ Open Bandit Pipeline
+
+
+def test_estimates_are_those_of_open_bandit_pipeline():
+    """obp 0.4.1 on the same log; `RegressionModel` with scikit-learn's `LinearRegression` is the linear model."""
+    i = np.arange(24)
+    x = np.column_stack([(7 * i % 11) / 11, (5 * i % 13) / 13])
+    actions, rewards, propensities = (i * i // 2 + i // 3) % 3, (3 * i % 7) / 7, (1 + 4 * i % 9) / 10
+    policy = np.column_stack([1 + i % 2, 2 + i % 3, np.full(24, 3)]).astype(float)
+    policy /= policy.sum(axis=1, keepdims=True)
+    own = ((i[:, None] * (2 + np.arange(3))) % 5) / 5
+    log = new_log(x, actions, rewards, propensities, 3)
+    # its default features are x and the action's indicators, with an intercept
+    indicators = np.broadcast_to(np.eye(3), (24, 3, 3))
+    additive = log._replace(features=np.concatenate([np.repeat(x[:, None], 3, axis=1), indicators], axis=2))
+    assert ips(log, policy).value == pytest.approx(0.42733172413586246, abs=1e-9)
+    assert snips(log, policy).value == pytest.approx(0.4490591924165877, abs=1e-9)
+    for given, predictions, dm, dr in (
+        (log, own, 0.39804894179894185, 0.41622796164321113),
+        (additive, None, 0.44004620179950554, 0.4341213025219251),
+        (log, None, 0.41529833610610806, 0.4078503775365962),  # with the features e_a ⊗ (1, x)
+    ):
+        assert direct(given, policy, predictions).value == pytest.approx(dm, abs=1e-9)
+        assert doubly_robust(given, policy, predictions).value == pytest.approx(dr, abs=1e-9)
+
+
+# ------------------------------------------------------------------------------------------ simulated logs
+
+THETA = np.array([[0.5, 0.2, -0.1], [0.45, -0.2, 0.2], [0.4, 0.1, 0.15]])
+TRUTH = 0.2 * 0.45 + 0.8 * (0.5 * (0.5 + 0.2 / 2) + 0.5 * (0.45 + 0.2 / 2))  # E[x1 | x1 > 0] = 1/2
+
+
+def target(x):
+    """The policy that plays action 0 for x1 > 0, else action 1, and a uniform one with probability 1/5."""
+    return 0.8 * np.eye(3)[np.where(x[:, 0] > 0, 0, 1)] + 0.2 / 3
+
+
+def simulated(law, rows, trial):
+    world = linear_world(THETA, rows, 1, trial, law)
+    return logged(world, softmax(world.means, 0.1, 0.2), 1, trial), target(world.features)
+
+
+def coverages(law, rows, logs):
+    """Shares of logs whose intervals hold the true value; of direct also without the model's error."""
+    held = {}
+    for trial in range(logs):
+        log, policy = simulated(law, rows, trial)
+        found = {estimator.__name__: estimator(log, policy) for estimator in ALL}
+        found["model held fixed"] = direct(log, policy, fitted(log, policy)[0])
+        for name, one in found.items():
+            held.setdefault(name, []).append(abs(one.value - TRUTH) <= one.high - one.value)
+            held.setdefault(f"{name}, z = 1.5", []).append(abs(one.value - TRUTH) <= 1.5 * one.error)
+    return {name: np.mean(each) for name, each in held.items()}
+
+
+@pytest.mark.parametrize("law", ["bernoulli", pytest.param("gaussian", marks=pytest.mark.slow)])
+def test_intervals_hold_the_value(law):
+    """Of 1,000 logs, 95 % do up to 3 standard deviations of a binomial share; shorter intervals are found out."""
+    found, logs = coverages(law, 500, 1000), 1000
+    within = 3 * math.sqrt(0.95 * 0.05 / logs)
+    for estimator in ALL:
+        assert abs(found[estimator.__name__] - 0.95) < within, (estimator.__name__, found)
+        assert found[f"{estimator.__name__}, z = 1.5"] < 0.95 - within
+    assert found["model held fixed"] < 0.5
+
+
+def test_estimates_approach_the_value():
+    """Their standardised errors on a log of many rows; a policy that is wrong by 0.1 is found out."""
+    log, policy = simulated("bernoulli", 40_000, 0)
+    for estimator in ALL:
+        found = estimator(log, policy)
+        assert abs(found.value - TRUTH) < 4 * found.error < 0.1 and abs(found.mean_weight - 1) < 0.05
+        assert abs(estimator(log, np.roll(policy, 1, axis=1)).value - TRUTH) > 4 * found.error
+
+
+def test_the_arms_of_a_game_are_features_of_actions():
+    """θ is the same in all rounds of a trial: the first rounds are logged, and all rounds tell the value."""
+    setting = Setting(30_000, 6, contexts=Contexts(4))
+    world = contextual_world(foe("sphere_arms"), setting, 30_000, 1, 0)
+    first = World(world.features[:2000], world.means[:2000], world.law)
+    assert first.features.shape == (2000, 6, 4) and world.law == "signs"
+    policy = softmax(world.means, 0.3, 0.1)
+    log = logged(first, softmax(first.means, 2.0, 0.2), 1, 0)
+    for estimator in ALL:
+        found = estimator(log, policy[:2000])
+        assert abs(found.value - value_in(world, policy)) < 4 * found.error < 0.3
+    predictions, _ = fitted(log, policy[:2000])
+    assert (
+        np.abs(predictions - first.means).max() < 5 * math.sqrt(4 / 2000) * 2
+    )  # |θ^ - θ| <= 5 sd, coordinates of 1/√4
+
+
+def test_a_log_has_the_law_of_its_policy():
+    """Shares of actions and rewards within 5 standard deviations; propensities are the policy's own."""
+    n = 20_000
+    world = linear_world(np.array([[0.2, 0.0], [0.7, 0.0], [0.5, 0.0]]), n, 3, 0, "bernoulli")
+    logging = softmax(world.means, 0.5, 0.3)
+    log = logged(world, logging, 3, 0)
+    powers = np.exp(world.means / 0.5)
+    assert logging == pytest.approx(0.7 * powers / powers.sum(axis=1, keepdims=True) + 0.1, rel=1e-12)
+    assert (log.propensities == logging[np.arange(n), log.actions]).all()
+    for action in range(3):
+        mine, p, mean = log.actions == action, logging[0, action], world.means[0, action]
+        assert abs(mine.mean() - p) < 5 * math.sqrt(p * (1 - p) / n)
+        assert abs(log.rewards[mine].mean() - mean) < 5 * math.sqrt(mean * (1 - mean) / mine.sum())
+
+
+def test_logs_are_reproducible():
+    one, again, other = (simulated("gaussian", 50, trial)[0] for trial in (0, 0, 1))
+    assert all((x == y).all() for x, y in zip(one[:4], again[:4], strict=True))
+    assert (one.features != other.features).all() and (one.rewards != other.rewards).all()
+
+
+# ------------------------------------------------------------------------------------------ errors
+
+GOOD = {
+    "features": [[0.0], [1.0], [2.0]],
+    "actions": [0, 1, 0],
+    "rewards": [1.0, 0.0, 1.0],
+    "propensities": [0.5, 1, 1],
+}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"propensities": [0.5, 0.0, 1.5]}, "row 2: the propensity is 0, but a probability above 0 and at most 1"),
+        ({"propensities": [0.5, 1.0, 1.5]}, "row 3: the propensity is 1.5, "),
+        ({"propensities": [math.nan, 0.0, 1]}, "row 1: the propensity is nan, "),
+        ({"actions": [0, 2, 0]}, "row 2: the action is 2, but actions are whole numbers from 0 to 1"),
+        ({"actions": [0, 1, -1]}, "row 3: the action is -1, "),
+        ({"actions": [0.5, 1, 1]}, "row 1: the action is 0.5, "),
+        ({"actions": [0, 1, 7], "rewards": [1, math.inf, 1]}, "row 2: the reward is inf, not a finite number"),
+        ({"features": [[0], [1], [math.nan]]}, "row 3: a feature is not a finite number"),
+        ({"features": np.zeros((3, 3, 1))}, "features have shape (3, 3, 1), but need [n, p], or [n, K, p] with K = 2"),
+        ({"features": [1, 2, 3]}, "features have shape (3,), but need"),
+        ({"rewards": [1.0, 2.0]}, "rewards have shape (2,), but there are 3 rows of features"),
+        ({"features": np.zeros((0, 1))}, "the log has no rows"),
+    ],
+)
+def test_wrong_logs(wrong, message):
+    with pytest.raises(ValueError) as raised:
+        new_log(**(GOOD | wrong), n_actions=2)
+    assert str(raised.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ([[1, 0], [0.5, 0.4], [1, 0]], "row 2: the policy's probabilities add up to 0.9, not to 1"),
+        ([[1, 0], [1.5, -0.5], [1, 0]], "row 2: the policy has a number that is no probability"),
+        ([[1, 0], [1, 0], [math.nan, 1]], "row 3: the policy has a number that is no probability"),
+        ([[1, 0, 0]] * 3, "the policy has shape (3, 3), but needs a probability for each row and action, (3, 2)"),
+    ],
+)
+@pytest.mark.parametrize("estimator", ALL)
+def test_wrong_policies(policy, message, estimator):
+    with pytest.raises(ValueError) as raised:
+        estimator(new_log(**GOOD, n_actions=2), np.array(policy, float))
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize("estimator", [ips, snips, doubly_robust])
+def test_a_policy_that_the_log_says_nothing_of(estimator):
+    with pytest.raises(ValueError, match="the policy may play the logged action in 1 of 3 rows, but 2 are needed"):
+        estimator(new_log(**GOOD, n_actions=2), np.array([[0.0, 1.0]] * 3))
+
+
+@pytest.mark.parametrize("estimator", [direct, doubly_robust])
+def test_wrong_models(estimator):
+    rows, even = log_of(ROWS), floats(POLICY)
+    never = new_log([[0.0], [1.0], [3.0]], [0, 0, 0], [1.0, 0.0, 1.0], [1.0] * 3, 2)
+    flat = new_log([[1.0], [1.0], [1.0]], [0, 0, 0], [1.0, 0.0, 1.0], [1.0] * 3, 2)
+    few = new_log([[[1.0, 2.0, 0.0]] * 2] * 3, [0, 1, 0], [1.0] * 3, [1.0] * 3, 2)
+    double = new_log([[[1.0, 2.0]] * 2, [[3.0, 6.0]] * 2, [[0.0, 0.0]] * 2], [0, 1, 0], [1.0] * 3, [1.0] * 3, 2)
+    zero = new_log(np.zeros((3, 2, 1)), [0, 1, 0], [1.0] * 3, [1.0] * 3, 2)
+    half, first = np.full((3, 2), 0.5), np.array([[1.0, 0.0]] * 3)
+    for log, policy, predictions, message in (
+        (rows, even, None, "action 1 (which the policy plays) has 2 rows: too few to fit 2 coefficients; use fewer"),
+        (never, half, None, "action 1 (which the policy plays) has 0 rows: too few to fit 2 coefficients"),
+        (
+            flat,
+            first,
+            None,
+            "in the rows of action 0 (which the policy plays), x1 is determined by the intercept: leave",
+        ),
+        (few, half, None, "the log has 3 rows: too few to fit 3 coefficients"),
+        (double, half, None, "in the rows of the log, x2 is determined by x1: leave it out"),
+        (zero, half, None, "in the rows of the log, x1 is 0: leave it out"),
+        (rows, even, np.zeros((5, 3)), "predictions have shape (5, 3), but the policy has (5, 2)"),
+        (rows, even, np.full((5, 2), math.nan), "row 1: a prediction is not a finite number"),
+    ):
+        with pytest.raises(ValueError) as raised:
+            estimator(log, policy, predictions)
+        assert str(raised.value).startswith(message), raised.value
+
+
+def test_wrong_confidences_and_worlds():
+    with pytest.raises(ValueError, match="the confidence is 95, but must lie between 0 and 1"):
+        ips(log_of(ROWS), floats(POLICY), confidence=95)
+    world = World(np.zeros((2, 1)), np.array([[0.5, 0.5], [0.5, 1.5]]), "bernoulli")
+    with pytest.raises(ValueError, match="row 2: bernoulli rewards cannot have the means"):
+        logged(world, np.full((2, 2), 0.5), 1, 0)
+    with pytest.raises(ValueError, match=r"row 1: the policy's probabilities add up to 0\.8"):
+        logged(world, np.full((2, 2), 0.4), 1, 0)
