@@ -10,6 +10,7 @@ from _generate.players import formula
 FOLDER = ROOT / "privbandits_cli" / "mechanisms"
 TITLES = {
     "arm_trees": "A tree for each arm",
+    "batches": "Batches for regression oracles",
     "blt": "Buffered linear Toeplitz noise",
     "counter": "Counters",
     "counters": "All counters by name",
@@ -17,9 +18,12 @@ TITLES = {
     "gaussian": "Gaussian matrices",
     "honaker": "The tree with Honaker's estimates",
     "k_ary": "The k-ary tree",
+    "logistic_oracle": "The logistic oracle",
     "matrix_tree": "The tree of matrices",
     "smooth": "The smooth binary mechanism",
     "negative_digits": "The k-ary tree with negative digits",
+    "oracle": "Regression oracles",
+    "quadratic_oracle": "The quadratic oracle",
     "shared_top_up": "The tree with shared top-up noise",
     "square_root": "The square root of prefix sums",
     "tree": "The tree mechanism",
@@ -43,7 +47,7 @@ def _index() -> Iterator[str]:
     yield "# Mechanisms\n"
     yield (
         "The noise of the private algorithms: Laplace numbers on a gain, a mean or a loss, and the mechanisms "
-        "below, for sums that are released again and again.\n"
+        "below, for sums that are released again and again, and for predictors that are fitted to batches.\n"
     )
     yield "```{toctree}\n"
     yield from every()
