@@ -265,7 +265,8 @@ class AdaCOFUL:
         d, phases = known.dimension, len(self.noises) - 1
         u = sum((x * y for x, y in self.data[: self.seen]), np.zeros(d)) + sum(self.noises)
         largest = d * math.log(1 + self.setting.horizon * known.norm**2 / (d * least))
-        each = alpha / 2 / max(1, largest / math.log(1 + self.algorithm.growth))
+        refreshes = min(self.setting.horizon, max(1, largest / math.log(1 + self.algorithm.growth)))
+        each = alpha / 2 / refreshes
         sigma = math.sqrt(2 / self.algorithm.rho) * known.norm * known.reward
         length = sigma * math.sqrt(phases * stats.chi2.isf(each, d))
         gamma = length / math.sqrt(np.linalg.eigvalsh(self.last)[0])

@@ -14,8 +14,8 @@ and then no ρ holds.
 β: at refresh l, θ~ - θ = V^-1 (Σ x η - λ θ + Z) with the noise η of the rewards and Z ~ N(0, l σ² I). Let each bound
 below fail with probability α/2. In the norm of V, the first part has at most R √(2 ln(2/α) + ln(det V/λ^d)) at all
 times, the second S √λ, and Z at most |Z|/√λ_min(V). V depends on earlier noise, so Z given V is not Gaussian, but this
-holds for every V. There are at most m = d ln(1 + T L²/(dλ))/ln(1 + C) refreshes, because tr V <= dλ + T L². So |Z| <=
-σ √l r at all of them, for the r that the norm of a standard normal vector exceeds with probability α/(2m).
+holds for every V. There are at most m = min(T, d ln(1 + T L²/(dλ))/ln(1 + C)) refreshes, because tr V <= dλ + T L². So
+|Z| <= σ √l r at all of them, for the r that the norm of a standard normal vector exceeds with probability α/(2m).
 
 The paper's last term has a known lower bound on the eigenvalues of the arms' covariance in place of λ_min(V). V is
 public, so its own smallest eigenvalue costs no privacy. λ = 0.1 and C = 1 are those of the paper's experiments, whose α
@@ -85,7 +85,7 @@ class Tuned(Parameters):
 
         known, per_round = setting.known(), math.log1p(self.growth)
         d, largest = known.dimension, setting.horizon * known.norm**2
-        refreshes = max(1.0, d * math.log1p(largest / (d * self.regulariser)) / per_round)
+        refreshes = min(setting.horizon, max(1.0, d * math.log1p(largest / (d * self.regulariser)) / per_round))
         return float(stats.chi.isf(self.alpha / (2 * refreshes), d))
 
     def facts(self, setting: Setting) -> dict[str, float]:

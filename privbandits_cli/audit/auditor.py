@@ -183,7 +183,7 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     if claim is None or view is None or math.isinf(claim.epsilon):
         return audit(base, setting, half.alpha, target.budget, target.seed, test=target.test)  # not auditable
     if type(view) not in TRIOS:
-        return Audit("NOT AUDITABLE", str(target.claim), "the arms of the base are public: no answer hides them", 0)
+        return Audit("NOT AUDITABLE", str(target.claim), "no audit supports this base", 0)
     inner = replace(half, view=views.within(view, target.view.wrapped), claim=claim)
     error = _error(inner.view, base.game, setting.n_arms, target.steps, target.state)
     if error is not None:

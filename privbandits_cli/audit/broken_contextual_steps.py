@@ -20,7 +20,7 @@ FACTOR = 1.0  # bound when a mutant is compiled
 ROOT_2 = math.sqrt(2)
 
 base_choose = base_update = right_choose = right_update = unbound  # bound when a mutant is compiled
-oracle_learn = oracle_fit = oracle_predict = probabilities = unbound
+oracle_learn = oracle_fit = oracle_predict = probabilities = right_probabilities = unbound
 
 
 def played(state: Record, arms: Floats) -> int:
@@ -183,7 +183,8 @@ def other_field(state: Record, arms: Floats, rng: Generator) -> int:
 
 def redrawn(state: Record, arms: Floats, rng: Generator) -> int:
     """The noise of all nodes is drawn anew for every release."""
-    items, state.counter.items = state.counter.items, 0
+    items = state.counter.items
+    state.counter.items, state.counter.drawn = 0, -1
     redraw(state.counter, rng)
     state.counter.items = items
     return played(state, arms)
@@ -192,9 +193,7 @@ def redrawn(state: Record, arms: Floats, rng: Generator) -> int:
 def drawn_once(state: Record, arms: Floats, rng: Generator) -> int:
     """The noise of the first release in all releases."""
     if state.t == 0:
-        items, state.counter.items = state.counter.items, 0
-    redraw(state.counter, rng)
-    state.counter.items = items
+        redraw(state.counter, rng)
     return played(state, arms)
 
 
@@ -449,6 +448,23 @@ def noise_by_reward(state: Record, x: Floats, reward: float, rng: Generator) -> 
         state.oracle.sigma = sigma * (1.0 - 0.1 * max(0.0, reward))
         oracle_fit(state.oracle, state.theta, rng)
         state.oracle.sigma = sigma
+
+
+def late_fits(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """No noise on the matrices of late batches."""
+    if state.t > LATE:
+        state.oracle.sigma = 0.0
+    right_update(state, x, reward, rng)
+
+
+def sharper(state: Record, f: Floats, out: Floats) -> None:
+    """γ grows with the sum of x y of the present batch."""
+    gamma, total = state.gamma, 0.0
+    for i in range(len(state.theta)):
+        total += abs(state.oracle.sums[i, len(state.theta)])
+    state.gamma = gamma * (1.0 + total)
+    right_probabilities(state, f, out)
+    state.gamma = gamma
 
 
 def clipped(state: Record, arms: Floats, rng: Generator) -> int:

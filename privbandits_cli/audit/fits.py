@@ -24,7 +24,7 @@ from privbandits_cli.games.views import Fits, read
 from privbandits_cli.mechanisms.batches import drawn_arm
 from privbandits_cli.numerics.types import Floats
 
-ROUNDS = 2**10 - 1  # of the long game: ten batches
+ROUNDS = 2**13 - 1  # of the long game: 13 batches
 GAMES = 16  # short ones
 SHORT = 2**5 - 1
 ROUNDING = 1e-6  # relative error of a fit
@@ -59,8 +59,8 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
     a, b, c = states[0], states[1], states[2]
     data, noise = target.stream(f"data of {name}"), [target.stream(f"noise of {name}, {side}") for side in "AB"]
     batch: list[Record] = []
-    chances = np.zeros(target.setting.n_arms)
-    start = True
+    chances = np.zeros((2, target.setting.n_arms))
+    start, ever = True, False
     for t in range(rounds):
         if start:
             states[2] = states[1]
@@ -68,10 +68,13 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
             again, start, batch = deepcopy(noise[0]), False, []
         (arms, number), (others, other) = of_round(target, data), of_round(target, data)
         before = read(a, view.theta).copy()
-        steps["probabilities"](a, view.oracle.predicted(before, arms), chances)
-        if not (chances.min() >= 0 and abs(chances.sum() - 1) < ROUNDING):
+        for side, out in ((a, chances[0]), (b, chances[1])):  # B has other records of this batch, too
+            steps["probabilities"](side, view.oracle.predicted(before, arms), out)
+        if not (chances.min() >= 0 and abs(chances[0].sum() - 1) < ROUNDING):
             return t + 1, f"in round {t + 1:,} the probabilities of the arms do not add up to 1"
-        due = drawn_arm(chances, deepcopy(noise[0]).random())
+        if not np.array_equal(*chances):
+            return t + 1, f"in round {t + 1:,} the probabilities depend on more than the predictions"
+        due = drawn_arm(chances[0], deepcopy(noise[0]).random())
         arm, arm_of_b, arm_of_c = (
             steps["choose"](side, shown, rng)
             for side, shown, rng in ((a, arms, noise[0]), (b, others, noise[1]), (c, arms, again))
@@ -89,13 +92,14 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
         steps["update"](c, *row, again)
         fitted = read(a, view.theta)
         start = not np.array_equal(before, fitted)
+        ever |= start
         if start and not np.array_equal(fitted, read(c, view.theta)):
             return t + 1, f"the fit after round {t + 1:,} depends on the records of earlier batches"
         if start:
             right = view.oracle.fitted(np.array([r.x for r in batch]), np.array([r.reward for r in batch]), numbers)
             if not np.abs(fitted - right).max() <= ROUNDING * (1e-3 + np.abs(right).max()):
                 return t + 1, f"the fit after round {t + 1:,} is not that of its batch with this oracle's noise"
-    return rounds, "" if not np.array_equal(before, target.state[0][view.theta]) else "no predictor was ever fitted"
+    return rounds, "" if ever else "no predictor was ever fitted"
 
 
 def audit_fits(target: Target[Fits]) -> Audit:

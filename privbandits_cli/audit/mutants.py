@@ -566,6 +566,8 @@ MUTANTS = (
     Mutant("a batch used twice", "squarecb", "update", contextual.fitted_twice),
     Mutant("one noise for all fits", "squarecb", "update", contextual.one_noise),
     Mutant("the reward in the matrix's noise", "squarecb", "update", contextual.noise_by_reward),
+    Mutant("no late noise", "squarecb", "update", contextual.late_fits),
+    Mutant("γ by the records of the batch", "squarecb", "probabilities", contextual.sharper),
     Mutant("propensity clipped silently", "squarecb", "choose", contextual.clipped),
     Mutant("arms by the true sums", "squarecb", "choose", contextual.sums_of_batch),
     Mutant("earlier arms kept in a field", "squarecb", "choose", contextual.earlier_predicted, kept=True),

@@ -1,11 +1,12 @@
 """Contextual learners that play in batches of 1, 2, 4, ... rounds, each by a predictor fitted to the batch before.
 
 A regression oracle (`mechanisms.oracle`) fits the predictor to the records of exactly one batch, the last one, and
-releases it. The next batch is played by the predictors released so far, and the first batch uniformly. So a record acts
-on later arms through one release alone, and all releases together are as private as one: the ε of a fit is not divided.
+releases it. The next batch is played by this predictor, and the first batch uniformly. So a record acts on later arms
+through one release alone, and all releases together are as private as one: the ε of a fit is not divided.
 A learner's file has the step `probabilities(state, f, out)` of the predictions f, and `choose` draws an arm with them.
 
-This is the protocol of a benchmark of private contextual bandits on tables (2026).
+This is the protocol of a benchmark of 2026, the repository private-contextual-bandits of alex-rbch, which plays 100
+tables with classes. Elsewhere it is called the benchmark.
 """
 
 import math
@@ -18,7 +19,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Setting
-from privbandits_cli.games.parameters import Chance, Size
+from privbandits_cli.games.parameters import Chance
 from privbandits_cli.mechanisms.logistic_oracle import Logistic
 from privbandits_cli.mechanisms.oracle import Oracle
 from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
@@ -39,7 +40,7 @@ class Learner(contextual.Algorithm):
     oracle: Literal["quadratic", "logistic"] = Field(
         "quadratic", description="ridge regression with Gaussian noise, or logistic regression with a perturbed loss"
     )
-    ridge: Size = Field(1e-4, description="λ, which a batch's mean loss is regularised with")
+    ridge: float = Field(1e-4, ge=1e-12, le=1e12, description="λ, which a batch's mean loss is regularised with")
     calibration: Literal["exact", "printed"] = Field(
         "exact", description="how ε and δ determine the noise: the least by an exact account, or the published one"
     )

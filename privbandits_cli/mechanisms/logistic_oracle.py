@@ -9,12 +9,13 @@ This is ε-private when one record is replaced. θ determines b = -Σ (predicted
 of b times |det ∂b/∂θ|. The first factor changes by at most e^ε', because each record's term has norm at most L. The
 Jacobian is m I + Σ w x x' with weights w <= 1/4. Let A be this matrix without the record. With it, the determinant is
 det A (1 + w x' A^-1 x), between det A and det A (1 + L²/4m). So the second factor changes by at most 1 + L²/4m, and
-ε = ε' + ln(1 + L²/4m). The paper has twice this logarithm, as it removes one record and adds another.
+ε = ε' + ln(1 + L²/4m). The paper has twice this logarithm, because it bounds the two eigenvalues of the
+difference one by one. But the determinants of both batches lie in the same range above det A.
 
 At least half of ε is left for ε': m >= L²/4(e^(ε/2) - 1), and with the printed account L²/4(e^(ε/4) - 1).
 
-Newton's method finds the minimum; it stops when the gradient is 1e-10 of what its terms may add up to. The account
-takes this minimum as exact, as it takes floating-point numbers for real ones.
+Newton's method finds the minimum; it stops when the gradient is 1e-10 of what its terms may add up to, or after 100
+steps. The account takes this minimum as exact, as it takes floating-point numbers for real ones.
 
 The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
 """

@@ -75,7 +75,7 @@ def state(horizon: float, dimension: int, scale: float, k: float) -> dict[str, A
 def redraw(counter: Record, rng: Generator) -> None:
     """Set `noise[0]` to the noise of the release after `items` data; call it for each of 0, 1, 2, ... data.
 
-    It is drawn once: a learner that chooses again before the next datum, as against `log`, has the same release.
+    It is drawn once: a learner that chooses again before the next datum, as on a `log`, has the same release.
     """
     noise = counter.noise
     if counter.drawn == counter.items:

@@ -47,7 +47,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def facts(self) -> dict[str, float]:
-        """The size of its noise."""
+        """The size of its noise, where it does not depend on the batch."""
 
     @abstractmethod
     def mechanism(self) -> str:

@@ -9,9 +9,9 @@ most √2 L², so N hides it as σ hides L². The vector moves by at most Δ, wh
 are at least 0, as the two terms of the difference then have an angle of at most 90°. Both maxima are reached by
 orthogonal records, and all is μ-GDP with μ² = (L²/σ)² + (Δ/τ)². Each term has one half.
 
-If they may be negative, the angle φ of the two records matters: μ² = sin² φ (L²/σ)² + (2 - 2 cos φ) (LB/τ)², at worst
-for rewards of opposite signs turned into cos φ < 0. With s = σ/L² and t = τ/LB, the largest value is (1/s + s/t²)² for
-s <= t. At s = √2/μ, it is μ² for t = √(√2/(1 - 1/√2))/μ = 2.197/μ. The published code has no case for negative numbers.
+If they may be negative, the angle φ between two vectors y x matters: μ² = sin² φ (L²/σ)² + (2 - 2 cos φ) (LB/τ)². With
+s = σ/L² and t = τ/LB, its largest value is (1/s + s/t²)² for s <= t. At s = √2/μ, it is μ² for
+t = √(√2/(1 - 1/√2))/μ = 2.197/μ. The benchmark (`batches`) has no case for negative numbers.
 
 The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
 """
@@ -52,8 +52,8 @@ class Quadratic(Oracle):
         return cls(known, ridge, ROOT_2 * known.norm**2 / mu, tau)
 
     def mu(self) -> float:
-        """μ of a fit; infinite without noise."""
-        if not min(self.sigma, self.tau) > 0:
+        """μ of a fit; infinite without noise, and if rewards are unbounded."""
+        if not 0 < min(self.sigma, self.tau) <= max(self.sigma, self.tau) < math.inf:
             return math.inf
         s, t = self.sigma / self.known.norm**2, self.tau / (self.known.norm * self.known.reward)
         if self.known.nonnegative:
