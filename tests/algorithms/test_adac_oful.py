@@ -66,4 +66,4 @@ def test_the_ellipsoid_covers_theta():
 def test_as_a_base_it_is_not_audited():
     wrapped = make("plain_dp_linucb", epsilon=0.5, base=make("adac_oful", delta=1e-3)).tuned(SETTING)
     found = audit(wrapped, SETTING, budget=2**10)
-    assert found.verdict == "NOT AUDITABLE" and "public" in found.found
+    assert found.verdict == "NOT AUDITABLE" and "this base" in found.found
