@@ -1,11 +1,11 @@
 """Tables with classes: rows of features, each with the class that it belongs to.
 
 CSV and Parquet files are read with pyarrow, which reads every number exactly. A text column becomes a column of 0 and
-1 for each of its texts. With n rows and p features a table takes 8 n p bytes in each process, twice that while it is
-read; the last four tables are kept.
+1 for each of its texts. With n rows and p features a table takes 8 n p bytes in each process. While it is read it takes twice
+that, and from a CSV five times, as pyarrow keeps the text until it knows the types. The last four tables are kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,21 +50,41 @@ def labelled(path: str, target: str | int) -> Labelled:
     Raises OSError, or ValueError with the place of the error, also if pyarrow is needed and missing.
     """
     check_is_file(path, READ_AS)
-    return _labelled(path, target, stamp(path))
+    now = stamp(path)
+    names = names_of(path, now)
+    named = names[target - 1] if isinstance(target, int) and 1 <= target <= len(names) else str(target)
+    if named not in names:
+        raise ValueError(f"{path}: no column is called {named!r}: `target` is one of {', '.join(names)}")
+    return _labelled(path, named, now)
 
 
 @lru_cache(maxsize=4)
-def _labelled(path: str, target: str | int, stamp: Stamp) -> Labelled:
+def _labelled(path: str, named: str, stamp: Stamp) -> Labelled:
     columns = columns_of(path)
     names = list(columns)
-    named = names[target - 1] if isinstance(target, int) and 1 <= target <= len(names) else str(target)
-    if named not in columns:
-        raise ValueError(f"{path}: no column is called {named!r}: `target` is one of {', '.join(names)}")
     labels, classes = labels_of(path, named, columns.pop(named), "class")
     if not columns:
         raise ValueError(f"{path}: there is no column beside the target {named!r}")
     rows, own = features_of(path, columns, names)
     return Labelled(rows, own, *scales_of(path, rows, own), named, labels, classes)
+
+
+@lru_cache(maxsize=16)
+def names_of(path: str, stamp: Stamp) -> tuple[str, ...]:
+    """The names of a file's columns, from its head alone."""
+    if path.endswith(".npy"):
+        return tuple(_array(path))
+    names = tuple(name.strip() for name in _arrow(path, _head))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{path}: two columns are called {twice!r}")
+    if path.endswith(".csv") and any(map(_is_number, names)):
+        what = "the first line has numbers: replace them by the names of the columns"
+        raise ValueError(f"{path}: {what}, or, if it is a row, add a line with names above it")
+    for place, name in enumerate(names, 1):
+        if name.startswith("__index_level_"):  # as pandas calls an index in a Parquet file
+            raise ValueError(index_column(path, place))
+    return names
 
 
 def columns_of(path: str) -> dict[str, Column]:
@@ -135,20 +155,12 @@ def scales_of(path: str, rows: Floats, names: tuple[str, ...]) -> tuple[Floats, 
 
 def _of_frame(path: str) -> dict[str, Column]:
     """The columns of a CSV or Parquet file by name."""
-    frame = _frame(path)
-    names = [name.strip() for name in frame.column_names]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"{path}: two columns are called {twice!r}")
-    if path.endswith(".csv") and any(map(_is_number, names)):
-        what = "the first line has numbers: replace them by the names of the columns"
-        raise ValueError(f"{path}: {what}, or, if it is a row, add a line with names above it")
-    if not frame.num_rows:
-        raise ValueError(f"{path}: the file has no row")
-    for place, name in enumerate(names, 1):
-        if name.startswith("__index_level_"):  # as pandas calls an index in a Parquet file
-            raise ValueError(index_column(path, place))
-    return {name: _of_arrow(path, name, frame.column(i)) for i, name in enumerate(names)}
+    names, columns = names_of(path, stamp(path)), dict[str, Column]()
+    for name, column in zip(names, _arrow(path, _read), strict=True):
+        if not len(column):
+            raise ValueError(f"{path}: the file has no row")
+        columns[name] = _of_arrow(path, name, column)
+    return columns
 
 
 def _of_arrow(path: str, name: str, column: Any) -> Column:
@@ -169,7 +181,7 @@ def _of_arrow(path: str, name: str, column: Any) -> Column:
         raise ValueError(f"{path}: column {name!r} is no text in UTF-8")
     if types.is_decimal(column.type):
         return _numbers(path, name, np.array(column.to_pylist(), float))
-    return _numbers(path, name, column.to_numpy())
+    return _numbers(path, name, column.to_numpy().copy())  # so that all memory of pyarrow can be released
 
 
 def _numbers(path: str, name: str, column: NDArray[Any]) -> NDArray[Any]:
@@ -187,16 +199,21 @@ def _empty(path: str, row: int, name: str, what: str) -> str:
 
 
 def _of_array(path: str) -> dict[str, Column]:
-    """The columns of an array by name; those of an array without names are called 1, 2, ..."""
+    """The columns of an array by name."""
+    return {name: _of_field(path, name, column) for name, column in _array(path).items()}
+
+
+def _array(path: str) -> dict[str, NDArray[Any]]:
+    """The columns of an array by name, in the file; those of an array without names are called 1, 2, ..."""
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise ValueError(f"{path}: not an array of numbers: {error}") from error
     if found.dtype.names is not None and found.ndim == 1 and len(found):
-        return {name: _of_field(path, name, found[name]) for name in found.dtype.names}
+        return {name: found[name] for name in found.dtype.names}
     if found.ndim != 2 or found.dtype.kind not in "fiub" or not found.size:
         raise ValueError(f"{path}: an array of shape {found.shape}, {found.dtype}: a table is numbers [rows, columns]")
-    return {str(i + 1): _numbers(path, str(i + 1), found[:, i]) for i in range(found.shape[1])}
+    return {str(i + 1): found[:, i] for i in range(found.shape[1])}
 
 
 def _of_field(path: str, name: str, column: NDArray[Any]) -> Column:
@@ -207,24 +224,54 @@ def _of_field(path: str, name: str, column: NDArray[Any]) -> Column:
     return Texts(tuple(map(str, texts)), places)
 
 
-def _frame(path: str) -> Any:
-    """The pyarrow table of a file."""
+def _arrow(path: str, read: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
+    """What pyarrow reads of a CSV or Parquet file; ValueError says what is wrong with it."""
     kind = Path(path).suffix
     if kind not in (".csv", ".parquet"):
         raise ValueError(f"{path}: {READ_AS}")
     try:
         import pyarrow as arrow
-        from pyarrow import csv, parquet
     except ImportError as error:
         needed = "pip install 'privbandits[tables]'"
         raise ValueError(f"{path}: {kind} tables are read with pyarrow, which is missing: {needed}") from error
     try:
-        if kind == ".parquet":
-            return parquet.read_table(path)
-        one = csv.ReadOptions(use_threads=False)  # by several threads, errors have no row
-        return csv.read_csv(path, one, convert_options=csv.ConvertOptions(strings_can_be_null=True))
+        yield from read(path)
     except arrow.ArrowException as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def _head(path: str) -> Iterator[str]:
+    """The names of the columns."""
+    from pyarrow import csv, parquet
+
+    if path.endswith(".parquet"):
+        yield from parquet.read_schema(path).names
+    else:
+        yield from csv.open_csv(path, **_csv_options()).schema.names
+
+
+def _read(path: str) -> Iterator[Any]:
+    """The columns, each freed after it; those of a Parquet file are read one by one."""
+    import pyarrow
+    from pyarrow import csv, parquet
+
+    if path.endswith(".parquet"):
+        with parquet.ParquetFile(path) as file:
+            for name in file.schema_arrow.names:
+                yield file.read([name]).column(0)
+    else:
+        frame = csv.read_csv(path, **_csv_options())
+        while frame.num_columns:
+            yield frame.column(0)
+            frame = frame.remove_column(0)
+    pyarrow.default_memory_pool().release_unused()
+
+
+def _csv_options() -> dict[str, Any]:
+    from pyarrow import csv
+
+    one = csv.ReadOptions(use_threads=False)  # by several threads, errors have no row
+    return {"read_options": one, "convert_options": csv.ConvertOptions(strings_can_be_null=True)}
 
 
 def _is_number(text: str) -> bool:

@@ -99,6 +99,15 @@ def test_a_file_that_changes_is_read_again():
     assert len(labelled(path, "kind").rows) == 4
 
 
+@pytest.mark.parametrize(("name", "place"), [("five.csv", 4), ("five.parquet", 4), ("five.npy", 2)])
+def test_a_target_by_its_place_or_its_name_is_one_table(monkeypatch, name, place):
+    path, reads = written(name, FRAME[["size", "new"]] if name == "five.npy" else FRAME), []
+    read = tables.columns_of
+    monkeypatch.setattr(tables, "columns_of", lambda path: [reads.append(path), read(path)][1])
+    found = labelled(path, place)
+    assert labelled(path, found.target) is found and reads == [path]
+
+
 def lines(*some):
     """A CSV with these lines."""
     Path("t.csv").write_text("".join(f"{line}\n" for line in some))
