@@ -38,7 +38,12 @@ FLOORS = [
 ALONE = {
     "joblib": {"engine/runner.py"},
     "distributed": {"engine/cluster.py"},
-    "matplotlib": {"figures/plot.py", "figures/distribution_plot.py", "figures/counters_plot.py"},
+    "matplotlib": {
+        "figures/plot.py",
+        "figures/distribution_plot.py",
+        "figures/counters_plot.py",
+        "figures/wins_plot.py",
+    },
     "typer": {
         "cli/app.py",
         "cli/check.py",

@@ -32,14 +32,17 @@ class Parameters(PlaysRows, contextual.Adversary):
     linear = False
     nonnegative = True
 
-    path: str = Field(description="a .csv, .parquet or .npy file, relative to the working directory")
+    path: str = Field(
+        description="a .csv, .parquet or .npy file, relative to the working directory, or a table of the package: "
+        "`breast_cancer`, `digits`, `iris` or `wine`, with the target `class`"
+    )
     target: str | int = Field(description="the column of the classes: its name, or its place, from 1")
     order: Literal["file", "shuffled"] = Field(
         "shuffled", description="the order of the rows; `shuffled` is a new order in each trial"
     )
 
     def tuned(self, setting: Setting) -> Self:
-        return super().tuned(setting).model_copy(update={"target": labelled(self.path, self.target).target})
+        return super().tuned(setting).model_copy(update={"target": labelled(self.file, self.target).target})
 
     def law(self) -> Law:
         return "certain"
@@ -66,7 +69,7 @@ class Parameters(PlaysRows, contextual.Adversary):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         try:
-            table = labelled(self.path, self.target)
+            table = labelled(self.file, self.target)
             unplayable = list(self.unplayable(len(table.rows), setting))
         except OSError as error:
             yield unreadable(self.path, error)

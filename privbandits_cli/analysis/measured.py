@@ -20,6 +20,7 @@ from privbandits_cli.analysis.folder import (
 )
 from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.consistency import foreign_keys
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.experiment.variants import flat
 
@@ -38,7 +39,7 @@ class Measured:
     label: str
     parameters: dict[str, Any]  # of both players, as in summary.csv
     swept: dict[str, str]
-    legend: str = ""  # as figures show it; empty: there is no manifest that has its names
+    legend: Name | None = None  # as figures show it; None: there is no manifest that has its names
     rounds: dict[int, tuple[float, float, int]] = field(default_factory=dict)  # checkpoint -> mean, sd, trials
     statistics: dict[int, dict[str, float]] = field(default_factory=dict)  # checkpoint -> columns of summary.csv
     finals: dict[int, float] = field(default_factory=dict)  # trial -> regret at the horizon
@@ -49,6 +50,11 @@ class Measured:
         named = self.parameters.get("adversary", {}).get("label", self.adversary)
         own = self.parameters.get("algorithm", {}).get("panel", "")
         return ", ".join(part for part in (self.legend or self.label, named, own) if part)
+
+    @property
+    def family(self) -> str:
+        """Its label without notes on parameters."""
+        return self.legend.base if self.legend else self.label
 
     @property
     def game(self) -> str:

@@ -1,9 +1,10 @@
 """Progress on stderr, and tables on stdout."""
 
+import math
 import os
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
+    from privbandits_cli.analysis.wins import Best, Rate
     from privbandits_cli.experiment.plan import Curve, Plan
     from privbandits_cli.figures.table import Table as Swept
 
@@ -314,6 +316,25 @@ def print_counters(rows: list[dict[str, Any]]) -> None:
 
 def _sizes(row: dict[str, Any]) -> list[str]:
     return [amount(row["max"]), amount(row["rms"]), amount(row["deviation"])]
+
+
+def print_wins(rates: "Sequence[Rate]", best: "Sequence[Best]") -> None:
+    """A matrix for each ε, and what was chosen."""
+    for epsilon in dict.fromkeys(rate.epsilon for rate in rates):
+        level = [rate for rate in rates if rate.epsilon == epsilon]
+        names = list(dict.fromkeys(rate.algorithm for rate in level))
+        cells = {(rate.algorithm, rate.opponent): f"{100 * rate.rate:.0f} %" for rate in level}
+        title = "without privacy" if math.isinf(epsilon) else f"ε = {epsilon:g}"
+        rows = [[f"{i} {a}", *(cells.get((a, b), "–") for b in names)] for i, a in enumerate(names, 1)]
+        print_table([title, *(f"beats {i}" for i in range(1, len(names) + 1))], rows)
+        print()
+    games = dict.fromkeys(one.game for one in best)
+    notes = (
+        f"{counted(len(games), 'game')} ({'; '.join(games)}). Each algorithm is at the best of its grid in each game, "
+        "chosen by the trials that are reported; this choice is not private. A tie is half a win. The CSVs of --out "
+        "have the intervals and what was chosen."
+    )
+    print(filled(notes))
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:

@@ -19,6 +19,7 @@ from privbandits_cli.numerics.types import Ints
 
 INDEX = ("", "index", "unnamed: 0")  # names of pandas's index column
 SEEN = 65536  # rows in which a column is recognised as an index
+SHIPPED = Path(__file__).parent / "shipped"
 Stamp = tuple[int, int]
 Places = slice | Ints
 
@@ -34,26 +35,31 @@ class PlaysFile(players.Adversary):
         """Name and parameters without the path: the content of the file counts, not its location."""
         return json.dumps({k: v for k, v in self.described().items() if k != "path"}, sort_keys=True)
 
+    @property
+    def file(self) -> str:
+        """The file of `path`: a table of the package if `path` is its name."""
+        return str(SHIPPED / f"{self.path}.npy") if self.path in shipped() else self.path
+
     def tuned(self, setting: Setting) -> Self:
-        return self.model_copy(update={"sha256": digest(self.path, stamp(self.path))})
+        return self.model_copy(update={"sha256": digest(self.file, stamp(self.file))})
 
     def reads(self) -> tuple[str, ...]:
-        return (self.path,)
+        return () if self.path in shipped() else (self.path,)
 
     def found(self) -> str:
         """The path of the file from here: a worker may run in another folder, or on another machine.
 
         Raises ValueError if the file has changed since the run began.
         """
-        there = self._folder / self.path
-        path = str(there) if Path.cwd() != self._folder and there.exists() else self.path
+        there = self._folder / self.file
+        path = str(there) if Path.cwd() != self._folder and there.exists() else self.file
         if digest(path, stamp(path)) != self.sha256:
             raise ValueError(f"{self.path} has changed since the run began")
         return path
 
     def other_file(self) -> str | None:
         """The error that the file is not the one of the config's sha256."""
-        sha256 = digest(self.path, stamp(self.path))
+        sha256 = digest(self.file, stamp(self.file))
         if self.sha256 in (None, sha256):
             return None
         return f"{self.path} is not the file that was played: its sha256 is {sha256[:12]}..., not {self.sha256}"
@@ -87,6 +93,12 @@ class PlaysRows(PlaysFile):
             yield other
         elif n < setting.horizon and not self.repeat:
             yield f"{self.path} has {n} rows for {setting.horizon} rounds: set `horizon: {n}`, or `repeat: true`"
+
+
+@lru_cache(maxsize=1)
+def shipped() -> tuple[str, ...]:
+    """The names of the tables of the package."""
+    return tuple(sorted(file.stem for file in SHIPPED.glob("*.npy")))
 
 
 def stamp(path: str) -> Stamp:

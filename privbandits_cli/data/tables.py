@@ -1,8 +1,8 @@
 """Tables with classes: rows of features, each with the class that it belongs to.
 
 CSV and Parquet files are read with pyarrow, which reads every number exactly. A text column becomes a column of 0 and
-1 for each of its texts. With n rows and p features a table takes 8 n p bytes in each process. While it is read it takes twice
-that, and from a CSV five times, as pyarrow keeps the text until it knows the types. The last four tables are kept.
+1 for each of its texts. With n rows and p features a table takes 8 n p bytes in each process. While it is read it takes
+twice that, and from a CSV five times, as pyarrow keeps the texts until it knows the types. The last four are kept.
 """
 
 from collections.abc import Callable, Iterator, Sequence

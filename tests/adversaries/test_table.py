@@ -8,6 +8,8 @@ import pytest
 
 from privbandits_cli.adversaries import table
 from privbandits_cli.analysis.rates import regret_bound
+from privbandits_cli.data.files import shipped
+from privbandits_cli.data.tables import labelled
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.games.contextual import Contexts, Setting, play
 from privbandits_cli.games.match import Match
@@ -195,3 +197,31 @@ def test_no_theorem_bounds_the_regret():
     rounds = np.array([100.0])
     assert regret_bound(private, ready(), known, rounds) is None
     assert regret_bound(private, foe("sphere_arms"), known, rounds) is not None
+
+
+SHIPPED = {"breast_cancer": (569, 30, 2), "digits": (1797, 64, 10), "iris": (150, 4, 3), "wine": (178, 13, 3)}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_tables_of_the_package_are_those_of_scikit_learn(name):
+    n, p, k = SHIPPED[name]
+    adversary = table.Parameters(path=name, target="class")
+    assert not list(adversary.errors(setting(n, k, k * (p + 1)))) and adversary.reads() == ()
+    found = labelled(adversary.file, "class")
+    assert found.rows.shape == (n, p) and len(found.classes) == k and set(found.labels) == set(range(k))
+    datasets = pytest.importorskip("sklearn.datasets")
+    known = getattr(datasets, f"load_{name}")()
+    assert np.array_equal(found.rows, known.data) and list(found.names) == list(map(str, known.feature_names))
+    assert [found.classes[i] for i in found.labels] == [str(known.target_names[i]) for i in known.target]
+
+
+def test_a_table_of_the_package_needs_no_file_and_no_other_is_known(tmp_path, monkeypatch):
+    assert shipped() == tuple(SHIPPED)
+    text = CONFIG.replace("flowers.csv", "iris").replace("kind", "class").replace("240", "150").replace("9", "15")
+    Path("iris.yaml").write_text(text)
+    assert not load(Path("iris.yaml")).needs_files and load(Path("flowers.yaml")).needs_files
+    first = outputs(tmp_path / "a", Path("iris.yaml"), jobs=1)[2]
+    monkeypatch.chdir(tmp_path / "a")
+    assert first == outputs(tmp_path / "b", tmp_path / "iris.yaml", jobs=2)[2]
+    with pytest.raises(ConfigError, match="roses: cannot be read: No such file"):
+        load(tmp_path / "iris.yaml", ["adversary.path=roses"])

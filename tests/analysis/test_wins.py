@@ -1,0 +1,133 @@
+"""Win rates: by hand on results of three tiny games, their intervals, the command, its CSVs and its figure."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from privbandits_cli import load, run
+from privbandits_cli.analysis import wins
+from privbandits_cli.analysis.wins import Best, rates
+from privbandits_cli.cli import app
+
+CONFIG = """\
+experiment: NAME
+game: contextual
+horizon: 60
+arms: 3
+dimension: 15
+trials: 4
+seed: 1
+adversary: {name: table, path: iris, target: class}
+algorithms:
+  - {name: squarecb, label: SquareCB, gamma: [1, 100], oracle: [quadratic, logistic]}
+  - {name: squarecb, label: SquareCB, epsilon: [1, 8]}
+  - {name: linucb, label: LinUCB}
+  - {name: dp_linucb, label: LinUCB, epsilon: [8], delta: 1e-5}
+summary: {centre: mean}
+"""
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Three results folders: the same table with three seeds."""
+    root = tmp_path_factory.mktemp("wins")
+    for seed in (1, 2, 3):
+        (root / f"t{seed}.yaml").write_text(CONFIG.replace("NAME", f"t{seed}").replace("seed: 1", f"seed: {seed}"))
+    return [run(load(root / f"t{seed}.yaml"), results=root / "results", jobs=1) for seed in (1, 2, 3)]
+
+
+def finals(folder):
+    """Final regrets by the family of the label, ε and the other swept values, straight from the CSV."""
+    found = {}
+    for row in csv.DictReader((folder / "final.csv").open()):
+        name = "LinUCB" if "LinUCB" in row["label"] else "SquareCB"
+        own = (row["gamma"], row["oracle"])
+        found.setdefault((name, float(row["epsilon"] or "inf")), {}).setdefault(own, []).append(float(row["regret"]))
+    return found
+
+
+def test_rates_are_those_counted_by_hand(folders):
+    found = rates(wins.best_of(folders))
+    won = dict.fromkeys((math.inf, 8.0), 0.0)
+    for folder in folders:
+        read = finals(folder)
+        assert len(read["SquareCB", math.inf]) == 4
+        for epsilon in won:
+            one, other = (min(map(np.mean, read[name, epsilon].values())) for name in ("SquareCB", "LinUCB"))
+            won[epsilon] += 1.0 if one < other - 1e-12 else 0.5 if abs(one - other) <= 1e-12 else 0.0
+    seen = {(rate.epsilon, rate.algorithm): rate for rate in found}
+    assert set(seen) == {(epsilon, name) for epsilon in won for name in ("SquareCB", "LinUCB")}  # none at ε = 1
+    for epsilon, count in won.items():
+        rate = seen[epsilon, "SquareCB"]
+        assert rate.games == 3 and rate.rate == pytest.approx(count / 3)
+        assert seen[epsilon, "LinUCB"].rate == pytest.approx(1 - rate.rate)
+        assert 0 <= rate.low <= rate.high <= 1
+        assert seen[epsilon, "LinUCB"].low == pytest.approx(1 - rate.high)
+
+
+def best(game, name, means, deviation=0.0, seed=0):
+    """An algorithm whose mean regret in the bootstrap samples is normal."""
+    drawn = means + deviation * np.random.default_rng(seed).standard_normal(wins.DRAWS)
+    return Best(game, 1.0, name, means, 1, "", 10, drawn)
+
+
+def test_a_tie_is_half_a_win_and_only_common_games_count():
+    every = [best("a", "x", 1.0), best("a", "y", 1.0 + 1e-13), best("b", "x", 1.0), best("b", "y", 2.0)]
+    found = {(r.algorithm, r.opponent): r for r in rates([*every, best("c", "x", 5.0)])}
+    assert found["x", "y"].rate == 0.75 and found["y", "x"].rate == 0.25 and found["x", "y"].games == 2
+    assert found["x", "y"].low == found["x", "y"].high == 0.75  # no chance in these trials
+
+
+def test_intervals_show_what_chance_does():
+    clear = rates([best("a", "x", 1.0, 0.1, 1), best("a", "y", 9.0, 0.1, 2)])[0]
+    doubtful = rates([best("a", "x", 1.0, 0.1, 1), best("a", "y", 1.05, 0.1, 2)])[0]
+    assert (clear.low, clear.high) == (1.0, 1.0) and (doubtful.low, doubtful.high) == (0.0, 1.0)
+
+
+def test_samples_are_drawn_alike_for_all_algorithms_of_a_game():
+    shares = wins._shares(10, "iris")
+    assert shares.shape == (10, wins.DRAWS) and np.allclose(shares.sum(axis=0), 1)
+    assert np.array_equal(shares, wins._shares(10, "iris")) and not np.array_equal(shares, wins._shares(10, "wine"))
+    mean = (np.arange(10.0) @ shares).std()
+    assert mean == pytest.approx(np.arange(10.0).std() / math.sqrt(10), rel=0.06)  # 3.8 deviations of a deviation
+
+
+def test_the_command_prints_a_matrix_and_writes_csvs_and_a_figure(folders, tmp_path):
+    words = ["wins", *map(str, folders)]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path)])
+    assert done.exit_code == 0 and max(map(len, done.stdout.partition("wrote")[0].splitlines())) <= 80
+    printed = " ".join(done.stdout.split())
+    assert "without privacy" in printed and "ε = 8" in printed and "this choice is not private" in printed
+    rows = list(csv.DictReader((tmp_path / "wins.csv").open()))
+    assert {row["epsilon"] for row in rows} == {"", "8.0"} and {row["games"] for row in rows} == {"3"}
+    chosen = list(csv.DictReader((tmp_path / "wins_best.csv").open()))
+    assert len(chosen) == 3 * 5
+    first = next(row for row in chosen if row["algorithm"] == "SquareCB" and not row["epsilon"])
+    assert first["curves"] == "4" and "gamma = " in first["chosen"] and "oracle = " in first["chosen"]
+    assert "SquareCB" in (tmp_path / "wins.svg").read_text(encoding="utf-8")
+    data = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)
+    assert [row["rate"] for row in data["rates"]] == [float(row["rate"]) for row in rows]
+    again = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert CliRunner().invoke(app, [*words, "--out", str(tmp_path)]).exit_code == 0
+    assert again == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def test_what_cannot_be_compared_is_refused(folders, tmp_path):
+    def refused(*words):
+        done = CliRunner().invoke(app, ["wins", *map(str, words)])
+        assert done.exit_code == 2
+        return " ".join(done.stderr.split())
+
+    assert "there is no summary.csv" in refused(tmp_path)
+    assert "is in two folders" in refused(folders[0], folders[0])
+    assert "no such folder" in refused(folders[0], "--out", tmp_path / "gone")
+    one = tmp_path / "one.yaml"
+    one.write_text(
+        CONFIG.replace("  - {name: linucb", "# ").replace("  - {name: dp_linucb", "# ").replace("NAME", "one")
+    )
+    alone = run(load(one), results=tmp_path, jobs=1)
+    assert "no two algorithms" in refused(alone)
