@@ -52,6 +52,7 @@ ALONE = {
         "cli/new.py",
         "cli/options.py",
         "cli/include.py",
+        "cli/logs.py",
         "cli/privacy.py",
         "cli/run.py",
         "cli/show.py",

@@ -21,6 +21,7 @@ from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
+    from privbandits_cli.actions.logs import Evaluated
     from privbandits_cli.analysis.wins import Best, Rate
     from privbandits_cli.experiment.plan import Curve, Plan
     from privbandits_cli.figures.table import Table as Swept
@@ -335,6 +336,37 @@ def print_wins(rates: "Sequence[Rate]", best: "Sequence[Best]") -> None:
         "have the intervals and what was chosen."
     )
     print(filled(notes))
+
+
+ESTIMATORS = {
+    "logged": "the log's own policy",
+    "ips": "IPS",
+    "snips": "SNIPS",
+    "direct": "direct method",
+    "doubly_robust": "doubly robust",
+}
+
+
+def print_evaluation(policy: str, found: "Evaluated", confidence: float) -> None:
+    """The estimates of a policy's mean reward, with what the weights are like and reasons for doubt."""
+    made = [row for row in found.estimates if "value" in row]
+    cells = [
+        [ESTIMATORS[row["estimator"]], f"{row['value']:.4g}", f"{row['low']:.4g}", f"{row['high']:.4g}"] for row in made
+    ]
+    print_table([shown(policy), "mean reward", f"from ({100 * confidence:g} %)", "to"], cells)
+    weights = next((row for row in made[1:]), None)
+    print()
+    named = f"{counted(found.rows, 'row')}, {counted(len(found.actions), 'action')}"
+    if weights:
+        facts = {"effective rows": weights["effective"], "largest": weights["largest_weight"]}
+        facts |= {"mean": weights["mean_weight"]}
+        named += "; weights: " + ", ".join(f"{name} {amount(value)}" for name, value in facts.items())
+    print(filled(named))
+    for row in found.estimates:
+        if "reason" in row:
+            print(filled(f"No {ESTIMATORS[row['estimator']]} estimate: {row['reason']}", further="  "))
+    for caution in found.cautions:
+        print(filled(caution, further="  "))
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:
