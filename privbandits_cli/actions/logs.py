@@ -77,8 +77,8 @@ def evaluate(
     coefficients = 1 + log.features.shape[1]
     if predictions is None and counts.min() < ROWS * coefficients and "value" in estimates[-1]:
         cautions.append(
-            f"The linear model has up to {coefficients} coefficients for an action with {counted(counts.min(), 'row')}. "
-            f"Below {ROWS} rows for each of them it fits the noise: the intervals of the direct method and of the "
+            f"The linear model has up to {coefficients} coefficients for an action with {counted(counts.min(), 'row')}."
+            f" Below {ROWS} rows for each of them it fits the noise: the intervals of the direct method and of the "
             "doubly robust estimate are too short, and the direct method is biased."
         )
     return Evaluated(len(log.rewards), found.classes, estimates, cautions)
