@@ -42,6 +42,7 @@ ALONE = {
         "figures/plot.py",
         "figures/distribution_plot.py",
         "figures/counters_plot.py",
+        "figures/coverage_plot.py",
         "figures/wins_plot.py",
     },
     "typer": {
