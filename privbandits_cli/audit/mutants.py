@@ -190,6 +190,10 @@ CORRECT = {
     "ldp_linucb": subject("ldp_linucb", CONTEXTS, epsilon=1.0, delta=0.1, calibration="exact"),
     "squarecb": subject("squarecb", CONTEXTS, "quadratic oracle", epsilon=1.0),
     "squarecb, logistic": subject("squarecb", CONTEXTS, "logistic oracle", epsilon=1.0, oracle="logistic"),
+    "fastcb": subject("fastcb", CONTEXTS, epsilon=1.0),
+    "vpo": subject("vpo", CONTEXTS, "quadratic oracle", epsilon=1.0),
+    "bpo": subject("bpo", CONTEXTS, "quadratic oracle", epsilon=1.0),
+    "bpo, logistic": subject("bpo", CONTEXTS, "logistic oracle", epsilon=1.0, oracle="logistic"),
     "plain_dp_linucb": Subject(
         lambda: make("plain_dp_linucb", epsilon=0.5, base=make("dp_linucb", epsilon=1.0, delta=0.1)), CONTEXTS
     ),
