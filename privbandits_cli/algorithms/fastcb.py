@@ -6,8 +6,8 @@ a batch that begins after τ rounds, γ = γ0 τ^r. Where f(b) = 0 this is its l
 otherwise 0.
 
 Close to b this is SquareCB with γ/f(b) in place of γ: an arm that hardly ever loses needs less comparison, and the
-regret is then of order √L*, where L* is the loss of the best policy. So γ0 has another scale than in `squarecb`.
-The analysis needs log loss, and the oracle is always `logistic`.
+regret is then of order √L*, where L* is the loss of the best policy. So γ0 has another scale than in `squarecb`, and
+its default is a tenth of that one's. The analysis needs log loss, and the oracle is always `logistic`.
 """
 
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from pydantic import Field
 
 from privbandits_cli.algorithms.squarecb import update
 from privbandits_cli.games.contextual import Floats
+from privbandits_cli.games.parameters import Size
 from privbandits_cli.mechanisms.batches import ByGap, drawn_arm
 from privbandits_cli.numerics.jit import Record, unbound
 
@@ -30,6 +31,7 @@ class Parameters(ByGap):
 
     display = "FastCB"
 
+    gamma: Size = Field(1.0, description="γ0")
     oracle: Literal["logistic"] = Field("logistic", description="logistic regression with a perturbed loss")
 
 

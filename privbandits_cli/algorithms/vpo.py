@@ -33,7 +33,7 @@ class Parameters(ByLosses):
 
     display = "VPO"
 
-    eta: Size = Field(32.0, description="η0")
+    eta: Size = Field(2.0, description="η0")
 
     def state(self, setting: Setting) -> Records:
         return record(eta=self.eta, numbers=np.zeros(1), **self.fields(setting))
