@@ -42,12 +42,10 @@ class Parameters(ByLosses):
     gamma: Size = Field(0.01, description="γ, of the bonuses")
 
     def state(self, setting: Setting) -> Records:
-        return record(eta=self.eta, gamma=self.gamma, **self.fields(setting))
-
-    def fields(self, setting: Setting) -> dict[str, Any]:
-        most, d, k = fits_within(setting.horizon), setting.known().dimension, setting.n_arms
-        every = {"theta": np.zeros((most, d)), "scores": np.zeros((most, k))}
-        return super().fields(setting) | every | {"exposures": np.zeros(k), "penalties": np.zeros(k)}
+        fits, d, k = fits_within(setting.horizon), setting.known().dimension, setting.n_arms
+        every = {"theta": np.zeros((fits, d)), "scores": np.zeros((fits, k))}  # a row for each predictor
+        sums = {"exposures": np.zeros(k), "penalties": np.zeros(k)}
+        return record(eta=self.eta, gamma=self.gamma, **self.fields(setting) | every | sums)
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

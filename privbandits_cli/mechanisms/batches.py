@@ -134,6 +134,7 @@ class ByLosses(Learner):
         yield from found
 
     def fields(self, setting: Setting) -> dict[str, Any]:
+        """Those, with what the oracle predicts for the highest reward, and how much less for the lowest one."""
         low, high = self.fits(setting).predictions
         return super().fields(setting) | {"high": high, "span": high - low}
 
