@@ -178,8 +178,9 @@ def loss(state: Record, f: float) -> float:
 def softmax(out: Floats) -> None:
     """Replace the penalties z of the arms, `[k]`, with the probabilities proportional to e^-z."""
     least, total = out.min(), 0.0
-    for a in range(len(out)):
+    for a in range(len(out)):  # a loop without a sum becomes vector instructions
         out[a] = exponential(least - out[a])
+    for a in range(len(out)):
         total += out[a]
     for a in range(len(out)):
         out[a] /= total
