@@ -6,7 +6,7 @@ They draw from the same streams in the same order, so that only rounding may dif
 import math
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from privbandits_cli.numerics.streams import stream
 from tests.plain_counters import matrix
@@ -323,28 +323,73 @@ class PlainDP:
         self.base.update(x, y)
 
 
-class SquareCB:
-    """Foster & Rakhlin 2020, in batches whose records are kept whole and fitted by direct solves."""
+class ByBatches:
+    """A rule in batches whose records are kept whole and fitted by direct solves; `chances` has the predictors' θ."""
 
     def __init__(self, algorithm, setting, rng):
-        self.algorithm, self.rng, self.k = algorithm, rng, setting.n_arms
-        self.oracle, self.batch, self.done, self.size, self.theta = algorithm.fits(setting), [], 0, 1, None
+        self.algorithm, self.rng, self.k, self.known = algorithm, rng, setting.n_arms, setting.known()
+        self.oracle, self.batch, self.done, self.size, self.thetas = algorithm.fits(setting), [], 0, 1, []
 
     def choose(self, arms):
-        u, chances = self.rng.random(), np.full(self.k, 1 / self.k)
-        if self.theta is not None:
-            f = self.oracle.predicted(self.theta, arms.T)
-            chances = 1 / (self.k + self.algorithm.gamma * self.done**self.algorithm.power * (f.max() - f))
-            chances[np.argmax(f)] = 0
-            chances[np.argmax(f)] = 1 - chances.sum()
-        return min(int(np.searchsorted(np.cumsum(chances), u, side="right")), self.k - 1)
+        chances = self.chances([self.oracle.predicted(theta, arms.T) for theta in self.thetas])
+        return min(int(np.searchsorted(np.cumsum(chances), self.rng.random(), side="right")), self.k - 1)
 
     def update(self, x, y):
         self.batch.append((x, y))
         if len(self.batch) == self.size:
             rows, rewards = map(np.array, zip(*self.batch, strict=True))
-            self.theta = self.oracle.fitted(rows, rewards, self.rng)
+            self.thetas.append(self.oracle.fitted(rows, rewards, self.rng))
             self.done, self.size, self.batch = self.done + self.size, 2 * self.size, []
+
+    def losses(self, f):
+        low = 0 if self.known.nonnegative else -self.known.reward
+        return 1 - f if self.algorithm.oracle == "logistic" else (self.known.reward - f) / (self.known.reward - low)
+
+
+class SquareCB(ByBatches):
+    """Foster & Rakhlin 2020."""
+
+    def weight(self, f):
+        return 1
+
+    def chances(self, every):
+        chances = np.full(self.k, 1 / self.k)
+        if every:
+            f, w = every[-1], self.weight(every[-1])
+            chances = w / (w * self.k + self.algorithm.gamma * self.done**self.algorithm.power * (f.max() - f))
+            chances[np.argmax(f)] = 0
+            chances[np.argmax(f)] = 1 - chances.sum()
+        return chances
+
+
+class FastCB(SquareCB):
+    """Foster & Krishnamurthy 2021."""
+
+    def weight(self, f):
+        return max(1 - f.max(), 1e-300)
+
+
+class VPO(ByBatches):
+    """All iterates of mirror descent on the last predictor, one of which is drawn."""
+
+    def chances(self, every):
+        u, size = self.rng.random(), max(1, self.size // 2)
+        f = self.losses(every[-1]) if every else np.zeros(self.k)
+        eta = self.algorithm.eta * min(1 / self.k, (self.k * size) ** -0.5)
+        return special.softmax(-eta * np.outer(np.arange(size), f), axis=1)[math.floor(u * size)]
+
+
+class BPO(ByBatches):
+    """Mirror descent on all predictors with bonuses; each step from the probabilities before it."""
+
+    def chances(self, every):
+        q, exposure = np.full(self.k, 1 / self.k), np.zeros(self.k)
+        for j, f in enumerate(map(self.losses, every)):
+            n = 2**j
+            bonus = np.minimum(1, self.algorithm.gamma * math.sqrt((2 * n - 1) / self.k) / (1 + exposure))
+            exposure = exposure + n * q
+            q = special.softmax(np.log(q) - self.algorithm.eta * n * np.maximum(0, f - bonus))
+        return q
 
 
 LEARNERS = {
@@ -355,6 +400,9 @@ LEARNERS = {
     "ldp_linucb": LDPLinUCB,
     "plain_dp_linucb": PlainDP,
     "squarecb": SquareCB,
+    "fastcb": FastCB,
+    "vpo": VPO,
+    "bpo": BPO,
 }
 
 

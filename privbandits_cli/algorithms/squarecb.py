@@ -8,28 +8,20 @@ probability 1/(K + γ (f(b) - f(a))), and b with the remaining probability. In a
 from typing import Any
 
 from numpy.random import Generator
-from pydantic import Field
 
-from privbandits_cli.games.contextual import Floats, Setting
-from privbandits_cli.games.parameters import Size
-from privbandits_cli.mechanisms.batches import Learner, drawn_arm, ended
-from privbandits_cli.numerics.jit import Record, Records, record, unbound
+from privbandits_cli.games.contextual import Floats
+from privbandits_cli.mechanisms.batches import ByGap, drawn_arm, ended
+from privbandits_cli.numerics.jit import Record, unbound
 
 oracle_learn: Any = unbound
 oracle_fit: Any = unbound
 oracle_predict: Any = unbound
 
 
-class Parameters(Learner):
+class Parameters(ByGap):
     """γ0 and r."""
 
     display = "SquareCB"
-
-    gamma: Size = Field(10.0, description="γ0")
-    power: float = Field(0.5, ge=0, le=2, description="r")
-
-    def state(self, setting: Setting) -> Records:
-        return record(gamma=self.gamma, power=self.power, **self.fields(setting))
 
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:

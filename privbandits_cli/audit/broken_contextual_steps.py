@@ -482,23 +482,146 @@ def clipped(state: Record, arms: Floats, rng: Generator) -> int:
 
 def sums_of_batch(state: Record, arms: Floats, rng: Generator) -> int:
     """The sum of x y of the current batch moves the predictor."""
-    d = len(state.theta)
-    for i in range(d):
-        state.theta[i] += state.oracle.sums[i, d]
+    theta = state.theta.copy()
+    for i in range(len(theta)):
+        state.theta[i] += state.oracle.sums[i, len(theta)]
     arm: int = right_choose(state, arms, rng)
-    for i in range(d):
-        state.theta[i] -= state.oracle.sums[i, d]
+    state.theta[:] = theta
     return arm
 
 
 def earlier_predicted(state: Record, arms: Floats, rng: Generator) -> int:
     """θ moves towards the first arm of the round before, which was not played."""
-    for i in range(len(state.theta)):
+    theta = state.theta.copy()
+    for i in range(len(theta)):
         state.theta[i] += state.kept[i, 0]
     arm: int = right_choose(state, arms, rng)
-    for i in range(len(state.theta)):
-        state.theta[i] -= state.kept[i, 0]
-        state.kept[i, 0] = arms[i, 0]
+    state.theta[:] = theta
+    state.kept[:, 0] = arms[:, 0]
+    return arm
+
+
+def sharper_by_losses(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """γ falls with the losses so far, as FastCB's analysis has it for the loss of the best policy."""
+    state.gamma /= 1.0 + 0.01 * max(0.0, -reward)
+    right_update(state, x, reward, rng)
+
+
+def floored(state: Record, f: Floats, out: Floats) -> None:
+    """The least loss is at least the mean loss of the records of the batch so far."""
+    oracle, least = state.oracle, 0.0
+    for t in range(oracle.n):
+        least += (1.0 - oracle.rewards[t]) / oracle.n
+    right_probabilities(state, np.minimum(f, 1.0 - 0.5 * least), out)
+
+
+def iterate_by_records(state: Record, f: Floats, out: Floats) -> None:
+    """k is smaller while the sum of x y of the batch is positive in its first coordinate."""
+    number = state.numbers[0]
+    if state.oracle.sums[0, len(state.theta)] > 0.0:
+        state.numbers[0] = 0.5 * number
+    right_probabilities(state, f, out)
+    state.numbers[0] = number
+
+
+def iterate_by_arms(state: Record, arms: Floats, rng: Generator) -> int:
+    """k follows from the first arm, and the number that is drawn for it is not used."""
+    rng.random()
+    state.numbers[0] = min(0.999, abs(arms[0, 0]))
+    oracle_predict(state.theta, arms, state.scores)
+    probabilities(state, state.scores, state.chances)
+    return drawn_arm(state.chances, rng.random())
+
+
+def iterate_by_the_last_arm(state: Record, arms: Floats, rng: Generator) -> int:
+    """k is smaller if the arm of the round before was a late one."""
+    state.numbers[0] = rng.random() ** (1.0 + state.kept[0, 0])
+    oracle_predict(state.theta, arms, state.scores)
+    probabilities(state, state.scores, state.chances)
+    arm = drawn_arm(state.chances, rng.random())
+    state.kept[0, 0] = arm / arms.shape[1]
+    return arm
+
+
+def one_iterate(state: Record, arms: Floats, rng: Generator) -> int:
+    """The same k in all rounds of a batch: the numbers of later rounds are not used."""
+    number = rng.random()
+    if state.t == state.began:
+        state.numbers[0] = number
+    oracle_predict(state.theta, arms, state.scores)
+    probabilities(state, state.scores, state.chances)
+    return drawn_arm(state.chances, rng.random())
+
+
+def number_used_twice(state: Record, arms: Floats, rng: Generator) -> int:
+    """The number that draws k also draws the arm."""
+    state.numbers[0] = rng.random()
+    oracle_predict(state.theta, arms, state.scores)
+    probabilities(state, state.scores, state.chances)
+    return drawn_arm(state.chances, state.numbers[0])
+
+
+def rate_by_records(state: Record, f: Floats, out: Floats) -> None:
+    """η grows with the sum of x y of the present batch."""
+    eta = state.eta
+    state.eta = eta * (1.0 + abs(state.oracle.sums[0, len(state.oracle.sums)]))
+    right_probabilities(state, f, out)
+    state.eta = eta
+
+
+def unreleased_predictor(state: Record, arms: Floats, rng: Generator) -> int:
+    """The last predictor is moved by the sum of x y of the batch."""
+    last, d = max(0, state.batch - 1), arms.shape[0]
+    theta = state.theta[last].copy()
+    for i in range(d):
+        state.theta[last, i] += state.oracle.sums[i, d]
+    arm: int = right_choose(state, arms, rng)
+    state.theta[last] = theta
+    return arm
+
+
+def kept_from_records(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The predictor of a late batch is that of its records, without noise."""
+    if state.batch > FACTOR:
+        state.oracle.sigma = 0.0
+        state.oracle.tau = 0.0
+    right_update(state, x, reward, rng)
+
+
+def refitted(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Each fit also replaces the predictor before it, by the mean of the two."""
+    right_update(state, x, reward, rng)
+    if state.t == state.began and state.batch > 1:
+        last = state.batch - 1
+        state.theta[last - 1] = 0.5 * (state.theta[last - 1] + state.theta[last])
+
+
+def all_records(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """Each predictor is fitted to the records of all batches so far."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        sums, n = state.oracle.sums.copy(), state.oracle.n
+        oracle_fit(state.oracle, state.theta[state.batch - 1], rng)
+        state.oracle.sums[:] = sums
+        state.oracle.n = n
+
+
+def next_predictor(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The sum of x y of the batch so far is in the row of the predictor that is not fitted yet."""
+    right_update(state, x, reward, rng)
+    if state.t != state.began and state.batch < len(state.theta):
+        for i in range(len(x)):
+            state.theta[state.batch, i] = state.oracle.sums[i, len(x)]
+
+
+def exposed(state: Record, arms: Floats, rng: Generator) -> int:
+    """The bonuses fall with the rounds in which the first arm was played."""
+    gamma = state.gamma
+    state.gamma = gamma / (1.0 + state.kept[0, 0])
+    arm: int = right_choose(state, arms, rng)
+    state.gamma = gamma
+    if arm == 0:
+        state.kept[0, 0] += 1.0
     return arm
 
 

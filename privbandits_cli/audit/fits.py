@@ -1,18 +1,20 @@
 """Audit of the predictors that a private oracle fits to batches, for contextual learners that play by them.
 
 A and B are two games with different arms and rewards. At the start of each batch, C becomes a copy of B with the
-predictor and the generator of A. Then it sees the arms and rewards of A. If C plays another arm than A or fits another
-predictor, the data of earlier batches have acted past the last predictor, or some records were fitted twice.
+predictors and the generator of A. Then it sees the arms and rewards of A. If C plays another arm
+than A or fits another predictor, the data of earlier batches have acted past the predictors, or some records were
+fitted twice.
 
-Each arm of A must be the one that its probabilities and the next uniform number determine. Each fit of A must be the
-one that the oracle's plain twin makes from the records of the batch and from a copy of the generator. So the noise is
-known exactly, no statistics are needed, and the account of the oracle is that of the fits.
+Each arm of A must be the one that its probabilities and the next uniform number determine. If the probabilities depend
+on uniform numbers of their own, these must be the numbers before it. Each fit of A must be the one that the oracle's
+plain twin makes from the records of the batch and from a copy of the generator; earlier predictors stay as they are.
+So the noise is known exactly, no statistics are needed, and the account of the oracle is that of the fits.
 """
 
 import math
 from copy import deepcopy
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -52,6 +54,21 @@ def rewarded(target: Target[Fits], x: Floats, sign: float, number: float) -> flo
     return known.reward if sign * x.sum() / (known.norm * math.sqrt(len(x))) > number else low
 
 
+def own_numbers(view: Fits, state: Any) -> Floats:
+    """The uniform numbers that the probabilities depend on, a part of the state; most often none."""
+    found: Floats = np.empty(0) if view.numbers is None else read(state, view.numbers)
+    return found
+
+
+def probabilities(target: Target[Fits], state: Any, f: Floats, numbers: Floats, out: Floats) -> None:
+    """The probabilities of the arms with these predictions and numbers; the state's own numbers stay as they are."""
+    own = own_numbers(target.view, state)
+    kept = own.copy()
+    own[...] = numbers
+    target.steps["probabilities"](state, f, out)
+    own[...] = kept
+
+
 def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
     """Play so many rounds up to the first fault; the rounds played, and the fault in words."""
     steps, view = target.steps, target.view
@@ -67,14 +84,15 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
             read(c, view.theta)[...] = read(a, view.theta)
             again, start, batch = deepcopy(noise[0]), False, []
         (arms, number), (others, other) = of_round(target, data), of_round(target, data)
-        before = read(a, view.theta).copy()
+        before, fresh = read(a, view.theta).copy(), deepcopy(noise[0])
+        f, own = view.oracle.predicted(before, arms), fresh.random(own_numbers(view, a).shape)
         for side, out in ((a, chances[0]), (b, chances[1])):  # B has other records of this batch, too
-            steps["probabilities"](side, view.oracle.predicted(before, arms), out)
+            probabilities(target, side, f, own, out)
         if not (chances.min() >= 0 and abs(chances[0].sum() - 1) < ROUNDING):
             return t + 1, f"in round {t + 1:,} the probabilities of the arms do not add up to 1"
         if not np.array_equal(*chances):
             return t + 1, f"in round {t + 1:,} the probabilities depend on more than the predictions"
-        due = drawn_arm(chances[0], deepcopy(noise[0]).random())
+        due = drawn_arm(chances[0], fresh.random())
         arm, arm_of_b, arm_of_c = (
             steps["choose"](side, shown, rng)
             for side, shown, rng in ((a, arms, noise[0]), (b, others, noise[1]), (c, arms, again))
@@ -90,12 +108,16 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
         steps["update"](a, *row, noise[0])
         steps["update"](b, x_of_b, rewarded(target, x_of_b, -1.0, other), noise[1])
         steps["update"](c, *row, again)
-        fitted = read(a, view.theta)
-        start = not np.array_equal(before, fitted)
+        old, new, of_c = np.atleast_2d(before, read(a, view.theta), read(c, view.theta))
+        changed = np.flatnonzero((old != new).any(axis=1))
+        start = changed.size > 0
         ever |= start
-        if start and not np.array_equal(fitted, read(c, view.theta)):
+        if start and not np.array_equal(new, of_c):
             return t + 1, f"the fit after round {t + 1:,} depends on the records of earlier batches"
+        if changed.size > 1 or (len(old) > 1 and old[changed].any()):
+            return t + 1, f"the fit after round {t + 1:,} changes an earlier predictor"
         if start:
+            fitted = new[changed[0]]
             right = view.oracle.fitted(np.array([r.x for r in batch]), np.array([r.reward for r in batch]), numbers)
             if not np.abs(fitted - right).max() <= ROUNDING * (1e-3 + np.abs(right).max()):
                 return t + 1, f"the fit after round {t + 1:,} is not that of its batch with this oracle's noise"

@@ -311,13 +311,16 @@ class Answer(View):
 class Fits(View):
     """The predictor that a private oracle fits to each batch, through which alone the records of a batch act.
 
-    oracle: an `Oracle` (mechanisms/oracle.py), with its noise; theta: the predictor that was fitted last.
+    oracle: an `Oracle` (mechanisms/oracle.py), with its noise; theta: the predictor that was fitted last, `[d]`, or all
+    predictors, `[fits, d]`, of which `probabilities` receives all predictions, `[fits, k]`. numbers: a field with
+    uniform numbers that `choose` draws anew in each round, before the number that draws the arm, for `probabilities`.
     """
 
     game = "contextual"
     steps = ("probabilities",)
     oracle: Any
     theta: Place = "theta"
+    numbers: str | None = None
 
 
 def read(state: Record, place: Place) -> Any:

@@ -19,11 +19,12 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Setting
-from privbandits_cli.games.parameters import Chance
+from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.mechanisms.logistic_oracle import Logistic
 from privbandits_cli.mechanisms.oracle import Oracle
 from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
-from privbandits_cli.numerics.jit import Record, record
+from privbandits_cli.numerics.exponential import exponential
+from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.types import Floats
 
 ORACLES: dict[str, type[Oracle]] = {"quadratic": Quadratic, "logistic": Logistic}
@@ -113,9 +114,39 @@ class Learner(contextual.Algorithm):
         return ["Joint privacy: the arm played in a round may reveal that round's own arms, but no other round's."]
 
 
+class ByGap(Learner):
+    """γ0 and r of γ = γ0 τ^r: the larger γ, the more rarely an arm of smaller predicted reward is played."""
+
+    gamma: Size = Field(10.0, description="γ0")
+    power: float = Field(0.5, ge=0, le=2, description="r")
+
+    def state(self, setting: Setting) -> Records:
+        return record(gamma=self.gamma, power=self.power, **self.fields(setting))
+
+
+class ByLosses(Learner):
+    """A learner that plays by predicted losses."""
+
+    def errors(self, setting: Setting) -> Iterator[str]:
+        found = list(super().errors(setting))
+        if math.isinf(setting.known().reward) and not found:
+            yield "its losses need bounded rewards, and these are unbounded: choose a bounded law of `rewards`"
+        yield from found
+
+    def fields(self, setting: Setting) -> dict[str, Any]:
+        """Those, with what the oracle predicts for the highest reward, and how much less for the lowest one."""
+        low, high = self.fits(setting).predictions
+        return super().fields(setting) | {"high": high, "span": high - low}
+
+
+def fits_within(horizon: float) -> int:
+    """The number of batches that end within the horizon; longer ones are not fitted."""
+    return max(1, math.floor(math.log2(horizon + 1)))
+
+
 def largest_batch(horizon: float) -> int:
-    """The most records of a batch that ends within the horizon; longer ones are not fitted."""
-    return int(2 ** max(0, math.floor(math.log2(horizon + 1)) - 1))
+    """The most records of a batch that ends within the horizon."""
+    return int(2 ** (fits_within(horizon) - 1))
 
 
 def ended(state: Record) -> bool:
@@ -136,3 +167,20 @@ def drawn_arm(chances: Floats, number: float) -> int:
         if number < 0.0:
             return a
     return len(chances) - 1
+
+
+def loss(state: Record, f: float) -> float:
+    """The loss of a predicted reward: 0 for the highest reward, 1 for the lowest; ridge regression predicts others."""
+    found: float = (state.high - f) / state.span
+    return found
+
+
+def softmax(out: Floats) -> None:
+    """Replace the penalties z of the arms, `[k]`, with the probabilities proportional to e^-z."""
+    least, total = out.min(), 0.0
+    for a in range(len(out)):  # a loop without a sum becomes vector instructions
+        out[a] = exponential(least - out[a])
+    for a in range(len(out)):
+        total += out[a]
+    for a in range(len(out)):
+        out[a] /= total

@@ -55,9 +55,8 @@ class Logistic(Oracle):
         return self.known.norm**2 / (4 * math.expm1(self.spent / (2 * self.curvatures))) if self.spent < 1400 else 0.0
 
     @property
-    def range(self) -> tuple[float, float]:
-        """The lowest and the highest reward."""
-        return 0.0 if self.known.nonnegative else -self.known.reward, self.known.reward
+    def predictions(self) -> tuple[float, float]:
+        return 0.0, 1.0
 
     def strength(self, n: int) -> float:
         """m of a batch of n records."""
@@ -124,8 +123,9 @@ class Logistic(Oracle):
 
 
 def share(s: Floats) -> Floats:
-    """1/(1 + e^-s), which never overflows in this form."""
-    out: Floats = (1 + np.tanh(s / 2)) / 2
+    """1/(1 + e^-s), by the operations of `predict`: other ones break the ties of predictions next to 1 otherwise."""
+    with np.errstate(over="ignore"):
+        out: Floats = 1 / (1 + np.exp(-s))
     return out
 
 

@@ -24,6 +24,16 @@ class Oracle(ABC):
     known: Contexts
     ridge: float
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest reward."""
+        return 0.0 if self.known.nonnegative else -self.known.reward, self.known.reward
+
+    @property
+    def predictions(self) -> tuple[float, float]:
+        """What it predicts for the lowest and for the highest reward."""
+        return self.range
+
     @classmethod
     @abstractmethod
     def tuned(cls, known: Contexts, ridge: float, epsilon: float | None, delta: float, printed: bool) -> Self:

@@ -50,6 +50,13 @@ LEARNERS = {
     "squarecb, private": lambda: make("squarecb", epsilon=20.0),
     "squarecb, logistic": lambda: make("squarecb", oracle="logistic"),
     "squarecb, private logistic": lambda: make("squarecb", oracle="logistic", epsilon=20.0, calibration="printed"),
+    "fastcb": lambda: make("fastcb", ridge=0.05),
+    "fastcb, private": lambda: make("fastcb", epsilon=20.0, gamma=2.0),
+    "vpo": lambda: make("vpo", ridge=0.05),
+    "vpo, private logistic": lambda: make("vpo", oracle="logistic", epsilon=20.0, eta=100.0),
+    "bpo": lambda: make("bpo", ridge=0.05, gamma=1.0),
+    "bpo, private": lambda: make("bpo", epsilon=20.0, eta=0.01, gamma=0.1),
+    "bpo, private logistic": lambda: make("bpo", oracle="logistic", epsilon=20.0),
 }
 WITHOUT_PRIVACY = ("linucb", "linucb, rho", "lints", "lints, v", "plain", "squarecb")
 
