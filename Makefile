@@ -8,7 +8,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   bounded_private linucb_dimension price_linear_bandit fig1_equal_privacy linucb_rho price_collapse frontier \
   price_linear_scaling heavy_very price_scaling bounded_without_nu price_noisy heavy_scaling price_bandit \
   price_bandit_scaling state_of_the_art zcdp_price trust stochastic_time best_of_both stochastic_tail thompson_private \
-  state_of_the_art_stochastic
+  state_of_the_art_stochastic oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
 
 .DEFAULT_GOAL := help
 .PHONY: help install test test-slow test-long browser report check lint types fig1 figures audit smoke check-claims docs reproducibility bench bench-keep schema clean
