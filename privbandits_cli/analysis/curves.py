@@ -91,14 +91,14 @@ class Curves:
 
     folder: Path
     every: list[Curve]
-    drawn: list[Curve]  # of curves that differ in `plot.worst` only, the worst
+    drawn: list[Curve]  # of curves that differ in `plot.worst` only, the worst; in those of `plot.best`, the best
     plot: Plot
     config: dict[str, Any]  # empty if the folder has none
 
     @property
     def folded(self) -> set[str]:
         """The swept parameters that name no panel and no line: their values lie along a line, or the worst is drawn."""
-        return {self.plot.against, self.plot.worst} - {""}
+        return {self.plot.against, self.plot.worst, *self.plot.best} - {""}
 
     def symbol(self, parameter: str) -> str:
         """A parameter as the field writes it; the dimension is d in a contextual game and N in a linear one."""
@@ -161,15 +161,16 @@ def read(folder: Path, against: str = "") -> Curves:
             raise ValueError(f"nothing to draw against: no curve has a parameter '{name}'")
     if against and len({_number(curve, against) for curve in every if against in curve.swept}) < 2:
         raise ValueError(f"nothing to draw against: '{against}' takes only one value")
-    return Curves(folder, every, _worst(every, plot.worst) if plot.worst else every, plot, config)
+    drawn = _extreme(every, {*plot.best}, -1.0) if plot.best else every
+    return Curves(folder, every, _extreme(drawn, {plot.worst}, 1.0) if plot.worst else drawn, plot, config)
 
 
 def _redirected(plot: Plot, against: str) -> Plot:
     """The plot against another parameter, without the options that the config sets for its own."""
     if not against or against == plot.against:
         return plot
-    kept = "" if plot.worst == against else plot.worst
-    return plot.model_copy(update={"against": against, "worst": kept, "slopes": False, "price": None})
+    kept = {"worst": "" if plot.worst == against else plot.worst, "best": [x for x in plot.best if x != against]}
+    return plot.model_copy(update={"against": against, "slopes": False, "price": None, **kept})
 
 
 def _number(curve: Curve, name: str) -> float:
@@ -249,11 +250,11 @@ def _text(value: object) -> str:
     return "" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _worst(curves: Sequence[Curve], parameter: str) -> list[Curve]:
-    """Of the curves that differ in this parameter only, the one whose mean regret ends highest."""
+def _extreme(curves: Sequence[Curve], parameters: Set[str], sign: float) -> list[Curve]:
+    """Of the curves that differ in these parameters only, the one whose mean regret, times the sign, ends highest."""
     found: dict[Line, Curve] = {}
     for curve in curves:
-        kin = curve.panel_title({parameter}), *curve.line({parameter})
-        if kin not in found or float(curve.last["mean"]) > float(found[kin].last["mean"]):
+        kin = curve.panel_title(parameters), *curve.line(parameters)
+        if kin not in found or sign * float(curve.last["mean"]) > sign * float(found[kin].last["mean"]):
             found[kin] = curve
     return list(found.values())

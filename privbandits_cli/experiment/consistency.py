@@ -158,12 +158,12 @@ def _axis_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
     # a resolved config has no sweeps: it lists each variant
     spread = {name for variant in players for name in variant.parameters.described() if not swept}
     swept |= {key: listed(getattr(keys, key)) for key in SWEEPABLE if isinstance(getattr(keys, key), list)}
-    for key in ("against", "worst"):
-        name = getattr(keys.plot, key)
+    named = [("against", keys.plot.against), ("worst", keys.plot.worst), *(("best", name) for name in keys.plot.best)]
+    for key, name in named:
         known = swept.get(name) or swept.get(name.removeprefix("adversary."))
         if name and known is None and name.removeprefix("adversary.") not in spread:
             hint = suggestion(name, swept) if swept else "; give it a list of values"
             yield Error(("plot", key), f"no parameter '{name}' is swept{hint}")
-        elif known and not all(isinstance(value, Real) for value in known):
+        elif known and key != "best" and not all(isinstance(value, Real) for value in known):
             words = ", ".join(dict.fromkeys(str(value) for value in known if not isinstance(value, Real)))
             yield Error(("plot", key), f"an axis takes numbers, and '{name}' is swept over others: {words}")

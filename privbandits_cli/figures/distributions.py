@@ -181,6 +181,8 @@ def _figure(
     wanted = max(int(row["trials"]) for curve in curves.every for row in curve.rows)
     if min(sizes) < statistics.LEAST:
         note += f" (drawn for at least {statistics.LEAST} trials)"
+    if curves.plot.best:
+        note += f"; each at the best {', '.join(map(curves.symbol, curves.plot.best))} of its grid"
     if curves.plot.worst:
         note += f"; each curve at the {curves.symbol(curves.plot.worst)} with its largest mean regret"
     if max(sizes) > MOST:

@@ -51,6 +51,7 @@ class Table:
     price: Price | None = None  # how regrets are compared with that of a floor
     floor: str = ""  # the floor's name in a figure
     top: float | None = None  # the upper end of a linear axis of regrets
+    best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
     @property
     def fewest(self) -> int:
@@ -68,6 +69,8 @@ class Table:
         every = [line for lines in self.panels.values() for line in lines]
         notes = [f"{self.centre} of {counted(self.fewest, 'trial')}", f"bars: {self.spread}"]
         notes += estimates_of([line.adversary for line in every])
+        if self.best:
+            notes.append(f"each point at the best {', '.join(self.best)} of the grid, chosen by its regret")
         empty = {line.label: np.isnan(line.bound).all() for line in every if line.bound is not None}
         if empty:
             notes.append("dotted: the theorem's bound, where it is not empty (above what any algorithm can lose)")
@@ -172,6 +175,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         price=plot.price,
         floor=next(iter(floors), ""),
         top=plot.top,
+        best=tuple(map(found.symbol, plot.best)),
     )
 
 
