@@ -1,4 +1,4 @@
-"""The library for notebooks: `from privbandits_cli import guarantee, load, plot, run, summary, trials`.
+"""The library for notebooks: `from privbandits_cli import evaluate, guarantee, load, plot, run, ...`.
 
 The functions do what the commands do, but return plain data, and print nothing. The columns of their tables have one
 meaning everywhere, and curves one name, that of the figures, so that tables can be joined on the columns they share.
@@ -6,7 +6,8 @@ meaning everywhere, and curves one name, that of the figures, so that tables can
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from privbandits_cli.engine.store import Store
     from privbandits_cli.experiment.plan import Plan
     from privbandits_cli.figures.plot import Figure
+    from privbandits_cli.numerics.types import Floats
 
 
 class RunError(Exception):
@@ -138,6 +140,57 @@ def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -
     from privbandits_cli.experiment.plan import make_plan
 
     return rows.guarantees(make_plan(_loaded(experiment)), delta)
+
+
+def evaluate(
+    log: str | Path,
+    policy: "str | Floats | Callable[[Mapping[str, Floats], tuple[str, ...]], Floats]",
+    predictions: "Floats | None" = None,
+    confidence: float = 0.95,
+    action: str | None = None,
+    reward: str | None = None,
+    propensity: str | None = None,
+) -> "Rows":
+    """Estimates of the mean reward of a fixed policy, from a log of another one: a table with a row per estimator.
+
+    policy: "uniform", "always:ACTION", probabilities `[rows, actions]` with the actions in the order of their names, or
+    a function of the features (a dict of arrays `[rows]`) and the names of the actions that returns them. predictions:
+    mean rewards `[rows, actions]` by a model of your own; by default a linear one is fitted for each action. action,
+    reward, propensity: names of the log's columns, where they are not recognised.
+    The columns of the table: `estimator` (logged, which is the mean reward of the log itself, ips, snips, direct,
+    doubly_robust), `value`, `low` and `high`, `error` (standard error), `effective` (number of rows), `largest_weight`,
+    `mean_weight`, and `reason`, if there is no estimate. A `UserWarning` says why the intervals may be wrong.
+    Raises OSError or ValueError with what is wrong with the log or the policy.
+    """
+    from privbandits_cli.actions import logs
+    from privbandits_cli.analysis.rows import Rows
+
+    columns = {"action": action, "reward": reward, "propensity": propensity}
+    found = logs.evaluate(str(log), policy, columns, predictions, confidence)
+    for caution in found.cautions:
+        warnings.warn(caution, stacklevel=2)
+    return Rows.of(found.estimates)
+
+
+def simulate_log(
+    experiment: Experiment | str | Path,
+    path: str | Path,
+    rows: int,
+    temperature: float = 0.5,
+    share: float = 0.2,
+) -> "tuple[Floats, Floats]":
+    """Write a log of decisions in a contextual game to a CSV, whose truth is known.
+
+    The logging policy plays a uniform action with probability `share`, else action a with probability proportional to
+    e^(mean reward / temperature). Returns the mean rewards of all actions and their probabilities, both
+    `[rows, actions]`: a policy `[rows, actions]` has the true value `(policy * means).sum(axis=1).mean()` on them.
+    Rewards in [-1, 1] are mapped to [0, 1]. The features x1, x2, ... are the coordinates of all arms, without those
+    that never change or repeat another one. The contexts are the first rounds of trial 0 of the experiment.
+    Raises ValueError if the experiment is no contextual game with one adversary, one horizon and bounded rewards.
+    """
+    from privbandits_cli.actions import logs
+
+    return logs.simulate(_loaded(experiment), Path(path), rows, temperature, share)
 
 
 def plot(

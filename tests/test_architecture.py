@@ -42,6 +42,7 @@ ALONE = {
         "figures/plot.py",
         "figures/distribution_plot.py",
         "figures/counters_plot.py",
+        "figures/coverage_plot.py",
         "figures/wins_plot.py",
     },
     "typer": {
@@ -52,6 +53,7 @@ ALONE = {
         "cli/new.py",
         "cli/options.py",
         "cli/include.py",
+        "cli/logs.py",
         "cli/privacy.py",
         "cli/run.py",
         "cli/show.py",

@@ -19,7 +19,7 @@ Sums are NumPy's, not those of a linear algebra library, whose order depends on 
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +30,7 @@ from privbandits_cli.analysis.format import counted
 from privbandits_cli.numerics.types import Floats, Ints
 
 ROUNDING = 1e-6  # by which a sum of probabilities may miss 1: those of a file may have 32 bits
-LEAST = 1e-10  # the part of a column that the others must leave unexplained
+LEAST = 1e-10  # the part of a column that those before it must leave unexplained, or it has no coefficient
 Check = tuple[NDArray[np.bool_] | np.bool_, Callable[[int], str]]  # rows `[n]` that are right; the error of row i
 
 
@@ -42,6 +42,7 @@ class Log(NamedTuple):
     rewards: Floats  # [n]
     propensities: Floats  # [n], of the actions that were played
     n_actions: int  # K
+    names: tuple[str, ...] = ()  # of the actions, for messages; empty: their numbers
 
 
 class Estimate(NamedTuple):
@@ -92,6 +93,11 @@ def check_rows(*checks: Check) -> None:
 
 
 # ------------------------------------------------------------------------------------------ estimates
+
+
+def on_policy(log: Log, confidence: float = 0.95) -> Estimate:
+    """The mean reward of the log: the value of the policy that made it."""
+    return _estimate(np.ones(len(log.rewards)), float(log.rewards.mean()), log.rewards, confidence)
 
 
 def ips(log: Log, policy: Floats, confidence: float = 0.95) -> Estimate:
@@ -186,46 +192,47 @@ def fitted(log: Log, policy: Floats) -> tuple[Floats, Floats]:
     """Linear predictions `[n, K]` by least squares, and each row's influence on their mean under the policy `[n]`.
 
     Features [n, p] have an intercept and coefficients for each action, whose rows alone are fitted; features [n, K, p]
-    share p coefficients, without intercept. ValueError names an action that was logged too rarely; one that the policy
-    never plays is not fitted, and its predictions are 0.
+    share p coefficients, without intercept. A feature that is a combination of those before it has no coefficient, as
+    in R's `lm`. ValueError names an action that was logged too rarely; one that the policy never plays is not fitted,
+    and its predictions are 0.
     """
     n, k = policy.shape
-    names = [f"x{j + 1}" for j in range(log.features.shape[-1])]
     if log.features.ndim == 3:
         rows, at = log.features.reshape(n * k, -1), np.arange(n) * k + log.actions
-        shared, influence = _least_squares(rows, at, log.rewards, policy.ravel(), names, "the log")
+        shared, influence = _least_squares(rows, at, log.rewards, policy.ravel(), "the log")
         return shared.reshape(n, k), influence
     rows, predictions, influence = np.column_stack([np.ones(n), log.features]), np.zeros((n, k)), np.zeros(n)
     for action in np.flatnonzero(policy.any(axis=0)):
         at, share = np.flatnonzero(log.actions == action), policy[:, action]
         predictions[:, action], influence[at] = _least_squares(
-            rows, at, log.rewards[at], share, ["the intercept", *names], f"action {action} (which the policy plays)"
+            rows,
+            at,
+            log.rewards[at],
+            share,
+            f"action {log.names[action] if log.names else action} (which the policy plays)",
         )
     return predictions, influence
 
 
-def _least_squares(
-    rows: Floats, at: Ints, rewards: Floats, share: Floats, names: Sequence[str], whose: str
-) -> tuple[Floats, Floats]:
+def _least_squares(rows: Floats, at: Ints, rewards: Floats, share: Floats, whose: str) -> tuple[Floats, Floats]:
     """Fit the rewards `[m]` of the rows `at` among `rows[N, p]`.
 
     Returns the predictions for all rows `[N]`, and the influence of each fitted row on Σ share x prediction, `[m]`:
     g' A^-1 φ (r - φ'θ) with g = Σ share x φ and A = Σ φ φ' over the fitted rows. The columns are made orthonormal over
     the fitted rows, and all other rows are carried along, so that A is the identity.
     """
-    if len(at) <= len(names):
-        found = f"{whose} has {counted(len(at), 'row')}: too few to fit {counted(len(names), 'coefficient')}"
-        raise ValueError(f"{found}; use fewer features, or give predictions of your own")
-    columns = rows.T.copy()
+    columns, kept = rows.T.copy(), 0
     for j, column in enumerate(columns):
         before, done = (column[at] ** 2).sum(), columns[:j]
         for _ in range(2):  # Gram-Schmidt; twice is enough (Giraud et al. 2005)
             column -= ((done[:, at] * column[at]).sum(axis=1)[:, None] * done).sum(axis=0)
         after = (column[at] ** 2).sum()
-        if not after > LEAST**2 * before:
-            found = f"determined by {', '.join(names[:j])}" if j else "0"
-            raise ValueError(f"in the rows of {whose}, {names[j]} is {found}: leave it out")
-        column /= np.sqrt(after)
+        independent = after > LEAST**2 * before
+        column *= 1 / np.sqrt(after) if independent else 0.0
+        kept += int(independent)
+    if len(at) <= kept:
+        found = f"{whose} has {counted(len(at), 'row')}: too few to fit {counted(len(columns), 'coefficient')}"
+        raise ValueError(f"{found}; use fewer features, or give predictions of your own")
     fit = columns[:, at]
     predictions = ((fit * rewards).sum(axis=1)[:, None] * columns).sum(axis=0)
     pull = ((columns * share).sum(axis=1)[:, None] * fit).sum(axis=0)

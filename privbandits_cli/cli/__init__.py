@@ -9,12 +9,12 @@ import gc
 # isort: off
 from privbandits_cli.cli.app import app
 from privbandits_cli.cli import run, merge, slurm  # --help lists them in the order of these imports
-from privbandits_cli.cli import figures, check
+from privbandits_cli.cli import figures, check, logs
 from privbandits_cli.cli import new, show, privacy, validate
 
 # isort: on
 
-__all__ = ["app", "check", "figures", "main", "merge", "new", "privacy", "run", "show", "slurm", "validate"]
+__all__ = ["app", "check", "figures", "logs", "main", "merge", "new", "privacy", "run", "show", "slurm", "validate"]
 
 
 def main() -> None:

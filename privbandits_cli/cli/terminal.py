@@ -21,6 +21,8 @@ from privbandits_cli.cli.app import GLUE, filled, glued
 from privbandits_cli.experiment.received import shown
 
 if TYPE_CHECKING:
+    from privbandits_cli.actions.coverage import Row as Coverage
+    from privbandits_cli.actions.logs import Evaluated
     from privbandits_cli.analysis.wins import Best, Rate
     from privbandits_cli.experiment.plan import Curve, Plan
     from privbandits_cli.figures.table import Table as Swept
@@ -79,8 +81,9 @@ def progress(name: str, total: int, done: int, quiet: bool, unit: str = "trials"
             bar.update(task.id, advance=trials, rounds=task.fields["rounds"] + rounds)
             if plain and (task.finished or time.monotonic() - printed >= PLAIN_EVERY):
                 printed = time.monotonic()
-                left = f"{task.time_remaining or 0:.0f} s left"
-                console.print(f"{name}: {task.completed:.0f}/{total} {unit}, {speed(task)}, {left}")
+                pace = f"{speed(task)}, " if task.fields["rounds"] else ""
+                left = f"{pace}{task.time_remaining or 0:.0f} s left"
+                console.print(f"{name}: {task.completed:.0f}/{total} {unit}, {left}")
 
         yield advance
 
@@ -335,6 +338,58 @@ def print_wins(rates: "Sequence[Rate]", best: "Sequence[Best]") -> None:
         "have the intervals and what was chosen."
     )
     print(filled(notes))
+
+
+ESTIMATORS = {
+    "logged": "the log's own policy",
+    "ips": "IPS",
+    "snips": "SNIPS",
+    "direct": "direct method",
+    "doubly_robust": "doubly robust",
+}
+
+
+def print_evaluation(policy: str, found: "Evaluated", confidence: float) -> None:
+    """The estimates of a policy's mean reward, with what the weights are like and reasons for doubt."""
+    made = [row for row in found.estimates if "value" in row]
+    cells = [
+        [ESTIMATORS[row["estimator"]], f"{row['value']:.4g}", f"{row['low']:.4g}", f"{row['high']:.4g}"] for row in made
+    ]
+    print_table([shown(policy), "mean reward", f"from ({100 * confidence:g} %)", "to"], cells)
+    weights = next((row for row in made[1:]), None)
+    print()
+    named = f"{counted(found.rows, 'row')}, {counted(len(found.actions), 'action')}"
+    if weights:
+        facts = {"effective rows": weights["effective"], "largest": weights["largest_weight"]}
+        facts |= {"mean": weights["mean_weight"]}
+        named += "; weights: " + ", ".join(f"{name} {amount(value)}" for name, value in facts.items())
+    print(filled(named))
+    for row in found.estimates:
+        if "reason" in row:
+            print(filled(f"No {ESTIMATORS[row['estimator']]} estimate: {row['reason']}", further="  "))
+    for caution in found.cautions:
+        print(filled(caution, further="  "))
+
+
+def print_coverage(rows: "Sequence[Coverage]") -> None:
+    """The coverage of intervals, a table for each world."""
+    for world in dict.fromkeys(row.world for row in rows):
+        own = [row for row in rows if row.world == world]
+        names = dict.fromkeys(row.estimator for row in own)
+        cells = [
+            [f"{size:,}", *(f"{100 * row.coverage:.1f} %" for name in names for row in own if row[1:3] == (name, size))]
+            for size in dict.fromkeys(row.rows for row in own)
+        ]
+        print_table([world, *(ESTIMATORS[name] for name in names)], cells)
+        print()
+    logs = max(row.logs for row in rows)
+    error = 100 * 1.96 * math.sqrt(0.95 * 0.05 / logs)
+    print(
+        filled(
+            f"Rows of a log, and the share of {logs:,} logs whose 95 % interval holds the truth. Chance moves a share "
+            f"of 95 % by up to {error:.1f} points (with probability 95 %)."
+        )
+    )
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:

@@ -6,6 +6,7 @@ another one; a chunk that was lost with four workers is given up (Dask's `distri
 
 import logging
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,15 +35,19 @@ _compiling = threading.Lock()
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Keep Dask from logging: what goes wrong is raised as an EngineError or EngineLost."""
+    """Keep Dask from logging: what goes wrong is raised as an EngineError or EngineLost.
+
+    After Ctrl-C it stays silent, because workers that received it as well die while the process ends.
+    """
     loggers = [(logging.getLogger(name), logging.getLogger(name).level) for name in LOGGERS]
     for logger, _ in loggers:
         logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        for logger, level in loggers:
-            logger.setLevel(level)
+        if not isinstance(sys.exception(), KeyboardInterrupt):
+            for logger, level in loggers:
+                logger.setLevel(level)
 
 
 @cache

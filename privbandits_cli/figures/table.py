@@ -59,7 +59,8 @@ class Table:
 
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
-        regret = "regret" if self.x_label == "round" else "final regret"
+        estimated = estimates_of([line.adversary for lines in self.panels.values() for line in lines])
+        regret = ("estimated regret" if estimated else "regret") if self.x_label == "round" else "final regret"
         return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
 
     def notes(self) -> list[str]:
@@ -178,7 +179,7 @@ def estimates_of(adversaries: Iterable[str]) -> list[str]:
     """What the regret against these adversaries is, where it is only an estimate."""
     known = dict(Registry().every("adversaries"))
     said = {name: getattr(known[name], "estimate", "") for name in adversaries if name in known}
-    return [f"regret against {name}: {text}" for name, text in said.items() if text]
+    return [f"regret against {name}: an estimate, {text}" for name, text in said.items() if text]
 
 
 def _registry(folder: Path, trust: Trust) -> Registry:

@@ -33,6 +33,9 @@ NUMBERS = {
 BANDIT_FEEDBACK = "state, x, loss, rng"  # of `update` in the game linear
 
 
+Check = Callable[[Source, ModuleType], None]
+
+
 class IncludeError(Exception):
     """A user's file that cannot be used; the message has its place and what to do."""
 
@@ -53,8 +56,11 @@ def read(path: Path) -> Source:
     return Source(path.stem, path.as_posix(), text, hashlib.sha256(text.encode()).hexdigest()[:12])
 
 
-def module(source: Source) -> ModuleType:
-    """The module of a file, run once; IncludeError with the file's line if it raises or cannot play."""
+def module(source: Source, check: Check | None = None) -> ModuleType:
+    """The module of a file, run once; IncludeError with the file's line if it raises or cannot play.
+
+    check: refuses a file that is no player; by default it is one.
+    """
     if source.module in sys.modules:
         return sys.modules[source.module]
     made = ModuleType(source.module)
@@ -63,7 +69,7 @@ def module(source: Source) -> ModuleType:
     sys.modules[source.module], sources[source.module] = made, source
     try:
         exec(compile(source.text, source.path, "exec"), made.__dict__)
-        _check(source, made)
+        (check or _check)(source, made)
     except BaseException as error:
         text = messages.message(error)
         del sys.modules[source.module], sources[source.module]
@@ -73,6 +79,24 @@ def module(source: Source) -> ModuleType:
             text += "\nAn included file is run by itself: every module that it imports must be installed."
         raise IncludeError(text if source.path in text else f"{source.path}: {text}") from error
     return made
+
+
+def policy(path: Path) -> Callable[..., Any]:
+    """The function `probabilities(features, actions)` of a file, which is run; IncludeError if it has none."""
+    made: Callable[..., Any] = module(read(path), _check_policy).probabilities
+    return made
+
+
+def _check_policy(source: Source, made: ModuleType) -> None:
+    function = made.__dict__.get("probabilities")
+    if not inspect.isfunction(function):
+        raise IncludeError(f"{source.path}: a policy needs a function `probabilities(features, actions)`")
+    try:
+        inspect.signature(function).bind("features", "actions")
+    except TypeError:
+        line = inspect.getsourcelines(function)[1]
+        place = messages.place_in(source, line)
+        raise IncludeError(messages.at(place, "`probabilities` should take (features, actions)")) from None
 
 
 def _check(source: Source, made: ModuleType) -> None:

@@ -244,7 +244,7 @@ def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
 def test_help_lists_the_commands_in_the_order_of_use():
     listed = re.findall(r"^  ([a-z]+)  ", call("--help").stdout.partition("Commands:")[2], re.MULTILINE)
     wanted = (
-        "run merge slurm plot report tables check compare wins",
+        "run merge slurm plot report tables check compare wins evaluate coverage",
         "new list show privacy tune counters audit validate schema",
     )
     assert listed == " ".join(wanted).split()

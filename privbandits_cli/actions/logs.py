@@ -1,0 +1,173 @@
+"""Logs of decisions: what a policy would have earned on one, and logs of simulated games, whose truth is known."""
+
+import csv
+import io
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from privbandits_cli.analysis import off_policy, simulated_logs
+from privbandits_cli.analysis.format import counted
+from privbandits_cli.analysis.off_policy import Estimate, Log, new_log
+from privbandits_cli.data.logs import Logged, logged
+from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.experiment.errors import suggestion
+from privbandits_cli.experiment.files import write_atomically
+from privbandits_cli.games import contextual
+from privbandits_cli.games.contextual import REWARDS
+from privbandits_cli.numerics.types import Floats
+
+ESTIMATORS: Mapping[str, Callable[..., Estimate]] = {
+    "ips": off_policy.ips,
+    "snips": off_policy.snips,
+    "direct": off_policy.direct,
+    "doubly_robust": off_policy.doubly_robust,
+}
+MODELS = ("direct", "doubly_robust")  # that take predictions
+ROWS = 20  # of an action for each coefficient of its model, below which intervals of the model are too short
+FEW = 100.0  # effective rows, below which intervals made of weights are too short
+DEVIATIONS = 4.0  # by which the mean of the weights may miss 1
+Policy = Callable[[Mapping[str, Floats], tuple[str, ...]], Floats]
+
+
+class Evaluated(NamedTuple):
+    """What a log says of a policy."""
+
+    rows: int
+    actions: tuple[str, ...]
+    estimates: list[dict[str, Any]]  # one for each estimator; the first, `logged`, is the mean reward of the log
+    cautions: list[str]  # reasons not to trust them
+
+
+def evaluate(
+    path: str,
+    policy: Policy | str | Floats,
+    columns: Mapping[str, str | None],
+    predictions: Floats | None = None,
+    confidence: float = 0.95,
+) -> Evaluated:
+    """The estimates of a policy's mean reward on the log in a file.
+
+    policy: `uniform`, `always:ACTION`, probabilities `[rows, actions]`, or a function of the features by name and the
+    names of the actions that returns them. columns: names of `action`, `reward` and `propensity`, where they are not
+    recognised. predictions: mean rewards `[rows, actions]`; by default a linear model is fitted for each action.
+    Raises OSError or ValueError with what is wrong with the log or the policy.
+    """
+    found = logged(path, **columns)
+    probabilities = _probabilities(policy, found)
+    log = new_log(found.rows, found.actions, found.rewards, found.propensities, len(found.classes))
+    log = log._replace(names=found.classes)
+    off_policy.check_policy(probabilities, (len(log.rewards), log.n_actions))
+    estimates = [{"estimator": "logged", **off_policy.on_policy(log, confidence)._asdict()}]
+    for name, estimator in ESTIMATORS.items():
+        more = {"predictions": predictions} if name in MODELS else {}
+        try:
+            made = estimator(log, probabilities, confidence=confidence, **more)
+        except ValueError as error:
+            if predictions is not None and name == "direct":  # which fails for nothing else
+                raise
+            estimates.append({"estimator": name, "reason": str(error)})
+        else:
+            estimates.append({"estimator": name, **made._asdict()})
+    cautions = _cautions(estimates[1], len(log.rewards))
+    counts = np.bincount(log.actions, minlength=log.n_actions)[probabilities.any(axis=0)]
+    coefficients = 1 + log.features.shape[1]
+    if predictions is None and counts.min() < ROWS * coefficients and "value" in estimates[-1]:
+        cautions.append(
+            f"The linear model has up to {coefficients} coefficients for an action with {counted(counts.min(), 'row')}."
+            f" Below {ROWS} rows for each of them it fits the noise: the intervals of the direct method and of the "
+            "doubly robust estimate are too short, and the direct method is biased."
+        )
+    return Evaluated(len(log.rewards), found.classes, estimates, cautions)
+
+
+def _probabilities(policy: Policy | str | Floats, found: Logged) -> Floats:
+    n, k = len(found.rewards), len(found.classes)
+    if isinstance(policy, str):
+        kind, _, action = policy.partition(":")
+        if policy == "uniform":
+            return np.full((n, k), 1 / k)
+        if kind != "always" or not action:
+            raise ValueError(f"{policy}: a policy is `uniform`, `always:ACTION` or a FILE.py")
+        if action not in found.classes:
+            raise ValueError(f"no row of the log has the action {action!r}{suggestion(action, found.classes)}")
+        return np.tile(np.array(found.classes) == action, (n, 1)).astype(float)
+    features = {name: found.rows[:, i].copy() for i, name in enumerate(found.names)}
+    made = policy(features, found.classes) if callable(policy) else policy
+    try:
+        return np.asarray(made, float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the policy is no array of probabilities, {n} rows of {k}, but {type(made).__name__}"
+        ) from None
+
+
+def _cautions(ips: Mapping[str, Any], n: int) -> list[str]:
+    """Why intervals that are made of weights may be wrong; ips: the estimate by the weights alone."""
+    if "reason" in ips:
+        return []
+    said, effective, mean = [], ips["effective"], ips["mean_weight"]
+    if effective < FEW:
+        said.append(
+            f"The weights leave {effective:.0f} effective rows of {n:,}. Below {FEW:.0f} the intervals of IPS, SNIPS "
+            "and the doubly robust estimate hold the value less often than they say."
+        )
+    error = mean * math.sqrt(max(0.0, n / effective - 1) / n)
+    if abs(mean - 1) > DEVIATIONS * error + off_policy.ROUNDING:
+        said.append(
+            f"The mean of the weights is {mean:.3g}, not 1, which chance does not explain: the propensities are wrong, "
+            "or the policy takes actions where the log never does."
+        )
+    return said
+
+
+# ---------------------------------------------------------------------------------------- simulated logs
+
+
+def simulate(experiment: Experiment, path: Path, rows: int, temperature: float, share: float) -> tuple[Floats, Floats]:
+    """Write a log of a contextual game to a CSV; returns mean rewards and probabilities of logging, `[rows, actions]`.
+
+    The logging policy is `simulated_logs.softmax`. Rewards below 0 are mapped to [0, 1]. Features are the coordinates
+    of all arms; those that never change or repeat another one are left out.
+    Raises ValueError if the experiment is no contextual game with one adversary and one setting, bounded rewards and
+    features, or the log would be longer than a table.
+    """
+    met = experiment.matchups
+    if experiment.keys.game != "contextual" or len(met) != 1:
+        raise ValueError("a log is made from a contextual game with one adversary and one horizon and dimension")
+    adversary, setting = met[0].adversary.parameters, met[0].setting
+    assert isinstance(adversary, contextual.Adversary)
+    law, known = REWARDS[adversary.law()], setting.known()
+    if math.isinf(known.reward):
+        raise ValueError("the rewards of a log lie in [0, 1], and these are unbounded: choose other `rewards`")
+    if not 1 <= rows <= setting.horizon:
+        raise ValueError(f"{counted(rows, 'row')} of {setting.horizon:,g} rounds: take 1 to {setting.horizon:,g}")
+    if adversary.on_demand() or adversary.estimate:
+        raise ValueError(f"{adversary.name} has no arms that a log could hold: choose another adversary")
+    world = simulated_logs.contextual_world(adversary, setting, rows, experiment.keys.seed, 0)
+    logging = simulated_logs.softmax(world.means, temperature, share)
+    log = simulated_logs.logged(world, logging, experiment.keys.seed, 0)
+    low, width = (0.0, 1.0) if law.lowest_mean >= 0 else (-known.reward, 2 * known.reward)
+    _write(path, _features(world.features), log, (log.rewards - low) / width)
+    return (world.means - low) / width, logging
+
+
+def _features(arms: Floats) -> Floats:
+    """The different coordinates of all arms that change, `[n, p]`; arms: `[n, K, d]`."""
+    flat = arms.reshape(len(arms), -1)
+    changing = flat[:, (flat != flat[0]).any(axis=0)]
+    _, first = np.unique(changing, axis=1, return_index=True)
+    return changing[:, np.sort(first)]
+
+
+def _write(path: Path, features: Floats, log: Log, rewards: Floats) -> None:
+    names = [f"x{i + 1}" for i in range(features.shape[1])]
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([*names, "action", "reward", "propensity"])
+    played = zip(log.actions.tolist(), rewards.tolist(), log.propensities.tolist(), strict=True)
+    table.writerows([*row, *end] for row, end in zip(features.tolist(), played, strict=True))
+    write_atomically(path, text.getvalue().encode())

@@ -1,0 +1,94 @@
+"""`evaluate`: what a policy would have earned on a log of decisions."""
+
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from privbandits_cli.cli.app import app, dumps, fail, reported
+from privbandits_cli.cli.options import AsJson, level
+
+
+@app.command()
+def evaluate(
+    log: Annotated[Path, typer.Argument(help="A log of decisions: a .csv, .parquet or .npy file.")],
+    policy: Annotated[str, typer.Option(metavar="POLICY", help="uniform, always:ACTION, or a FILE.py.")],
+    action: Annotated[str | None, typer.Option(help="The column of the actions.")] = None,
+    reward: Annotated[str | None, typer.Option(help="The column of the rewards, in [0, 1].")] = None,
+    propensity: Annotated[str | None, typer.Option(help="The column of the probabilities of the actions.")] = None,
+    confidence: Annotated[float, typer.Option(callback=level, help="Confidence of the intervals.")] = 0.95,
+    out: Annotated[Path | None, typer.Option("--csv", metavar="FILE.csv", help="Write the table to a file.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate the mean reward of a fixed policy from a log of another one.
+
+    A row of the log has features, the action that was taken, its reward, and the probability with which it was taken.
+    The columns are recognised by their names, or named. Four estimators: inverse propensity scoring (IPS), the same
+    with normalised weights (SNIPS), a linear model of each action's rewards (direct method), and both (doubly robust).
+
+    \b
+    A FILE.py is executed. It has a function of the features, a dict of
+    arrays [rows], and of the names of the actions; it returns the
+    probability of each action in each row, [rows, actions]:
+      import numpy as np
+      def probabilities(features, actions):
+          old = features["age"] > 60
+          return np.column_stack([old, ~old])
+
+    \b
+    Examples:
+      privbandits evaluate clicks.csv --policy uniform
+      privbandits evaluate clicks.csv --policy always:banner --csv banner.csv
+      privbandits evaluate clicks.csv --policy mine.py --propensity prob
+    """
+    from privbandits_cli.actions import logs
+    from privbandits_cli.analysis.rows import Rows
+    from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.files import write_atomically
+    from privbandits_cli.experiment.received import shown
+    from privbandits_cli.plugins import loader
+
+    columns = {"action": action, "reward": reward, "propensity": propensity}
+    with reported(ValueError, OSError):
+        chosen = loader.policy(Path(policy)) if policy.endswith(".py") else policy
+        found = logs.evaluate(str(log), chosen, columns, confidence=confidence)
+        if out is not None:
+            table, text = Rows.of(found.estimates), io.StringIO()
+            writer = csv.DictWriter(text, list(table.columns), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(table)
+            write_atomically(out, text.getvalue().encode())
+    if as_json:
+        print(dumps(found._asdict()))
+    else:
+        terminal.print_evaluation(policy, found, confidence)
+    if out is not None:
+        print(f"wrote {shown(str(out))}", file=sys.stderr if as_json else None)
+
+
+@app.command()
+def coverage(
+    folder: Annotated[Path | None, typer.Argument(help="A folder for ope.csv and the figure.")] = None,
+    logs: Annotated[int, typer.Option(min=10, max=100_000, help="Simulated logs of each length.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the logs.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Show how often the intervals of `evaluate` hold the true value, on simulated logs.
+
+    Logs of 50 to 2,000 rows, three actions and two features are made in two worlds: in one the linear model of the
+    direct method is right, in the other it is wrong. The share of 95 % intervals that hold the truth should be 95 %.
+    """
+    from privbandits_cli.actions import coverage as action
+    from privbandits_cli.cli import terminal
+    from privbandits_cli.experiment.received import shown
+
+    if folder is not None and not folder.is_dir():
+        raise fail(f"{folder}: no such folder")
+    with terminal.progress("coverage", action.total(logs), 0, as_json, "logs") as advance:
+        rows = action.measured(logs, seed, advance=lambda: advance(1, 0))
+    print(dumps([row._asdict() for row in rows])) if as_json else terminal.print_coverage(rows)
+    for path in action.write(folder, rows) if folder is not None else ():
+        print(f"wrote {shown(str(path))}", file=sys.stderr if as_json else None)

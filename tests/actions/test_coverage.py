@@ -1,0 +1,63 @@
+"""The coverage of off-policy intervals: true values, the committed numbers, the command and its figure."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from typer.testing import CliRunner
+
+from privbandits_cli.actions import coverage
+from privbandits_cli.analysis.simulated_logs import value_in
+from privbandits_cli.cli import app
+from tests.conftest import ROOT
+
+
+@pytest.mark.parametrize("case", coverage.CASES, ids=lambda case: case.title.partition(":")[0])
+def test_the_truth_is_the_value_in_many_contexts(case):
+    n = 400_000
+    world = case.world(n, 3, 0)
+    policy = coverage.target(world.features)
+    spread = (policy * world.means).sum(axis=1).std() / math.sqrt(n)
+    assert abs(value_in(world, policy) - case.truth) < 4 * spread + 1e-12
+    assert abs(value_in(world, policy[:, ::-1]) - case.truth) > 40 * spread  # another policy has another value
+
+
+def test_the_committed_numbers_are_played_again():
+    kept = {(row["world"], row["estimator"], row["rows"]): row for row in rows_of(ROOT / "results" / "ope.csv")}
+    assert len(kept) == 2 * 4 * len(coverage.SIZES)
+    for row in coverage.measured(1000, 1, sizes=(100,)):
+        one = kept[row.world, row.estimator, "100"]
+        assert int(one["logs"]) == row.logs and float(one["coverage"]) == pytest.approx(row.coverage, abs=1e-6)
+        assert float(one["bias"]) == pytest.approx(row.bias, abs=1e-6)
+    for (world, estimator, rows), one in kept.items():
+        if int(rows) >= 500 and not ("wrong" in world and estimator == "direct"):
+            assert abs(float(one["coverage"]) - 0.95) < 3 * math.sqrt(0.95 * 0.05 / 1000), (world, estimator, rows)
+    wrong = next(row for (world, name, n), row in kept.items() if "wrong" in world and (name, n) == ("direct", "2000"))
+    assert float(wrong["high"]) < 0.9  # the wrong model is found out
+
+
+def rows_of(path):
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_the_intervals_of_a_coverage_are_exact():
+    """Clopper-Pearson: the ends are the shares of which so many are just as improbable as 2.5 %."""
+    row = coverage._row("w", "ips", 10, np.array([[0.1, 1.0]] * 45 + [[2.0, 1.0]] * 5))
+    assert row.coverage == 0.9 and row.length == 2.0 and row.bias == pytest.approx(0.29)
+    assert binom.sf(44, 50, row.low) == pytest.approx(0.025) and binom.cdf(45, 50, row.high) == pytest.approx(0.025)
+
+
+def test_the_command_prints_a_table_and_writes_a_csv_and_a_figure(tmp_path):
+    done = CliRunner().invoke(app, ["coverage", str(tmp_path), "--logs", "10"])
+    assert done.exit_code == 0, done.output
+    assert max(map(len, done.stdout.partition("wrote")[0].splitlines())) <= 80
+    rows = rows_of(tmp_path / "ope.csv")
+    assert len(rows) == 48 and {row["logs"] for row in rows} <= {str(n) for n in range(11)}
+    assert "direct method" in (tmp_path / "ope.svg").read_text(encoding="utf-8")
+    data = json.loads(CliRunner().invoke(app, ["coverage", "--logs", "10", "--json"]).stdout)
+    assert [row["coverage"] for row in data] == [float(row["coverage"]) for row in rows]
+    gone = CliRunner().invoke(app, ["coverage", str(tmp_path / "gone")])
+    assert gone.exit_code == 2 and "gone: no such folder" in gone.stderr

@@ -1,0 +1,230 @@
+"""What a policy would have earned on a log: the command, the function, simulated logs, and what is refused."""
+
+import csv
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from privbandits_cli import evaluate, load, run, simulate_log
+from privbandits_cli.cli import app
+from privbandits_cli.figures import table
+
+GAME = """\
+experiment: game
+game: contextual
+horizon: 3000
+arms: 3
+dimension: 4
+trials: 2
+seed: 1
+adversary: {name: sphere_arms}
+algorithms: [linucb]
+summary: {centre: mean}
+"""
+POLICY = """\
+import numpy as np
+
+
+def probabilities(features, actions):
+    high = features["age"] > 0.5
+    return np.column_stack([high, ~high])
+"""
+ROWS = [(0.1, "no", 1, 0.5), (0.9, "yes", 0, 0.25), (0.7, "yes", 1, 0.5), (0.3, "no", 0, 0.8), (0.6, "no", 1, 0.4)]
+
+
+@pytest.fixture(autouse=True)
+def desk(tmp_path, monkeypatch):
+    """A working directory with a log of 200 rows, a policy and a game."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{age + i / 1000!r},{action},{reward},{p}" for i in range(40) for age, action, reward, p in ROWS]
+    Path("log.csv").write_text("\n".join(["age,action,reward,propensity", *lines]) + "\n")
+    Path("mine.py").write_text(POLICY)
+    Path("game.yaml").write_text(GAME)
+
+
+def call(*words):
+    return CliRunner().invoke(app, ["evaluate", *map(str, words)])
+
+
+def rows_of(path):
+    return list(csv.DictReader(Path(path).read_text().splitlines()))
+
+
+def by_hand(rows):
+    """IPS and SNIPS of the policy of mine.py, straight from the file."""
+    weights, rewards = [], []
+    for row in rows:
+        takes = "no" if float(row["age"]) > 0.5 else "yes"
+        weights.append((row["action"] == takes) / float(row["propensity"]))
+        rewards.append(float(row["reward"]))
+    earned = [w * r for w, r in zip(weights, rewards, strict=True)]
+    return sum(earned) / len(rows), sum(earned) / sum(weights), sum(weights) ** 2 / sum(w * w for w in weights)
+
+
+def test_the_command_prints_and_writes_what_is_right_by_hand():
+    done = call("log.csv", "--policy", "mine.py", "--csv", "found.csv")
+    assert done.exit_code == 0 and max(map(len, done.stdout.splitlines())) <= 80
+    found = {row["estimator"]: row for row in rows_of("found.csv")}
+    value, snips, effective = by_hand(rows_of("log.csv"))
+    assert float(found["ips"]["value"]) == pytest.approx(value)
+    assert float(found["snips"]["value"]) == pytest.approx(snips)
+    assert float(found["ips"]["effective"]) == pytest.approx(effective)
+    assert float(found["logged"]["value"]) == pytest.approx(0.6)
+    assert list(found) == ["logged", "ips", "snips", "direct", "doubly_robust"]
+    assert f"{snips:.4g}" in done.stdout and "200 rows, 2 actions" in done.stdout and "wrote found.csv" in done.stdout
+    data = json.loads(call("log.csv", "--policy", "mine.py", "--json").stdout)
+    assert data["estimates"][1]["value"] == pytest.approx(value) and data["actions"] == ["no", "yes"]
+
+
+def test_policies_by_name_are_those_of_a_function():
+    n = 200
+    for name, probabilities in (("uniform", [0.5, 0.5]), ("always:yes", [0, 1])):
+        given = np.tile(np.array(probabilities, float), (n, 1))
+        with warnings.catch_warnings(action="ignore"):  # what they say is tested below
+            one, other, third = (evaluate("log.csv", p) for p in (name, given, lambda features, actions, p=given: p))
+        assert list(one) == list(other) == list(third)
+
+
+def test_columns_are_named():
+    text = Path("log.csv").read_text().replace("age,action,reward,propensity", "age,advert,bought,chance")
+    Path("own.csv").write_text(text)
+    named = {"action": "advert", "reward": "bought", "propensity": "chance"}
+    words = [word for name, column in named.items() for word in (f"--{name}", column)]
+    assert "call it" not in call("own.csv", "--policy", "mine.py", *words).stderr
+    assert call("own.csv", "--policy", "mine.py", *words).stdout == call("log.csv", "--policy", "mine.py").stdout
+    refused = call("own.csv", "--policy", "mine.py")
+    assert refused.exit_code == 2 and "name the action, `action: ...`" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "message"),
+    [
+        ("always:maybe", "", "no row of the log has the action 'maybe'"),
+        ("always:", "", "a policy is `uniform`, `always:ACTION` or a FILE.py"),
+        ("greedy", "", "greedy: a policy is `uniform`"),
+        ("none.py", None, "none.py: cannot be read: No such file"),
+        ("own.py", "x = 1", "own.py: a policy needs a function `probabilities(features, actions)`"),
+        ("own.py", "def probabilities(x): return x", "own.py:1: `probabilities` should take (features, actions)"),
+        ("own.py", "def probabilities(features, actions):\n    return features['size']", "own.py:2: KeyError: 'size'"),
+        ("own.py", "def probabilities(features, actions): return 'all'", "is no array of probabilities"),
+        ("own.py", "def probabilities(features, actions): return features['age']", "the policy has shape (200,)"),
+        (
+            "own.py",
+            "import numpy\ndef probabilities(features, actions): return numpy.full((200, 2), 0.4)",
+            "row 1: the policy's probabilities add up to 0.8, not to 1",
+        ),
+    ],
+)
+def test_wrong_policies_are_refused(policy, text, message):
+    if text:
+        Path(policy).write_text(text + "\n")
+    done = call("log.csv", "--policy", policy)
+    assert done.exit_code == 2 and message in done.stderr and "Traceback" not in done.stderr, done.stderr
+    assert not done.stdout
+
+
+def test_an_estimator_without_enough_rows_gives_its_reason():
+    lines = Path("log.csv").read_text().splitlines()
+    Path("few.csv").write_text("\n".join([*lines[:2], *lines[3:4]]) + "\n")  # each action once
+    done = call("few.csv", "--policy", "uniform")
+    printed = " ".join(done.stdout.split())
+    assert done.exit_code == 0 and "IPS" in printed
+    assert "No direct method estimate: action no (which the policy plays) has 1 row: too few" in printed
+
+
+def test_cautions_name_what_is_wrong_and_only_that():
+    rng = np.random.default_rng(4)
+    n = 4000
+    x, actions = rng.random(n), rng.integers(0, 2, n)
+    head = "x,action,reward,propensity"
+
+    def written(name, propensity):
+        rows = zip(x.tolist(), actions, (rng.random(n) < x).astype(int), [propensity] * n, strict=True)
+        Path(name).write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n")
+
+    written("right.csv", 0.5)
+    written("wrong.csv", 0.4)
+    assert "chance does not explain" not in call("right.csv", "--policy", "uniform").stdout
+    assert "chance does not explain" in " ".join(call("wrong.csv", "--policy", "uniform").stdout.split())
+    with pytest.warns(UserWarning, match="effective rows of 4,000"):
+        evaluate("right.csv", np.eye(2)[(actions + (x < 0.99)) % 2])  # another action than the logged one, but for 1 %
+
+
+@pytest.mark.parametrize("adversary", ["sphere_arms", "table, path: digits, target: class"])
+def test_simulated_logs_are_estimated_right(adversary):
+    """The estimates of three policies are within 4 standard errors of the truth, which is known."""
+    text = GAME.replace("sphere_arms", adversary)
+    rows = 3000
+    if "digits" in adversary:
+        text = text.replace("3000", "1797").replace("arms: 3", "arms: 10").replace("dimension: 4", "dimension: 650")
+        rows = 1797
+    Path("game.yaml").write_text(text)
+    means, logging = simulate_log("game.yaml", "made.csv", rows)
+    n, k = means.shape
+    assert n == rows and means.min() >= 0 and means.max() <= 1 and np.allclose(logging.sum(axis=1), 1)
+    better = np.eye(k)[means.argmax(axis=1)] * 0.5 + 0.5 / k
+    for policy in (np.full((n, k), 1 / k), np.tile(np.eye(k)[1], (n, 1)), better):
+        truth = (policy * means).sum(axis=1).mean()
+        found = {row["estimator"]: row for row in evaluate("made.csv", policy, predictions=np.full((n, k), 0.5))}
+        for name in ("ips", "snips", "doubly_robust"):
+            assert abs(found[name]["value"] - truth) < 4 * found[name]["error"], (name, truth)
+        wrong = (policy * means[:, ::-1]).sum(axis=1).mean()
+        if policy is better:  # a truth with the actions exchanged is refuted
+            assert abs(found["snips"]["value"] - wrong) > 4 * found["snips"]["error"]
+
+
+def test_features_of_a_simulated_log_are_the_table_once():
+    Path("game.yaml").write_text(
+        GAME.replace("sphere_arms", "table, path: iris, target: class, order: file")
+        .replace("horizon: 3000", "horizon: 150")
+        .replace("dimension: 4", "dimension: 15")
+    )
+    simulate_log("game.yaml", "made.csv", 150)
+    head = Path("made.csv").read_text().splitlines()[0]
+    assert head == "x1,x2,x3,x4,action,reward,propensity"
+    first = Path("made.csv").read_bytes()
+    simulate_log("game.yaml", "made.csv", 150)
+    assert Path("made.csv").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sphere_arms", "sphere_arms, rewards: gaussian", "the rewards of a log lie in"),
+        ("sphere_arms", "sphere_arms, gap: [0.1, 0.2]", "one adversary"),
+        ("horizon: 3000", "horizon: 20", "30 rows of 20 rounds"),
+        ("game: contextual", "game: bandit", "a contextual game"),
+        ("sphere_arms", "sphere_arms, drawn: on_demand", "no arms that a log could hold"),
+    ],
+)
+def test_games_that_make_no_log_are_refused(old, new, message):
+    text = GAME.replace(old, new)
+    if "bandit" in new:
+        text = text.replace("dimension: 4\n", "").replace("sphere_arms", "stochastic").replace("linucb", "exp3")
+    Path("game.yaml").write_text(text)
+    with pytest.raises(ValueError, match=message):
+        simulate_log("game.yaml", "made.csv", 30)
+    assert not Path("made.csv").exists()
+
+
+def test_predictions_of_ones_own_are_checked():
+    with pytest.raises(ValueError, match="predictions have shape"):
+        evaluate("log.csv", "uniform", predictions=np.zeros((3, 2)))
+
+
+def test_the_regret_on_a_log_is_called_an_estimate():
+    simulate_log("game.yaml", "made.csv", 3000)
+    width = len(Path("made.csv").read_text().splitlines()[0].split(",")) - 3
+    text = GAME.replace("sphere_arms", "log, path: made.csv").replace("horizon: 3000", "horizon: 100")
+    Path("replay.yaml").write_text(text.replace("dimension: 4", f"dimension: {3 * (width + 1)}"))
+    done = CliRunner().invoke(app, ["run", "replay.yaml", "--jobs", "1"])
+    assert done.exit_code == 0 and "regret against log: an estimate, T times the value" in " ".join(done.stdout.split())
+    drawn = table.read(Path("results/game"))
+    assert any("regret against log: an estimate, T times" in note for note in drawn.notes())
+    assert drawn.labels() == ("round", "estimated regret")
+    plain = table.read(run(load("game.yaml", "horizon=100", "experiment=plain"), jobs=1))
+    assert plain.labels() == ("round", "regret") and not any("estimate" in note for note in plain.notes())
