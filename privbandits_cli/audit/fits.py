@@ -1,9 +1,8 @@
 """Audit of the predictors that a private oracle fits to batches, for contextual learners that play by them.
 
 A and B are two games with different arms and rewards. At the start of each batch, C becomes a copy of B with the
-predictors and the generator of A. Then it sees the arms and rewards of A. If C plays another arm
-than A or fits another predictor, the data of earlier batches have acted past the predictors, or some records were
-fitted twice.
+predictors and the generator of A. Then it sees the arms and rewards of A. If C plays another arm than A or fits another
+predictor, the data of earlier batches have acted past the predictors, or some records were fitted twice.
 
 Each arm of A must be the one that its probabilities and the next uniform number determine. If the probabilities depend
 on uniform numbers of their own, these must be the numbers before it. Each fit of A must be the one that the oracle's

@@ -1,8 +1,9 @@
 """Contextual learners that play in batches of 1, 2, 4, ... rounds, each by a predictor fitted to the batch before.
 
 A regression oracle (`mechanisms.oracle`) fits the predictor to the records of exactly one batch, the last one, and
-releases it. The next batch is played by this predictor, and the first batch uniformly. So a record acts on later arms
-through one release alone, and all releases together are as private as one: the ε of a fit is not divided.
+releases it. The next batch is played by this predictor, or by all predictors so far, and the first batch uniformly. So
+a record acts on later arms through one release alone, and all releases together are as private as one: the ε of a fit
+is not divided.
 A learner's file has the step `probabilities(state, f, out)` of the predictions f, and `choose` draws an arm with them.
 
 This is the protocol of a benchmark of 2026, the repository private-contextual-bandits of alex-rbch, which plays 100
