@@ -11,7 +11,7 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   state_of_the_art_stochastic oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-slow test-long browser report check lint types fig1 figures audit smoke check-claims docs reproducibility bench bench-keep schema clean
+.PHONY: help install test test-slow test-long browser report check lint types fig1 figures wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -57,6 +57,9 @@ fig1: $(READY)  ## run Figure 1 of Tossou & Dimitrakakis 2017 at the paper's sca
 
 figures: $(READY)  ## run every figure at full scale: four hours on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
+
+wins: $(READY)  ## count the win rates of private contextual bandits on four tables: results/wins.png
+	$(BIN)/privbandits wins $(addprefix results/oracle_,iris wine breast_cancer digits) --out results
 
 audit: $(READY)  ## run the auditor on deliberately broken algorithms
 	$(BIN)/privbandits audit --mutants

@@ -12,7 +12,7 @@ from privbandits_cli.engine import Engine
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.plan import make_plan
-from privbandits_cli.figures import plot, table
+from privbandits_cli.figures import distributions, plot, table
 
 SWEPT = """\
 experiment: swept
@@ -95,6 +95,45 @@ def test_a_line_is_the_worst_of_each_horizon(ran):
     assert [axis.get_xscale() for axis in drawn.axes[:2]] == ["log", "log"]
 
 
+GRID = """\
+experiment: grid
+game: contextual
+horizon: 100
+arms: 3
+dimension: 15
+trials: 3
+seed: 3
+adversary: {name: table, path: iris, target: class}
+algorithms:
+  - {name: squarecb, label: S, gamma: [1, 1000], oracle: [quadratic, logistic], epsilon: [1, 8]}
+  - {name: squarecb, label: S, gamma: [1, 1000]}
+  - {name: linucb, label: L}
+summary: {centre: mean, bars: sd}
+plot: {against: epsilon, best: [gamma, oracle]}
+"""
+
+
+def test_a_line_is_the_best_of_a_grid_at_each_point(ran):
+    _, _, folder = ran(GRID)
+    (lines,) = table.read(folder).panels.values()
+    swept, level, linucb = lines
+    means = {}
+    for row in rows(folder):
+        if row["round"] == "100":
+            grid = (row["label"][0], row["epsilon"])
+            means.setdefault(grid, []).append(float(row["mean"]))
+    assert [len(found) for found in means.values()] == [4, 4, 2, 1]
+    assert swept.x.tolist() == [1, 8] and swept.regret.tolist() == [min(means["S", "1"]), min(means["S", "8"])]
+    assert min(means["S", "1"]) < max(means["S", "1"])  # the grid matters
+    assert level.level and set(level.regret) == {min(means["S", ""])} and linucb.level
+    assert swept.label == "S" and "γ = " in level.label and linucb.label == "L"
+    assert any("each point at the best γ, oracle of the grid" in note for note in table.read(folder).notes())
+    samples = distributions.distribution(found := curves.read(folder), distributions.samples(folder, found))
+    assert "each at the best γ, oracle of its grid" in samples.note
+    every = table.read(folder, against="gamma").panels  # another axis keeps the other parameter of the grid
+    assert sum(len(each) for each in every.values()) == 4
+
+
 def test_a_resolved_sweep_plays_the_same(ran, tmp_path):
     """config.yaml spreads the sweeps out, and keeps the horizons."""
     plan, _, folder = ran(SWEPT)
@@ -115,6 +154,7 @@ def test_a_resolved_sweep_plays_the_same(ran, tmp_path):
     [
         ("plot={against: gamma}", "no parameter 'gamma' is swept"),
         ("plot={against: horizon, worst: gap}", "no parameter 'gap' is swept .known: best, epsilon, horizon"),
+        ("plot={against: horizon, best: [gap]}", "no parameter 'gap' is swept"),
         ("plot={slopes: true}", "slopes are fitted over `against`"),
     ],
 )
