@@ -744,3 +744,29 @@ def test_the_regret_under_plain_privacy():
     ignored, noised = found["Plain, the present ignored"], found["Plain, the present noised"]
     assert states(CONTEXTUAL, "the regret is {} if the arms are ignored and {} if the choice", ignored, noised)
     assert states(CONTEXTUAL, "has {}, and local privacy {} (", found["Joint"], found["Local"])
+
+
+def test_the_win_rates_and_regrets_of_oracles():
+    page = "docs/papers/contextual.md"
+    rows = list(csv.DictReader((ROOT / "results" / "wins.csv").read_text(encoding="utf-8").splitlines()))
+    won = {(row["epsilon"], row["algorithm"], row["opponent"]): 100 * float(row["rate"]) for row in rows}
+    for other, published in (("VPO", (98, 78)), ("SquareCB", (88, 74)), ("FastCB", (80.5, 72)), ("LinUCB", (81, 93))):
+        cells = (published[0], won["", "BPO", other], published[1], won["1.0", "BPO", other])
+        assert states(page, f"| {other} | " + " | ".join(f"{cell:g} %" for cell in cells) + " |")
+    rows = list(csv.DictReader((ROOT / "results" / "wins_best.csv").read_text(encoding="utf-8").splitlines()))
+    iris = {row["epsilon"]: row["regret"] for row in rows if (row["game"], row["algorithm"]) == ("oracle_iris", "BPO")}
+    text = f"names {iris['']} of 150 wrong classes without privacy, {iris['8.0']} at ε = 8 and {iris['1.0']} at ε = 1"
+    assert states(page, text)
+    found = {}
+    for row in csv.DictReader((ROOT / "results" / "oracle_sphere" / "final.csv").read_text("utf-8").splitlines()):
+        if row["gap"] == "0.1":
+            found.setdefault(row["label"].partition(" (")[0], []).append(float(row["regret"]))
+    mean = {label: f"{np.mean(x):,.0f}" for label, x in found.items()}
+    assert states(page, f"its regret is {mean['LinUCB, tree']} with the tree and")
+    assert states(page, f"{mean['LinUCB, BLT, smaller shift']} with a BLT and a smaller shift. SquareCB has")
+    assert states(
+        page, f"{mean['SquareCB, quadratic']} with the quadratic oracle, and {mean['SquareCB, logistic']} with"
+    )
+    bpo = found["BPO, quadratic"]
+    assert states(page, f"a mean of {np.mean(bpo):,.0f} and a median of {np.median(bpo):.0f}")
+    assert 3 <= sum(x > 2000 for x in bpo) <= 6

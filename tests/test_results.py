@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from docs._generate.reproducibility import reproducibility
+from privbandits_cli.actions import wins
 from privbandits_cli.actions.price_tables import price_tables
 from privbandits_cli.experiment.config import load
 from privbandits_cli.plugins.registry import Registry
@@ -47,7 +48,13 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("linucb_time", 280),
     ("linucb_time_full", 280),
     ("linucb_rho", 3_600),
+    ("oracle_iris", 1_200),
+    ("oracle_wine", 1_200),
+    ("oracle_breast_cancer", 1_200),
+    ("oracle_digits", 1_160),
+    ("oracle_sphere", 720),
 ]
+TABLES = ("iris", "wine", "breast_cancer", "digits")
 
 
 @pytest.mark.parametrize(("name", "trials"), COMMITTED)
@@ -97,6 +104,14 @@ def test_the_tables_of_rates_read_no_label(tmp_path):
             renamed = text.replace("DP-FTRL, Laplace", "Zeta").replace("DP-FTRL, Gaussian", "Alpha")
             (tmp_path / folder.name / name).write_text(renamed, encoding="utf-8")
     assert price_tables(tmp_path) == price_tables(ROOT / "results")
+
+
+def test_the_win_rates_are_those_of_the_committed_tables(tmp_path):
+    best, rates = wins.found([ROOT / "results" / f"oracle_{name}" for name in TABLES])
+    wins.write(tmp_path, best, rates)
+    for name in ("wins.csv", "wins_best.csv"):
+        assert (tmp_path / name).read_bytes() == (ROOT / "results" / name).read_bytes(), "run `make wins`"
+    assert {rate.games for rate in rates} == {3, 4}  # private LinUCB does not play the digits
 
 
 def test_the_benchmark_knows_every_player():

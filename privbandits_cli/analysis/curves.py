@@ -98,7 +98,7 @@ class Curves:
     @property
     def folded(self) -> set[str]:
         """The swept parameters that name no panel and no line: their values lie along a line, or the worst is drawn."""
-        return {self.plot.against, self.plot.worst, *self.plot.best} - {""}
+        return {self.plot.against, self.plot.worst, *(self.plot.best or ())} - {""}
 
     def symbol(self, parameter: str) -> str:
         """A parameter as the field writes it; the dimension is d in a contextual game and N in a linear one."""
@@ -169,7 +169,10 @@ def _redirected(plot: Plot, against: str) -> Plot:
     """The plot against another parameter, without the options that the config sets for its own."""
     if not against or against == plot.against:
         return plot
-    kept = {"worst": "" if plot.worst == against else plot.worst, "best": [x for x in plot.best if x != against]}
+    kept = {
+        "worst": "" if plot.worst == against else plot.worst,
+        "best": [x for x in plot.best or () if x != against] or None,
+    }
     return plot.model_copy(update={"against": against, "slopes": False, "price": None, **kept})
 
 

@@ -158,7 +158,11 @@ def _axis_errors(keys: Keys, players: Sequence[Variant]) -> Iterator[Error]:
     # a resolved config has no sweeps: it lists each variant
     spread = {name for variant in players for name in variant.parameters.described() if not swept}
     swept |= {key: listed(getattr(keys, key)) for key in SWEEPABLE if isinstance(getattr(keys, key), list)}
-    named = [("against", keys.plot.against), ("worst", keys.plot.worst), *(("best", name) for name in keys.plot.best)]
+    named = [
+        ("against", keys.plot.against),
+        ("worst", keys.plot.worst),
+        *(("best", name) for name in keys.plot.best or ()),
+    ]
     for key, name in named:
         known = swept.get(name) or swept.get(name.removeprefix("adversary."))
         if name and known is None and name.removeprefix("adversary.") not in spread:

@@ -50,8 +50,8 @@ class Plot(_Section):
     )
     against: str = Field("", description="draw the final regret against this swept parameter, not over rounds")
     worst: str = Field("", description="draw only the value of this swept parameter with the largest regret")
-    best: list[str] = Field(
-        [], description="of curves that differ in these swept parameters only, draw the one with the smallest regret"
+    best: list[str] | None = Field(
+        None, description="of curves that differ in these swept parameters only, draw the one with the smallest regret"
     )
     price: Price | None = Field(None, description="compare regrets with that of an algorithm without privacy")
     slopes: bool = Field(False, description="fit the slope of the log mean regret against the logarithm of `against`")

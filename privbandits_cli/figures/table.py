@@ -175,7 +175,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         price=plot.price,
         floor=next(iter(floors), ""),
         top=plot.top,
-        best=tuple(map(found.symbol, plot.best)),
+        best=tuple(map(found.symbol, plot.best or ())),
     )
 
 
