@@ -186,7 +186,8 @@ def simulate_log(
     `[rows, actions]`: a policy `[rows, actions]` has the true value `(policy * means).sum(axis=1).mean()` on them.
     Rewards in [-1, 1] are mapped to [0, 1]. The features x1, x2, ... are the coordinates of all arms, without those
     that never change or repeat another one. The contexts are the first rounds of trial 0 of the experiment.
-    Raises ValueError if the experiment is no contextual game with one adversary, one horizon and bounded rewards.
+    Raises ValueError if the experiment is no contextual game with one adversary, one horizon and bounded rewards, if it
+    has fewer rounds than `rows`, or if temperature <= 0 or share is no probability.
     """
     from privbandits_cli.actions import logs
 

@@ -132,9 +132,11 @@ def simulate(experiment: Experiment, path: Path, rows: int, temperature: float, 
 
     The logging policy is `simulated_logs.softmax`. Rewards below 0 are mapped to [0, 1]. Features are the coordinates
     of all arms; those that never change or repeat another one are left out.
-    Raises ValueError if the experiment is no contextual game with one adversary and one setting, bounded rewards and
-    features, or the log would be longer than a table.
+    Raises ValueError if the experiment is no contextual game with one adversary and one setting and bounded rewards, or
+    it has fewer rounds than `rows`.
     """
+    if not temperature > 0 or not 0 <= share <= 1:
+        raise ValueError(f"temperature {temperature:g} must be above 0, and share {share:g} between 0 and 1")
     met = experiment.matchups
     if experiment.keys.game != "contextual" or len(met) != 1:
         raise ValueError("a log is made from a contextual game with one adversary and one horizon and dimension")

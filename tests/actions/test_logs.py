@@ -211,6 +211,12 @@ def test_games_that_make_no_log_are_refused(old, new, message):
     assert not Path("made.csv").exists()
 
 
+@pytest.mark.parametrize("wrong", [{"temperature": 0.0}, {"share": 1.5}, {"temperature": float("nan")}])
+def test_wrong_logging_policies_are_refused(wrong):
+    with pytest.raises(ValueError, match="must be above 0, and share"):
+        simulate_log("game.yaml", "made.csv", 30, **wrong)
+
+
 def test_predictions_of_ones_own_are_checked():
     with pytest.raises(ValueError, match="predictions have shape"):
         evaluate("log.csv", "uniform", predictions=np.zeros((3, 2)))
