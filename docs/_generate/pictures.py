@@ -18,7 +18,10 @@ from privbandits_cli.figures.styles import PALETTE
 GAMES = DOCS / "_generate" / "games"
 RESULTS = DOCS / "_build" / "games"  # finished trials stay there, so that the next build simulates nothing
 MOST = 7  # lines in the picture of an adversary; of a game with more algorithms, it shows those of SHOWN
-SHOWN = ("uniform", "exp3", "tsallis_inf", "exp3_tau", "dp_exp3_lap", "batched_htinf")
+SHOWN = (
+    *("uniform", "exp3", "tsallis_inf", "exp3_tau", "dp_exp3_lap", "batched_htinf"),
+    *("linucb", "lints", "dp_linucb", "ldp_linucb", "squarecb", "bpo"),
+)
 NO_PICTURE = ("log", "replay", "table")  # they play a file of the user's own
 
 
@@ -50,7 +53,7 @@ def planned() -> dict[str, Picture]:
             lines = tuple(name for name in wanted if name in {other.name for other in every})
             found.setdefault(algorithm.name, Picture(game, adversaries[0], lines, own=True))
         lines = tuple(parameters.name for parameters in every)
-        shown = lines if len(lines) <= MOST else SHOWN
+        shown = lines if len(lines) <= MOST else tuple(name for name in SHOWN if name in lines)
         for adversary in adversaries:
             found.setdefault(adversary, Picture(game, adversary, shown, own=False))
     return found

@@ -80,6 +80,9 @@ def test_every_formula_and_picture_is_of_a_page():
     names = {name for _, name in PLAYERS}
     assert set(players.formulas()) == names | set(mechanisms.every())
     assert set(pictures.planned()) == names - set(pictures.NO_PICTURE)
+    for picture in pictures.planned().values():
+        playing = {variant.parameters.name for variant in pictures.games()[picture.game].algorithms}
+        assert {*picture.algorithms} <= playing and 1 <= len(picture.algorithms) <= pictures.MOST
 
 
 def test_a_page_says_what_show_says(pages):
