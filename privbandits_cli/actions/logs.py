@@ -42,6 +42,13 @@ class Evaluated(NamedTuple):
     cautions: list[str]  # reasons not to trust them
 
 
+class Features(dict[str, Floats]):
+    """Features by name, `[rows]`; a wrong name is an error that lists the right ones."""
+
+    def __missing__(self, name: str) -> Floats:
+        raise KeyError(f"no feature is called {name}{suggestion(name, self)}")
+
+
 def evaluate(
     path: str,
     policy: Policy | str | Floats,
@@ -95,7 +102,7 @@ def _probabilities(policy: Policy | str | Floats, found: Logged) -> Floats:
         if action not in found.classes:
             raise ValueError(f"no row of the log has the action {action!r}{suggestion(action, found.classes)}")
         return np.tile(np.array(found.classes) == action, (n, 1)).astype(float)
-    features = {name: found.rows[:, i].copy() for i, name in enumerate(found.names)}
+    features = Features((name, found.rows[:, i].copy()) for i, name in enumerate(found.names))
     made = policy(features, found.classes) if callable(policy) else policy
     try:
         return np.asarray(made, float)

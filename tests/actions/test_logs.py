@@ -109,7 +109,11 @@ def test_columns_are_named():
         ("none.py", None, "none.py: cannot be read: No such file"),
         ("own.py", "x = 1", "own.py: a policy needs a function `probabilities(features, actions)`"),
         ("own.py", "def probabilities(x): return x", "own.py:1: `probabilities` should take (features, actions)"),
-        ("own.py", "def probabilities(features, actions):\n    return features['size']", "own.py:2: KeyError: 'size'"),
+        (
+            "own.py",
+            "def probabilities(features, actions):\n    return features['size']",
+            "own.py:2: KeyError: 'no feature is called size (known: age)'",
+        ),
         ("own.py", "def probabilities(features, actions): return 'all'", "is no array of probabilities"),
         ("own.py", "def probabilities(features, actions): return features['age']", "the policy has shape (200,)"),
         (
