@@ -79,15 +79,11 @@ def evaluate(
             estimates.append({"estimator": name, "reason": str(error)})
         else:
             estimates.append({"estimator": name, **made._asdict()})
-    cautions = _cautions(estimates[1], len(log.rewards))
-    counts = np.bincount(log.actions, minlength=log.n_actions)[probabilities.any(axis=0)]
-    coefficients = 1 + log.features.shape[1]
-    if predictions is None and counts.min() < ROWS * coefficients and "value" in estimates[-1]:
-        cautions.append(
-            f"The linear model has up to {coefficients} coefficients for an action with {counted(counts.min(), 'row')}."
-            f" Below {ROWS} rows for each of them it fits the noise: the intervals of the direct method and of the "
-            "doubly robust estimate are too short, and the direct method is biased."
-        )
+    cautions = [] if "reason" in estimates[1] else _of_weights(estimates[1], len(log.rewards))
+    if predictions is None and any("value" in row for row in estimates if row["estimator"] in MODELS):
+        cautions += _of_model(log, probabilities)
+    if "reason" in estimates[1] and "value" in estimates[3]:
+        cautions.append("The direct method alone has a value here: it is the model's word for what was never tried.")
     return Evaluated(len(log.rewards), found.classes, estimates, cautions)
 
 
@@ -112,23 +108,36 @@ def _probabilities(policy: Policy | str | Floats, found: Logged) -> Floats:
         ) from None
 
 
-def _cautions(ips: Mapping[str, Any], n: int) -> list[str]:
+def _of_weights(ips: Mapping[str, Any], n: int) -> list[str]:
     """Why intervals that are made of weights may be wrong; ips: the estimate by the weights alone."""
-    if "reason" in ips:
-        return []
     said, effective, mean = [], ips["effective"], ips["mean_weight"]
     if effective < FEW:
         said.append(
             f"The weights leave {effective:.0f} effective rows of {n:,}. Below {FEW:.0f} the intervals of IPS, SNIPS "
             "and the doubly robust estimate hold the value less often than they say."
         )
-    error = mean * math.sqrt(max(0.0, n / effective - 1) / n)
+    error = max(1.0, mean) * math.sqrt(max(0.0, n / effective - 1) / n)  # a small mean would make its error look small
     if abs(mean - 1) > DEVIATIONS * error + off_policy.ROUNDING:
         said.append(
-            f"The mean of the weights is {mean:.3g}, not 1, which chance does not explain: the propensities are wrong, "
+            f"The mean of the weights is {mean:.3g}, not 1, which chance hardly explains: the propensities are wrong, "
             "or the policy takes actions where the log never does."
         )
     return said
+
+
+def _of_model(log: Log, policy: Floats) -> list[str]:
+    """Why intervals that are made of the linear model may be wrong."""
+    counts = np.bincount(log.actions, minlength=log.n_actions)
+    rarest = min(np.flatnonzero(policy.any(axis=0)), key=lambda action: int(counts[action]))
+    coefficients = 1 + log.features.shape[1]
+    if counts[rarest] >= ROWS * coefficients:
+        return []
+    rows = counted(int(counts[rarest]), "row")
+    return [
+        f"The linear model has up to {coefficients} coefficients for action {log.names[rarest]} with {rows}. Below "
+        f"{ROWS} rows for each of them it fits the noise: the intervals of the direct method and of the doubly robust "
+        "estimate are too short, and the direct method is biased."
+    ]
 
 
 # ---------------------------------------------------------------------------------------- simulated logs
@@ -159,8 +168,13 @@ def simulate(experiment: Experiment, path: Path, rows: int, temperature: float, 
     world = simulated_logs.contextual_world(adversary, setting, rows, experiment.keys.seed, 0)
     logging = simulated_logs.softmax(world.means, temperature, share)
     log = simulated_logs.logged(world, logging, experiment.keys.seed, 0)
+    features = _features(world.features)
+    if not features.shape[1]:
+        raise ValueError(f"the arms of {adversary.name} never change: a log needs features")
+    if len(np.unique(log.actions)) < world.means.shape[1]:
+        raise ValueError("an action is never logged: take more rows, a larger share or a larger temperature")
     low, width = (0.0, 1.0) if law.lowest_mean >= 0 else (-known.reward, 2 * known.reward)
-    _write(path, _features(world.features), log, (log.rewards - low) / width)
+    _write(path, features, log, (log.rewards - low) / width)
     return (world.means - low) / width, logging
 
 

@@ -3,8 +3,8 @@
 A game is an adversary of a folder, for example a table with classes. In each game and at each ε an algorithm is
 represented by those parameters whose mean final regret is the least: the best of the grid that was played. They are
 chosen by the trials that are reported, and the choice is not private, so that the regrets are smaller than those of
-parameters that are chosen beforehand. a beats b in a game if its regret is smaller by more than 1e-12; a tie is half a
-win. This is the protocol of the repository private-contextual-bandits of alex-rbch (2026).
+parameters that are chosen beforehand. a beats b in a game if its regret is smaller by more than rounding; a tie is half
+a win. This is the protocol of the repository private-contextual-bandits of alex-rbch (2026).
 
 The interval of a rate is a bootstrap over trials: 2,000 times the trials of each game are drawn again, the same ones
 for all algorithms, and the best parameters are chosen anew. So it says what chance does in these games, and nothing of
@@ -83,11 +83,15 @@ def _in_folder(folder: Path) -> Iterator[Best]:
         if other:
             raise ValueError(f"{folder}: {other.title} has not played the trials of the others: run it again")
         if len({curve.game for curve in curves}) > 1:
-            raise ValueError(f"{folder}: several adversaries are called {game}: give each a label")
+            raise ValueError(
+                f"{folder}: {game} is the name of several games: give each adversary a label, and a "
+                "horizon or dimension one value"
+            )
         regrets = np.array([[curve.finals[trial] for trial in trials] for curve in curves])  # [curves, trials]
         means = regrets.mean(axis=1)
         chosen = _named(curves[int(means.argmin())])
-        drawn = (regrets @ _shares(len(trials), game)).min(axis=0)
+        shares = _shares(len(trials), game)
+        drawn = np.array([(own[:, None] * shares).sum(axis=0) for own in regrets]).min(axis=0)
         yield Best(game, epsilon, name, float(means.min()), len(curves), chosen, len(trials), drawn)
 
 
@@ -122,5 +126,5 @@ def rates(every: Sequence[Best]) -> list[Rate]:
 
 def _won(one: Floats | float, other: Floats | float) -> Floats:
     """1 where one is smaller, ½ where they are equal, else 0."""
-    less, more = np.less(one, np.subtract(other, TIE)), np.greater(one, np.add(other, TIE))
-    return np.where(less, 1.0, np.where(more, 0.0, 0.5))
+    difference, room = np.subtract(one, other), TIE * np.maximum(1.0, np.abs(other))
+    return np.where(difference < -room, 1.0, np.where(difference > room, 0.0, 0.5))

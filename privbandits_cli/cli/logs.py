@@ -52,20 +52,25 @@ def evaluate(
     from privbandits_cli.plugins import loader
 
     columns = {"action": action, "reward": reward, "propensity": propensity}
+    if not log.exists():
+        raise fail(f"{log}: no such file")
+    if out is not None and not out.resolve().parent.is_dir():
+        raise fail(f"{out}: no such folder: {out.parent}")
+    if out is not None and out.exists() and (out.is_dir() or out.samefile(log)):
+        raise fail(f"{out}: this is {'a folder' if out.is_dir() else 'the log'}: give --csv another file")
     with reported(ValueError, OSError):
-        chosen = loader.policy(Path(policy)) if policy.endswith(".py") else policy
+        chosen = loader.policy(Path(policy)) if policy.endswith(".py") and not policy.startswith("always:") else policy
         found = logs.evaluate(str(log), chosen, columns, confidence=confidence)
-        if out is not None:
-            table, text = Rows.of(found.estimates), io.StringIO()
-            writer = csv.DictWriter(text, list(table.columns), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(table)
-            write_atomically(out, text.getvalue().encode())
     if as_json:
         print(dumps(found._asdict()))
     else:
         terminal.print_evaluation(policy, found, confidence)
     if out is not None:
+        table, text = Rows.of(found.estimates), io.StringIO()
+        writer = csv.DictWriter(text, list(table.columns), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(table)
+        write_atomically(out, text.getvalue().encode())
         print(f"wrote {shown(str(out))}", file=sys.stderr if as_json else None)
 
 

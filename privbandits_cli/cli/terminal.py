@@ -352,9 +352,7 @@ ESTIMATORS = {
 def print_evaluation(policy: str, found: "Evaluated", confidence: float) -> None:
     """The estimates of a policy's mean reward, with what the weights are like and reasons for doubt."""
     made = [row for row in found.estimates if "value" in row]
-    cells = [
-        [ESTIMATORS[row["estimator"]], f"{row['value']:.4g}", f"{row['low']:.4g}", f"{row['high']:.4g}"] for row in made
-    ]
+    cells = [[ESTIMATORS[row["estimator"]], *(f"{row[name]:.4f}" for name in ("value", "low", "high"))] for row in made]
     print_table([shown(policy), "mean reward", f"from ({100 * confidence:g} %)", "to"], cells)
     weights = next((row for row in made[1:]), None)
     print()
@@ -376,20 +374,20 @@ def print_coverage(rows: "Sequence[Coverage]") -> None:
     for world in dict.fromkeys(row.world for row in rows):
         own = [row for row in rows if row.world == world]
         names = dict.fromkeys(row.estimator for row in own)
+        found = {(row.estimator, row.rows): f"{100 * row.coverage:.1f} %" for row in own}
         cells = [
-            [f"{size:,}", *(f"{100 * row.coverage:.1f} %" for name in names for row in own if row[1:3] == (name, size))]
+            [f"{size:,}", *(found.get((name, size), "–") for name in names)]
             for size in dict.fromkeys(row.rows for row in own)
         ]
         print_table([world, *(ESTIMATORS[name] for name in names)], cells)
         print()
     logs = max(row.logs for row in rows)
     error = 100 * 1.96 * math.sqrt(0.95 * 0.05 / logs)
-    print(
-        filled(
-            f"Rows of a log, and the share of {logs:,} logs whose 95 % interval holds the truth. Chance moves a share "
-            f"of 95 % by up to {error:.1f} points (with probability 95 %)."
-        )
+    notes = (
+        f"Rows of a log, and the share of {logs:,} logs (those with an estimate) whose 95 % interval holds the truth. "
+        f"Chance moves a share of 95 % by up to {error:.1f} points (with probability 95 %)."
     )
+    print(filled(notes))
 
 
 def print_audits(rows: list[dict[str, Any]]) -> None:

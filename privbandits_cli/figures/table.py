@@ -61,7 +61,7 @@ class Table:
     def labels(self) -> tuple[str, str]:
         """The labels of both axes."""
         estimated = estimates_of([line.adversary for lines in self.panels.values() for line in lines])
-        regret = ("estimated regret" if estimated else "regret") if self.x_label == "round" else "final regret"
+        regret = "estimated " * bool(estimated) + ("regret" if self.x_label == "round" else "final regret")
         return self.x_label, f"{regret} / {self.floor}'s" if self.ratio else regret
 
     def notes(self) -> list[str]:

@@ -75,7 +75,7 @@ def test_the_command_prints_and_writes_what_is_right_by_hand():
     assert float(found["ips"]["effective"]) == pytest.approx(effective)
     assert float(found["logged"]["value"]) == pytest.approx(0.6)
     assert list(found) == ["logged", "ips", "snips", "direct", "doubly_robust"]
-    assert f"{snips:.4g}" in done.stdout and "200 rows, 2 actions" in done.stdout and "wrote found.csv" in done.stdout
+    assert f"{snips:.4f}" in done.stdout and "200 rows, 2 actions" in done.stdout and "wrote found.csv" in done.stdout
     data = json.loads(call("log.csv", "--policy", "mine.py", "--json").stdout)
     assert data["estimates"][1]["value"] == pytest.approx(value) and data["actions"] == ["no", "yes"]
 
@@ -152,9 +152,9 @@ def test_cautions_name_what_is_wrong_and_only_that():
 
     written("right.csv", 0.5)
     written("wrong.csv", 0.4)
-    assert "chance does not explain" not in call("right.csv", "--policy", "uniform").stdout
-    assert "chance does not explain" in " ".join(call("wrong.csv", "--policy", "uniform").stdout.split())
-    with pytest.warns(UserWarning, match="effective rows of 4,000"):
+    assert "chance hardly explains" not in call("right.csv", "--policy", "uniform").stdout
+    assert "chance hardly explains" in " ".join(call("wrong.csv", "--policy", "uniform").stdout.split())
+    with pytest.warns(match="The mean of the weights is"), pytest.warns(match="effective rows of 4,000"):
         evaluate("right.csv", np.eye(2)[(actions + (x < 0.99)) % 2])  # another action than the logged one, but for 1 %
 
 
@@ -212,6 +212,45 @@ def test_games_that_make_no_log_are_refused(old, new, message):
     Path("game.yaml").write_text(text)
     with pytest.raises(ValueError, match=message):
         simulate_log("game.yaml", "made.csv", 30)
+    assert not Path("made.csv").exists()
+
+
+def test_files_that_would_be_lost_or_cannot_be_written_are_refused():
+    before = Path("log.csv").read_bytes()
+    Path("link.csv").symlink_to("log.csv")
+    for out, message in (
+        ("log.csv", "log.csv: this is the log: give --csv another file"),
+        ("link.csv", "link.csv: this is the log"),
+        (".", ".: this is a folder"),
+        ("none/x.csv", "none/x.csv: no such folder: none"),
+    ):
+        done = call("log.csv", "--policy", "uniform", "--csv", out)
+        assert done.exit_code == 2 and message in done.stderr and not done.stdout, done.stderr
+    assert Path("log.csv").read_bytes() == before
+    gone = call("gone.csv", "--policy", "uniform")
+    assert gone.exit_code == 2 and gone.stderr.strip() == "gone.csv: no such file"
+    assert "no row of the log has the action 'x.py'" in call("log.csv", "--policy", "always:x.py").stderr
+
+
+def test_a_policy_that_was_never_tried_has_only_the_models_word():
+    rows = [f"{i / 40!r},{('no', 'yes')[i % 2]},{i % 3 == 0:d},0.5" for i in range(40)]
+    Path("never.csv").write_text("\n".join(["age,action,reward,propensity", *rows]) + "\n")
+    other = np.eye(2)[1 - np.arange(40) % 2]
+    with pytest.warns(match="The direct method alone"), pytest.warns(match="2 coefficients for action no with 20 rows"):
+        found = {row["estimator"]: row for row in evaluate("never.csv", other)}
+    assert found["ips"]["reason"] and found["direct"]["value"] and found["doubly_robust"]["reason"]
+
+
+@pytest.mark.parametrize("adversary", ["fixed_arms", "basis_arms"])
+def test_arms_that_never_change_make_no_log(adversary):
+    Path("game.yaml").write_text(GAME.replace("sphere_arms", adversary).replace("dimension: 4", "dimension: 3"))
+    with pytest.raises(ValueError, match="never change: a log needs features"):
+        simulate_log("game.yaml", "made.csv", 30)
+
+
+def test_an_action_that_is_never_logged_is_an_error():
+    with pytest.raises(ValueError, match="an action is never logged"):
+        simulate_log("game.yaml", "made.csv", 3, temperature=0.01, share=0.0)
     assert not Path("made.csv").exists()
 
 
