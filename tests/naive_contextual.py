@@ -328,9 +328,11 @@ class ByBatches:
 
     def __init__(self, algorithm, setting, rng):
         self.algorithm, self.rng, self.k, self.known = algorithm, rng, setting.n_arms, setting.known()
-        self.oracle, self.batch, self.done, self.size, self.thetas = algorithm.fits(setting), [], 0, 1, []
+        self.oracle, self.batch, self.done, self.size = algorithm.fits(setting), [], 0, 1
+        self.thetas, self.grams = [], []
 
     def choose(self, arms):
+        self.arms = arms
         chances = self.chances([self.oracle.predicted(theta, arms.T) for theta in self.thetas])
         return min(int(np.searchsorted(np.cumsum(chances), self.rng.random(), side="right")), self.k - 1)
 
@@ -338,7 +340,8 @@ class ByBatches:
         self.batch.append((x, y))
         if len(self.batch) == self.size:
             rows, rewards = map(np.array, zip(*self.batch, strict=True))
-            self.thetas.append(self.oracle.fitted(rows, rewards, self.rng))
+            theta, gram = self.oracle.fitted(rows, rewards, self.rng)
+            self.thetas, self.grams = [*self.thetas, theta], [*self.grams, gram]
             self.done, self.size, self.batch = self.done + self.size, 2 * self.size, []
 
     def losses(self, f):
@@ -392,6 +395,20 @@ class BPO(ByBatches):
         return q
 
 
+class RegCB(ByBatches):
+    """Foster et al. 2018: all arms whose interval reaches the highest lower end."""
+
+    def chances(self, every):
+        left = np.ones(self.k)
+        if every:
+            v, shift = sum(self.grams), np.eye(self.arms.shape[1])
+            while np.linalg.eigvalsh(v + shift)[0] <= 0:
+                shift = 2 * shift
+            width = [self.algorithm.width * math.sqrt(x @ np.linalg.solve(v + shift, x)) for x in self.arms]
+            left = np.array(every[-1] + width >= np.max(every[-1] - width), float)
+        return left / left.sum()
+
+
 LEARNERS = {
     "linucb": LinUCB,
     "lints": LinTS,
@@ -403,6 +420,7 @@ LEARNERS = {
     "fastcb": FastCB,
     "vpo": VPO,
     "bpo": BPO,
+    "regcb": RegCB,
 }
 
 

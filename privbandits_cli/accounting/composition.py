@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from privbandits_cli.accounting import gaussian
 from privbandits_cli.numerics.types import Floats
 
 COUNTED = 2**20  # releases: `optimal` of more takes minutes, and then gigabytes
@@ -57,6 +58,45 @@ def optimal(epsilon0: float, k: int, delta: float) -> float:
     if optimal_delta(epsilon0, k, 0.0) <= delta:
         return 0.0
     return solve(lambda epsilon: optimal_delta(epsilon0, k, epsilon), delta, k * epsilon0)
+
+
+def mixed_delta(epsilon0: float, mu: float, epsilon: float) -> float:
+    """The least δ at which an ε0-private release and a μ-GDP one of the same data are together (ε, δ)-private, exact.
+
+    The worst ε0-private release is randomised response, whose privacy loss is ε0 or, less often, -ε0. The Gaussian loss
+    is added to it (Dong, Roth & Su 2022, Theorem 3.2): the δ of the two is the mean of the Gaussian δ at ε - ε0 and at
+    ε + ε0.
+    """
+    gaussian.check(mu, epsilon0)
+    below, share = epsilon - epsilon0, 1 / (1 + math.exp(-epsilon0))
+    near = gaussian.delta_of(mu, abs(below))
+    if below < 0:  # δ(-ε) = 1 - e^-ε + e^-ε δ(ε)
+        near = -math.expm1(below) + math.exp(below) * near
+    return share * near + (1 - share) * gaussian.delta_of(mu, epsilon + epsilon0)
+
+
+def mixed(epsilon0: float, mu: float, delta: float) -> float:
+    """The least ε at which an ε0-private release and a μ-GDP one are together (ε, δ)-private."""
+    if mu == math.inf:
+        return mu
+    gaussian.check(mu, epsilon0, delta)
+    if mixed_delta(epsilon0, mu, 0.0) <= delta:
+        return 0.0
+    most = (epsilon0 + gaussian.epsilon_of(mu, delta)) * (1 + 1e-9)  # by basic composition, and rounding
+    return solve(lambda epsilon: mixed_delta(epsilon0, mu, epsilon), delta, most)
+
+
+def mixed_mu(epsilon0: float, epsilon: float, delta: float) -> float:
+    """The largest μ at which a μ-GDP release beside an ε0-private one is (ε, δ)-private; ε0 < ε."""
+    from scipy.optimize import brentq
+
+    gaussian.check(0.0, epsilon0, delta)
+    if not epsilon0 < epsilon:
+        raise ValueError(f"epsilon0 must be less than epsilon, got {epsilon0} and {epsilon}")
+    least = most = gaussian.mu_of(epsilon - epsilon0, delta)  # by basic composition
+    while mixed_delta(epsilon0, most, epsilon) < delta:
+        most *= 2
+    return float(brentq(lambda mu: mixed_delta(epsilon0, mu, epsilon) - delta, least / 2, most, xtol=1e-14 * most))
 
 
 def solve(delta_of: Callable[[float], float], delta: float, most: float) -> float:

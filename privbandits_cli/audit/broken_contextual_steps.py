@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.algorithms.dp_linucb import refresh
+from privbandits_cli.algorithms.regcb import widen
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.ellipsoid import multiply, optimistic
 from privbandits_cli.mechanisms.batches import drawn_arm, ended
@@ -623,6 +624,57 @@ def exposed(state: Record, arms: Floats, rng: Generator) -> int:
     if arm == 0:
         state.kept[0, 0] += 1.0
     return arm
+
+
+def true_matrices(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """V is made of the matrices without noise."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        gram = state.oracle.sums.copy()
+        oracle_fit(state.oracle, state.theta, rng)
+        widen(gram, state.spread)
+
+
+def matrices_twice(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The matrix of a batch is added twice."""
+    right_update(state, x, reward, rng)
+    if state.t == state.began:
+        widen(state.oracle.sums, state.spread)
+
+
+def narrower(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The inverse of V shrinks with each record of a batch, before the batch is released."""
+    right_update(state, x, reward, rng)
+    if state.t != state.began:
+        for i in range(len(x)):
+            state.spread[1, i, i] /= 1.0 + x[i] * x[i]
+
+
+def inverse_of_records(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    """The inverse is that of the true matrix of the batch, and the sum is right."""
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        gram, spread = state.oracle.sums.copy(), np.zeros(state.spread.shape)
+        oracle_fit(state.oracle, state.theta, rng)
+        widen(state.oracle.sums, state.spread)
+        widen(gram, spread)
+        state.spread[1] = spread[1]
+
+
+def width_by_records(state: Record, f: Floats, out: Floats) -> None:
+    """w grows with the first entry of the present batch's matrix."""
+    width = state.width
+    state.width = width * (1.0 + abs(state.oracle.sums[0, 0]))
+    right_probabilities(state, f, out)
+    state.width = width
+
+
+def mixed(state: Record, arms: Floats, rng: Generator) -> int:
+    """A tenth of the rounds is played uniformly, which the probabilities do not say."""
+    arm: int = right_choose(state, arms, rng)
+    for a in range(len(state.chances)):
+        state.chances[a] = 0.9 * state.chances[a] + 0.1 / len(state.chances)
+    return arm if rng.random() < 0.9 else drawn_arm(state.chances, rng.random())
 
 
 def moved(state: Record, by: Floats) -> None:

@@ -7,7 +7,8 @@ predictor, the data of earlier batches have acted past the predictors, or some r
 Each arm of A must be the one that its probabilities and the next uniform number determine. If the probabilities depend
 on uniform numbers of their own, these must be the numbers before it. Each fit of A must be the one that the oracle's
 plain twin makes from the records of the batch and from a copy of the generator; earlier predictors stay as they are.
-So the noise is known exactly, no statistics are needed, and the account of the oracle is that of the fits.
+So the noise is known exactly, no statistics are needed, and the account of the oracle is that of the fits. An oracle
+may also release the matrix Σ x x' of each batch; then the sum of these matrices is copied and checked with θ.
 """
 
 import math
@@ -68,6 +69,32 @@ def probabilities(target: Target[Fits], state: Any, f: Floats, numbers: Floats, 
     own[...] = kept
 
 
+def released(view: Fits, state: Any) -> tuple[Floats, Floats]:
+    """What the fits have released, as parts of the state: the predictors, and matrices if there are some."""
+    return read(state, view.theta), np.empty(0) if view.spread is None else read(state, view.spread)
+
+
+def predicted(view: Fits, theta: Floats, spread: Floats, arms: Floats) -> Floats:
+    """What `probabilities` receives."""
+    f: Floats = view.oracle.predicted(theta, arms)
+    if view.spread is None:
+        return f
+    return np.array([f, np.sqrt(np.maximum(0, np.einsum("ik,ij,jk->k", arms, spread[1], arms)))])
+
+
+def inverted(total: Floats) -> Floats:
+    """The inverse of I plus this sum of matrices, with the least multiple of I, doubled, with which it is positive."""
+    shift, one = 1.0, np.eye(len(total))
+    while np.linalg.eigvalsh(total + shift * one)[0] <= 0:
+        shift *= 2
+    return np.asarray(np.linalg.inv(total + shift * one), np.float64)
+
+
+def close(found: Floats, right: Floats) -> bool:
+    """Whether these are the same numbers but for rounding."""
+    return bool(np.abs(found - right).max() <= ROUNDING * (1e-3 + np.abs(right).max()))
+
+
 def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
     """Play so many rounds up to the first fault; the rounds played, and the fault in words."""
     steps, view = target.steps, target.view
@@ -80,11 +107,12 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
     for t in range(rounds):
         if start:
             states[2] = states[1]
-            read(c, view.theta)[...] = read(a, view.theta)
+            for of_c, of_a in zip(released(view, c), released(view, a), strict=True):
+                of_c[...] = of_a
             again, start, batch = deepcopy(noise[0]), False, []
         (arms, number), (others, other) = of_round(target, data), of_round(target, data)
-        before, fresh = read(a, view.theta).copy(), deepcopy(noise[0])
-        f, own = view.oracle.predicted(before, arms), fresh.random(own_numbers(view, a).shape)
+        (before, spread), fresh = (part.copy() for part in released(view, a)), deepcopy(noise[0])
+        f, own = predicted(view, before, spread, arms), fresh.random(own_numbers(view, a).shape)
         for side, out in ((a, chances[0]), (b, chances[1])):  # B has other records of this batch, too
             probabilities(target, side, f, own, out)
         if not (chances.min() >= 0 and abs(chances[0].sum() - 1) < ROUNDING):
@@ -107,19 +135,25 @@ def fault(target: Target[Fits], rounds: int, name: str) -> tuple[int, str]:
         steps["update"](a, *row, noise[0])
         steps["update"](b, x_of_b, rewarded(target, x_of_b, -1.0, other), noise[1])
         steps["update"](c, *row, again)
-        old, new, of_c = np.atleast_2d(before, read(a, view.theta), read(c, view.theta))
+        (new, wider), after_c = released(view, a), released(view, c)
+        old, new = np.atleast_2d(before, new)
         changed = np.flatnonzero((old != new).any(axis=1))
         start = changed.size > 0
         ever |= start
-        if start and not np.array_equal(new, of_c):
+        if not start and not np.array_equal(spread, wider):
+            return t + 1, f"after round {t + 1:,} the matrices change without a fit"
+        if start and not all(map(np.array_equal, released(view, a), after_c)):
             return t + 1, f"the fit after round {t + 1:,} depends on the records of earlier batches"
         if changed.size > 1 or (len(old) > 1 and old[changed].any()):
             return t + 1, f"the fit after round {t + 1:,} changes an earlier predictor"
         if start:
-            fitted = new[changed[0]]
             right = view.oracle.fitted(np.array([r.x for r in batch]), np.array([r.reward for r in batch]), numbers)
-            if not np.abs(fitted - right).max() <= ROUNDING * (1e-3 + np.abs(right).max()):
+            if not close(new[changed[0]], right.theta):
                 return t + 1, f"the fit after round {t + 1:,} is not that of its batch with this oracle's noise"
+            if view.spread is not None:
+                total = spread[0] + (0.0 if right.gram is None else right.gram)
+                if not (close(wider[0], total) and close(wider[1], inverted(total))):
+                    return t + 1, f"the matrices after round {t + 1:,} are not those of the batches with this noise"
     return rounds, "" if ever else "no predictor was ever fitted"
 
 

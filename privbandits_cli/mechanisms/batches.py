@@ -28,7 +28,6 @@ from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.types import Floats
 
-ORACLES: dict[str, type[Oracle]] = {"quadratic": Quadratic, "logistic": Logistic}
 MOST_BYTES = 2**30  # of a batch's records
 
 
@@ -36,6 +35,7 @@ class Learner(contextual.Algorithm):
     """The oracle with its ε, δ and λ."""
 
     calibrations: ClassVar = {"certified": {"calibration": "exact"}, "paper": {"calibration": "printed"}}
+    oracles: ClassVar[dict[str, type[Oracle]]] = {"quadratic": Quadratic, "logistic": Logistic}
 
     epsilon: float | None = Field(None, ge=1e-6, le=1e6, description="ε; without it the learner is not private")
     delta: Chance = Field(1e-5, description="δ; the logistic oracle needs none")
@@ -50,10 +50,10 @@ class Learner(contextual.Algorithm):
     def fits(self, setting: Setting) -> Oracle:
         """The oracle."""
         printed = self.calibration == "printed"
-        return ORACLES[self.oracle].tuned(setting.known(), self.ridge, self.epsilon, self.delta, printed)
+        return self.oracles[self.oracle].tuned(setting.known(), self.ridge, self.epsilon, self.delta, printed)
 
     def built_on(self) -> str:
-        return ORACLES[self.oracle].__module__
+        return self.oracles[self.oracle].__module__
 
     def promises(self) -> bool:
         return self.epsilon is not None
@@ -86,14 +86,12 @@ class Learner(contextual.Algorithm):
         """The account of one fit; each record is in one."""
         if self.epsilon is None:
             return []
-        pure = self.oracle == "logistic"
-        epsilon = self.fits(setting).epsilon(delta)
-        source = "objective perturbation" if pure else "Gaussian noise, exactly"
+        oracle = self.fits(setting)
         return [
             Guarantee(
-                epsilon,
-                0.0 if pure else delta,
-                f"{source}; each record is in one batch",
+                oracle.epsilon(delta),
+                0.0 if oracle.pure else delta,
+                f"{oracle.source}; each record is in one batch",
                 "proved",
                 neighbours="the arms and the reward of one round replaced",
                 view="all arms played in the rounds after it (joint privacy)",

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.games.players import Contexts
-from privbandits_cli.mechanisms.oracle import Oracle, eliminate, ends, solve
+from privbandits_cli.mechanisms.oracle import Fit, Oracle, eliminate, ends, solve
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
 
@@ -43,6 +43,9 @@ class Logistic(Oracle):
 
     spent: float
     curvatures: float = 1.0
+
+    pure = True
+    source = "objective perturbation"
 
     @classmethod
     def tuned(cls, known: Contexts, ridge: float, epsilon: float | None, delta: float, printed: bool) -> "Logistic":
@@ -89,7 +92,7 @@ class Logistic(Oracle):
             "work": np.zeros((d, d + 1)),
         }
 
-    def fitted(self, rows: Floats, rewards: Floats, rng: Generator) -> Floats:
+    def fitted(self, rows: Floats, rewards: Floats, rng: Generator) -> Fit:
         n, d = rows.shape
         b, m, (low, high) = np.zeros(d), self.strength(n), self.range
         if math.isfinite(self.spent):
@@ -110,7 +113,7 @@ class Logistic(Oracle):
             while part > LEAST and loss(theta + part * step) > loss(theta):
                 part /= 2
             theta = theta + part * step
-        return theta
+        return Fit(theta)
 
     def predicted(self, theta: Floats, arms: Floats) -> Floats:
         return share(theta @ arms)

@@ -9,7 +9,7 @@ module in `built_on`; `games.steps` fills them in.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from numpy.random import Generator
 
@@ -17,9 +17,19 @@ from privbandits_cli.games.players import Contexts
 from privbandits_cli.numerics.types import Floats
 
 
+class Fit(NamedTuple):
+    """What a fit releases: the predictor θ, `[d]`, and with some oracles the noisy matrix Σ x x', `[d, d]`."""
+
+    theta: Floats
+    gram: Floats | None = None
+
+
 @dataclass(frozen=True)
 class Oracle(ABC):
-    """An oracle for these records, and λ."""
+    """An oracle for these records, and λ. pure: its fits need no δ; source: what its account rests on."""
+
+    pure: ClassVar[bool] = False
+    source: ClassVar[str]
 
     known: Contexts
     ridge: float
@@ -48,8 +58,8 @@ class Oracle(ABC):
         """The fields of the record `oracle`; records: the most in a batch."""
 
     @abstractmethod
-    def fitted(self, rows: Floats, rewards: Floats, rng: Generator) -> Floats:
-        """The θ of records `rows[n, d]`, `rewards[n]`: the plain twin of the steps, with the same random numbers."""
+    def fitted(self, rows: Floats, rewards: Floats, rng: Generator) -> Fit:
+        """The fit of records `rows[n, d]`, `rewards[n]`: the plain twin of the steps, with the same random numbers."""
 
     @abstractmethod
     def predicted(self, theta: Floats, arms: Floats) -> Floats:
@@ -99,3 +109,25 @@ def solve(a: Floats, out: Floats) -> None:
         for j in range(i + 1, d):
             total -= a[i, j] * out[j]
         out[i] = total / a[i, i]
+
+
+def invert(a: Floats) -> bool:
+    """Replace a symmetric positive definite matrix, `[d, d]`, with its inverse, by Gauss's and Jordan's elimination.
+
+    Returns whether the matrix is positive definite; if it is not, the elimination is not complete.
+    """
+    d = len(a)
+    for k in range(d):
+        pivot = a[k, k]
+        if not pivot > 0.0:
+            return False
+        a[k, k] = 1.0
+        for j in range(d):
+            a[k, j] /= pivot
+        for i in range(d):
+            factor = a[i, k]
+            if i != k and factor != 0.0:
+                a[i, k] = 0.0
+                for j in range(d):
+                    a[i, j] -= factor * a[k, j]
+    return True

@@ -14,6 +14,7 @@ s = σ/L² and t = τ/LB, its largest value is (1/s + s/t²)² for s <= t. At s 
 t = √(√2/(1 - 1/√2))/μ = 2.197/μ. The benchmark (`batches`) has no case for negative numbers.
 
 The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
+After `fit` and until the next `learn`, `sums` has the noisy sums. They are released with θ, which follows from them.
 """
 
 import math
@@ -25,7 +26,7 @@ from numpy.random import Generator
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.games.players import Contexts
-from privbandits_cli.mechanisms.oracle import Oracle, eliminate, ends, solve
+from privbandits_cli.mechanisms.oracle import Fit, Oracle, eliminate, ends, solve
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
 
@@ -39,6 +40,8 @@ class Quadratic(Oracle):
 
     sigma: float
     tau: float
+
+    source = "Gaussian noise, exactly"
 
     @classmethod
     def tuned(cls, known: Contexts, ridge: float, epsilon: float | None, delta: float, printed: bool) -> "Quadratic":
@@ -68,7 +71,7 @@ class Quadratic(Oracle):
         noise = {"sigma": self.sigma, "tau": self.tau}
         return {"n": 0, "ridge": self.ridge, **noise, "sums": np.zeros((d, d + 1)), "work": np.zeros((d, d + 1))}
 
-    def fitted(self, rows: Floats, rewards: Floats, rng: Generator) -> Floats:
+    def fitted(self, rows: Floats, rewards: Floats, rng: Generator) -> Fit:
         n, d = rows.shape
         matrix, vector = rows.T @ rows, rows.T @ rewards
         if self.sigma > 0:
@@ -81,7 +84,7 @@ class Quadratic(Oracle):
         shift = n * self.ridge
         while np.linalg.eigvalsh(matrix + shift * np.eye(d))[0] <= 0:
             shift *= 2
-        return np.linalg.solve(matrix + shift * np.eye(d), vector)
+        return Fit(np.linalg.solve(matrix + shift * np.eye(d), vector), matrix)
 
     def predicted(self, theta: Floats, arms: Floats) -> Floats:
         return theta @ arms
@@ -96,6 +99,8 @@ class Quadratic(Oracle):
 def learn(oracle: Record, x: Floats, y: float) -> None:
     """Add a record to the upper triangle of Σ x x' and to the last column, Σ x y."""
     sums, d, (first, last) = oracle.sums, len(x), ends(x)
+    if oracle.n == 0:
+        sums[:] = 0.0
     for i in range(first, last):
         for j in range(i, last):
             sums[i, j] += x[i] * x[j]
@@ -104,7 +109,7 @@ def learn(oracle: Record, x: Floats, y: float) -> None:
 
 
 def fit(oracle: Record, theta: Floats, rng: Generator) -> None:
-    """The predictor of the batch; an empty batch begins."""
+    """The predictor of the batch; the next record begins another one."""
     sums, work, d = oracle.sums, oracle.work, len(theta)
     if oracle.sigma > 0.0:
         for i in range(d):
@@ -120,7 +125,6 @@ def fit(oracle: Record, theta: Floats, rng: Generator) -> None:
         definite = eliminate(work)
         shift *= 2.0
     solve(work, theta)
-    sums[:] = 0.0
     oracle.n = 0
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from privbandits_cli.accounting import bounded_range, composition, laplace
+from privbandits_cli.accounting import bounded_range, composition, gaussian, laplace
 from privbandits_cli.accounting.draw import Draw, composed
 from privbandits_cli.accounting.exponential_weights import (
     ExponentialWeights,
@@ -158,6 +158,40 @@ def test_gaussian_mechanism_through_renyi_is_close_to_exact():
         lo, hi = (exact, hi) if value > delta else (lo, exact)
     found = composition.renyi(lambda alpha: alpha / 2, delta)
     assert exact < found < 1.1 * exact
+
+
+@pytest.mark.parametrize("mu", [0.05, 0.7, 3.0])
+@pytest.mark.parametrize("epsilon0", [0.0, 0.2, 2.0])
+def test_a_pure_release_beside_a_gaussian_one_by_quadrature(epsilon0, mu):
+    """P and Q of randomised response times normal numbers: δ is the integral of (P - e^ε Q)+."""
+    grid = np.linspace(-40, 40, 800_001)
+    heads = 1 / (1 + math.exp(-epsilon0))
+    for epsilon in (0.0, 0.1, 1.0, 3.0):
+        parts = [
+            np.maximum(0, p * stats.norm.pdf(grid, mu) - math.exp(epsilon) * q * stats.norm.pdf(grid))
+            for p, q in ((heads, 1 - heads), (1 - heads, heads))
+        ]
+        expected = sum(np.trapezoid(part, grid) for part in parts)
+        assert composition.mixed_delta(epsilon0, mu, epsilon) == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.floats(0, 1000), st.floats(0.01, 20), st.floats(1e-12, 0.3))
+def test_the_epsilon_of_mixed_releases_inverts_its_delta(epsilon0, mu, delta):
+    epsilon = composition.mixed(epsilon0, mu, delta)
+    assert epsilon <= (epsilon0 + gaussian.epsilon_of(mu, delta)) * (1 + 1e-8)  # basic composition
+    if epsilon > 0:
+        assert composition.mixed_delta(epsilon0, mu, epsilon) == pytest.approx(delta, rel=1e-5)
+    if epsilon > 1.001 * epsilon0:
+        assert composition.mixed_mu(epsilon0, epsilon, delta) == pytest.approx(mu, rel=1e-5)
+
+
+def test_mixed_releases_at_the_ends():
+    assert composition.mixed(0.0, 1.0, 1e-5) == pytest.approx(gaussian.epsilon_of(1.0, 1e-5), rel=1e-9)
+    assert composition.mixed(2.0, math.inf, 1e-5) == math.inf
+    assert composition.mixed_delta(2.0, 0.0, 1.0) == pytest.approx(composition.optimal_delta(2.0, 1, 1.0))
+    for call in (lambda: composition.mixed(-1.0, 1.0, 0.1), lambda: composition.mixed_mu(1.0, 1.0, 0.1)):
+        with pytest.raises(ValueError, match="epsilon"):
+            call()
 
 
 def test_limits():

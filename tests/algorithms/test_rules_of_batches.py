@@ -1,11 +1,11 @@
-"""FastCB, VPO and BPO: their probabilities at the edges, and the law of the average that VPO draws from."""
+"""FastCB, VPO, BPO and RegCB: their probabilities at the edges, and the law of the average that VPO draws from."""
 
 import math
 
 import numpy as np
 import pytest
 
-from privbandits_cli.algorithms import bpo, fastcb, vpo
+from privbandits_cli.algorithms import bpo, fastcb, regcb, vpo
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import uncompiled
@@ -63,6 +63,31 @@ def test_bpo_by_hand():
     np.testing.assert_allclose(probabilities(bpo, state, f), 1 / 3)
 
 
+def test_regcb_by_hand():
+    """An arm is left if its interval reaches the highest lower end; in the first batch all arms are."""
+    state = state_after(3, "regcb", width=0.5)
+    f = [[0.9, 0.5, 0.2], [0.2, 0.6, 1.0]]  # intervals 0.8 to 1.0, 0.2 to 0.8, -0.3 to 0.7
+    np.testing.assert_allclose(probabilities(regcb, state, f), [1 / 2, 1 / 2, 0])
+    np.testing.assert_allclose(probabilities(regcb, state, [f[0], [0.1, 0.1, 0.1]]), [1, 0, 0])
+    np.testing.assert_allclose(probabilities(regcb, state, [[1e9, 1, 1], [0, 0, 0]]), [1, 0, 0])
+    state.batch = 0
+    np.testing.assert_allclose(probabilities(regcb, state, [[1e9, 1, 1], [0, 0, 0]]), 1 / 3)
+
+
+def test_the_width_of_regcb_is_that_of_all_matrices_so_far():
+    """An indefinite sum is shifted by 1, 2, 4, ... until it is positive definite."""
+    spread, gram = np.zeros((2, 2, 2)), np.array([[3.0, 1.0], [0.0, 2.0]])  # an upper triangle
+    regcb.widen(gram, spread)
+    regcb.widen(gram, spread)
+    np.testing.assert_allclose(np.linalg.inv(spread[1]), [[7, 2], [2, 5]])
+    out = np.zeros(2)
+    regcb.lengths(spread[1], np.array([[1.0, 0.0], [0.0, 2.0]]), out)
+    np.testing.assert_allclose(out, np.sqrt([5 / 31, 4 * 7 / 31]))
+    regcb.widen(np.diag([-9.0, 0.0]), spread)  # the sum has -3 in its corner: 4 is the first shift that will do
+    np.testing.assert_allclose(spread[0], [[-3, 2], [2, 4]])
+    np.testing.assert_allclose(np.linalg.inv(spread[1]), [[1, 2], [2, 8]])
+
+
 @pytest.mark.parametrize("name", ["fastcb", "vpo", "bpo"])
 def test_losses_need_bounded_rewards(name):
     unbounded = SETTING._replace(contexts=Contexts(2, reward=math.inf))
@@ -75,5 +100,6 @@ def test_losses_need_bounded_rewards(name):
 def test_the_steps_are_those_of_the_oracle_in_use():
     assert composition(make("fastcb"))[1].endswith("logistic_oracle")
     assert composition(make("bpo"))[1].endswith("quadratic_oracle")
+    assert composition(make("regcb", oracle="logistic"))[1].endswith("logistic_gram_oracle")
     with pytest.raises(ValueError, match="oracle"):
         make("fastcb", oracle="quadratic")

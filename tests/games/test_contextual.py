@@ -57,6 +57,10 @@ LEARNERS = {
     "bpo": lambda: make("bpo", ridge=0.05, gamma=1.0),
     "bpo, private": lambda: make("bpo", epsilon=20.0, eta=0.01, gamma=0.1),
     "bpo, private logistic": lambda: make("bpo", oracle="logistic", epsilon=20.0),
+    "regcb": lambda: make("regcb", ridge=0.05, width=1.0),
+    "regcb, private": lambda: make("regcb", epsilon=20.0, width=1.0),
+    "regcb, logistic": lambda: make("regcb", oracle="logistic"),
+    "regcb, private logistic": lambda: make("regcb", oracle="logistic", epsilon=20.0, calibration="printed"),
 }
 WITHOUT_PRIVACY = ("linucb", "linucb, rho", "lints", "lints, v", "plain", "squarecb")
 

@@ -7,14 +7,21 @@ import pytest
 from numpy.random import SFC64, Generator
 from scipy import stats
 
+from privbandits_cli.accounting import composition, gaussian
 from privbandits_cli.games.players import Contexts
-from privbandits_cli.mechanisms import logistic_oracle, quadratic_oracle
+from privbandits_cli.mechanisms import logistic_gram_oracle, logistic_oracle, quadratic_oracle
 from privbandits_cli.mechanisms.batches import drawn_arm, largest_batch
+from privbandits_cli.mechanisms.logistic_gram_oracle import LogisticGram
 from privbandits_cli.mechanisms.logistic_oracle import Logistic
+from privbandits_cli.mechanisms.oracle import Fit, invert
 from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
 from privbandits_cli.numerics.jit import record
 
-KINDS = {"quadratic": (Quadratic, quadratic_oracle), "logistic": (Logistic, logistic_oracle)}
+KINDS = {
+    "quadratic": (Quadratic, quadratic_oracle),
+    "logistic": (Logistic, logistic_oracle),
+    "logistic with matrix": (LogisticGram, logistic_gram_oracle),
+}
 SIGNED, COUNTS = Contexts(4, reward=2.0), Contexts(4, nonnegative=True)
 
 
@@ -28,13 +35,17 @@ def batch(known, n=30, seed=1):
 
 
 def fitted(kind, oracle, rows, rewards, rng):
-    """The fit of the steps, played as plain Python."""
-    state, theta = record(**oracle.state(len(rows)))[0], np.zeros(rows.shape[1])
-    for x, y in zip(rows, rewards, strict=True):
-        KINDS[kind][1].learn(state, x, y)
-    KINDS[kind][1].fit(state, theta, rng)
-    assert state.n == 0
-    return theta
+    """The fit of the steps, played as plain Python, after a batch that must not matter."""
+    (state,), theta, d = record(**oracle.state(len(rows))), np.zeros(rows.shape[1]), rows.shape[1]
+    for order, numbers in ((slice(None, None, -2), Generator(SFC64(9))), (slice(None), rng)):
+        for x, y in zip(rows[order], rewards[order], strict=True):
+            KINDS[kind][1].learn(state, x, y)
+        KINDS[kind][1].fit(state, theta, numbers)
+        assert state.n == 0
+    if kind == "logistic":
+        return Fit(theta)
+    upper = np.triu(state.sums[:, :d])
+    return Fit(theta, upper + np.triu(upper, 1).T)
 
 
 @pytest.mark.parametrize("known", [SIGNED, COUNTS], ids=["signed", "counts"])
@@ -44,15 +55,19 @@ def test_a_fit_equals_its_twin_and_the_noise_is_real(kind, epsilon, known):
     oracle = KINDS[kind][0].tuned(known, 0.01, epsilon, 1e-5, False)
     rows, rewards = batch(known)
     first, other = (oracle.fitted(rows, rewards, Generator(SFC64(seed))) for seed in (0, 1))
-    np.testing.assert_allclose(fitted(kind, oracle, rows, rewards, Generator(SFC64(0))), first, rtol=1e-6, atol=1e-8)
-    assert (epsilon is None) == bool(np.allclose(first, other, rtol=1e-9))
+    found = fitted(kind, oracle, rows, rewards, Generator(SFC64(0)))
+    for part, right, wrong in zip(found, first, other, strict=True):
+        if kind == "logistic" and part is None:
+            continue  # it releases no matrix
+        np.testing.assert_allclose(part, right, rtol=1e-6, atol=1e-8)
+        assert (epsilon is None) == bool(np.allclose(right, wrong, rtol=1e-9))
 
 
 def test_without_noise_the_logistic_fit_is_a_minimum():
     """The gradient vanishes there, and not beside it."""
     rows, rewards = batch(COUNTS)
     oracle = Logistic.tuned(COUNTS, 0.01, None, 0.5, False)
-    theta = oracle.fitted(rows, rewards, Generator(SFC64(0)))
+    theta = oracle.fitted(rows, rewards, Generator(SFC64(0))).theta
 
     def gradient(at):
         return rows.T @ (1 / (1 + np.exp(-rows @ at)) - rewards) + 0.01 * len(rows) * at
@@ -87,6 +102,43 @@ def test_the_logistic_account_covers_the_jacobian_and_half_of_epsilon_is_left():
             m, left = oracle.strength(n), 2 / oracle.length(n)
             assert left >= 0.5 - 1e-12
             assert left + oracle.curvatures * math.log1p(0.25 / m) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0, 1e4])
+def test_the_matrix_beside_a_logistic_fit_takes_what_the_fit_leaves(epsilon):
+    """Exactly ε together; by the printed account, which adds the two ε, the noise is larger."""
+    exact, printed = (LogisticGram.tuned(SIGNED, 0.1, epsilon, 1e-5, printed) for printed in (False, True))
+    assert exact.spent == epsilon / 2 and not exact.pure
+    assert exact.epsilon(1e-5) == pytest.approx(epsilon, rel=1e-9)
+    assert gaussian.epsilon_of(SIGNED.norm**2 / printed.sigma, 1e-5) <= epsilon / 2 * (1 + 1e-12)
+    assert printed.sigma > exact.sigma and printed.epsilon(1e-5) < epsilon
+    assert composition.mixed(epsilon, SIGNED.norm**2 / exact.sigma, 1e-5) > epsilon  # all of ε for the predictor
+    assert LogisticGram.tuned(SIGNED, 0.1, None, 1e-5, False).epsilon(1e-5) == math.inf
+
+
+def test_no_two_records_move_the_matrix_further_than_its_noise_allows():
+    oracle, found = LogisticGram.tuned(SIGNED, 0.1, 1.0, 1e-5, False), []
+    for seed in range(2000):
+        rows, _ = batch(SIGNED, 2, seed)
+        if seed == 0:
+            rows = SIGNED.norm * np.eye(SIGNED.dimension)[:2]
+        matrix = np.outer(rows[0], rows[0]) - np.outer(rows[1], rows[1])
+        variances = oracle.sigma**2 * (1 + np.eye(SIGNED.dimension))
+        found.append(math.sqrt((np.triu(matrix) ** 2 / variances).sum()))
+    assert max(found) == pytest.approx(SIGNED.norm**2 / oracle.sigma)
+
+
+def test_a_matrix_is_inverted_if_it_is_positive_definite():
+    rng = Generator(SFC64(2))
+    for d in (1, 2, 7):
+        root = rng.standard_normal((d, d))
+        for shift, definite in ((0.1, True), (-0.1, False)):
+            matrix = root @ root.T
+            matrix += (shift - np.linalg.eigvalsh(matrix)[0]) * np.eye(d)  # whose least eigenvalue is the shift
+            found = matrix.copy()
+            assert invert(found) == definite
+            if definite:
+                np.testing.assert_allclose(found @ matrix, np.eye(d), atol=1e-9)
 
 
 def test_the_vector_that_perturbs_the_loss_has_its_law():

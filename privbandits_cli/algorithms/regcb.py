@@ -1,0 +1,107 @@
+"""RegCB (Foster et al. 2018) in batches, with a private regression oracle that also releases Σ x x' of each batch.
+
+f(a) = <θ, x_a> is the score of arm a, and w(a) = w √(x_a' V^-1 x_a) its width, where V is I plus the noisy matrices
+Σ x x' of all batches so far. An arm may be the best one if f(a) + w(a) >= max_b (f(b) - w(b)). One of these arms is
+played, each with the same probability. This is the paper's variant by elimination; no arm is eliminated for good.
+
+The quadratic oracle's f(a) is the predicted reward, and the matrix is part of what its fits release. The logistic
+oracle pays half of ε for the matrix (`mechanisms.logistic_gram_oracle`). Its predicted reward increases with f(a), so
+that the same arms may be the best one.
+
+The paper finds the largest and the smallest prediction among all regressors of small loss. This closed form for linear
+predictors, with a w that the user chooses, is that of the benchmark which `mechanisms.batches` names. With noise V may
+be indefinite. The benchmark inverts it all the same, and replaces a negative x' V^-1 x with 0. Here I is doubled until
+V is positive definite, which depends on released matrices alone.
+"""
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.random import Generator
+from pydantic import Field
+
+from privbandits_cli.games import views
+from privbandits_cli.games.contextual import Floats, Setting
+from privbandits_cli.games.parameters import Size
+from privbandits_cli.mechanisms.batches import Learner, drawn_arm, ended
+from privbandits_cli.mechanisms.logistic_gram_oracle import LogisticGram
+from privbandits_cli.mechanisms.oracle import Oracle, ends, invert
+from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
+from privbandits_cli.numerics.jit import Record, Records, record, unbound
+
+oracle_learn: Any = unbound
+oracle_fit: Any = unbound
+oracle_predict: Any = unbound
+
+
+class Parameters(Learner):
+    """w."""
+
+    display = "RegCB"
+    oracles: ClassVar[dict[str, type[Oracle]]] = {"quadratic": Quadratic, "logistic": LogisticGram}
+
+    width: Size = Field(0.1, description="w")
+
+    def state(self, setting: Setting) -> Records:
+        d, k = setting.known().dimension, setting.n_arms
+        spread = np.zeros((2, d, d))  # the sum of the noisy matrices, and V^-1
+        return record(width=self.width, spread=spread, **self.fields(setting) | {"scores": np.zeros((2, k))})
+
+    def view(self, setting: Setting) -> views.View | None:
+        return None if self.epsilon is None else views.Fits(self.fits(setting), spread="spread")
+
+
+def choose(state: Record, arms: Floats, rng: Generator) -> int:
+    oracle_predict(state.theta, arms, state.scores[0])
+    lengths(state.spread[1], arms, state.scores[1])
+    probabilities(state, state.scores, state.chances)
+    return drawn_arm(state.chances, rng.random())
+
+
+def probabilities(state: Record, f: Floats, out: Floats) -> None:
+    """The probabilities of the arms with these scores and roots, `f[2, k]`; in the first batch they are equal."""
+    low = -np.inf
+    if state.batch > 0:
+        for a in range(len(out)):
+            low = max(low, f[0, a] - state.width * f[1, a])
+    left = 0.0
+    for a in range(len(out)):
+        out[a] = 1.0 if f[0, a] + state.width * f[1, a] >= low else 0.0
+        left += out[a]
+    for a in range(len(out)):
+        out[a] /= left
+
+
+def update(state: Record, x: Floats, reward: float, rng: Generator) -> None:
+    oracle_learn(state.oracle, x, reward)
+    if ended(state):
+        oracle_fit(state.oracle, state.theta, rng)
+        widen(state.oracle.sums, state.spread)
+
+
+def widen(gram: Floats, spread: Floats) -> None:
+    """Add a batch's matrix, an upper triangle, to the sum of all, and invert I plus this sum."""
+    total, inverse, shift, definite = spread[0], spread[1], 1.0, False
+    for i in range(len(total)):
+        for j in range(len(total)):
+            total[i, j] += gram[min(i, j), max(i, j)]
+    while not definite:
+        inverse[:] = total
+        for i in range(len(total)):
+            inverse[i, i] += shift
+        definite = invert(inverse)
+        shift *= 2.0
+
+
+def lengths(inverse: Floats, arms: Floats, out: Floats) -> None:
+    """√(x' V^-1 x) of `arms[d, k]`, `[k]`."""
+    for a in range(len(out)):
+        x = arms[:, a]
+        total, (first, last) = 0.0, ends(x)
+        for i in range(first, last):
+            part = 0.0
+            for j in range(first, last):
+                part += inverse[i, j] * x[j]
+            total += x[i] * part
+        out[a] = math.sqrt(max(0.0, total))  # below 0 by rounding alone
