@@ -19,6 +19,7 @@ TITLES = {
     "honaker": "The tree with Honaker's estimates",
     "k_ary": "The k-ary tree",
     "logistic_oracle": "The logistic oracle",
+    "logistic_gram_oracle": "The logistic oracle with its matrix",
     "matrix_tree": "The tree of matrices",
     "smooth": "The smooth binary mechanism",
     "negative_digits": "The k-ary tree with negative digits",

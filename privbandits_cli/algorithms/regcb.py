@@ -23,10 +23,11 @@ from pydantic import Field
 
 from privbandits_cli.games import views
 from privbandits_cli.games.contextual import Floats, Setting
+from privbandits_cli.games.ellipsoid import copy, invert
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.mechanisms.batches import Learner, drawn_arm, ended
 from privbandits_cli.mechanisms.logistic_gram_oracle import LogisticGram
-from privbandits_cli.mechanisms.oracle import Oracle, ends, invert
+from privbandits_cli.mechanisms.oracle import Oracle, ends
 from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
@@ -87,10 +88,10 @@ def widen(gram: Floats, spread: Floats) -> None:
         for j in range(len(total)):
             total[i, j] += gram[min(i, j), max(i, j)]
     while not definite:
-        inverse[:] = total
+        copy(total, inverse)
         for i in range(len(total)):
             inverse[i, i] += shift
-        definite = invert(inverse)
+        definite = not np.isnan(invert(inverse))
         shift *= 2.0
 
 

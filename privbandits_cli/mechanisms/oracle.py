@@ -109,25 +109,3 @@ def solve(a: Floats, out: Floats) -> None:
         for j in range(i + 1, d):
             total -= a[i, j] * out[j]
         out[i] = total / a[i, i]
-
-
-def invert(a: Floats) -> bool:
-    """Replace a symmetric positive definite matrix, `[d, d]`, with its inverse, by Gauss's and Jordan's elimination.
-
-    Returns whether the matrix is positive definite; if it is not, the elimination is not complete.
-    """
-    d = len(a)
-    for k in range(d):
-        pivot = a[k, k]
-        if not pivot > 0.0:
-            return False
-        a[k, k] = 1.0
-        for j in range(d):
-            a[k, j] /= pivot
-        for i in range(d):
-            factor = a[i, k]
-            if i != k and factor != 0.0:
-                a[i, k] = 0.0
-                for j in range(d):
-                    a[i, j] -= factor * a[k, j]
-    return True

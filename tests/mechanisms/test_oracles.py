@@ -13,7 +13,7 @@ from privbandits_cli.mechanisms import logistic_gram_oracle, logistic_oracle, qu
 from privbandits_cli.mechanisms.batches import drawn_arm, largest_batch
 from privbandits_cli.mechanisms.logistic_gram_oracle import LogisticGram
 from privbandits_cli.mechanisms.logistic_oracle import Logistic
-from privbandits_cli.mechanisms.oracle import Fit, invert
+from privbandits_cli.mechanisms.oracle import Fit
 from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
 from privbandits_cli.numerics.jit import record
 
@@ -126,19 +126,6 @@ def test_no_two_records_move_the_matrix_further_than_its_noise_allows():
         variances = oracle.sigma**2 * (1 + np.eye(SIGNED.dimension))
         found.append(math.sqrt((np.triu(matrix) ** 2 / variances).sum()))
     assert max(found) == pytest.approx(SIGNED.norm**2 / oracle.sigma)
-
-
-def test_a_matrix_is_inverted_if_it_is_positive_definite():
-    rng = Generator(SFC64(2))
-    for d in (1, 2, 7):
-        root = rng.standard_normal((d, d))
-        for shift, definite in ((0.1, True), (-0.1, False)):
-            matrix = root @ root.T
-            matrix += (shift - np.linalg.eigvalsh(matrix)[0]) * np.eye(d)  # whose least eigenvalue is the shift
-            found = matrix.copy()
-            assert invert(found) == definite
-            if definite:
-                np.testing.assert_allclose(found @ matrix, np.eye(d), atol=1e-9)
 
 
 def test_the_vector_that_perturbs_the_loss_has_its_law():
