@@ -99,10 +99,10 @@ def lengths(inverse: Floats, arms: Floats, out: Floats) -> None:
     """√(x' V^-1 x) of `arms[d, k]`, `[k]`."""
     for a in range(len(out)):
         x = arms[:, a]
-        total, (first, last) = 0.0, ends(x)
+        square, (first, last) = 0.0, ends(x)
         for i in range(first, last):
-            part = 0.0
-            for j in range(first, last):
-                part += inverse[i, j] * x[j]
-            total += x[i] * part
-        out[a] = math.sqrt(max(0.0, total))  # below 0 by rounding alone
+            row = 0.0
+            for j in range(first, i):
+                row += inverse[i, j] * x[j]
+            square += x[i] * (inverse[i, i] * x[i] + 2.0 * row)
+        out[a] = math.sqrt(max(0.0, square))  # below 0 by rounding alone
