@@ -1,5 +1,6 @@
 """A results folder's summary.csv and manifest.json -> its curves with their names, sorted into panels and lines."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,19 +127,21 @@ class Curves:
     def line_name(self, curve: Curve) -> Name:
         """The legend of the line that a curve belongs to; with more notes if other lines would have the same one."""
         against, name = self.plot.against, curve.line_name(self.folded)
-        algorithms, levels = self._sharing.get(name, ({curve.algorithm}, {False}))
-        if not against or (against not in curve.swept and len(levels) > 1):
+        if not against:
             return curve.label
+        level = against not in curve.swept
+        if level and self._sharing[name, False]:
+            has = flat(curve.parameters["algorithm"]).get(against) is not None
+            name = curve.label if has else curve.label.noted({against: f"without {self.symbol(against)}"})
+        algorithms = self._sharing[curve.line_name(self.folded), level]
         return name.noted({"name": f"name = {curve.algorithm}"}) if len(algorithms) > 1 else name
 
     @cached_property
-    def _sharing(self) -> dict[str, tuple[set[str], set[bool]]]:
-        """The algorithms of the lines with the same legend, and whether these lines are level."""
-        found: dict[str, tuple[set[str], set[bool]]] = {}
+    def _sharing(self) -> dict[tuple[str, bool], set[str]]:
+        """The algorithms of the lines with the same legend, of which some are level and some are not."""
+        found: dict[tuple[str, bool], set[str]] = defaultdict(set)
         for curve in self.drawn:
-            algorithms, levels = found.setdefault(curve.line_name(self.folded), (set(), set()))
-            algorithms.add(curve.algorithm)
-            levels.add(self.plot.against not in curve.swept)
+            found[curve.line_name(self.folded), self.plot.against not in curve.swept].add(curve.algorithm)
         return found
 
 

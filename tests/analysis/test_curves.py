@@ -265,14 +265,16 @@ def test_lines_of_one_name_have_distinct_legends(ran):
     """An entry that does not sweep epsilon is a level line; the name of another algorithm is added to its label."""
     learners = "[{name: dp_ftrl, label: A, epsilon: [1, 4]}, {name: dp_ftrl, label: A, epsilon: 2}"
     learners += ", {name: ftrl, label: B}, {name: dp_ftpl, label: B, epsilon: [1, 4]}"
+    learners += ", {name: dp_ftrl, label: B, epsilon: [6, 8]}"
     learners += ", {name: dp_ftpl, label: C, epsilon: [2, 3]}, {name: dp_ftrl, label: C, epsilon: [3, 5]}]"
     _, _, folder = ran(FTRLS % PLAIN, "horizon=64", f"algorithms={learners}")
     lines = table.read(folder).panels["G"]
     assert [(line.label, line.level) for line in lines] == [
         ("A", False),
         ("A (ε = 2)", True),
-        ("B", True),
+        ("B (without ε)", True),
         ("B (name = dp_ftpl)", False),
+        ("B (name = dp_ftrl)", False),
         ("C (name = dp_ftpl)", False),
         ("C (name = dp_ftrl)", False),
     ]
