@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.algorithms.dp_linucb import refresh
-from privbandits_cli.algorithms.regcb import widen
+from privbandits_cli.algorithms.regcb import add_gram
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.ellipsoid import multiply, optimistic
 from privbandits_cli.mechanisms.batches import drawn_arm, ended
@@ -632,14 +632,14 @@ def true_matrices(state: Record, x: Floats, reward: float, rng: Generator) -> No
     if ended(state):
         gram = state.oracle.sums.copy()
         oracle_fit(state.oracle, state.theta, rng)
-        widen(gram, state.spread)
+        add_gram(gram, state.grams)
 
 
 def matrices_twice(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     """The matrix of a batch is added twice."""
     right_update(state, x, reward, rng)
     if state.t == state.began:
-        widen(state.oracle.sums, state.spread)
+        add_gram(state.oracle.sums, state.grams)
 
 
 def narrower(state: Record, x: Floats, reward: float, rng: Generator) -> None:
@@ -647,18 +647,18 @@ def narrower(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     right_update(state, x, reward, rng)
     if state.t != state.began:
         for i in range(len(x)):
-            state.spread[1, i, i] /= 1.0 + x[i] * x[i]
+            state.grams[1, i, i] /= 1.0 + x[i] * x[i]
 
 
 def inverse_of_records(state: Record, x: Floats, reward: float, rng: Generator) -> None:
     """The inverse is that of the true matrix of the batch, and the sum is right."""
     oracle_learn(state.oracle, x, reward)
     if ended(state):
-        gram, spread = state.oracle.sums.copy(), np.zeros(state.spread.shape)
+        gram, grams = state.oracle.sums.copy(), np.zeros(state.grams.shape)
         oracle_fit(state.oracle, state.theta, rng)
-        widen(state.oracle.sums, state.spread)
-        widen(gram, spread)
-        state.spread[1] = spread[1]
+        add_gram(state.oracle.sums, state.grams)
+        add_gram(gram, grams)
+        state.grams[1] = grams[1]
 
 
 def width_by_records(state: Record, f: Floats, out: Floats) -> None:

@@ -615,7 +615,7 @@ MUTANTS = (
     Mutant("a matrix added twice", "regcb", "update", contextual.matrices_twice),
     Mutant("widths by the records of the batch", "regcb", "update", contextual.narrower),
     Mutant("w by the records of the batch", "regcb", "probabilities", contextual.width_by_records),
-    Mutant("propensity mixed silently", "regcb", "choose", contextual.mixed),
+    Mutant("uniform play that the probabilities do not say", "regcb", "choose", contextual.mixed),
     Mutant("arms by the true sums", "regcb", "choose", contextual.sums_of_batch),
     Mutant("earlier arms kept in a field", "regcb", "choose", contextual.earlier_predicted, kept=True),
     Mutant("noise scale x 0.99", "regcb, logistic", share=0.99, field="sigma"),

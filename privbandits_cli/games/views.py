@@ -314,9 +314,9 @@ class Fits(View):
     oracle: an `Oracle` (mechanisms/oracle.py), with its noise; theta: the predictor that was fitted last, `[d]`, or all
     predictors, `[fits, d]`, of which `probabilities` receives all predictions, `[fits, k]`. numbers: a field with
     uniform numbers that `choose` draws anew in each round, before the number that draws the arm, for `probabilities`.
-    spread: if the oracle also releases the matrix Σ x x' of each batch, the sum of these matrices and the inverse V^-1
-    of I plus this sum, `[2, d, d]`; I is doubled until V is positive definite. `probabilities` then receives the
-    predictions and √(x' V^-1 x), `[2, k]`.
+    grams: if the oracle also releases the matrix Σ x x' of each batch, a field with the sum S of these matrices and
+    with V^-1, `[2, d, d]`. V is c I + S, where c is the first of 1, 2, 4, ... with which V is positive definite. Then
+    `theta` is the last predictor alone, and `probabilities` receives the predictions and √(x' V^-1 x), `[2, k]`.
     """
 
     game = "contextual"
@@ -324,7 +324,7 @@ class Fits(View):
     oracle: Any
     theta: Place = "theta"
     numbers: str | None = None
-    spread: str | None = None
+    grams: str | None = None
 
 
 def read(state: Record, place: Place) -> Any:

@@ -2,10 +2,10 @@
 
 θ is that of the logistic oracle with ε/2, which needs no δ. The noise on the matrix is that of the quadratic oracle:
 symmetric with entries N(0, σ²), and 2σ² on the diagonal, which is μ-GDP with μ = L²/σ. σ is the least with which both
-releases together are (ε, δ)-private (`accounting.composition.mixed_mu`). By the printed account, the matrix alone is
-(ε/2, δ)-private, and the two ε are added.
+releases together are (ε, δ)-private for any pair of releases with these guarantees (`accounting.composition.mixed_mu`).
+By the printed account, the matrix alone is (ε/2, δ)-private, and the two ε are added.
 
-It predicts <θ, x>, of which the logistic oracle's prediction is an increasing function, so that a width can be added.
+The oracle predicts <θ, x>, so that a width can be added to it. The logistic oracle's prediction increases with <θ, x>.
 
 The steps are `learn(oracle, x, y)`, `fit(oracle, theta, rng)`, which ends the batch, and `predict(theta, arms, out)`.
 After `fit` and until the next `learn`, `sums` has the noisy matrix in its upper triangle.
@@ -38,7 +38,7 @@ class LogisticGram(Logistic):
     sigma: float
 
     pure = False
-    source = "objective perturbation and Gaussian noise, exactly"
+    source = "objective perturbation and Gaussian noise, composed exactly"
 
     @classmethod
     def tuned(cls, known: Contexts, ridge: float, epsilon: float | None, delta: float, printed: bool) -> "LogisticGram":
@@ -51,6 +51,10 @@ class LogisticGram(Logistic):
         else:
             mu = composition.mixed_mu(half, epsilon, delta)
         return cls(known, ridge, half, 2.0 if printed else 1.0, sigma=known.norm**2 / mu)
+
+    @property
+    def predictions(self) -> tuple[float, float]:
+        return -math.inf, math.inf
 
     def epsilon(self, delta: float) -> float:
         mu = self.known.norm**2 / self.sigma if self.sigma > 0 else math.inf

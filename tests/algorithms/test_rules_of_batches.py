@@ -76,16 +76,16 @@ def test_regcb_by_hand():
 
 def test_the_width_of_regcb_is_that_of_all_matrices_so_far():
     """An indefinite sum is shifted by 1, 2, 4, ... until it is positive definite."""
-    spread, gram = np.zeros((2, 2, 2)), np.array([[3.0, 1.0], [0.0, 2.0]])  # an upper triangle
-    regcb.widen(gram, spread)
-    regcb.widen(gram, spread)
-    np.testing.assert_allclose(np.linalg.inv(spread[1]), [[7, 2], [2, 5]])
+    grams, gram = np.zeros((2, 2, 2)), np.array([[3.0, 1.0], [0.0, 2.0]])  # an upper triangle
+    regcb.add_gram(gram, grams)
+    regcb.add_gram(gram, grams)
+    np.testing.assert_allclose(np.linalg.inv(grams[1]), [[7, 2], [2, 5]])
     out = np.zeros(2)
-    regcb.lengths(spread[1], np.array([[1.0, 0.0], [0.0, 2.0]]), out)
+    regcb.norms(grams[1], np.array([[1.0, 0.0], [0.0, 2.0]]), out)
     np.testing.assert_allclose(out, np.sqrt([5 / 31, 4 * 7 / 31]))
-    regcb.widen(np.diag([-9.0, 0.0]), spread)  # the sum has -3 in its corner: 4 is the first shift that will do
-    np.testing.assert_allclose(spread[0], [[-3, 2], [2, 4]])
-    np.testing.assert_allclose(np.linalg.inv(spread[1]), [[1, 2], [2, 8]])
+    regcb.add_gram(np.diag([-9.0, 0.0]), grams)  # the sum has -3 in its corner: 4 is the first shift that will do
+    np.testing.assert_allclose(grams[0], [[-3, 2], [2, 4]])
+    np.testing.assert_allclose(np.linalg.inv(grams[1]), [[1, 2], [2, 8]])
 
 
 @pytest.mark.parametrize("name", ["fastcb", "vpo", "bpo"])

@@ -128,6 +128,30 @@ def test_no_two_records_move_the_matrix_further_than_its_noise_allows():
     assert max(found) == pytest.approx(SIGNED.norm**2 / oracle.sigma)
 
 
+@pytest.mark.parametrize("drawn", ["steps", "twin"])
+@pytest.mark.parametrize("kind", ["quadratic", "logistic with matrix"])
+def test_the_noise_of_a_matrix_has_its_law(kind, drawn):
+    """Of a record that is 0: symmetric, N(0, σ²), and twice the variance on the diagonal, where σ² alone would be seen."""
+    oracle, rng, d = KINDS[kind][0].tuned(SIGNED, 0.1, 1.0, 1e-5, False), Generator(SFC64(4)), SIGNED.dimension
+    record_of_0, n = (np.zeros((1, d)), np.zeros(1)), 2000
+    fit = (
+        (lambda: oracle.fitted(*record_of_0, rng))
+        if drawn == "twin"
+        else lambda: fitted(kind, oracle, *record_of_0, rng)
+    )
+    grams = np.array([fit().gram for _ in range(n)]) / oracle.sigma
+    np.testing.assert_array_equal(grams, grams.transpose(0, 2, 1))
+    i, j = np.triu_indices(d)
+    entries = grams[:, i, j] / np.where(i == j, math.sqrt(2), 1)  # standard normal numbers
+    assert stats.kstest(entries.ravel(), "norm").pvalue > 1e-3
+    squares = (entries**2).sum(axis=0)
+    low, high = stats.chi2(n).ppf([1e-5, 1 - 1e-5])
+    assert ((low < squares) & (squares < high)).all()
+    assert (0.5 * squares[i == j] < low).all()  # the variance of the others
+    correlations = np.corrcoef(entries.T) - np.eye(len(i))
+    assert np.abs(correlations).max() < 4.5 / math.sqrt(n)  # 45 pairs; exceeded with a probability of 3e-4
+
+
 def test_the_vector_that_perturbs_the_loss_has_its_law():
     """|b| is Gamma(d, 2L/ε'), by Kolmogorov and Smirnov; with half of the scale it would not be."""
     known = Contexts(3, nonnegative=True)
