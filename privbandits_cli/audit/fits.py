@@ -57,7 +57,7 @@ def of_round(target: Target[Fits], rng: Generator) -> tuple[Floats, float]:
 
 
 def rewarded(target: Target[Fits], x: Floats, sign: float, number: float) -> float:
-    """The reward of x: the larger one more often where the sum of its coordinates has this sign; some are in between."""
+    """The reward of x: the larger one more often where the sum of its coordinates has this sign, some in between."""
     known = target.setting.known()
     low = 0.0 if known.nonnegative else -known.reward
     if abs(number) < BETWEEN:

@@ -1,6 +1,7 @@
 """Regression oracles: what a fit costs, the noise in it, and solutions of small problems."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -131,15 +132,10 @@ def test_no_two_records_move_the_matrix_further_than_its_noise_allows():
 @pytest.mark.parametrize("drawn", ["steps", "twin"])
 @pytest.mark.parametrize("kind", ["quadratic", "logistic with matrix"])
 def test_the_noise_of_a_matrix_has_its_law(kind, drawn):
-    """Of a record that is 0: symmetric, N(0, σ²), and twice the variance on the diagonal, where σ² alone would be seen."""
+    """Of a record that is 0: symmetric, N(0, σ²), and 2σ² on the diagonal; half of that would be seen."""
     oracle, rng, d = KINDS[kind][0].tuned(SIGNED, 0.1, 1.0, 1e-5, False), Generator(SFC64(4)), SIGNED.dimension
-    record_of_0, n = (np.zeros((1, d)), np.zeros(1)), 2000
-    fit = (
-        (lambda: oracle.fitted(*record_of_0, rng))
-        if drawn == "twin"
-        else lambda: fitted(kind, oracle, *record_of_0, rng)
-    )
-    grams = np.array([fit().gram for _ in range(n)]) / oracle.sigma
+    fit, n = oracle.fitted if drawn == "twin" else partial(fitted, kind, oracle), 2000
+    grams = np.array([fit(np.zeros((1, d)), np.zeros(1), rng).gram for _ in range(n)]) / oracle.sigma
     np.testing.assert_array_equal(grams, grams.transpose(0, 2, 1))
     i, j = np.triu_indices(d)
     entries = grams[:, i, j] / np.where(i == j, math.sqrt(2), 1)  # standard normal numbers
