@@ -768,6 +768,7 @@ def test_the_win_rates_and_regrets_of_oracles():
     assert states(
         page, f"{mean['SquareCB, quadratic']} with the quadratic oracle, and {mean['SquareCB, logistic']} with"
     )
+    assert states(page, f"RegCB has {mean['RegCB, quadratic']} and {mean['RegCB, logistic']}: the quadratic oracle's")
     bpo = found["BPO, quadratic"]
     assert states(page, f"a mean of {np.mean(bpo):,.0f} and a median of {np.median(bpo):.0f}")
     assert 3 <= sum(x > 2000 for x in bpo) <= 6

@@ -48,11 +48,11 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("linucb_time", 280),
     ("linucb_time_full", 280),
     ("linucb_rho", 3_600),
-    ("oracle_iris", 1_200),
-    ("oracle_wine", 1_200),
-    ("oracle_breast_cancer", 1_200),
-    ("oracle_digits", 1_160),
-    ("oracle_sphere", 720),
+    ("oracle_iris", 1_500),
+    ("oracle_wine", 1_500),
+    ("oracle_breast_cancer", 1_500),
+    ("oracle_digits", 1_460),
+    ("oracle_sphere", 900),
 ]
 TABLES = ("iris", "wine", "breast_cancer", "digits")
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
 from privbandits_cli.audit.auditor import AUDITS, _error, audit, reduced
-from privbandits_cli.audit.mutants import CORRECT
+from privbandits_cli.audit.mutants import CORRECT, make, with_field
 from privbandits_cli.cli import app
 from privbandits_cli.games import views
 from privbandits_cli.games.players import Setting
@@ -162,6 +162,30 @@ def test_a_wrong_observed_is_reported_at_the_class(tmp_path):
     words = " ".join(audited(tmp_path, text).stderr.split())
     line = 1 + text[: text.index("class Parameters")].count("\n")
     assert f"own.py:{line}: view returned 'report': in the game bandit" in words and "class Parameters(" in words
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"grams": "theta"}, r"`grams` has the shape \(3,\): it takes \(2, 3, 3\), a sum"),
+        ({"theta": "scores", "grams": "grams"}, r"`theta` has the shape \(2, 25\): it takes \(3,\)"),
+        ({"theta": "work", "grams": "grams"}, r"with `grams` it takes \(3,\), the last predictor alone"),
+        ({"oracle": "logistic", "grams": "grams"}, "oracle releases no matrix: leave `grams` out"),
+    ],
+)
+def test_the_parts_of_a_view_of_fits_are_checked(given, message, monkeypatch):
+    subject = CORRECT["regcb"]
+    setting = reduced(subject.make().tuned(subject.setting), subject.setting)
+    algorithm = subject.make().tuned(setting)
+    state = algorithm.state(setting)
+    found = algorithm.view(setting)
+    if given.get("oracle"):
+        given = given | {"oracle": make("squarecb", epsilon=1.0, oracle="logistic").fits(setting)}
+    if given.get("theta") == "work":
+        state = with_field(state, "work", np.zeros((5, 3)))
+    monkeypatch.setattr(type(algorithm), "view", lambda *_: replace(found, **given))
+    with pytest.raises(PluginError, match=message):
+        audit(algorithm, setting, state=state)
 
 
 @pytest.mark.parametrize(
