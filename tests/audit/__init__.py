@@ -5,7 +5,7 @@ from privbandits_cli.audit.evidence import by_groups
 SEEDS = [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)]
 
 
-def some(mutants, every=3):
+def some(mutants, every=6):
     """These mutants as parameters of a test: one of so many, and the first of each subject, is not long."""
     seen, found = set(), []
     for i, mutant in enumerate(mutants):
