@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import SFC64, Generator
 from numpy.typing import NDArray
 
-from privbandits_cli.numerics.jit import Record, Records, bind, compile_step, kept, plain, record, unbound
+from privbandits_cli.numerics.jit import Record, Records, bind, compile_step, kept, once, plain, record, unbound
 from privbandits_cli.numerics.types import Floats
 
 Words = NDArray[np.uint64]
@@ -200,12 +200,10 @@ def fill_normals(states: Records, out: Floats) -> None:
 def normal_of(word: Any, layers: Record) -> tuple[float, Any, Any]:
     """A normal number x from a word, its layer, and its size; x is valid if it is inside the layer's rectangle."""
     layer, size = word & LAYER, (word >> EIGHT >> ONE) & MANTISSA
-    x = np.int64(size) * layers.width[layer]
-    if (word >> EIGHT) & ONE:
-        x = -x
-    return x, layer, size
+    return np.int64(size) * layers.width[layer] * sign(word >> EIGHT), layer, size
 
 
+@once
 def outside(words: Words, layers: Record, layer: Any, size: Any, x: float) -> float:
     """The normal number that replaces an x outside its layer's rectangle: from the wedge, the tail or a new word."""
     while True:
