@@ -10,7 +10,7 @@ law, which has density (1 - u²)^((d - 3)/2). Around θ a random direction is un
 The arms of a round are drawn ahead, and all algorithms meet the same, or on demand (`games.on_demand`).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,9 +20,11 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.on_demand import direction, new_crowd
+from privbandits_cli.games.vector_loop import new_rounds, words_of_trials
 from privbandits_cli.numerics.directions import TOGETHER, directions_room, next_directions
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
-from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
+from privbandits_cli.numerics.sfc64 import Words, fill_normal, layers, source, uniform
+from privbandits_cli.numerics.vectors import WIDTH, column, everywhere, generators, lane, vectors_of, widely
 
 FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 
@@ -61,6 +63,24 @@ class Parameters(contextual.Adversary):
                 kernel(arms[:n], means[:n], room, -self.best, self.best - self.gap, self.best)
             yield arms[:n], means[:n]
 
+    def arms_together(
+        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[Records]:
+        dimension, k = setting.known().dimension, setting.n_arms
+        if dimension > FEW:
+            yield from super().arms_together(setting, rngs, rounds)
+            return
+        room = widely(record(theta=np.zeros(dimension)))
+        for i, rng in enumerate(rngs):
+            room["theta"][0, :, i] = direction(dimension, rng)
+        words, ziggurat, kernel = words_of_trials(rngs), record(**layers()), filler_together(dimension, k)
+        out = new_rounds(dimension, k, 0)
+        for block in rounds():
+            out = out if len(block) <= len(out) else new_rounds(dimension, k, len(block))
+            with np.errstate(over="ignore"):  # words wrap around by design
+                kernel(out[: len(block)], room, words, ziggurat, -self.best, self.best - self.gap, self.best)
+            yield out[: len(block)]
+
     def on_demand(self) -> bool:
         return self.drawn == "on_demand"
 
@@ -79,53 +99,83 @@ class Parameters(contextual.Adversary):
 def fill(arms: Floats, means: Floats, rooms: Records, low: float, high: float, best: float) -> None:
     """Fill `arms[rounds, d, k]` and `means[rounds, k]` with random arms and their means."""
     room = rooms[0]
-    theta, inverse = room.theta, room.inverse
+    theta, inverse, words = room.theta, room.inverse, room.words
     for t in range(len(arms)):
         x, mean = arms[t], means[t]
         fill_normal(room, x)
-        normalise(x, mean, theta, inverse)
+        if len(theta) <= FEW:
+            normalise_few(x, mean, theta, len(inverse))
+        else:
+            normalise(x, mean, theta, inverse)
         for a in range(len(inverse)):
             if not low <= mean[a] <= high:
-                turn(x, mean, theta, a, redrawn(low, high, 0.5 * (len(theta) - 3), room))
-        turn(x, mean, theta, int(uniform(room.words) * len(inverse)), best)
+                turn(x, mean, theta, a, redrawn(low, high, 0.5 * (len(theta) - 3), words))
+        turn(x, mean, theta, int(uniform(words) * len(inverse)), best)
+
+
+def fill_together(
+    rounds: Records, rooms: Records, trials: Records, layers: Records, low: float, high: float, best: float
+) -> None:
+    """`fill` for vectors of trials."""
+    rng, thetas, words = generators(vectors_of(trials, 0), layers[0]), rooms[0].theta, vectors_of(trials, 0).words
+    for t in range(len(rounds)):
+        dealt, here = vectors_of(rounds, t), rounds[t]
+        x, mean, theta = dealt.arms, dealt.means, vectors_of(rooms, 0).theta
+        for i in range(len(theta)):
+            for a in range(len(mean)):
+                x[i, a] = rng.standard_normal()
+        normalise_few(x, mean, theta, len(mean))
+        for a in range(len(mean)):
+            inside = (mean[a] >= low) & (mean[a] <= high)
+            if not everywhere(inside):
+                for k in range(WIDTH):
+                    if not lane(inside, k):
+                        new = redrawn(low, high, 0.5 * (len(theta) - 3), column(words, k))
+                        turn(here.arms[:, :, k], here.means[:, k], thetas[:, k], a, new)
+        for k in range(WIDTH):
+            a = int(uniform(column(words, k)) * len(mean))
+            turn(here.arms[:, :, k], here.means[:, k], thetas[:, k], a, best)
+        dealt.best = best
+
+
+def normalise_few(x: Floats, mean: Floats, theta: Floats, k: int) -> None:
+    """Normalise every arm of `x[d, k]`, and compute its mean, arm by arm."""
+    for a in range(k):
+        square, along = 0.0, 0.0
+        for i in range(len(theta)):
+            square += x[i, a] * x[i, a]
+            along += theta[i] * x[i, a]
+        scale = 1.0 / np.sqrt(square)
+        for i in range(len(theta)):
+            x[i, a] *= scale
+        mean[a] = along * scale
 
 
 def normalise(x: Floats, mean: Floats, theta: Floats, inverse: Floats) -> None:
-    """Normalise every arm of `x[d, k]`, and compute its mean; the two branches differ only in speed."""
-    if len(theta) <= FEW:
-        for a in range(len(inverse)):  # vectorised over the arms
-            square, along = 0.0, 0.0
-            for i in range(len(theta)):
-                square += x[i, a] * x[i, a]
-                along += theta[i] * x[i, a]
-            scale = 1.0 / np.sqrt(square)
-            for i in range(len(theta)):
-                x[i, a] *= scale
-            mean[a] = along * scale
-    else:
-        inverse[:] = 0.0
-        mean[:] = 0.0
-        for i in range(len(theta)):
-            for a in range(len(inverse)):
-                inverse[a] += x[i, a] * x[i, a]
-            for a in range(len(inverse)):
-                mean[a] += theta[i] * x[i, a]
+    """The same, one coordinate after the other, which is faster where there are many."""
+    inverse[:] = 0.0
+    mean[:] = 0.0
+    for i in range(len(theta)):
         for a in range(len(inverse)):
-            inverse[a] = 1.0 / np.sqrt(inverse[a])
-            mean[a] *= inverse[a]
-        for i in range(len(theta)):
-            for a in range(len(inverse)):
-                x[i, a] *= inverse[a]
+            inverse[a] += x[i, a] * x[i, a]
+        for a in range(len(inverse)):
+            mean[a] += theta[i] * x[i, a]
+    for a in range(len(inverse)):
+        inverse[a] = 1.0 / np.sqrt(inverse[a])
+        mean[a] *= inverse[a]
+    for i in range(len(theta)):
+        for a in range(len(inverse)):
+            x[i, a] *= inverse[a]
 
 
-def redrawn(low: float, high: float, power: float, room: Record) -> float:
+def redrawn(low: float, high: float, power: float, words: Words) -> float:
     """A mean of density (1 - u²)^power on [low, high], by rejection."""
     nearest = 0.0 if low < 0.0 < high else min(abs(low), abs(high))
     widest = max(abs(low), abs(high))
     largest = (1.0 - (nearest if power >= 0 else widest) ** 2) ** power
     while True:
-        u = low + (high - low) * uniform(room.words)
-        if uniform(room.words) * largest < (1.0 - u * u) ** power:
+        u = low + (high - low) * uniform(words)
+        if uniform(words) * largest < (1.0 - u * u) ** power:
             return u
 
 
@@ -147,6 +197,12 @@ def filler(dimension: int, k: int) -> Callable[..., None]:
     return bind(fill, "sphere_arms", str(dimension), str(k))
 
 
+@kept
+def filler_together(dimension: int, k: int) -> Callable[..., None]:
+    """The compiled `fill_together`."""
+    return bind(fill_together, "sphere_arms", str(dimension), str(k))
+
+
 # ------------------------------------------------------------------------------------------ drawn on demand
 
 
@@ -159,7 +215,7 @@ def meet(crowd: Record) -> None:
             first[start + i], second[start + i] = crowd.u[i], crowd.v[i]
     for a in range(len(first)):
         if not crowd.low <= first[a] <= crowd.high:
-            tilt(crowd, a, redrawn(crowd.low, crowd.high, power, crowd))
+            tilt(crowd, a, redrawn(crowd.low, crowd.high, power, crowd.words))
     tilt(crowd, int(uniform(crowd.words) * len(first)), crowd.best)
 
 

@@ -276,7 +276,7 @@ class Tuned(Parameters):
         return record(
             t=0,
             last=max(1, math.ceil(setting.horizon) - 1),
-            indefinite=0,
+            indefinite=0.0,
             gram=np.zeros((d, d + 1)),
             v=np.zeros((d, d)),
             u=np.zeros(d),
@@ -295,6 +295,10 @@ class Tuned(Parameters):
             **constants,
             **room(known, setting.n_arms),
         )
+
+    def in_vectors(self, setting: Setting) -> bool:
+        """Unless a Wishart node asks for gamma numbers of shape 1 or less."""
+        return not self.wishart or self.rows(setting) > setting.known().dimension + 1
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The printed bound, and those from the exact privacy losses of all releases, or of m Wishart nodes."""

@@ -83,7 +83,7 @@ class Tuned(Parameters):
         d, log_t = setting.known().dimension, math.log(max(2.0, setting.horizon))
         return record(
             t=1,
-            indefinite=0,
+            indefinite=0.0,
             sigma_noise=self.sigma(),
             growth=self.growth(setting),
             log_t=log_t,
@@ -98,6 +98,9 @@ class Tuned(Parameters):
             fixed=0.0,
             **room(setting.known(), setting.n_arms),
         )
+
+    def in_vectors(self, setting: Setting) -> bool:
+        return True
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The printed bound, and the exact one for Gaussian noise and the sensitivity of a report."""

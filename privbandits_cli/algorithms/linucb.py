@@ -55,6 +55,9 @@ class Tuned(Parameters):
             **room(known, setting.n_arms),
         )
 
+    def in_vectors(self, setting: Setting) -> bool:
+        return True
+
 
 def choose(state: Record, arms: Floats, rng: Generator) -> int:
     return optimistic(state, arms)

@@ -50,14 +50,15 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
     seen: set[object] = set()
     for chunk in chunks:
         for algorithm in chunk.match.algorithms:
-            kind = (type(chunk.match.adversary).__module__, chunk.match.setting.n_arms, composition(algorithm))
+            foe, n_arms = type(chunk.match.adversary).__module__, chunk.match.setting.n_arms
+            kind = (foe, n_arms, composition(algorithm), len(chunk.trials))
             if kind not in seen:
                 seen.add(kind)
                 with wait():
                     pass
                 with suppress(Exception, SystemExit):
                     once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
-                    GAMES[once.game].play(once, trials=[0])
+                    GAMES[once.game].play(once, chunk.trials)
 
 
 def play_chunk(chunk: Chunk) -> Played:

@@ -21,7 +21,6 @@ from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
-from privbandits_cli.numerics.lanes import LANES
 from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.source import Source
 
@@ -167,7 +166,7 @@ class Plan:
         ]
         pieces = [
             (first, i, size)
-            for i, size in enumerate(self._chunk_size(rivals[0], len(games), jobs) for rivals in games)
+            for i, size in enumerate(self._chunk_size(rivals, len(games), jobs) for rivals in games)
             for first in range(self.span.start, self.span.stop, size)
         ]
         missing = {curve.key: np.setdiff1d(self.span, done(curve), assume_unique=True) for curve in self.curves}
@@ -182,13 +181,16 @@ class Plan:
                 if trials:
                     yield Chunk(self.match(curves), tuple(curve.key for curve in curves), trials)
 
-    def _chunk_size(self, curve: Curve, games: int, jobs: int) -> int:
+    def _chunk_size(self, rivals: Sequence[Curve], games: int, jobs: int) -> int:
         """The trials in a chunk: enough to outweigh its start, few enough to keep every job busy to the end."""
-        matches, game = len(self.span) * games, curve.algorithm.game
-        least = LANES if game == "bandit" else 1
-        worthwhile = max(ROUNDS_PER_CHUNK[game] // curve.horizon, matches // CHUNKS, least)
-        size = min(worthwhile, matches // (4 * jobs))
-        return max(1, size - size % LANES if size > LANES else size)
+        matches, game = len(self.span) * games, rivals[0].algorithm.game
+        together: int = loader.GAMES[game].together(self.match(rivals))
+        worthwhile = max(ROUNDS_PER_CHUNK[game] // rivals[0].horizon, matches // CHUNKS, together)
+        share = matches // (4 * jobs)
+        if game == "contextual":  # a few trials take as long as `together`
+            share = max(share, min(together, math.ceil(matches / jobs)))
+        size = min(worthwhile, share)
+        return max(1, size - size % together if size > together else size)
 
 
 def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:

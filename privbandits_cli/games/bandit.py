@@ -175,6 +175,11 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
     return np.concatenate([_play_lanes(match, seats, group, block) for group in groups], axis=1)
 
 
+def together(match: Match) -> int:
+    """The trials that play at once."""
+    return LANES
+
+
 def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> bool:
     """Whether the files of a composition can play spread states of this layout."""
     if interpreted() or n_arms > FEW or not spreads(layout):

@@ -16,17 +16,30 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.convex.losses import SLACK
-from privbandits_cli.games import ellipsoid, guards, logged, on_demand, players
+from privbandits_cli.games import ellipsoid, guards, logged, on_demand, players, vector_loop
+from privbandits_cli.games.drawing import SIDE_BY_SIDE
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.logged import Events, Exhausted
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Dealer
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
-from privbandits_cli.numerics.jit import PluginError, Records, bind, borrow, compile_step, kept, record, unbound
-from privbandits_cli.numerics.sfc64 import Fill
+from privbandits_cli.numerics.jit import (
+    PluginError,
+    Records,
+    bind,
+    borrow,
+    compile_step,
+    interpreted,
+    kept,
+    record,
+    unbound,
+)
+from privbandits_cli.numerics.lanes import aligned
+from privbandits_cli.numerics.sfc64 import Fill, layers
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vectors import WIDTH, where, widely
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
 
@@ -35,6 +48,7 @@ Law = Literal["signs", "bernoulli", "gaussian", "certain"]
 LOG = logged.__name__
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of a block's arms
+FEWEST = 3  # trials that vectors play faster than one after the other
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 
 
@@ -57,12 +71,14 @@ REWARDS: dict[Law, Rewards] = {
 
 def signs(mean: float, number: float) -> float:
     """1 with probability (1 + mean)/2, else -1."""
-    return 1.0 if 2.0 * number < 1.0 + mean else -1.0
+    drawn: float = where(2.0 * number < 1.0 + mean, 1.0, -1.0)
+    return drawn
 
 
 def bernoulli(mean: float, number: float) -> float:
     """1 with probability mean, else 0."""
-    return 1.0 if number < mean else 0.0
+    drawn: float = where(number < mean, 1.0, 0.0)
+    return drawn
 
 
 def gaussian(mean: float, number: float) -> float:
@@ -102,6 +118,19 @@ class Adversary(players.Adversary):
         """
         raise NotImplementedError
 
+    def arms_together(
+        self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
+    ) -> Iterator[Records]:
+        """For each block of `rounds()` yield its rounds (`vector_loop.new_rounds`) for WIDTH trials with these streams.
+
+        A lane has the arms of `arms`, to the bit. An array may be overwritten by the next block.
+        """
+        known, lowest = setting.known(), REWARDS[self.law()].lowest_mean
+        tables = [self.arms(setting, rng, rounds()) for rng in rngs]
+        for block in rounds():
+            dealt = [guards.next_arms(table, self, block, setting.n_arms, known, lowest) for table in tables]
+            yield vector_loop.turned(*map(np.stack, zip(*dealt, strict=True)))
+
     def on_demand(self) -> bool:
         """Whether a `crowd` replaces the tables of `arms`."""
         return False
@@ -140,6 +169,10 @@ class Algorithm(players.Algorithm):
     # What a file promises of its own steps; a subclass in another file promises nothing.
     optimistic: ClassVar[bool] = False  # `choose` reads the arms by `ellipsoid.optimistic` and `arms.shape` alone
     growing: ClassVar[bool] = False  # V only grows, and so the eigenvalues of V^-1 never do
+
+    def in_vectors(self, setting: Setting) -> bool:
+        """Whether its steps branch on no floating-point number, so that they play vectors of trials, too."""
+        return False
 
     def promises_all(self, promise: str) -> bool:
         """Whether this file and those of its bases make a promise."""
@@ -246,9 +279,34 @@ def loop(modules: tuple[str, ...], layout: str, law: Law, source: str, optimisti
 # ------------------------------------------------------------------------------------- playing a match
 
 
-def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; the block size changes only the speed."""
-    return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
+def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = WIDTH) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]`; block and width (up to WIDTH) change only the speed."""
+    vectors = [in_vectors(match, algorithm) for algorithm in match.algorithms]
+    width = width if any(vectors) else 1
+    groups = [trials[first : first + width] for first in range(0, len(trials), width)]
+    return np.concatenate(
+        [
+            _play_together(match, group, block, vectors)
+            if len(group) >= FEWEST
+            else np.stack([_play_trial(match, trial, block) for trial in group], axis=1)
+            for group in groups
+        ],
+        axis=1,
+    )
+
+
+def together(match: Match) -> int:
+    """The trials that play at once, if any algorithm can; a few take as long as all."""
+    return WIDTH if any(in_vectors(match, algorithm) for algorithm in match.algorithms) else 1
+
+
+def in_vectors(match: Match, algorithm: players.Algorithm) -> bool:
+    """Whether an algorithm can play several trials of this match at once."""
+    adversary, setting = match.adversary, match.setting
+    assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
+    ahead = not adversary.on_demand() and type(adversary).events_of_log is Adversary.events_of_log
+    few = setting.known().dimension <= ellipsoid.FEW and not interpreted()
+    return ahead and few and not guards.guarded(composition(algorithm)) and algorithm.in_vectors(setting)
 
 
 def owner(adversary: Adversary) -> str:
@@ -293,10 +351,7 @@ class _Seat:
                 guards.play_block(self.kernel, game, self.modules, rounds, self.states)
             except Exhausted:
                 raise ValueError(self._ended()) from None
-        player = self.player[0]
-        if player.beyond:
-            norm, most = math.sqrt(player.beyond), math.sqrt(player.most)
-            raise ValueError(f"an arm of norm {norm:.6g} was played, but the declared bound is L = {most:.6g}")
+        _check_norms(self.player)
         return regrets
 
     def _ended(self) -> str:
@@ -304,6 +359,37 @@ class _Seat:
         assert isinstance(self.dealer, Events)
         n, played = len(self.dealer.order), int(self.dealer.places["kept"][0])
         return f"the log has no event for round {played + 1}, as {n} were shown to the learner: set a smaller horizon"
+
+
+class _Seats:
+    """One algorithm in the games of several trials, which it plays at once."""
+
+    def __init__(self, match: Match, algorithm: players.Algorithm, trials: Sequence[int]) -> None:
+        adversary, seed, known = match.adversary, match.seed, match.setting.known()
+        assert isinstance(adversary, Adversary)
+        who, most = (algorithm.identity(), adversary.identity()), known.norm**2 * (1 + SLACK)
+        self.states = widely(algorithm.state(match.setting))
+        self.players = widely(record(regret=0.0, most=most, beyond=0.0, played=0.0, x=np.zeros(known.dimension)))
+        self.words = vector_loop.words_of_trials([stream(seed, "noise", *who, trial=trial) for trial in trials])
+        self.layers = record(**layers())
+        layout = f"{self.states.dtype.descr} {self.players.dtype.descr} {match.setting.n_arms}"
+        self.kernel = vector_loop.loop(composition(algorithm), layout, LAWS[adversary.law()])
+
+    def play(self, dealt: Records, numbers: Floats, marks: NDArray[np.int64]) -> Floats:
+        """Their regrets after the marks, `[WIDTH, marks]`."""
+        regrets = np.empty((WIDTH, len(marks)))
+        draws = numbers.view(vector_loop.NUMBER)[:, 0]
+        self.kernel(dealt, draws, marks, regrets, self.players, self.states, self.words, self.layers)
+        _check_norms(self.players)
+        return regrets
+
+
+def _check_norms(players: Records) -> None:
+    """ValueError if an arm was longer than the adversary declared."""
+    beyond, most = np.max(players["beyond"]), np.max(players["most"])
+    if beyond:
+        norm, bound = math.sqrt(beyond), math.sqrt(most)
+        raise ValueError(f"an arm of norm {norm:.6g} was played, but the declared bound is L = {bound:.6g}")
 
 
 def _play_trial(match: Match, trial: int, block: int) -> Floats:
@@ -332,4 +418,36 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         for k, seat in enumerate(seats):
             regrets[k, inside] = seat.play(table, numbers, rounds, marks)[:-1]
+    return regrets
+
+
+def _play_together(match: Match, trials: Sequence[int], block: int, vectors: Sequence[bool]) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]` of up to WIDTH trials; the first one also fills lanes without one."""
+    adversary, _, setting, checkpoints, seed = match
+    assert isinstance(adversary, Adversary)
+    horizon, foe, known = int(checkpoints[-1]), adversary.identity(), setting.known()
+    lanes = [*trials, *[trials[0]] * (WIDTH - len(trials))]
+    seats = [
+        _Seats(match, algorithm, lanes) if wide else [_Seat(match, algorithm, trial, None) for trial in trials]
+        for algorithm, wide in zip(match.algorithms, vectors, strict=True)
+    ]
+    block = max(1, min(block, horizon, BYTES // (8 * WIDTH * setting.n_arms * (known.dimension + 1))))
+    rngs = [stream(seed, "contexts", foe, trial=trial) for trial in lanes]
+    drawn = Adversary.arms_together if guards.is_own(adversary) else type(adversary).arms_together
+    arms = drawn(adversary, setting, rngs, lambda: blocks(horizon, block))
+    rewards = [stream(seed, "rewards", foe, trial=trial) for trial in lanes]
+    fill, numbers = SIDE_BY_SIDE[REWARDS[adversary.law()].kind](rewards), aligned((block, WIDTH), np.float64)
+    regrets = np.empty((len(seats), len(trials), len(checkpoints)))
+    for rounds in blocks(horizon, block):
+        dealt, n = next(arms), len(rounds)
+        fill(numbers[:n])
+        inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
+        marks = np.append(checkpoints[inside] - rounds.start + 1, n)
+        for k, seat in enumerate(seats):
+            if isinstance(seat, _Seats):
+                regrets[k, :, inside] = seat.play(dealt, numbers[:n], marks)[: len(trials), :-1]
+                continue
+            for i, one in enumerate(seat):
+                table = Table(*(np.ascontiguousarray(dealt[name][..., i]) for name in Table._fields))
+                regrets[k, i, inside] = one.play(table, numbers[:n, i].copy(), rounds, marks)[:-1]
     return regrets

@@ -19,6 +19,7 @@ from privbandits_cli.games.players import Contexts
 from privbandits_cli.games.rough_scores import bound, rough_room, ruled_out, squares
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vectors import everywhere, where
 
 FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 TILE = 64  # arms that are scored together; they fit into the first cache
@@ -47,7 +48,8 @@ def room(known: Contexts, n_arms: int) -> dict[str, Any]:
 
 def beta(state: Record) -> float:
     """β_t."""
-    total: float = state.fixed + state.sigma * np.sqrt(max(0.0, state.logdet + state.log_term))
+    square = state.logdet + state.log_term
+    total: float = state.fixed + state.sigma * np.sqrt(where(square > 0.0, square, 0.0))
     return total
 
 
@@ -56,6 +58,11 @@ def optimistic(state: Record, arms: Floats) -> int:
     if len(state.theta) <= FEW:
         return optimistic_of_few(state, beta(state), arms)
     return optimistic_of_many(state, beta(state), arms)
+
+
+def optimistic_in_vectors(state: Record, arms: Floats) -> int:
+    """`optimistic` for vectors of trials; they have few coordinates."""
+    return optimistic_of_few(state, beta(state), arms)
 
 
 def optimistic_of_few(state: Record, wide: float, arms: Floats) -> int:
@@ -72,11 +79,11 @@ def optimistic_of_few(state: Record, wide: float, arms: Floats) -> int:
                 row += inverse[i, j] * arms[j, a]
             square += arms[i, a] * (inverse[i, i] * arms[i, a] + 2.0 * row)
             mean += theta[i] * arms[i, a]
-        scores[a] = mean + wide * np.sqrt(max(0.0, square))
+        scores[a] = mean + wide * np.sqrt(where(square > 0.0, square, 0.0))
     best, top = 0, scores[0]
     for a in range(1, len(scores)):
-        if scores[a] > top:
-            best, top = a, scores[a]
+        better = scores[a] > top
+        best, top = where(better, a, best), where(better, scores[a], top)
     return best
 
 
@@ -110,16 +117,16 @@ def invert(v: Floats) -> float:
     Gauss-Jordan elimination. Its pivots are the squares of those of Cholesky's factorisation, so they are all positive
     if and only if V is positive definite.
     """
-    product, logarithm = 1.0, 0.0
+    product, logarithm, least = 1.0, 0.0, v[0, 0]
     for k in range(len(v)):
         pivot = v[k, k]
-        if not pivot > 0.0:
-            return np.nan
+        least = where(pivot > 0.0, least, pivot)
         product *= pivot
-        if not 1e-100 < product < 1e100:
-            logarithm += np.log(product)
-            product = 1.0
-        over = 1.0 / pivot
+        safe = (product > 1e-100) & (product < 1e100)
+        if not everywhere(safe):
+            logarithm = where(safe, logarithm, logarithm + np.log(product))
+            product = where(safe, product, 1.0)
+        over = np.divide(1.0, pivot)
         for i in range(len(v)):
             if i != k:
                 factor = v[i, k] * over
@@ -129,7 +136,7 @@ def invert(v: Floats) -> float:
         for j in range(len(v)):
             v[k, j] *= over
         v[k, k] = over
-    total: float = logarithm + np.log(product)
+    total: float = where(least > 0.0, logarithm + np.log(product), np.nan)
     return total
 
 
@@ -181,12 +188,17 @@ def largest_eigenvalue(matrix: Floats, power: Floats, square: Floats) -> float:
 def settle(state: Record) -> None:
     """Compute V^-1, θ~ and ln det V from `state.v`, which is overwritten; keep them if V is not positive definite."""
     logdet = invert(state.v)
-    if np.isnan(logdet):
-        state.indefinite += 1
-    else:
-        state.logdet = logdet
-        copy(state.v, state.inverse)
-        multiply(state.inverse, state.u, state.theta)
+    strange, inverse = np.isnan(logdet), state.inverse
+    state.indefinite = where(strange, state.indefinite + 1, state.indefinite)
+    state.logdet = where(strange, state.logdet, logdet)
+    for i in range(len(inverse)):
+        for j in range(len(inverse)):
+            inverse[i, j] = where(strange, inverse[i, j], state.v[i, j])
+    for i in range(len(inverse)):
+        total = 0.0
+        for j in range(len(inverse)):
+            total += inverse[i, j] * state.u[j]
+        state.theta[i] = where(strange, state.theta[i], total)
 
 
 def copy(matrix: Floats, out: Floats) -> None:

@@ -193,6 +193,11 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
     return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
 
 
+def together(match: Match) -> int:
+    """The trials that play at once."""
+    return 1
+
+
 class _Seat:
     """One algorithm in its game: loop, state and random numbers."""
 
