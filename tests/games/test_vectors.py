@@ -1,0 +1,285 @@
+"""Vectors of trials equal single trials bit for bit: steps, arms, random numbers, on every processor."""
+
+import platform
+
+import numpy as np
+import pytest
+from numba.core.errors import TypingError
+from numpy.random import SFC64, Generator
+
+from privbandits_cli.adversaries import sphere_arms
+from privbandits_cli.algorithms import dp_linucb
+from privbandits_cli.games import contextual
+from privbandits_cli.games.contextual import Contexts, Setting
+from privbandits_cli.games.ellipsoid import invert
+from privbandits_cli.games.steps import blocks
+from privbandits_cli.games.vector_loop import words_of_trials
+from privbandits_cli.numerics.jit import bind, compile_step, record
+from privbandits_cli.numerics.sfc64 import layers
+from privbandits_cli.numerics.streams import stream
+from privbandits_cli.numerics.vectors import (
+    WIDTH,
+    everywhere,
+    generators,
+    vectors_of,
+    where,
+    widely,
+)
+from tests.conftest import foe, make
+from tests.games.test_contextual import ARMS, FOES, LEARNERS, PRIVATE, WITHOUT_PRIVACY, foe_is_bounded, match
+from tests.games.test_lanes import on_every_processor
+
+COUNTERS = [
+    make("dp_linucb", counter=counter, deviations=5.0, epsilon=50.0, delta=0.1)
+    for counter in ("tree", "honaker", "smooth", "square_root", "blt")
+]
+VECTORS = ("linucb", "dp_linucb", "ldp_linucb")
+
+
+def equal(game, trials=WIDTH + 3, **how):
+    """The regrets, which are the same in vectors and trial by trial."""
+    found = contextual.play(game, range(trials), **how)
+    np.testing.assert_array_equal(found, contextual.play(game, range(trials), width=1))
+    assert (found[:, 0, -1] != found[:, 1, -1]).any()
+    return found
+
+
+@pytest.mark.parametrize("rival", FOES)
+def test_vectors_equal_single_trials(rival):
+    """Also beside learners that cannot play in vectors."""
+    private = foe_is_bounded(rival)
+    players = [made() for name, made in LEARNERS.items() if private or name in WITHOUT_PRIVACY]
+    players = [player for player in players if player.name in (*VECTORS, "lints", "plain_dp_linucb")]
+    if rival in ("drawn", "basis"):
+        players = [player for player in players if player.name != "ldp_linucb"]
+    game = match(FOES[rival](), players, 60, ARMS.get(rival, 6), checkpoints=range(1, 61))
+    together = [contextual.in_vectors(game, algorithm) for algorithm in game.algorithms]
+    assert together == [algorithm.name in VECTORS for algorithm in game.algorithms] and any(together)
+    equal(game, block=7)
+
+
+@pytest.mark.parametrize("algorithm", COUNTERS, ids=lambda algorithm: algorithm.counter)
+def test_every_counter_plays_in_vectors(algorithm):
+    game = match(foe("sphere_arms", gap=0.1), [algorithm], 140, checkpoints=[1, 2, 3, 64, 65, 140])
+    assert contextual.in_vectors(game, game.algorithms[0])
+    equal(game)
+
+
+@pytest.mark.parametrize("d", [2, 8])
+def test_vectors_of_other_dimensions(d):
+    players = [make("linucb"), make("dp_linucb", noise="wishart", **PRIVATE), make("ldp_linucb", **PRIVATE)]
+    equal(match(foe("sphere_arms", gap=0.3), players, 50, 9, d, checkpoints=[1, 50]))
+
+
+def test_what_does_not_play_in_vectors():
+    def played(adversary, algorithm, d):
+        game = match(adversary, [algorithm], 100, 6, d)
+        return contextual.in_vectors(game, game.algorithms[0])
+
+    sphere = foe("sphere_arms")
+    assert played(sphere, make("linucb"), 8)
+    assert not played(sphere, make("linucb"), 9)
+    assert not played(foe("sphere_arms", drawn="on_demand"), make("linucb"), 3)
+    assert not played(sphere, make("squarecb"), 3)
+    assert played(sphere, make("dp_linucb", noise="wishart", calibration="code", epsilon=100.0, delta=0.5), 3)
+    # of shape 1, which is drawn in another way
+    assert not played(sphere, make("dp_linucb", noise="wishart", calibration="code", epsilon=1e6, delta=0.5), 3)
+
+
+def test_any_number_of_trials_plays_the_same_games():
+    game = match(foe("sphere_arms", gap=0.1), [make("linucb"), make("dp_linucb", **PRIVATE)], 40)
+    whole = contextual.play(game, range(WIDTH + 1))
+    for n in range(1, WIDTH + 1):
+        np.testing.assert_array_equal(contextual.play(game, range(n)), whole[:, :n])
+
+
+def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(monkeypatch):
+    """A shift of the size of the noise: in some rounds of some trials the last V is used again."""
+    whole, kept = dp_linucb.Tuned.state, []
+
+    def weaker(self, setting):
+        state = whole(self, setting)
+        state["shifts"] = 1.5 * self.deviation(setting)
+        return state
+
+    monkeypatch.setattr(dp_linucb.Tuned, "state", weaker)
+    monkeypatch.setattr(contextual, "widely", lambda records: kept.append(widely(records)) or kept[-1])
+    learner = make("dp_linucb", epsilon=0.5, delta=0.1)
+    game = match(foe("sphere_arms", gap=0.1), [learner], 200, checkpoints=range(1, 201))
+    equal(game)
+    strange = next(state for state in kept if "indefinite" in state.dtype.names)["indefinite"][0]
+    assert len(set(strange)) > 4 and strange.min() > 0 and strange.max() < 200
+
+
+def invert_all(records):
+    """Invert the matrix of each trial."""
+    state = vectors_of(records, 0)
+    state.logdet = invert(state.v)
+
+
+def test_invert_at_the_ends_of_the_numbers():
+    """Determinants that over- and underflow, matrices that are not positive definite, or no numbers."""
+    rng = np.random.default_rng(3)
+    for scale in (1.0, 1e-80, 1e80, 1e60, 1e-60):
+        matrices = []
+        for i in range(WIDTH):
+            root = rng.normal(size=(5, 5))
+            matrices.append(scale ** (i % 3 - 1) * (root @ root.T if i < 5 else root + root.T))
+        matrices[2][2, 2] = np.nan
+        matrices[3][:, 1] = matrices[3][1] = 0.0
+        states = widely(record(v=np.zeros((5, 5)), logdet=0.0))
+        states["v"][0] = np.moveaxis(matrices, 0, -1)
+        bind(invert_all, "test_vectors", "invert")(states)
+        alone = compile_step(invert)
+        for i, matrix in enumerate(matrices):
+            logdet = alone(matrix)
+            assert np.array_equal(states["logdet"][0, i], logdet, equal_nan=True)
+            if not np.isnan(logdet):
+                np.testing.assert_array_equal(states["v"][0, :, :, i], matrix)
+        assert 2 < np.isnan(states["logdet"]).sum() < WIDTH
+
+
+# ---------------------------------------------------------------------------------------------------- arms
+
+
+@pytest.mark.parametrize("rival", FOES)
+@pytest.mark.parametrize("d", [2, 3, 9])
+def test_arms_of_several_trials_are_those_of_each(rival, d):
+    adversary, k, n = FOES[rival](), ARMS.get(rival, 6), 300
+    if (rival == "fixed" and d != 3) or (rival == "basis" and d != 3):
+        return
+    setting = adversary.revealed(Setting(n, k, contexts=Contexts(d)))
+    rngs = [stream(7, "contexts", trial=trial) for trial in range(WIDTH)]
+    parts = [part.copy() for part in adversary.arms_together(setting, rngs, lambda: blocks(n, 99))]
+    together = np.concatenate(parts)
+    for trial in range(WIDTH):
+        pairs = adversary.arms(setting, stream(7, "contexts", trial=trial), blocks(n, 40))
+        arms, means = map(np.concatenate, zip(*((x.copy(), mean.copy()) for x, mean in pairs), strict=True))
+        np.testing.assert_array_equal(together["arms"][..., trial], arms)
+        np.testing.assert_array_equal(together["means"][..., trial], means)
+        np.testing.assert_array_equal(together["best"][:, trial], means.max(axis=1))
+
+
+# ------------------------------------------------------------------------------------------ random numbers
+
+
+def draw_normal(words, layers, out):
+    """Normal numbers of each trial."""
+    rng, room = generators(vectors_of(words, 0), layers[0]), vectors_of(out, 0)
+    for i in range(len(room.x)):
+        room.x[i] = rng.standard_normal()
+
+
+def draw_gamma(words, layers, out):
+    """Gamma numbers of each trial, whose shapes are in `room.x`."""
+    rng, room = generators(vectors_of(words, 0), layers[0]), vectors_of(out, 0)
+    for i in range(len(room.x)):
+        room.x[i] = rng.standard_gamma(room.x[i])
+
+
+def numbers(loop, start):
+    """The numbers of WIDTH streams, `[n, WIDTH]`."""
+    out = widely(record(x=start))
+    words = words_of_trials([Generator(SFC64(seed)) for seed in range(WIDTH)])
+    bind(loop, "test_vectors", loop.__name__)(words, record(**layers()), out)
+    return out["x"][0]
+
+
+def test_normal_numbers_are_numpys_bit_for_bit():
+    """Among them numbers beyond the ziggurat's end, at 3.654, which are drawn in another way."""
+    found = numbers(draw_normal, np.zeros(20000))
+    assert (abs(found) > 3.66).sum() > 20
+    for seed in range(WIDTH):
+        np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).standard_normal(20000))
+
+
+@pytest.mark.parametrize("shape", [1.0 + 2.0**-40, 1.2, 2.5, 17.0, 2000.5])
+def test_gamma_numbers_are_numpys_bit_for_bit(shape):
+    """Small shapes reject many normal numbers, some of them before the uniform number is drawn."""
+    found = numbers(draw_gamma, np.full(20000, shape))
+    for seed in range(WIDTH):
+        np.testing.assert_array_equal(found[:, seed], Generator(SFC64(seed)).standard_gamma(shape, 20000))
+
+
+# --------------------------------------------------------------------------------------------- the vectors
+
+
+def arithmetic(records):
+    """Every operation on floating-point vectors that steps use."""
+    state = vectors_of(records, 0)
+    x, y = state.x, state.y
+    sums = x + y - 2.0 * x * y / (1.0 + y)
+    sums += np.sqrt(where(x > 0.0, x, 0.0)) * np.log(np.divide(1.0, y))
+    low = (x >= -1.0) & (x <= 1.0) | (y < 0.1)
+    state.out[0], state.out[1] = where(low, sums, -sums), where(np.isnan(np.sqrt(x)), 1.0, 0.0)
+    state.whole = 3 if everywhere(y > 0.0) else 4
+    state.other = 3 if everywhere(x > 0.0) else 4
+    for i in range(state.table.shape[1]):
+        state.table[1, i] = state.table[0][i] + float(i)
+
+
+def test_operations_are_those_of_numbers():
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=WIDTH) * 2, rng.random(WIDTH)
+    table = rng.normal(size=(2, 3))
+    states = widely(record(whole=0, x=0.0, y=0.0, out=np.zeros(2), other=0, table=table))
+    states["x"][0], states["y"][0] = x, y
+    bind(arithmetic, "test_vectors", "arithmetic")(states)
+    with np.errstate(invalid="ignore"):
+        sums = x + y - 2.0 * x * y / (1.0 + y)
+        sums += np.sqrt(np.where(x > 0, x, 0.0)) * np.log(1.0 / y)
+    low = (x >= -1) & (x <= 1) | (y < 0.1)
+    np.testing.assert_allclose(states["out"][0, 0], np.where(low, sums, -sums), rtol=1e-15)
+    np.testing.assert_array_equal(states["out"][0, 1], x < 0)
+    assert (states["whole"], states["other"]) == (3, 4) and (x < 0).any()
+    np.testing.assert_array_equal(states["table"][0, 1], np.repeat((table[0] + np.arange(3))[:, None], WIDTH, axis=1))
+
+
+def branches(records):
+    """A negative control: a branch on a number that differs between trials."""
+    state = vectors_of(records, 0)
+    if state.x > 0.0:
+        state.x = 1.0
+
+
+def test_a_step_that_branches_on_a_number_does_not_compile():
+    with pytest.raises((TypingError, NotImplementedError)):
+        bind(branches, "test_vectors", "branches")(widely(record(x=0.0)))
+
+
+def too_long(self, setting, rngs, rounds):
+    """Arms twice as long as the adversary says."""
+    for part in honest(self, setting, rngs, rounds):
+        part["arms"] *= 2
+        yield part
+
+
+honest = sphere_arms.Parameters.arms_together
+
+
+def test_an_arm_that_is_too_long_is_reported(monkeypatch):
+    monkeypatch.setattr(sphere_arms.Parameters, "arms_together", too_long)
+    game = match(foe("sphere_arms", gap=0.1), [make("linucb")], 20)
+    with pytest.raises(ValueError, match="an arm of norm 2 was played, but the declared bound is L = 1"):
+        contextual.play(game, range(WIDTH))
+
+
+PROGRAM = """
+import json
+from privbandits_cli.games.contextual import play
+from tests.games.test_vectors import lineup
+print(json.dumps(play(lineup(), range(9)).tolist()))
+"""
+
+
+def lineup():
+    """A match of three learners in vectors."""
+    noisy = [make("dp_linucb", noise=noise, epsilon=1.0, delta=0.1) for noise in ("gaussian", "wishart")]
+    return match(foe("sphere_arms", gap=0.1), [make("linucb"), *noisy], 500, 9, 4)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
+def test_every_processor_plays_the_same_bytes(tmp_path):
+    own = contextual.play(lineup(), range(9))
+    for name, found in on_every_processor(PROGRAM, tmp_path):
+        assert found == own.tolist(), name
