@@ -282,17 +282,16 @@ def loop(modules: tuple[str, ...], layout: str, law: Law, source: str, optimisti
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = WIDTH) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; block and width (up to WIDTH) change only the speed."""
     vectors = [in_vectors(match, algorithm) for algorithm in match.algorithms]
-    width = width if any(vectors) else 1
-    groups = [trials[first : first + width] for first in range(0, len(trials), width)]
-    return np.concatenate(
-        [
-            _play_together(match, group, block, vectors)
-            if len(group) >= FEWEST
-            else np.stack([_play_trial(match, trial, block) for trial in group], axis=1)
-            for group in groups
-        ],
-        axis=1,
-    )
+    regrets = np.empty((len(vectors), len(trials), len(match.checkpoints)))
+    for first in range(0, len(trials), width):
+        group = trials[first : first + width]
+        wide = [one and len(group) >= FEWEST for one in vectors]
+        for playing, which in ((_play_together, True), (_play_one_by_one, False)):
+            chosen = [k for k, one in enumerate(wide) if one == which]
+            if chosen:
+                some = match._replace(algorithms=[match.algorithms[k] for k in chosen])
+                regrets[chosen, first : first + width] = playing(some, group, block)
+    return regrets
 
 
 def together(match: Match) -> int:
@@ -362,7 +361,7 @@ class _Seat:
 
 
 class _Seats:
-    """One algorithm in the games of several trials, which it plays at once."""
+    """One algorithm in the games of WIDTH trials, which it plays at once."""
 
     def __init__(self, match: Match, algorithm: players.Algorithm, trials: Sequence[int]) -> None:
         adversary, seed, known = match.adversary, match.seed, match.setting.known()
@@ -390,6 +389,11 @@ def _check_norms(players: Records) -> None:
     if beyond:
         norm, bound = math.sqrt(beyond), math.sqrt(most)
         raise ValueError(f"an arm of norm {norm:.6g} was played, but the declared bound is L = {bound:.6g}")
+
+
+def _play_one_by_one(match: Match, trials: Sequence[int], block: int) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]`."""
+    return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
 
 
 def _play_trial(match: Match, trial: int, block: int) -> Floats:
@@ -421,22 +425,19 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     return regrets
 
 
-def _play_together(match: Match, trials: Sequence[int], block: int, vectors: Sequence[bool]) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]` of up to WIDTH trials; the first one also fills lanes without one."""
+def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
+    """The same, of up to WIDTH trials at once; the first trial also fills the lanes without one."""
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
-    horizon, foe, known = int(checkpoints[-1]), adversary.identity(), setting.known()
+    horizon, foe = int(checkpoints[-1]), adversary.identity()
     lanes = [*trials, *[trials[0]] * (WIDTH - len(trials))]
-    seats = [
-        _Seats(match, algorithm, lanes) if wide else [_Seat(match, algorithm, trial, None) for trial in trials]
-        for algorithm, wide in zip(match.algorithms, vectors, strict=True)
-    ]
-    block = max(1, min(block, horizon, BYTES // (8 * WIDTH * setting.n_arms * (known.dimension + 1))))
-    rngs = [stream(seed, "contexts", foe, trial=trial) for trial in lanes]
+    seats = [_Seats(match, algorithm, lanes) for algorithm in match.algorithms]
+    block = max(1, min(block, horizon, BYTES // (8 * WIDTH * setting.n_arms * (setting.known().dimension + 1))))
     drawn = Adversary.arms_together if guards.is_own(adversary) else type(adversary).arms_together
-    arms = drawn(adversary, setting, rngs, lambda: blocks(horizon, block))
-    rewards = [stream(seed, "rewards", foe, trial=trial) for trial in lanes]
-    fill, numbers = SIDE_BY_SIDE[REWARDS[adversary.law()].kind](rewards), aligned((block, WIDTH), np.float64)
+    contexts = [stream(seed, "contexts", foe, trial=trial) for trial in lanes]
+    arms = drawn(adversary, setting, contexts, lambda: blocks(horizon, block))
+    fill = SIDE_BY_SIDE[REWARDS[adversary.law()].kind]([stream(seed, "rewards", foe, trial=trial) for trial in lanes])
+    numbers = aligned((block, WIDTH), np.float64)
     regrets = np.empty((len(seats), len(trials), len(checkpoints)))
     for rounds in blocks(horizon, block):
         dealt, n = next(arms), len(rounds)
@@ -444,10 +445,5 @@ def _play_together(match: Match, trials: Sequence[int], block: int, vectors: Seq
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, n)
         for k, seat in enumerate(seats):
-            if isinstance(seat, _Seats):
-                regrets[k, :, inside] = seat.play(dealt, numbers[:n], marks)[: len(trials), :-1]
-                continue
-            for i, one in enumerate(seat):
-                table = Table(*(np.ascontiguousarray(dealt[name][..., i]) for name in Table._fields))
-                regrets[k, i, inside] = one.play(table, numbers[:n, i].copy(), rounds, marks)[:-1]
+            regrets[k, :, inside] = seat.play(dealt, numbers[:n], marks)[: len(trials), :-1]
     return regrets

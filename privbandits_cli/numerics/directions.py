@@ -44,9 +44,12 @@ def next_directions(room: Record) -> None:
     """The two coordinates `room.u[TOGETHER]`, `room.v[TOGETHER]` of the next directions."""
     advance(room)
     words, u, v, power = room.ready, room.u, room.v, room.power
+    for i in range(TOGETHER):  # in three loops, so that the processor works on several directions at a time
+        v[i] = power * logarithm(fraction(words[i]))
     for i in range(TOGETHER):
-        word = words[TOGETHER + i]
-        radius = ROOT_HALF * np.sqrt(1.0 - exponential(power * logarithm(fraction(words[i]))))
+        u[i] = ROOT_HALF * np.sqrt(1.0 - exponential(v[i]))
+    for i in range(TOGETHER):
+        word, radius = words[TOGETHER + i], u[i]
         angle = (fraction(word) - 0.5) * QUARTER  # in [-π/4, π/4): the circle's polynomials need no more
         z = angle * angle
         sine = angle + angle * z * (S1 + z * (S2 + z * (S3 + z * (S4 + z * (S5 + z * S6)))))
