@@ -12,6 +12,7 @@ import platform
 import sys
 import tempfile
 import time
+from collections import deque
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -27,11 +28,12 @@ from privbandits_cli.games.bandit import BLOCK, play
 from privbandits_cli.games.drawing import SIDE_BY_SIDE, words_in_lanes
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Contexts
-from privbandits_cli.games.steps import SOURCES
+from privbandits_cli.games.steps import SOURCES, blocks
 from privbandits_cli.numerics.jit import bind, compile_step
 from privbandits_cli.numerics.lanes import LANES, across, aligned, column
 from privbandits_cli.numerics.laplace import laplace_of
 from privbandits_cli.numerics.sfc64 import uniform, word_of
+from privbandits_cli.numerics.vectors import WIDTH
 from tests.conftest import ROOT, foe, make, match, playing
 
 ROUNDS = 2**17
@@ -236,19 +238,25 @@ def candidates():
 def contextual_candidates():
     """The game `contextual` in five dimensions with 25 arms; of a learner the contexts are taken off. Once in 64."""
     for name in playing("adversaries", "contextual"):
-        yield name, contextual_game("contexts", foe(name), [], None)
+        yield name, contexts(foe(name))
     columns = Path(tempfile.mkdtemp()) / "table.npy"
     np.save(columns, np.column_stack([RNG.random((2**14, 50)), RNG.integers(0, 2, 2**14)]))
-    yield "table", contextual_game("contexts", foe("table", path=str(columns), target=51), [], None, 102, 2)
+    yield "table", contexts(foe("table", path=str(columns), target=51), 102, 2)
     events = Path(tempfile.mkdtemp()) / "log.npy"
     own = {"action": "51", "reward": "52", "propensity": "53"}
     drawn = RNG.random((2**16, 50)), RNG.integers(0, 2, 2**16), RNG.random(2**16) < 0.5, np.full(2**16, 0.5)
     np.save(events, np.column_stack(drawn))
-    yield "log", contextual_game("contexts", foe("log", path=str(events), **own), [], None, 102, 2)
+    yield "log", contexts(foe("log", path=str(events), **own), 102, 2)
     for name in playing("algorithms", "contextual"):
         yield name, contextual_game("contextual", foe("sphere_arms"), [make(name)], "sphere_arms")
     wishart = make("dp_linucb", noise="wishart")
     yield "dp_linucb, Wishart", contextual_game("contextual", foe("sphere_arms"), [wishart], "sphere_arms")
+    together = f"{WIDTH} trials"
+    yield f"sphere_arms, {together}", contexts(foe("sphere_arms"), trials=WIDTH)
+    learners = {"dp_linucb, Wishart": wishart} | {name: make(name) for name in ("linucb", "dp_linucb", "ldp_linucb")}
+    for name, one in learners.items():
+        own = contextual_game("contextual", foe("sphere_arms"), [one], f"sphere_arms, {together}", trials=WIDTH)
+        yield f"{name}, {together}", own
     large = contextual_game("contextual", foe("sphere_arms"), [make("linucb")], None, 64, 4096, 2**6)
     yield "linucb, d = 64 and 4096 arms, with contexts", large
     for drawn, rounds in (("ahead", 2**8), ("on_demand", 2**12)):
@@ -260,13 +268,29 @@ def contextual_candidates():
     yield "linucb in NumPy", ("contextual", lambda: linucb_in_numpy(*table, numbers), 2**10, None)
 
 
-def contextual_game(group, adversary, algorithms, less, dimension=5, arms=25, rounds=2**14):
-    """A match in one trial."""
+def contexts(adversary, dimension=5, arms=25, rounds=2**14, trials=1):
+    """The arms of these trials, or the log, without a learner."""
+    setting = contextual.Setting(rounds, 5 if adversary.name == "basis_arms" else arms, contexts=Contexts(dimension))
+    ready, block = adversary.tuned(setting), max(1, contextual.BYTES // (8 * arms * (dimension + 1) * trials))
+    known = ready.revealed(setting)
+
+    def draw():
+        rngs = [Generator(SFC64(trial)) for trial in range(trials)]
+        if trials > 1:
+            deque(ready.arms_together(known, rngs, lambda: blocks(rounds, block)), maxlen=0)
+        elif ready.events_of_log(known, rngs[0]) is None:
+            deque(ready.arms(known, rngs[0], blocks(rounds, block)), maxlen=0)
+
+    return "contexts", draw, trials * rounds, None
+
+
+def contextual_game(group, adversary, algorithms, less, dimension=5, arms=25, rounds=2**14, trials=1):
+    """A match in these trials."""
     setting = contextual.Setting(rounds, 5 if adversary.name == "basis_arms" else arms, contexts=Contexts(dimension))
     ready = adversary.tuned(setting)
     known = ready.revealed(setting)
     played = Match(ready, [algorithm.tuned(known) for algorithm in algorithms], known, np.array([rounds]), 1)
-    return group, lambda: contextual.play(played, [0]), rounds, less
+    return group, lambda: contextual.play(played, range(trials)), trials * rounds, less
 
 
 def linear_candidates():

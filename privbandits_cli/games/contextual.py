@@ -285,9 +285,9 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = W
     regrets = np.empty((len(vectors), len(trials), len(match.checkpoints)))
     for first in range(0, len(trials), width):
         group = trials[first : first + width]
-        wide = [one and len(group) >= FEWEST for one in vectors]
-        for playing, which in ((_play_together, True), (_play_one_by_one, False)):
-            chosen = [k for k, one in enumerate(wide) if one == which]
+        wide = [k for k, one in enumerate(vectors) if one and len(group) >= FEWEST]
+        alone = [k for k in range(len(vectors)) if k not in wide]
+        for playing, chosen in ((_play_together, wide), (_play_one_by_one, alone)):
             if chosen:
                 some = match._replace(algorithms=[match.algorithms[k] for k in chosen])
                 regrets[chosen, first : first + width] = playing(some, group, block)
