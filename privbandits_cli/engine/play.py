@@ -49,16 +49,19 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
     """
     seen: set[object] = set()
     for chunk in chunks:
+        together = GAMES[chunk.match.game].together(chunk.match)
+        parts = chunk.trials[:together], chunk.trials[len(chunk.trials) // together * together :]
         for algorithm in chunk.match.algorithms:
             foe, n_arms = type(chunk.match.adversary).__module__, chunk.match.setting.n_arms
-            kind = (foe, n_arms, composition(algorithm), len(chunk.trials))
+            kind = (foe, n_arms, composition(algorithm), *map(len, parts))
             if kind not in seen:
                 seen.add(kind)
                 with wait():
                     pass
                 with suppress(Exception, SystemExit):
                     once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
-                    GAMES[once.game].play(once, chunk.trials)
+                    for trials in parts:
+                        GAMES[once.game].play(once, trials)
 
 
 def play_chunk(chunk: Chunk) -> Played:

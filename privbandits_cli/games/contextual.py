@@ -281,17 +281,10 @@ def loop(modules: tuple[str, ...], layout: str, law: Law, source: str, optimisti
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = WIDTH) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]`; block and width (up to WIDTH) change only the speed."""
-    vectors = [in_vectors(match, algorithm) for algorithm in match.algorithms]
-    regrets = np.empty((len(vectors), len(trials), len(match.checkpoints)))
-    for first in range(0, len(trials), width):
-        group = trials[first : first + width]
-        wide = [k for k, one in enumerate(vectors) if one and len(group) >= FEWEST]
-        alone = [k for k in range(len(vectors)) if k not in wide]
-        for playing, chosen in ((_play_together, wide), (_play_one_by_one, alone)):
-            if chosen:
-                some = match._replace(algorithms=[match.algorithms[k] for k in chosen])
-                regrets[chosen, first : first + width] = playing(some, group, block)
-    return regrets
+    width = min(width, together(match))
+    groups = [trials[first : first + width] for first in range(0, len(trials), width)]
+    ways = [_play_together if len(group) >= FEWEST else _play_one_by_one for group in groups]
+    return np.concatenate([way(match, group, block) for way, group in zip(ways, groups, strict=True)], axis=1)
 
 
 def together(match: Match) -> int:
@@ -305,7 +298,8 @@ def in_vectors(match: Match, algorithm: players.Algorithm) -> bool:
     assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
     ahead = not adversary.on_demand() and type(adversary).events_of_log is Adversary.events_of_log
     few = setting.known().dimension <= ellipsoid.FEW and not interpreted()
-    return ahead and few and not guards.guarded(composition(algorithm)) and algorithm.in_vectors(setting)
+    own = guards.is_own(adversary) or guards.guarded(composition(algorithm))
+    return ahead and few and not own and algorithm.in_vectors(setting)
 
 
 def owner(adversary: Adversary) -> str:
@@ -426,24 +420,37 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
 
 
 def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
-    """The same, of up to WIDTH trials at once; the first trial also fills the lanes without one."""
+    """The same, of up to WIDTH trials at once; the first trial also fills the lanes without one.
+
+    An algorithm that does not play in vectors has the same arms, which are taken apart for it.
+    """
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
-    horizon, foe = int(checkpoints[-1]), adversary.identity()
+    horizon, foe, k, d = int(checkpoints[-1]), adversary.identity(), setting.n_arms, setting.known().dimension
     lanes = [*trials, *[trials[0]] * (WIDTH - len(trials))]
-    seats = [_Seats(match, algorithm, lanes) for algorithm in match.algorithms]
-    block = max(1, min(block, horizon, BYTES // (8 * WIDTH * setting.n_arms * (setting.known().dimension + 1))))
-    drawn = Adversary.arms_together if guards.is_own(adversary) else type(adversary).arms_together
+    seats = [
+        _Seats(match, algorithm, lanes)
+        if in_vectors(match, algorithm)
+        else [_Seat(match, algorithm, trial, None) for trial in trials]
+        for algorithm in match.algorithms
+    ]
+    block = max(1, min(block, horizon, BYTES // (8 * WIDTH * k * (d + 1))))
     contexts = [stream(seed, "contexts", foe, trial=trial) for trial in lanes]
-    arms = drawn(adversary, setting, contexts, lambda: blocks(horizon, block))
+    arms = adversary.arms_together(setting, contexts, lambda: blocks(horizon, block))
     fill = SIDE_BY_SIDE[REWARDS[adversary.law()].kind]([stream(seed, "rewards", foe, trial=trial) for trial in lanes])
-    numbers = aligned((block, WIDTH), np.float64)
+    numbers, apart = aligned((block, WIDTH), np.float64), not all(isinstance(seat, _Seats) for seat in seats)
     regrets = np.empty((len(seats), len(trials), len(checkpoints)))
     for rounds in blocks(horizon, block):
         dealt, n = next(arms), len(rounds)
         fill(numbers[:n])
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, n)
-        for k, seat in enumerate(seats):
-            regrets[k, :, inside] = seat.play(dealt, numbers[:n], marks)[: len(trials), :-1]
+        tables = list(map(Table, *vector_loop.apart(dealt))) if apart else []
+        own = np.ascontiguousarray(numbers[:n].T)
+        for j, seat in enumerate(seats):
+            if isinstance(seat, _Seats):
+                regrets[j, :, inside] = seat.play(dealt, numbers[:n], marks)[: len(trials), :-1]
+            else:
+                for i, alone in enumerate(seat):
+                    regrets[j, i, inside] = alone.play(tables[i], own[i], rounds, marks)[:-1]
     return regrets

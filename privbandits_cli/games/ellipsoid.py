@@ -120,13 +120,14 @@ def invert(v: Floats) -> float:
     product, logarithm, least = 1.0, 0.0, v[0, 0]
     for k in range(len(v)):
         pivot = v[k, k]
-        least = where(pivot > 0.0, least, pivot)
+        positive = pivot > 0.0
+        least, pivot = where(positive, least, pivot), where(positive, pivot, 1.0)
         product *= pivot
         safe = (product > 1e-100) & (product < 1e100)
         if not everywhere(safe):
             logarithm = where(safe, logarithm, logarithm + np.log(product))
             product = where(safe, product, 1.0)
-        over = np.divide(1.0, pivot)
+        over = 1.0 / pivot
         for i in range(len(v)):
             if i != k:
                 factor = v[i, k] * over

@@ -37,7 +37,8 @@ def play_block(
     """Play one block; `regrets[:, i]` are the learners' regrets after `marks[i]` rounds, `[WIDTH, marks]`.
 
     rounds: of each round its arms `[d, k]`, their means `[k]`, and the largest of these. numbers: the random number of
-    each round's reward.
+    each round's reward. seats, states, words: one record each, of the games' sums, the learners' states and their
+    generators. layers: those of the normal law.
     """
     seat, player, state = seats[0], vectors_of(seats, 0), vectors_of(states, 0)
     rng = generators(vectors_of(words, 0), layers[0])
@@ -66,25 +67,40 @@ def turn(arms: Floats, means: Floats, rounds: Records) -> None:
     """Fill the rounds from `arms[trial, round, d, k]` and `means[trial, round, k]`."""
     for t in range(len(rounds)):
         here = rounds[t]
-        for k in range(WIDTH):
-            here.best[k] = means[k, t, 0]
+        for trial in range(WIDTH):
+            here.best[trial] = means[trial, t, 0]
         for a in range(means.shape[2]):
-            for k in range(WIDTH):
-                here.means[a, k] = means[k, t, a]
-                here.best[k] = max(here.best[k], means[k, t, a])
+            for trial in range(WIDTH):
+                here.means[a, trial] = means[trial, t, a]
+                here.best[trial] = max(here.best[trial], means[trial, t, a])
         for i in range(arms.shape[2]):
             for a in range(arms.shape[3]):
-                for k in range(WIDTH):
-                    here.arms[i, a, k] = arms[k, t, i, a]
+                for trial in range(WIDTH):
+                    here.arms[i, a, trial] = arms[trial, t, i, a]
+
+
+def turn_back(rounds: Records, arms: Floats, means: Floats, best: Floats) -> None:
+    """The reverse; `best[trial, round]` are the largest means."""
+    for t in range(len(rounds)):
+        here = rounds[t]
+        for trial in range(WIDTH):
+            best[trial, t] = here.best[trial]
+        for a in range(means.shape[2]):
+            for trial in range(WIDTH):
+                means[trial, t, a] = here.means[a, trial]
+        for i in range(arms.shape[2]):
+            for a in range(arms.shape[3]):
+                for trial in range(WIDTH):
+                    arms[trial, t, i, a] = here.arms[i, a, trial]
 
 
 NUMBER = widened(record(number=0.0).dtype)  # of a round
 
 
 @kept
-def turner(dimension: int, n_arms: int) -> Callable[..., None]:
-    """The compiled `turn`."""
-    return bind(turn, "contextual.turn", str(dimension), str(n_arms))
+def turner(loop: Callable[..., None], dimension: int, n_arms: int) -> Callable[..., None]:
+    """The compiled `turn` or `turn_back`."""
+    return bind(loop, loop.__name__, str(dimension), str(n_arms))
 
 
 @kept
@@ -112,5 +128,13 @@ def turned(arms: Floats, means: Floats) -> Records:
     """Rounds from `arms[trial, round, d, k]` and their means `[trial, round, k]`."""
     _, n, dimension, n_arms = arms.shape
     rounds = new_rounds(dimension, n_arms, n)
-    turner(dimension, n_arms)(arms, means, rounds)
+    turner(turn, dimension, n_arms)(arms, means, rounds)
     return rounds
+
+
+def apart(rounds: Records) -> tuple[Floats, Floats, Floats]:
+    """`turned` in reverse: the arms, their means, and the largest means `[trial, round]`."""
+    n, (dimension, n_arms, _) = len(rounds), rounds.dtype["arms"].shape
+    arms, means, best = np.empty((WIDTH, n, dimension, n_arms)), np.empty((WIDTH, n, n_arms)), np.empty((WIDTH, n))
+    turner(turn_back, dimension, n_arms)(rounds, arms, means, best)
+    return arms, means, best

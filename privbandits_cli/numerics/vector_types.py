@@ -27,15 +27,17 @@ from numba.extending import (
     overload_method,
     register_model,
 )
+from numba.np.numpy_support import from_dtype
 
 from privbandits_cli.numerics import vector_draws
 from privbandits_cli.numerics.jit import compile_once
 from privbandits_cli.numerics.lane_types import Column
-from privbandits_cli.numerics.vectors import WIDTH
+from privbandits_cli.numerics.vectors import WIDE, WIDTH
 
 INDEX = ir.IntType(64)
 BYTE = ir.IntType(8)
 KINDS = {types.float64: ir.DoubleType(), types.int64: INDEX, types.uint64: INDEX, types.boolean: ir.IntType(1)}
+WIDENED = [from_dtype(np.dtype(kind)) for kind in WIDE]
 SIZE = 8 * WIDTH  # bytes of a vector in memory
 EXPONENT = 0x433 << 52  # of 2^52, whose last place is 1
 
@@ -305,7 +307,7 @@ class FieldsOfVectors(AttributeTemplate):
         kind = vectors.record.typeof(name)
         if isinstance(kind, types.Record):
             return Vectors(kind)
-        if isinstance(kind, types.NestedArray) and kind.dtype in KINDS and kind.shape[-1] == WIDTH:
+        if isinstance(kind, types.NestedArray) and kind.dtype in WIDENED:
             rest = kind.shape[1:-1]
             return Rows(kind.dtype, rest) if kind.ndim > 1 else Vector(kind.dtype)
         return kind
@@ -385,20 +387,20 @@ def _set_item(typing: Any, rows: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
-def _first(typing: Any, rows: Any, length: Any) -> Any:
+def _part(typing: Any, rows: Any, first: Any, length: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        start = cgutils.create_struct_proxy(rows)(context, builder, value=values[0]).start
-        return _rows(context, builder, rows, start, values[1])
+        start = _place(context, builder, rows, values[0], WHOLE, values[1])
+        return _rows(context, builder, rows, start, values[2])
 
-    return signature(rows, rows, WHOLE), build
+    return signature(rows, rows, WHOLE, WHOLE), build
 
 
 @overload(operator.getitem, strict=False)
 def _getitem(rows: Any, index: Any) -> Callable[..., Any] | None:
     if not isinstance(rows, Rows):
         return None
-    if isinstance(index, types.SliceType):  # only [:n] is used
-        return lambda rows, index: _first(rows, min(index.stop, len(rows)))
+    if isinstance(index, types.SliceType):
+        return lambda rows, index: _part(rows, index.start, max(0, min(index.stop, len(rows)) - index.start))
     return lambda rows, index: _get_item(rows, index)
 
 

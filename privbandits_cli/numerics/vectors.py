@@ -3,7 +3,9 @@
 A step is written for one trial. Compiled for vectors, each of its floating-point variables is a vector, with a lane for
 each trial, and each operation is one of the processor's vector instructions. Whole numbers (rounds, levels, sizes) are
 the same in all lanes, so that loops and branches on them are, too. A step may not branch on a floating-point number:
-`where` selects by lane, and `everywhere` asks all lanes. A lane gets the numbers of its trial to the last bit.
+`where` selects by lane, and `everywhere` asks all lanes. A lane gets the numbers of its trial to the last bit. An index
+counts from the front of an array. A division by 0 gives an infinite number; use `np.divide`, which for one trial does
+the same.
 
 `widened` gives the layout of records whose floating-point fields have a lane for each trial as their last axis.
 """
@@ -27,7 +29,7 @@ def widened(layout: np.dtype[Any]) -> np.dtype[Any]:
         base, shape = layout.base, layout.shape
         return np.dtype((base, (*shape, WIDTH))) if base in WIDE else layout
     fields = [(name, widened(layout[name])) for name in layout.names if layout[name].base != np.float32]
-    vectors_first = sorted(fields, key=lambda field: field[1].base not in WIDE)
+    vectors_first = sorted(fields, key=lambda field: (field[1].base not in WIDE, field[1].names is None))
     return np.dtype((np.record, np.dtype(vectors_first, align=True)))
 
 

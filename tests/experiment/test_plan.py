@@ -1,5 +1,6 @@
 """Plans: sweeps, checkpoints, keys and labels of curves."""
 
+import numpy as np
 import pytest
 
 from privbandits_cli.experiment.config import load
@@ -75,3 +76,19 @@ def test_equal_labels_are_distinguished_by_what_differs(tmp_path):
 def test_a_wrapper_of_a_private_base_carries_its_epsilon(tmp_path):
     text = SMALL.replace("- exp3_tau", "- {name: mini_batch, tau: 10, base: {name: dp_exp3_lap, epsilon: 2}}")
     assert plan_of(tmp_path, text).curves[2].label == "DP-EXP3-Lap-τ (ε = 0.2)"
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs", "sizes"),
+    [
+        ("linucb_rho", 2, [8, 8, 8, 6] * 5),  # 30 trials of five games
+        ("linucb_plain_dp", 2, [8, 8, 8, 8]),  # fewer would leave lanes empty
+        ("linucb_plain_dp", 8, [4] * 8),  # but every job has some
+        ("linucb_plain_dp", 100, [1] * 32),
+        ("linucb_dimension", 2, [3] * (33 * 34) + [1] * 34),  # arms on demand: one trial after the other
+    ],
+)
+def test_chunks_hold_as_many_trials_as_play_at_once(name, jobs, sizes):
+    plan = make_plan(load(ROOT / "configs" / f"{name}.yaml"))
+    chunks = list(plan.chunks(lambda curve: np.empty(0, np.int64), jobs))
+    assert sorted(len(chunk.trials) for chunk in chunks) == sorted(sizes)

@@ -9,7 +9,7 @@ from numpy.random import SFC64, Generator
 
 from privbandits_cli.adversaries import sphere_arms
 from privbandits_cli.algorithms import dp_linucb
-from privbandits_cli.games import contextual
+from privbandits_cli.games import contextual, guards
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.ellipsoid import invert
 from privbandits_cli.games.steps import blocks
@@ -71,7 +71,15 @@ def test_vectors_of_other_dimensions(d):
     equal(match(foe("sphere_arms", gap=0.3), players, 50, 9, d, checkpoints=[1, 50]))
 
 
-def test_what_does_not_play_in_vectors():
+@pytest.mark.parametrize("horizon", [1, 2, 70, 100, 128])
+def test_vectors_of_other_horizons(horizon):
+    """At 65 to 128 rounds the state has eight whole numbers in a row."""
+    players = [make("linucb"), make("dp_linucb", **PRIVATE)]
+    found = contextual.play(game := match(foe("sphere_arms", gap=0.1), players, horizon, 1 + horizon % 4), range(4))
+    np.testing.assert_array_equal(found, contextual.play(game, range(4), width=1))
+
+
+def test_what_does_not_play_in_vectors(monkeypatch):
     def played(adversary, algorithm, d):
         game = match(adversary, [algorithm], 100, 6, d)
         return contextual.in_vectors(game, game.algorithms[0])
@@ -81,6 +89,9 @@ def test_what_does_not_play_in_vectors():
     assert not played(sphere, make("linucb"), 9)
     assert not played(foe("sphere_arms", drawn="on_demand"), make("linucb"), 3)
     assert not played(sphere, make("squarecb"), 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(guards, "is_own", lambda player: True)  # a user's adversary may share what its trials draw from
+        assert not played(sphere, make("linucb"), 3)
     assert played(sphere, make("dp_linucb", noise="wishart", calibration="code", epsilon=100.0, delta=0.5), 3)
     # of shape 1, which is drawn in another way
     assert not played(sphere, make("dp_linucb", noise="wishart", calibration="code", epsilon=1e6, delta=0.5), 3)
@@ -235,16 +246,64 @@ def test_operations_are_those_of_numbers():
     np.testing.assert_array_equal(states["table"][0, 1], np.repeat((table[0] + np.arange(3))[:, None], WIDTH, axis=1))
 
 
-def branches(records):
+def branch(x):
     """A negative control: a branch on a number that differs between trials."""
+    if x > 0.0:
+        return 1.0
+    return x
+
+
+def ternary(x):
+    return 1.0 if x > 0.0 else x
+
+
+def both(x):
+    return where(x > 0.0 and x < 1.0, x, 0.0)
+
+
+def larger(x):
+    return max(x, 0.0)
+
+
+def repeated(x):
+    while x > 1.0:
+        x = x - 1.0
+    return x
+
+
+rule = larger  # bound to a step
+
+
+def apply_rule(records):
+    """Set x to the rule of x."""
     state = vectors_of(records, 0)
-    if state.x > 0.0:
-        state.x = 1.0
+    state.x = rule(state.x)
 
 
-def test_a_step_that_branches_on_a_number_does_not_compile():
-    with pytest.raises((TypingError, NotImplementedError)):
-        bind(branches, "test_vectors", "branches")(widely(record(x=0.0)))
+@pytest.mark.parametrize("wrong", [branch, ternary, both, larger, repeated])
+def test_a_step_that_branches_on_a_number_does_not_compile(wrong):
+    with pytest.raises((TypingError, NotImplementedError), match="Vector"):
+        bind(apply_rule, "test_vectors", wrong.__name__, rule=compile_step(wrong))(widely(record(x=0.0)))
+
+
+def shared_arrays(records):
+    """Whole numbers in arrays of any length are the same for all trials; rows and parts of vectors."""
+    state = vectors_of(records, 0)
+    for i in range(state.whole.shape[0]):
+        state.whole[i, WIDTH - 1] = 7
+        state.x[i] = float(state.few[WIDTH - 1])
+    part = state.y[1:4]
+    part[0] = part[2] + float(len(part))
+
+
+def test_whole_numbers_are_shared_in_arrays_of_any_length():
+    """Also where an axis is as long as a vector."""
+    few, whole = np.arange(WIDTH), np.zeros((3, WIDTH), np.int64)
+    states = widely(record(x=np.zeros(3), few=few, whole=whole, y=np.arange(5.0)))
+    bind(shared_arrays, "test_vectors", "shared")(states)
+    assert (states["whole"][0, :, -1] == 7).all() and not states["whole"][0, :, :-1].any()
+    assert (states["x"] == WIDTH - 1).all()
+    np.testing.assert_array_equal(states["y"][0, :, 0], [0, 6, 2, 3, 4])
 
 
 def too_long(self, setting, rngs, rounds):
