@@ -60,7 +60,7 @@ def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None
                     pass
                 with suppress(Exception, SystemExit):
                     once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
-                    for trials in parts:
+                    for trials in filter(None, parts):
                         GAMES[once.game].play(once, trials)
 
 

@@ -420,9 +420,10 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
 
 
 def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
-    """The same, of up to WIDTH trials at once; the first trial also fills the lanes without one.
+    """Regrets `[algorithms, trials, checkpoints]` of up to WIDTH trials, which are played at once.
 
-    An algorithm that does not play in vectors has the same arms, which are taken apart for it.
+    The first trial also plays in the lanes that are left. An algorithm that does not play in vectors gets the same arms,
+    trial by trial.
     """
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
