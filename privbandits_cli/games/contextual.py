@@ -422,8 +422,8 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
 def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
     """Regrets `[algorithms, trials, checkpoints]` of up to WIDTH trials, which are played at once.
 
-    The first trial also plays in the lanes that are left. An algorithm that does not play in vectors gets the same arms,
-    trial by trial.
+    The first trial also plays in the lanes that are left. An algorithm that does not play in vectors gets the same
+    arms, trial by trial.
     """
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
