@@ -19,13 +19,16 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
-from privbandits_cli.games.on_demand import direction, new_crowd
+from privbandits_cli.games.on_demand import ROUNDED, Indices, direction, new_crowd
 from privbandits_cli.games.vector_loop import new_rounds, words_of_trials
-from privbandits_cli.numerics.directions import TOGETHER, directions_room, next_directions
+from privbandits_cli.numerics.directions import TOGETHER, directions_of_words, directions_room, next_directions
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
-from privbandits_cli.numerics.sfc64 import Words, fill_normal, layers, source, uniform
+from privbandits_cli.numerics.sfc64 import Words, advance, fill_normal, layers, source, uniform
 from privbandits_cli.numerics.vectors import WIDTH, column, everywhere, generators, lane, vectors_of, widely
 
+RARE = 0.5  # the share of long arms from which on all arms are met at once
+SAFE = 0.999  # of the least |mean| that is out of range: shorter arms have a mean in range
+WORDS = 2.0**64
 FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 
 
@@ -86,8 +89,10 @@ class Parameters(contextual.Adversary):
 
     def crowd(self, setting: Setting, rng: Generator, lasting: int) -> Records:
         room = directions_room(setting.known().dimension, rng)
-        limits = {"low": -self.best, "high": self.best - self.gap}
-        return new_crowd(setting.known().dimension, setting.n_arms, self.best, lasting, rng, **limits, **room)
+        low, high, tiles = -self.best, self.best - self.gap, -(-setting.n_arms // TOGETHER)
+        lots, others = np.zeros(2 * tiles * TOGETHER, np.uint64), np.zeros(setting.n_arms, np.int64)
+        own = {"low": low, "high": high, "cap": SAFE * min(-low, high), "lots": lots, "others": others}
+        return new_crowd(setting.known().dimension, setting.n_arms, self.best, lasting, rng, **own, **room)
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.known().dimension < 2:
@@ -208,15 +213,76 @@ def filler_together(dimension: int, k: int) -> Callable[..., None]:
 
 def meet(crowd: Record) -> None:
     """The coordinates of a round's arms along θ and across it: two coordinates of a random direction."""
-    first, second, power = crowd.first, crowd.second, 0.5 * (len(crowd.theta) - 3)
-    for start in range(0, len(first), TOGETHER):
-        next_directions(crowd)
-        for i in range(min(TOGETHER, len(first) - start)):
-            first[start + i], second[start + i] = crowd.u[i], crowd.v[i]
-    for a in range(len(first)):
-        if not crowd.low <= first[a] <= crowd.high:
+    met, power, k = crowd.met, 0.5 * (len(crowd.theta) - 3), len(crowd.first)
+    longer = np.exp(np.divide(np.log(1.0 - crowd.least * crowd.least), crowd.power))  # W of an arm that is `least` long
+    some = longer < RARE
+    if some:
+        meet_long(crowd, np.uint64(longer * (1.0 + ROUNDED) * WORDS))
+    else:
+        for start in range(0, k, TOGETHER):
+            next_directions(crowd)
+            for i in range(min(TOGETHER, k - start)):
+                crowd.first[start + i], crowd.second[start + i] = crowd.u[i], crowd.v[i]
+    for c in range(crowd.n_met):
+        a = met[c]
+        if not crowd.low <= crowd.first[a] <= crowd.high:
             tilt(crowd, a, redrawn(crowd.low, crowd.high, power, crowd.words))
-    tilt(crowd, int(uniform(crowd.words) * len(first)), crowd.best)
+    chosen = int(uniform(crowd.words) * k)
+    if some:
+        meet_one(crowd, chosen)
+    tilt(crowd, chosen, crowd.best)
+
+
+def meet_long(crowd: Record, limit: np.uint64) -> None:
+    """Draw the words of all arms, and set the coordinates of those whose W is not above the limit."""
+    met, ready, n, k = crowd.met, crowd.ready, 0, len(crowd.first)
+    for start in range(0, k, TOGETHER):
+        advance(crowd)
+        for i in range(len(ready)):
+            crowd.lots[2 * start + i] = ready[i]
+        for i in range(min(TOGETHER, k - start)):
+            met[n] = start + i
+            n += ready[i] <= limit
+    crowd.n_met = n
+    place(crowd, met, n)
+
+
+def meet_one(crowd: Record, arm: int) -> None:
+    """Put an arm into its place among those that are met, if it is not one of them."""
+    met, c = crowd.met, crowd.n_met
+    while c > 0 and met[c - 1] > arm:
+        c -= 1
+    if c == 0 or met[c - 1] != arm:
+        for i in range(crowd.n_met, c, -1):
+            met[i] = met[i - 1]
+        met[c] = arm
+        crowd.n_met += 1
+        place(crowd, met[c:], 1)
+
+
+def meet_others(crowd: Record) -> None:
+    """Set the coordinates that `meet` has left out."""
+    others, n, c = crowd.others, 0, 0
+    for a in range(len(crowd.first)):
+        if c < crowd.n_met and crowd.met[c] == a:
+            c += 1
+        else:
+            others[n] = a
+            n += 1
+    place(crowd, others, n)
+
+
+def place(crowd: Record, arms: Indices, n: int) -> None:
+    """Set the coordinates of `arms[:n]` from their words."""
+    ready, lots = crowd.ready, crowd.lots
+    for start in range(0, n, TOGETHER):
+        here = arms[start : min(n, start + TOGETHER)]
+        for i in range(len(here)):
+            word = 2 * here[i] - here[i] % TOGETHER
+            ready[i], ready[TOGETHER + i] = lots[word], lots[word + TOGETHER]
+        directions_of_words(crowd)
+        for i in range(len(here)):
+            crowd.first[here[i]], crowd.second[here[i]] = crowd.u[i], crowd.v[i]
 
 
 def tilt(crowd: Record, a: int, new: float) -> None:

@@ -8,7 +8,10 @@ its law. But the numbers depend on θ~, so each algorithm meets a θ and arms of
 
 This holds for unit vectors whose directions around θ are uniform and independent, given their means. The adversary's
 file has the step `meet(crowd)`: it sets the coordinates of a round's arms along θ, `first[k]`, which are their means,
-and along a unit vector orthogonal to θ, `second[k]`. The game decides which vector that is.
+and along a unit vector orthogonal to θ, `second[k]`. The game decides which vector that is. `meet` may leave out arms
+that are shorter than `least` in the plane of both vectors, and list the others, in order, in `met[:n_met]`. Then the
+step `meet_others(crowd)` sets what it has left out. `least` is at most the `cap` that such an adversary gives, 0
+otherwise.
 """
 
 from collections.abc import Callable
@@ -17,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from privbandits_cli.games.ellipsoid import beta
 from privbandits_cli.games.rough_scores import ROUNDING, largest_eigenvalue
@@ -27,9 +31,14 @@ from privbandits_cli.numerics.types import Floats
 LASTING = 16  # rounds for which a bound on the eigenvalues is kept where V only grows
 ROUNDED = 1e-9  # relative; more than all rounding in double precision
 ALIKE = 1e-24  # if less than this share of |θ~|² is orthogonal to θ, it is rounding
+MANY = 16  # coordinates, from which on most arms are short in a plane
+LIKELY = 0.9  # of the length that would have been enough in the last round
 SHORT = 1e-6  # a remainder with a smaller square is drawn again, as rounding would turn it; the law does not change
 
+Indices = NDArray[np.int64]
+
 meet: Any = unbound
+meet_others: Any = unbound
 
 
 class Dealer(NamedTuple):
@@ -45,7 +54,7 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
 
     best: the largest mean of every round. lasting: rounds for which a bound on the eigenvalues of V^-1 is kept.
     """
-    d, k, theta = dimension, n_arms, direction(dimension, rng)
+    d, k, theta, own = dimension, n_arms, direction(dimension, rng), {"cap": 0.0} | own
     singles = {"scaled": np.zeros((d, d)), "powers": np.zeros((2, d, d)), "sums": np.zeros(d)}
     return record(
         t=0,
@@ -56,6 +65,9 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
         first=np.zeros(k),  # <θ, x>, the means
         second=np.zeros(k),  # <e, x>
         along=np.zeros(k),  # <θ~, x>
+        least=0.0,  # shorter arms do not matter, as far as the last round tells
+        met=np.arange(k),
+        n_met=k,
         x=np.zeros((k, d)),
         seen=np.zeros(k, np.int64),  # the last round in which an arm's other coordinates were drawn
         normals=np.zeros((1, d)),
@@ -92,8 +104,24 @@ def deal(dealer: Dealer, t: int) -> Dealer:
     """The next round's arms, drawn along θ and across it."""
     crowd = dealer.records[0]
     crowd.t += 1
+    everyone(crowd)
     meet(crowd)
     return dealer
+
+
+def everyone(crowd: Record) -> None:
+    """List all arms as met."""
+    if crowd.n_met < len(crowd.met):
+        crowd.n_met = len(crowd.met)
+        for a in range(len(crowd.met)):
+            crowd.met[a] = a
+
+
+def meet_all(crowd: Record) -> None:
+    """Meet the arms that were left out."""
+    if crowd.n_met < len(crowd.met):
+        meet_others(crowd)
+        everyone(crowd)
 
 
 def deal_all(dealer: Dealer, t: int) -> Floats:
@@ -168,28 +196,50 @@ def optimistic(state: Record, arms: Dealer) -> int:
     The second call in a round looks at all arms: e must stay as it is, and need not span the new θ~.
     """
     crowd, theta, inverse, wide = arms.records[0], state.theta, state.inverse, beta(state)
-    again, along, best = crowd.asked == crowd.t, crowd.along, 0
+    again, along = crowd.asked == crowd.t, crowd.along
     if not again:
         crowd.asked = crowd.t
         span(crowd, theta)
-    on_theta, on_across = dot(theta, crowd.theta), dot(theta, crowd.across)
-    for a in range(len(along)):
-        along[a] = on_theta * crowd.first[a] + on_across * crowd.second[a]
-    for a in range(1, len(along)):
-        if along[a] > along[best]:
-            best = a
     if crowd.t % crowd.lasting == 0 or not crowd.top > 0.0:
         crowd.top = bound_of(crowd, inverse)
-    rounding, factor, most = ROUNDED * np.sqrt(dot(theta, theta)), max(0.0, wide), -np.inf
-    plane, reach = plane_of(crowd, inverse), factor * np.sqrt(crowd.top) * (1.0 + ROUNDED) + rounding
-    for i in range(-1, len(along)):  # first the arm with the largest <θ~, x>, whose score rules out most of the others
-        a = best if i < 0 else i
+    length, factor, plane = np.sqrt(dot(theta, theta)), max(0.0, wide), plane_of(crowd, inverse)
+    rounding, short = ROUNDED * length, crowd.least * length * (1.0 + ROUNDED)
+    reach = factor * np.sqrt(crowd.top) * (1.0 + ROUNDED) + rounding
+    best = foremost(crowd, theta)
+    if again or not along[best] > short + rounding:
+        meet_all(crowd)
+        best = foremost(crowd, theta)
+    most = score(look(crowd, best), theta, inverse, wide, crowd.row)  # it rules out most of the others
+    if not short + reach < most:
+        meet_all(crowd)
+        foremost(crowd, theta)
+    for c in range(crowd.n_met):
+        a = crowd.met[c]
         far = along[a] + reach < most or along[a] + factor * norm_within(crowd, a, plane) + rounding < most
         if again or not far:
             found = score(look(crowd, a), theta, inverse, wide, crowd.row)
             if found > most:
                 best, most = a, found
+    if crowd.cap > 0.0 and len(theta) >= MANY:
+        crowd.least = min(crowd.cap, max(0.0, LIKELY * np.divide(most - reach, length)))
     return best
+
+
+def foremost(crowd: Record, theta: Floats) -> int:
+    """The arm with the largest <θ~, x> of those met; sets it for all of them."""
+    along, met = crowd.along, crowd.met
+    on_theta, on_across = dot(theta, crowd.theta), dot(theta, crowd.across)
+    if crowd.n_met == len(met):
+        for a in range(len(along)):
+            along[a] = on_theta * crowd.first[a] + on_across * crowd.second[a]
+    else:
+        for c in range(crowd.n_met):
+            along[met[c]] = on_theta * crowd.first[met[c]] + on_across * crowd.second[met[c]]
+    best = met[0]
+    for c in range(1, crowd.n_met):
+        if along[met[c]] > along[best]:
+            best = met[c]
+    return int(best)
 
 
 def plane_of(crowd: Record, inverse: Floats) -> Plane:
@@ -282,10 +332,13 @@ def shorten(x: Floats, square: float) -> None:
 @kept
 def steps(adversary: str) -> dict[str, Callable[..., Any]]:
     """What fills in a loop and its algorithm where this module's adversary draws its arms on demand."""
-    meeting = compile_once(import_module(adversary).meet)
+    module = import_module(adversary)
+    meeting, others = compile_once(module.meet), compile_once(getattr(module, "meet_others", module.meet))
+    everybody = compile_step(meet_all, meet_others=others)
     return {
-        "optimistic": compile_step(optimistic),
+        "optimistic": compile_step(optimistic, meet_all=everybody),
         "deal": compile_step(deal, meet=meeting),
         "deal_all": compile_step(deal_all, deal=compile_step(deal, meet=meeting)),
         "take": compile_step(take),
+        "meet_all": everybody,
     }

@@ -43,6 +43,11 @@ def directions_room(dimension: int, rng: Generator) -> dict[str, Any]:
 def next_directions(room: Record) -> None:
     """The two coordinates `room.u[TOGETHER]`, `room.v[TOGETHER]` of the next directions."""
     advance(room)
+    directions_of_words(room)
+
+
+def directions_of_words(room: Record) -> None:
+    """The same, of the words `room.ready[2 TOGETHER]`: W of the first half, φ of the second."""
     words, u, v, power = room.ready, room.u, room.v, room.power
     for i in range(TOGETHER):  # in three loops, so that the processor works on several directions at a time
         v[i] = power * logarithm(fraction(words[i]))

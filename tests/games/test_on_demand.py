@@ -72,6 +72,7 @@ def rounds_of(table, d, rounds, spread, theta=None):
 
 deal: Any = None  # filled in
 optimistic: Any = None
+meet_all: Any = None
 look = on_demand.look
 
 
@@ -84,6 +85,7 @@ def choose_arm(states, dealer):
 
 
 def look_at_all(records):
+    meet_all(records[0])
     for a in range(len(records[0].x)):
         look(records[0], a)
 
@@ -169,6 +171,32 @@ def test_linucb_plays_the_best_score_while_a_bound_is_kept():
         x = table.crowd["x"][0, chosen]
         v += np.outer(x, x)
         u += x * (x @ table.crowd["theta"][0] + rng.standard_normal())
+
+
+def test_arms_that_are_met_late_or_never_change_no_choice():
+    """Of two crowds of the same numbers one meets all arms at once; V grows as LinUCB's does."""
+    d, k = 20, 400
+    some, every = (Table(d, k, lasting=on_demand.LASTING, beta=2.0) for _ in range(2))
+    every.crowd["cap"] = 0.0
+    rng, v, u, left_out, late = np.random.default_rng(2), np.eye(d), np.zeros(d), 0, 0
+    for _ in range(400):
+        chosen = []
+        for table in (some, every):
+            table.set(np.linalg.solve(v, u), np.linalg.inv(v))
+            table.deal(table.dealer)
+            few = table.crowd["n_met"][0] < k
+            chosen.append(table.choose(table.states, table.dealer))
+            left_out += table.crowd["n_met"][0] < k
+            late += few and table.crowd["n_met"][0] == k
+        assert chosen[0] == chosen[1]
+        np.testing.assert_array_equal(some.scores(), every.scores())
+        np.testing.assert_array_equal(some.crowd["first"], every.crowd["first"])
+        x = some.crowd["x"][0, chosen[0]]
+        v += np.outer(x, x)
+        u += x * (x @ some.crowd["theta"][0] + rng.standard_normal())
+    assert left_out > 100
+    assert late > 0
+    assert every.crowd["n_met"][0] == k
 
 
 OWN = """
