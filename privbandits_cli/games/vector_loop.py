@@ -111,7 +111,7 @@ def loop(modules: tuple[str, ...], layout: str, law: Callable[[float, float], fl
 
 
 def new_rounds(dimension: int, n_arms: int, n: int) -> Records:
-    """Room for n rounds of WIDTH trials: their arms, the means of these, and the largest mean."""
+    """Empty records of n rounds of WIDTH trials. A record has the arms, their means, and the largest mean."""
     one = record(arms=np.zeros((dimension, n_arms)), means=np.zeros(n_arms), best=0.0)
     return aligned((n,), widened(one.dtype))
 
@@ -133,7 +133,7 @@ def turned(arms: Floats, means: Floats) -> Records:
 
 
 def apart(rounds: Records) -> tuple[Floats, Floats, Floats]:
-    """`turned` in reverse: the arms, their means, and the largest means `[trial, round]`."""
+    """The inverse of `turned`: the arms, their means, and the largest means `[trial, round]`."""
     n, (dimension, n_arms, _) = len(rounds), rounds.dtype["arms"].shape
     arms, means, best = np.empty((WIDTH, n, dimension, n_arms)), np.empty((WIDTH, n, n_arms)), np.empty((WIDTH, n))
     turner(turn_back, dimension, n_arms)(rounds, arms, means, best)

@@ -132,7 +132,7 @@ def _kind(*given: Any) -> Any:
 
 
 def _define(key: Any, builders: dict[Any, Callable[..., Any]], result: Any = None) -> None:
-    """Give meaning to an operator on two vectors of each kind; a number beside a vector is broadcast before."""
+    """Define an operator on two vectors of the same kind. A number is first broadcast to a vector."""
 
     class Operation(AbstractTemplate):
         def generic(self, args: Any, kws: Any) -> Any:
