@@ -5,8 +5,10 @@ where n counts its plays, t is the round and kl(x, y) = x ln(x/y) + (1 - x) ln((
 and the paper recommends c = 0 in practice. The regret is at most Σ_a Δ_a ln T / kl(μ_a, μ*) + o(ln T), which no
 algorithm improves on for Bernoulli arms (Lai & Robbins 1985).
 
-Few arms need their index solved in a round: if n kl(mean, q) > ln t + c ln ln t at another arm's index q, the arm's own
-index is below q. A mean outside [0, 1], which noisy gains may have, counts as the closer end.
+Few arms need their index solved: if n kl(mean, q) > ln t + c ln ln t, the arm's index is below q. In most rounds a bar
+that is a little below the largest index found last is below the index of the last arm, and above those of all others.
+Then the same arm is played again, and no index is solved. A mean outside [0, 1], which noisy gains may have, counts as
+the closer end.
 """
 
 import numpy as np
@@ -17,7 +19,8 @@ from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped, entropy, reach_of
 
-SLACK = 1e-9  # an index that is below another one by less is solved, too
+SLACK = 1e-9  # an index that is nearer to another one, or to the bar, is solved
+MARGIN = 4.0  # over n: how far the bar is set below the largest index
 
 
 class Parameters(bandit.Algorithm):
@@ -34,7 +37,10 @@ class Parameters(bandit.Algorithm):
         return record(
             t=1,
             c=self.c,
-            last=0,  # the arm of the last round, whose index is a good bar for the others
+            last=0,  # the arm of the last round
+            bar=0.0,  # -ln(1 - q) of a q that the index of the last arm is likely to exceed alone
+            q=0.0,
+            log_q=-np.inf,
             plays=np.zeros(n_arms, np.int64),
             gains=np.zeros(n_arms),
             means=np.zeros(n_arms),
@@ -45,27 +51,47 @@ class Parameters(bandit.Algorithm):
 def choose(state: Record, rng: Draws) -> int:
     if state.t <= len(state.plays):
         return int(state.t - 1)
-    log_t = np.log(state.t)
-    cost = log_t + state.c * np.log(max(1.0, log_t))
+    cost = np.log(state.t)
+    if state.c > 0.0:
+        cost += state.c * np.log(max(1.0, cost))
     arm = state.last
+    if clear(state, cost):
+        return int(arm)
     best = reach_of(state.means[arm], state.entropies[arm], cost / state.plays[arm])
-    q = -np.expm1(-best)
-    log_q = np.log(q) if q > 0.0 else -np.inf
+    raise_bar(state, best)
     for i in range(len(state.plays)):
         x = state.means[i]
-        if i != arm and (x >= q or beaten(state, i, log_q, best) <= cost * (1.0 + SLACK)):
+        if i != arm and (x >= state.q or beaten(state, i) <= cost * (1.0 + SLACK)):
             own = reach_of(x, state.entropies[i], cost / state.plays[i])
             if own > best or (own == best and i < arm):
                 arm, best = i, own
-                q = -np.expm1(-best)
-                log_q = np.log(q) if q > 0.0 else -np.inf
+                raise_bar(state, best)
+    raise_bar(state, max(0.0, best - MARGIN / state.plays[arm]))
     return int(arm)
 
 
-def beaten(state: Record, i: int, log_q: float, best: float) -> float:
-    """n kl(mean, q) of an arm whose mean is below q, with best = -ln(1 - q)."""
+def clear(state: Record, cost: float) -> bool:
+    """Whether the index of the last arm is above the bar, and those of all others are below."""
+    for i in range(len(state.plays)):
+        x = state.means[i]
+        if i == state.last:
+            if x < state.q and not beaten(state, i) < cost * (1.0 - SLACK):
+                return False
+        elif x >= state.q or beaten(state, i) <= cost * (1.0 + SLACK):
+            return False
+    return True
+
+
+def raise_bar(state: Record, bar: float) -> None:
+    """Set the bar -ln(1 - q), q and ln q."""
+    state.bar, state.q = bar, -np.expm1(-bar)
+    state.log_q = np.log(state.q) if state.q > 0.0 else -np.inf
+
+
+def beaten(state: Record, i: int) -> float:
+    """n kl(mean, q) of an arm whose mean is below q."""
     x = state.means[i]
-    found: float = state.plays[i] * ((1.0 - x) * best - x * log_q - state.entropies[i])
+    found: float = state.plays[i] * ((1.0 - x) * state.bar - x * state.log_q - state.entropies[i])
     return found
 
 

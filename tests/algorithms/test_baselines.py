@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privbandits_cli.algorithms import kl_ucb
 from privbandits_cli.games.bandit import Draws, Numbers, Setting, play
 from tests.algorithms.test_algorithms import distribution, ready
 from tests.conftest import foe, make, match
@@ -62,6 +63,46 @@ def test_kl_ucb_explores_more_with_c():
     game = match(foe("bernoulli", means="C2"), [make("kl_ucb"), make("kl_ucb", c=3.0)], 10_000, 5)
     practice, proof = play(game, range(8))[:, :, 0].mean(1)
     assert proof > 1.2 * practice
+
+
+def kl_ucb_arms(gains, c=0.0):
+    """The arms of KL-UCB on `gains[round, arm]`, in plain Python."""
+    state, arms = (
+        make("kl_ucb", c=c).tuned(Setting(len(gains), gains.shape[1])).state(Setting(1, gains.shape[1]))[0],
+        [],
+    )
+    for row in gains:
+        arms.append(kl_ucb.choose(state, Draws(0, 0)))
+        kl_ucb.update(state, arms[-1], row[arms[-1]], Draws(0, 0))
+    return arms
+
+
+@pytest.mark.parametrize("c", [0.0, 3.0])
+@pytest.mark.parametrize("kind", ["coins", "fractions", "outside", "best is sure"])
+def test_the_bar_of_kl_ucb_changes_no_arm(kind, c, monkeypatch):
+    """It decides most rounds alone; a bar that ignores the other arms is found."""
+    rng, n = np.random.default_rng(6), 3000
+    gains = {
+        "coins": (rng.random((n, 4)) < [0.8, 0.7, 0.75, 0.1]) * 1.0,
+        "fractions": rng.random((n, 4)) * [0.9, 0.3, 0.5, 0.1],
+        "outside": rng.normal([0.2, 0.1, 0.9, -0.5], 1.0, (n, 4)),
+        "best is sure": (rng.random((n, 4)) < [1.0, 0.9, 0.5, 0.0]) * 1.0,
+    }[kind]
+    clear, decided = kl_ucb.clear, []
+
+    def counting(state, cost):
+        decided.append(clear(state, cost))
+        return decided[-1]
+
+    monkeypatch.setattr(kl_ucb, "clear", counting)
+    arms = kl_ucb_arms(gains, c)
+    monkeypatch.setattr(kl_ucb, "clear", lambda state, cost: False)
+    assert arms == kl_ucb_arms(gains, c)
+    if kind == "best is sure":  # other arms without a loss share its infinite index
+        return
+    assert np.mean(decided[n // 2 :]) > 0.5
+    monkeypatch.setattr(kl_ucb, "clear", lambda state, cost: state.t > 50 and state.means[state.last] > 0.3)
+    assert arms != kl_ucb_arms(gains, c)
 
 
 def counted(sums, plays, n=40_000):
