@@ -58,20 +58,20 @@ def choose(state: Record, rng: Draws) -> int:
     if clear(state, cost):
         return int(arm)
     best = reach_of(state.means[arm], state.entropies[arm], cost / state.plays[arm])
-    raise_bar(state, best)
+    set_bar(state, best)
     for i in range(len(state.plays)):
         x = state.means[i]
         if i != arm and (x >= state.q or beaten(state, i) <= cost * (1.0 + SLACK)):
             own = reach_of(x, state.entropies[i], cost / state.plays[i])
             if own > best or (own == best and i < arm):
                 arm, best = i, own
-                raise_bar(state, best)
-    raise_bar(state, max(0.0, best - MARGIN / state.plays[arm]))
+                set_bar(state, best)
+    set_bar(state, max(0.0, best - MARGIN / state.plays[arm]))
     return int(arm)
 
 
 def clear(state: Record, cost: float) -> bool:
-    """Whether the index of the last arm is above the bar, and those of all others are below."""
+    """Whether the index of the last arm is above the bar, and all other indices are below it."""
     for i in range(len(state.plays)):
         x = state.means[i]
         if i == state.last:
@@ -82,7 +82,7 @@ def clear(state: Record, cost: float) -> bool:
     return True
 
 
-def raise_bar(state: Record, bar: float) -> None:
+def set_bar(state: Record, bar: float) -> None:
     """Set the bar -ln(1 - q), q and ln q."""
     state.bar, state.q = bar, -np.expm1(-bar)
     state.log_q = np.log(state.q) if state.q > 0.0 else -np.inf

@@ -104,12 +104,12 @@ def deal(dealer: Dealer, t: int) -> Dealer:
     """The next round's arms, drawn along θ and across it."""
     crowd = dealer.records[0]
     crowd.t += 1
-    everyone(crowd)
+    list_all(crowd)
     meet(crowd)
     return dealer
 
 
-def everyone(crowd: Record) -> None:
+def list_all(crowd: Record) -> None:
     """List all arms as met."""
     if crowd.n_met < len(crowd.met):
         crowd.n_met = len(crowd.met)
@@ -121,7 +121,7 @@ def meet_all(crowd: Record) -> None:
     """Meet the arms that were left out."""
     if crowd.n_met < len(crowd.met):
         meet_others(crowd)
-        everyone(crowd)
+        list_all(crowd)
 
 
 def deal_all(dealer: Dealer, t: int) -> Floats:
@@ -206,11 +206,12 @@ def optimistic(state: Record, arms: Dealer) -> int:
     rounding, short = ROUNDED * length, crowd.least * length * (1.0 + ROUNDED)
     reach = factor * np.sqrt(crowd.top) * (1.0 + ROUNDED) + rounding
     best = foremost(crowd, theta)
-    if again or not along[best] > short + rounding:
+    left_out = crowd.n_met < len(along)
+    if left_out and (again or not along[best] > short + rounding):
         meet_all(crowd)
         best = foremost(crowd, theta)
     most = score(look(crowd, best), theta, inverse, wide, crowd.row)  # it rules out most of the others
-    if not short + reach < most:
+    if left_out and not short + reach < most:
         meet_all(crowd)
         foremost(crowd, theta)
     for c in range(crowd.n_met):

@@ -80,7 +80,7 @@ def kl_ucb_arms(gains, c=0.0):
 @pytest.mark.parametrize("c", [0.0, 3.0])
 @pytest.mark.parametrize("kind", ["coins", "fractions", "outside", "best is sure"])
 def test_the_bar_of_kl_ucb_changes_no_arm(kind, c, monkeypatch):
-    """It decides most rounds alone; a bar that ignores the other arms is found."""
+    """The bar decides most rounds. The control is a bar that ignores the other arms: it changes arms."""
     rng, n = np.random.default_rng(6), 3000
     gains = {
         "coins": (rng.random((n, 4)) < [0.8, 0.7, 0.75, 0.1]) * 1.0,

@@ -174,7 +174,7 @@ def test_linucb_plays_the_best_score_while_a_bound_is_kept():
 
 
 def test_arms_that_are_met_late_or_never_change_no_choice():
-    """Of two crowds of the same numbers one meets all arms at once; V grows as LinUCB's does."""
+    """Two crowds draw the same numbers, and one of them meets all arms at once. V grows as in LinUCB."""
     d, k = 20, 400
     some, every = (Table(d, k, lasting=on_demand.LASTING, beta=2.0) for _ in range(2))
     every.crowd["cap"] = 0.0
