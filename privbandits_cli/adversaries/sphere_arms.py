@@ -88,7 +88,7 @@ class Parameters(contextual.Adversary):
         return self.drawn == "on_demand"
 
     def crowd(self, setting: Setting, rng: Generator, lasting: int) -> Records:
-        room = directions_room(setting.known().dimension, rng)
+        room = directions_room(setting.known().dimension)
         low, high, tiles = -self.best, self.best - self.gap, -(-setting.n_arms // TOGETHER)
         lots, others = np.zeros(2 * tiles * TOGETHER, np.uint64), np.zeros(setting.n_arms, np.int64)
         own = {"low": low, "high": high, "cap": SAFE * min(-low, high), "lots": lots, "others": others}

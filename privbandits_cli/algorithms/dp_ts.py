@@ -19,9 +19,10 @@ import numpy as np
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import lazy_dp_ts
-from privbandits_cli.algorithms.lazy_dp_ts import BASES, sample
+from privbandits_cli.algorithms.lazy_dp_ts import BASES, shape
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.mechanisms.tree import close_node, depth
+from privbandits_cli.numerics.bits import largest_beta
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -42,12 +43,15 @@ class Parameters(lazy_dp_ts.Parameters):
             t=1,
             scale=2 / self.epsilon,
             plays=np.zeros(n_arms, np.int64),  # O
+            logs=np.zeros(n_arms),  # ln(O + 1)
             since=np.zeros(n_arms, np.int64),  # gains in the current epoch
             level=np.zeros(n_arms, np.int64),  # e
             totals=np.zeros(n_arms),  # sums of all gains
             sums=np.zeros(n_arms),  # Ŝ
             epochs=np.zeros(n_arms),  # the noise of the complete epochs
             noise=np.zeros((n_arms, depth(setting.horizon) + 1)),  # the noise of the tree
+            ones=np.zeros(n_arms),  # p O + 1
+            zeros=np.zeros(n_arms),  # (1 - p) O + 1
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -60,18 +64,16 @@ def choose(state: Record, rng: Numbers) -> int:
     k = len(state.plays)
     if state.t <= k:
         return int(state.t - 1)
-    far, best, arm = state.offset * np.log(state.t), -1.0, 0
+    far = state.offset * np.log(state.t)
     for i in range(k):
-        n = state.plays[i]
-        drawn = sample(rng.bits, i, state.sums[i] + far * np.log(n + 1.0), n)
-        if drawn > best:
-            best, arm = drawn, i
-    return arm
+        shape(state, i, state.sums[i] + far * state.logs[i], state.plays[i])
+    return largest_beta(rng.bits, state.ones, state.zeros)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
     state.t += 1
     state.plays[arm] += 1
+    state.logs[arm] = np.log(state.plays[arm] + 1.0)
     state.totals[arm] += gain
     n, level = state.since[arm] + 1, state.level[arm]
     state.since[arm] = n

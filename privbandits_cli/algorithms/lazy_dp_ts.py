@@ -21,7 +21,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.numerics.bits import beta
+from privbandits_cli.numerics.bits import largest_beta
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped
 
@@ -51,6 +51,8 @@ class Parameters(bandit.Algorithm):
             counts=np.zeros(n_arms, np.int64),  # O
             totals=np.zeros(n_arms),  # sums of the gains since
             plays=np.zeros(n_arms, np.int64),  # the number of these gains
+            ones=np.zeros(n_arms),  # p O + 1
+            zeros=np.zeros(n_arms),  # (1 - p) O + 1
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -63,20 +65,16 @@ def choose(state: Record, rng: Numbers) -> int:
     k = len(state.counts)
     if state.t <= k:
         return int(state.t - 1)
-    far, best, arm = state.offset * np.log(state.t), -1.0, 0
+    far = state.offset * np.log(state.t)
     for i in range(k):
-        n = state.counts[i]
-        drawn = sample(rng.bits, i, state.sums[i] + far, n)
-        if drawn > best:
-            best, arm = drawn, i
-    return arm
+        shape(state, i, state.sums[i] + far, state.counts[i])
+    return largest_beta(rng.bits, state.ones, state.zeros)
 
 
-def sample(bits: int, i: int, total: float, n: int) -> float:
-    """θ of arm i from Beta(p n + 1, (1 - p) n + 1) with p = [total/n]."""
+def shape(state: Record, i: int, total: float, n: int) -> None:
+    """Set the law of θ of arm i: Beta(p n + 1, (1 - p) n + 1) with p = [total/n]."""
     ones = clipped(total / n) * n
-    drawn: float = beta(bits, i, ones + 1.0, n - ones + 1.0)
-    return drawn
+    state.ones[i], state.zeros[i] = ones + 1.0, n - ones + 1.0
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

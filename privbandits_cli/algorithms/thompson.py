@@ -13,7 +13,7 @@ from pydantic import Field
 
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.numerics.bits import beta, uniform
+from privbandits_cli.numerics.bits import largest_beta, uniform
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -26,17 +26,20 @@ class Parameters(bandit.Algorithm):
     prior: Literal["beta"] = Field("beta", description="the law of the draws")
 
     def state(self, setting: Setting) -> Records:
-        return record(gains=np.zeros(setting.n_arms), plays=np.zeros(setting.n_arms))
+        n_arms = setting.n_arms
+        return record(
+            gains=np.zeros(n_arms),  # S
+            plays=np.zeros(n_arms),  # n
+            ones=np.zeros(n_arms),  # 1 + S
+            zeros=np.zeros(n_arms),  # 1 + n - S
+        )
 
 
 def choose(state: Record, rng: Numbers) -> int:
-    best, arm = -np.inf, 0
     for i in range(len(state.plays)):
         s, n = state.gains[i], state.plays[i]
-        drawn = beta(rng.bits, i, 1.0 + s, 1.0 + n - s)
-        if drawn > best:
-            best, arm = drawn, i
-    return arm
+        state.ones[i], state.zeros[i] = 1.0 + s, 1.0 + n - s
+    return largest_beta(rng.bits, state.ones, state.zeros)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

@@ -23,9 +23,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games.ellipsoid import beta
+from privbandits_cli.games.looks import apply, dot, look, look_at, looks_room, scale, score, shorten, without
 from privbandits_cli.games.rough_scores import ROUNDING, largest_eigenvalue
-from privbandits_cli.numerics.jit import Record, Records, compile_once, compile_step, kept, once, record, unbound
-from privbandits_cli.numerics.sfc64 import fill_normal, source
+from privbandits_cli.numerics.jit import Record, Records, compile_once, compile_step, kept, record, unbound
+from privbandits_cli.numerics.sfc64 import source, streams_of
 from privbandits_cli.numerics.types import Floats
 
 LASTING = 16  # rounds for which a bound on the eigenvalues is kept where V only grows
@@ -33,7 +34,6 @@ ROUNDED = 1e-9  # relative; more than all rounding in double precision
 ALIKE = 1e-24  # if less than this share of |θ~|² is orthogonal to θ, it is rounding
 MANY = 16  # coordinates, from which on most arms are short in a plane
 LIKELY = 0.9  # of the length that would have been enough in the last round
-SHORT = 1e-6  # a remainder with a smaller square is drawn again, as rounding would turn it; the law does not change
 
 Indices = NDArray[np.int64]
 
@@ -55,7 +55,6 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
     best: the largest mean of every round. lasting: rounds for which a bound on the eigenvalues of V^-1 is kept.
     """
     d, k, theta, own = dimension, n_arms, direction(dimension, rng), {"cap": 0.0} | own
-    singles = {"scaled": np.zeros((d, d)), "powers": np.zeros((2, d, d)), "sums": np.zeros(d)}
     return record(
         t=0,
         best=best,
@@ -68,15 +67,12 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
         least=0.0,  # shorter arms do not matter, as far as the last round tells
         met=np.arange(k),
         n_met=k,
-        x=np.zeros((k, d)),
-        seen=np.zeros(k, np.int64),  # the last round in which an arm's other coordinates were drawn
-        normals=np.zeros((1, d)),
-        row=np.zeros(d),
-        other=np.zeros(d),
         asked=0,  # the last round in which e was turned
         top=0.0,  # no eigenvalue of V^-1 exceeds it
-        **{name: field.astype(np.float32) for name, field in singles.items()},
+        powers=np.zeros((2, d, d), np.float32),
+        **looks_room(d, k),
         **source(rng),
+        **streams_of(rng),
         **own,
     )
 
@@ -104,6 +100,7 @@ def deal(dealer: Dealer, t: int) -> Dealer:
     """The next round's arms, drawn along θ and across it."""
     crowd = dealer.records[0]
     crowd.t += 1
+    crowd.used = 0
     list_all(crowd)
     meet(crowd)
     return dealer
@@ -156,26 +153,6 @@ def span(crowd: Record, theta: Floats) -> None:
             crowd.across[i] = other[i]
 
 
-@once
-def look(crowd: Record, a: int) -> Floats:
-    """The coordinates of arm a, `[d]`; those beside θ and e are drawn when they are first asked for in a round."""
-    x: Floats = crowd.x[a]
-    if crowd.seen[a] == crowd.t:
-        return x
-    crowd.seen[a] = crowd.t
-    rest, square, size = crowd.normals[0], 0.0, 0.0
-    u, v = crowd.first[a], crowd.second[a]
-    if len(x) > 2:
-        while square < SHORT:
-            fill_normal(crowd, crowd.normals)
-            without(rest, crowd.theta)
-            square = without(rest, crowd.across)
-        size = np.sqrt(np.divide(max(0.0, 1.0 - u * u - v * v), square))
-    for i in range(len(x)):
-        x[i] = u * crowd.theta[i] + v * crowd.across[i] + size * rest[i]
-    return x
-
-
 # ----------------------------------------------------------------------------------------------- the choice
 
 
@@ -214,16 +191,35 @@ def optimistic(state: Record, arms: Dealer) -> int:
     if left_out and not short + reach < most:
         meet_all(crowd)
         foremost(crowd, theta)
+    n = 0
     for c in range(crowd.n_met):
         a = crowd.met[c]
         far = along[a] + reach < most or along[a] + factor * norm_within(crowd, a, plane) + rounding < most
-        if again or not far:
-            found = score(look(crowd, a), theta, inverse, wide, crowd.row)
-            if found > most:
-                best, most = a, found
+        if again or (not far and crowd.seen[a] == crowd.t):
+            best, most = better(crowd, best, most, a, theta, inverse, wide)
+        elif not far:
+            if n == 0 and crowd.used == 0:
+                scale(crowd, inverse)
+            crowd.near[n] = a
+            n += 1
+        if n == len(crowd.near) or (n > 0 and c == crowd.n_met - 1):
+            look_at(crowd, n)
+            for i in range(n):
+                a = crowd.near[i]
+                if not along[a] + factor * np.sqrt(max(0.0, crowd.squares[i])) + rounding < most:
+                    best, most = better(crowd, best, most, a, theta, inverse, wide)
+            n = 0
     if crowd.cap > 0.0 and len(theta) >= MANY:
         crowd.least = min(crowd.cap, max(0.0, LIKELY * np.divide(most - reach, length)))
     return best
+
+
+def better(
+    crowd: Record, best: int, most: float, a: int, theta: Floats, inverse: Floats, wide: float
+) -> tuple[int, float]:
+    """Arm a and its score, if this is larger than the score of the best arm so far; else that arm and its score."""
+    found = score(look(crowd, a), theta, inverse, wide, crowd.row)
+    return (a, found) if found > most else (best, most)
 
 
 def foremost(crowd: Record, theta: Floats) -> int:
@@ -268,66 +264,11 @@ def norm_within(crowd: Record, a: int, plane: Plane) -> float:
     return (1.0 + ROUNDED) * np.sqrt(square) if square > 0.0 else np.inf
 
 
-def score(x: Floats, theta: Floats, inverse: Floats, wide: float, row: Floats) -> float:
-    """<θ~, x> + β √(x' V^-1 x), `[d]`."""
-    apply(inverse, x, row)
-    total: float = dot(theta, x) + wide * np.sqrt(max(0.0, dot(x, row)))
-    return total
-
-
-def apply(matrix: Floats, x: Floats, out: Floats) -> None:
-    """out = matrix x for a symmetric matrix, by four of its rows at a time."""
-    whole = len(x) - len(x) % 4
-    for j in range(len(x)):
-        out[j] = 0.0
-    for i in range(0, whole, 4):
-        p, q, r, s = x[i], x[i + 1], x[i + 2], x[i + 3]
-        for j in range(len(x)):
-            out[j] += (p * matrix[i, j] + q * matrix[i + 1, j]) + (r * matrix[i + 2, j] + s * matrix[i + 3, j])
-    for i in range(whole, len(x)):
-        for j in range(len(x)):
-            out[j] += x[i] * matrix[i, j]
-
-
-def dot(x: Floats, y: Floats) -> float:
-    """<x, y> in four partial sums, which do not wait for each other."""
-    whole, a, b, c, d = len(x) - len(x) % 4, 0.0, 0.0, 0.0, 0.0
-    for i in range(0, whole, 4):
-        a += x[i] * y[i]
-        b += x[i + 1] * y[i + 1]
-        c += x[i + 2] * y[i + 2]
-        d += x[i + 3] * y[i + 3]
-    for i in range(whole, len(x)):
-        a += x[i] * y[i]
-    total: float = (a + b) + (c + d)
-    return total
-
-
 def bound_of(crowd: Record, inverse: Floats) -> float:
     """An upper bound on the eigenvalues of V^-1, in single precision with its rounding; infinite for a strange V^-1."""
-    trace = 0.0
-    for i in range(len(inverse)):
-        trace += inverse[i, i]
-    for i in range(len(inverse)):
-        for j in range(len(inverse)):
-            crowd.scaled[i, j] = np.divide(inverse[i, j], trace)
-    bound: float = trace * (largest_eigenvalue(crowd.scaled, crowd.powers, crowd.sums) + 2.0 * ROUNDING)
+    scale(crowd, inverse)
+    bound: float = crowd.unit * (largest_eigenvalue(crowd.scaled, crowd.powers, crowd.sums) + 2.0 * ROUNDING)
     return bound if 0.0 < bound < np.inf else np.inf
-
-
-def without(x: Floats, unit: Floats) -> float:
-    """Make x orthogonal to a unit vector; returns |x|²."""
-    along = dot(unit, x)
-    for i in range(len(x)):
-        x[i] -= along * unit[i]
-    return dot(x, x)
-
-
-def shorten(x: Floats, square: float) -> None:
-    """Divide x by the root of `square`."""
-    length = np.sqrt(square)
-    for i in range(len(x)):
-        x[i] = np.divide(x[i], length)
 
 
 @kept

@@ -8,12 +8,11 @@ uniform W and φ (Ulrich 1984). Two words of 64 random bits make a direction: 52
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.logarithm import logarithm
-from privbandits_cli.numerics.sfc64 import AHEAD, ONE, STREAMS, advance, fraction, sign, streams_of
+from privbandits_cli.numerics.sfc64 import AHEAD, ONE, STREAMS, advance, fraction, sign
 
 TOGETHER = STREAMS * AHEAD // 2  # directions that are drawn together
 ROOT_HALF = 0.70710678118654752440
@@ -34,10 +33,10 @@ C5 = 2.08757232129817482790e-09
 C6 = -1.13596475577881948265e-11
 
 
-def directions_room(dimension: int, rng: Generator) -> dict[str, Any]:
-    """The fields of a record from which `next_directions` draws."""
+def directions_room(dimension: int) -> dict[str, Any]:
+    """The fields of a record from which `next_directions` draws, beside `sfc64.streams_of`."""
     power = 2.0 / (dimension - 2) if dimension > 2 else HUGE
-    return {"power": power, "u": np.zeros(TOGETHER), "v": np.zeros(TOGETHER), **streams_of(rng)}
+    return {"power": power, "u": np.zeros(TOGETHER), "v": np.zeros(TOGETHER)}
 
 
 def next_directions(room: Record) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.random import SFC64, Generator
+from scipy import stats
 
-from privbandits_cli.games import contextual, ellipsoid, on_demand
+from privbandits_cli.games import contextual, ellipsoid, looks, on_demand
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.on_demand import Dealer
 from privbandits_cli.numerics.jit import PluginError, bind, record, uncompiled
@@ -73,7 +74,7 @@ def rounds_of(table, d, rounds, spread, theta=None):
 deal: Any = None  # filled in
 optimistic: Any = None
 meet_all: Any = None
-look = on_demand.look
+look, look_at, scale = looks.look, looks.look_at, looks.scale
 
 
 def deal_round(dealer):
@@ -88,6 +89,11 @@ def look_at_all(records):
     meet_all(records[0])
     for a in range(len(records[0].x)):
         look(records[0], a)
+
+
+def look_at_some(records, n, inverse):
+    scale(records[0], inverse)
+    look_at(records[0], n)
 
 
 @pytest.mark.parametrize(("d", "k"), [(2, 5), (3, 70), (4, 16), (9, 300), (33, 400)])
@@ -197,6 +203,51 @@ def test_arms_that_are_met_late_or_never_change_no_choice():
     assert left_out > 100
     assert late > 0
     assert every.crowd["n_met"][0] == k
+
+
+@pytest.mark.parametrize(("d", "n"), [(3, 1), (9, 64), (33, 17), (64, 64)])
+def test_bounds_in_single_precision_are_above_the_squares(d, n):
+    """At most three times the error above. Control: without the error, some are below."""
+    table, rng = Table(d, 100), np.random.default_rng(4)
+    crowd, rough = table.crowd[0], bind(look_at_some, "test", str(d))
+    for t in range(1, 30):
+        basis, _ = np.linalg.qr(rng.standard_normal((d, d)))
+        inverse = (basis * 30.0 ** -rng.random(d)) @ basis.T * 10.0 ** rng.uniform(-3, 1)
+        crowd.t, crowd.used, crowd.near[:n] = t, 0, rng.permutation(100)[:n]
+        crowd.first[:], crowd.second[:] = rng.uniform(-0.7, 0.7, (2, 100))
+        rough(table.crowd, n, inverse)
+        table.everything(table.crowd)
+        x, bound, error = crowd.x[crowd.near[:n]], crowd.squares[:n], crowd.unit * crowd.error
+        exact = np.einsum("ai,ij,aj->a", x, inverse, x)
+        np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, atol=1e-12)
+        np.testing.assert_allclose(x @ crowd.theta, crowd.first[crowd.near[:n]], atol=1e-12)
+        np.testing.assert_allclose(x @ crowd.across, crowd.second[crowd.near[:n]], atol=1e-12)
+        assert (exact <= bound).all()
+        assert (bound <= exact + 3 * error).all()
+        if n > 1:
+            assert (bound - error < exact).any()
+
+
+def test_arms_that_are_drawn_together_have_the_law_of_single_ones():
+    """The coordinates beside θ and e of 30 tiles: means 0, and squares that add up to the rest, an equal share each."""
+    d, n = 6, 64
+    table, rough = Table(d, n), bind(look_at_some, "test", str(d))
+    crowd, found = table.crowd[0], []
+    for t in range(1, 101):
+        crowd.t, crowd.used, crowd.near[:] = t, 0, np.arange(n)
+        crowd.first[:], crowd.second[:] = 0.6, 0.0
+        rough(table.crowd, n, np.eye(d))
+        table.everything(table.crowd)
+        found.append(crowd.x.copy())
+    rest, _ = np.linalg.qr(np.column_stack([crowd.theta, crowd.across, np.eye(d)]))
+    z = np.concatenate(found) @ rest[:, 2:d]
+    np.testing.assert_allclose((z * z).sum(1), 0.64, atol=1e-12)
+    far = -stats.norm.ppf(1e-7) / np.sqrt(len(z))
+    assert np.abs(z.mean(0)).max() < far * np.sqrt(0.16)
+    share = stats.beta(0.5, (d - 3) / 2)  # of a coordinate's square
+    for i in range(d - 2):
+        assert stats.kstest(z[:, i] ** 2 / 0.64, share.cdf).pvalue > 1e-6
+    assert stats.kstest(z[:, 0] ** 2 / 0.64, stats.beta(0.5, (d - 2) / 2).cdf).pvalue < 1e-6
 
 
 OWN = """

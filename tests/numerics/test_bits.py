@@ -200,6 +200,77 @@ def test_plain_python_makes_the_same_numbers(name, given):
     np.testing.assert_array_equal(plain, filled(name, given, words(2000), places(2000)))
 
 
+SHAPES = [1.0, 1.3, 2.0, 7.0, 40.0, 1e3, 1e5, 1e9]
+
+
+def between(shape, state, out):
+    """The number `out[0]`, and what it is between."""
+    out[0] = gamma_number(state, shape)
+    out[1], out[2] = gamma_between(state, shape)
+
+
+gamma_number, gamma_between = numbers.gamma_number, numbers.gamma_between
+
+
+def rows_between(shapes, states, out):
+    """`between` of many."""
+    for t in range(len(states)):
+        between(shapes[t % len(shapes)], states[t], out[t])
+
+
+def test_a_gamma_number_is_between_its_bounds():
+    """Most bounds are close. Control: of bounds that are moved by their width, half do not hold."""
+    states, out = words(2**16), np.empty((2**16, 3))
+    with np.errstate(over="ignore"):
+        bind(rows_between, "tests")(np.array(SHAPES), states, out)
+    found, low, high = out.T
+    assert ((low <= found) & (found <= high)).all()
+    bounded, shapes = high < np.inf, np.array(SHAPES)[np.arange(2**16) % len(SHAPES)]
+    assert bounded[shapes > 10].mean() > 0.97 and bounded.mean() > 0.9
+    assert np.median(((high - low) / np.sqrt(shapes))[bounded]) < 0.05
+    assert np.mean(found[bounded] > (2 * high - low)[bounded]) == 0
+    assert 0.2 < np.mean(found[bounded] > ((low + high) / 2)[bounded]) < 0.8
+
+
+largest_beta, beta = numbers.largest_beta, numbers.beta
+
+
+def places_of_largest(states, a, b, out):
+    """By `largest_beta`, and by the numbers themselves."""
+    for t in range(len(states)):
+        row = t % len(a)
+        out[t, 0] = largest_beta(states[t], a[row], b[row])
+        best = 0
+        for i in range(1, a.shape[1]):
+            if beta(states[t], i, a[row, i], b[row, i]) > beta(states[t], best, a[row, best], b[row, best]):
+                best = i
+        out[t, 1] = best
+
+
+@pytest.mark.parametrize("least", [1.0, 0.3])
+@pytest.mark.parametrize("plain", [False, True])
+def test_the_largest_beta_number_is_found(least, plain):
+    """Shapes from `least` to 10^6, of arms that are far apart, alike, and equal."""
+    rng, n = np.random.default_rng(3), 300 if plain else 2**16
+    plays = 10.0 ** rng.uniform(0, 6, (64, 5))
+    means = np.where(np.arange(64)[:, None] % 3 == 0, 0.5, np.clip(rng.normal(0.5, 0.2, (64, 5)), 0, 1))
+    a, b, out = least + means * plays, least + (1 - means) * plays, np.empty((n, 2), np.int64)
+    with uncompiled(plain), np.errstate(over="ignore"):
+        bind(places_of_largest, "tests")(words(n), a, b, out)
+    np.testing.assert_array_equal(out[:, 0], out[:, 1])
+    assert (np.bincount(out[:, 0], minlength=5) > n / 50).all()
+
+
+def test_bounds_that_do_not_hold_are_found(monkeypatch):
+    """The control: the bounds of a beta number are those of another place."""
+    a, b, out = np.full((1, 3), 30.0), np.full((1, 3), 20.0), np.empty((2000, 2), np.int64)
+    with uncompiled(), np.errstate(over="ignore"):
+        right = numbers.beta_between
+        monkeypatch.setattr(numbers, "beta_between", lambda bits, i, a, b: right(bits, i + 1, a, b))
+        bind(places_of_largest, "tests")(words(2000), a, b, out)
+    assert np.mean(out[:, 0] != out[:, 1]) > 0.1
+
+
 @pytest.mark.parametrize("shape", [0.0, -1.0, math.nan, math.inf])
 @pytest.mark.parametrize("plain", [False, True])
 def test_a_shape_that_no_law_has_is_refused(shape, plain):

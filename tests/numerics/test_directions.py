@@ -8,6 +8,7 @@ from scipy import stats
 from privbandits_cli.numerics import directions
 from privbandits_cli.numerics.jit import compile_step, record, uncompiled
 from privbandits_cli.numerics.logarithm import logarithm
+from privbandits_cli.numerics.sfc64 import streams_of
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1074 + 53, 1023), (-54, 0), (-1, 1), (-1e-9, 1e-9)])
@@ -22,7 +23,7 @@ def test_the_logarithm_is_right_to_one_unit_in_the_last_place(low, high):
 
 def drawn(d, n, seed=1):
     """Two coordinates of n random directions in R^d, `[n]` each, and the words `[2, n]` that made them."""
-    room = record(**directions.directions_room(d, Generator(SFC64(seed))))[0]
+    room = record(**directions.directions_room(d), **streams_of(Generator(SFC64(seed))))[0]
     following, size = compile_step(directions.next_directions), directions.TOGETHER
     (u, v), words = np.empty((2, n)), np.empty((2, n), np.uint64)
     for first in range(0, n, size):
