@@ -3,8 +3,8 @@
 The score of an arm x is <θ~, x> + β |x|, |x|² = x' V^-1 x. For a unit vector |x|² is at most the largest eigenvalue of
 V^-1. So an arm whose <θ~, x> is small cannot have the largest score, and its other coordinates do not matter. At first
 each arm has only its coordinates along θ and along e, the unit vector orthogonal to θ for which both span θ~. The other
-coordinates are drawn for those arms alone that the bounds leave. What is never drawn has no effect, so the game keeps
-its law. But the numbers depend on θ~, so each algorithm meets a θ and arms of its own.
+coordinates are drawn for those arms alone that the bounds leave (`games.looks`). What is never drawn has no effect, so
+the game keeps its law. But the numbers depend on θ~, so each algorithm meets a θ and arms of its own.
 
 This holds for unit vectors whose directions around θ are uniform and independent, given their means. The adversary's
 file has the step `meet(crowd)`: it sets the coordinates of a round's arms along θ, `first[k]`, which are their means,
@@ -198,20 +198,28 @@ def optimistic(state: Record, arms: Dealer) -> int:
         if again or (not far and crowd.seen[a] == crowd.t):
             best, most = better(crowd, best, most, a, theta, inverse, wide)
         elif not far:
-            if n == 0 and crowd.used == 0:
-                scale(crowd, inverse)
             crowd.near[n] = a
             n += 1
         if n == len(crowd.near) or (n > 0 and c == crowd.n_met - 1):
-            look_at(crowd, n)
-            for i in range(n):
-                a = crowd.near[i]
-                if not along[a] + factor * np.sqrt(max(0.0, crowd.squares[i])) + rounding < most:
-                    best, most = better(crowd, best, most, a, theta, inverse, wide)
+            best, most = best_of_near(crowd, best, most, n, theta, inverse, wide, rounding)
             n = 0
     if crowd.cap > 0.0 and len(theta) >= MANY:
         crowd.least = min(crowd.cap, max(0.0, LIKELY * np.divide(most - reach, length)))
     return best
+
+
+def best_of_near(
+    crowd: Record, best: int, most: float, n: int, theta: Floats, inverse: Floats, wide: float, rounding: float
+) -> tuple[int, float]:
+    """`better` for the arms `near[:n]`, which are drawn together; few of their scores are computed."""
+    if crowd.used == 0:
+        scale(crowd, inverse)
+    look_at(crowd, n)
+    for c in range(n):
+        a = crowd.near[c]
+        if not crowd.along[a] + max(0.0, wide) * np.sqrt(max(0.0, crowd.squares[c])) + rounding < most:
+            best, most = better(crowd, best, most, a, theta, inverse, wide)
+    return best, most
 
 
 def better(

@@ -1,7 +1,7 @@
 """NumPy's random numbers, drawn in compiled loops in half the time of calls to its Generator.
 
 SFC64 (Doty-Humphrey 2010) has a state of four words, which a loop keeps in registers. The ziggurat (Marsaglia & Tsang
-2000) makes a standard normal number from one word, in about 1.2 % of cases from several. The numbers equal `.random`
+2000) makes a standard normal number from one word, in about 1.5 % of cases from several. The numbers equal `.random`
 and `.standard_normal` of a Generator on the same stream bit for bit. `source` has the fields that a record needs for
 this; it does not advance `rng`.
 
