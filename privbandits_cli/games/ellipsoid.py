@@ -210,7 +210,7 @@ def copy(matrix: Floats, out: Floats) -> None:
 
 
 def multiply(matrix: Floats, vector: Floats, out: Floats) -> None:
-    """out = matrix vector, by four rows at a time, whose sums do not wait for each other."""
+    """out = matrix vector. Four rows are summed at a time, so that their sums do not wait for each other."""
     whole = len(out) - len(out) % 4
     for i in range(0, whole, 4):
         a, b, c, d = 0.0, 0.0, 0.0, 0.0

@@ -4,7 +4,7 @@ An arm has its coordinates along θ and along e. The rest of it is orthogonal to
 vector, and in a uniformly random direction: that of the part of a standard normal vector that is orthogonal to both.
 
 `look` draws one arm. `look_at` draws many, each a column of one table, so that every loop over them becomes vector
-instructions. It computes their |x|² in single precision, with a bound on the error, which rules out nearly all of them.
+instructions. It computes their |x|² in single precision and bounds the error. This rules out nearly all arms.
 """
 
 from typing import Any
@@ -23,15 +23,15 @@ SHORT = 1e-6  # a remainder with a smaller square is drawn again, as rounding wo
 def looks_room(dimension: int, n_arms: int) -> dict[str, Any]:
     """The fields of a crowd's record in which this module works."""
     d, k, wide = dimension, n_arms, min(TILE, n_arms)
-    tiles = -(-k // wide) + 1  # the arms of a round are drawn once; the last tile of a choice may have few
+    tiles = -(-k // wide)  # only the first choice of a round uses them, and it fills all but the last
     singles = {"scaled": (d, d), "sums": (d,), "singles": (d * wide,), "rows": (2, wide), "rough": (wide,)}
     return {
         "x": np.zeros((k, d)),
         "made": np.zeros(k, np.int64),  # the last round in which `x` was set
         "seen": np.zeros(k, np.int64),  # the last round in which an arm's other coordinates were drawn
-        "places": np.zeros(k, np.int64),  # of an arm that was drawn with others: tile · TILE + column
+        "places": np.zeros(k, np.int64),  # where an arm that was drawn with others is: TILE · tile + column
         "tiles": np.zeros((tiles, d * wide)),  # their coordinates, `[d, columns]`
-        "columns": np.zeros(tiles, np.int64),
+        "columns": np.zeros(tiles, np.int64),  # how many columns each tile has
         "used": 0,  # tiles of this round
         "near": np.zeros(wide, np.int64),  # arms that are to be drawn together
         "squares": np.zeros(wide),  # bounds on their |x|²
@@ -39,26 +39,26 @@ def looks_room(dimension: int, n_arms: int) -> dict[str, Any]:
         "normals": np.zeros((1, d)),
         "row": np.zeros(d),
         "other": np.zeros(d),
-        "unit": 0.0,  # the trace of V^-1, by which it is divided in single precision
-        "error": 0.0,  # of |x|² in this unit
+        "unit": 0.0,  # the trace of V^-1
+        "error": 0.0,  # a bound on the error of |x|², divided by the trace
         **{name: np.zeros(shape, np.float32) for name, shape in singles.items()},
     }
 
 
 def scale(crowd: Record, inverse: Floats) -> None:
-    """V^-1 in single precision, in units of its trace.
+    """Set V^-1 in single precision, divided by its trace, and `unit` and `error`.
 
-    No term of x' V^-1 x goes through more than d + 16 roundings, so for a unit vector x it is wrong by at most
-    (d + 16) u F, F the Frobenius norm. Twice this covers all rounding in double precision, too.
+    No term of x' V^-1 x goes through more than d + 16 roundings. So for a unit vector x the computed x' V^-1 x is wrong
+    by at most (d + 16) 2^-24 F, F the Frobenius norm. Twice this covers all rounding in double precision, too.
     """
     trace, d = 0.0, len(inverse)
     for i in range(d):
         trace += inverse[i, i]
-    crowd.unit = trace if trace > 0.0 else np.nan  # bounds that are not numbers rule nothing out
-    share = np.divide(1.0, crowd.unit)
+    crowd.unit = trace if trace > 0.0 else np.nan  # `look_at` takes what is not a number for infinite
+    share = np.divide(0.5, crowd.unit)
     for i in range(d):
         for j in range(d):
-            crowd.scaled[i, j] = share * inverse[i, j]
+            crowd.scaled[i, j] = share * (inverse[i, j] + inverse[j, i])
     crowd.error = 2.0 * (d + 16) * ROUNDING * frobenius(crowd.scaled, crowd.sums)
 
 
@@ -117,7 +117,8 @@ def look_at(crowd: Record, n: int) -> None:
     found = crowd.rough[:n]
     squares(crowd.scaled, rough, crowd.rows, found)
     for c in range(n):
-        bounds[c] = crowd.unit * (found[c] + crowd.error)
+        bound = crowd.unit * (found[c] + crowd.error)
+        bounds[c] = max(0.0, bound) if -np.inf < bound < np.inf else np.inf
 
 
 def draw_rests(crowd: Record, x: Floats, theta: Floats, across: Floats, u: Floats, v: Floats, sizes: Floats) -> None:

@@ -55,6 +55,7 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
     best: the largest mean of every round. lasting: rounds for which a bound on the eigenvalues of V^-1 is kept.
     """
     d, k, theta, own = dimension, n_arms, direction(dimension, rng), {"cap": 0.0} | own
+    streams = streams_of(rng)  # before `source`, whose words are the next ones of rng
     return record(
         t=0,
         best=best,
@@ -72,7 +73,7 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
         powers=np.zeros((2, d, d), np.float32),
         **looks_room(d, k),
         **source(rng),
-        **streams_of(rng),
+        **streams,
         **own,
     )
 
@@ -217,7 +218,7 @@ def best_of_near(
     look_at(crowd, n)
     for c in range(n):
         a = crowd.near[c]
-        if not crowd.along[a] + max(0.0, wide) * np.sqrt(max(0.0, crowd.squares[c])) + rounding < most:
+        if not crowd.along[a] + max(0.0, wide) * np.sqrt(crowd.squares[c]) + rounding < most:
             best, most = better(crowd, best, most, a, theta, inverse, wide)
     return best, most
 

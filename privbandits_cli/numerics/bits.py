@@ -79,10 +79,11 @@ BELOW_END = (
     1.0,
 )
 
-# A word's first byte leaves its normal number between two of these; no normal number is farther than 8.3 from 0.
+# A normal number whose word has the first byte i is between EDGES[i] and EDGES[i + 1]. None is farther than 8.3 from 0.
 EDGES = np.array([-8.3, *(NormalDist().inv_cdf(i / 256) for i in range(1, 256)), 8.3])
 TO_BYTE = np.uint64(56)
 SLACK = 1e-9  # relative; more than all rounding in a gamma number and in its bounds
+QUOTIENT = 1e-15  # relative; more than the rounding of the quotient that makes a beta number
 
 
 def mixed(word: Any) -> Any:
@@ -231,11 +232,12 @@ def beta(bits: Any, i: int, a: float, b: float) -> float:
 
 
 def gamma_between(state: Any, shape: float) -> tuple[float, float]:
-    """Numbers between which `gamma_number` is, from a byte of its normal number; a third of its time.
+    """A lower and an upper bound on `gamma_number(state, shape)`.
 
-    They are 0 and infinity unless its first attempt is sure to succeed. Let y = c x, so v = (1 + y)³. The number x is
-    accepted if log u is below x²/2 + d (1 - v + log v), which is -3 d times the integral of s³/(1 + s) from 0 to y. For
-    y >= -1/2 this is at least -3 d y⁴/2 = -x⁴/(54 d), and log u < u - 1.
+    They use one byte of its first normal number x, and take a third of the time. They are 0 and infinity unless x is
+    sure to be accepted. Let y = c x, so v = (1 + y)³. Then x is accepted if log u is below x²/2 + d (1 - v + log v),
+    which is -3 d times the integral of s³/(1 + s) from 0 to y. For y >= -1/2, which is tested here, this is at least
+    -3 d y⁴/2 = -x⁴/(54 d), and log u <= u - 1.
     """
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -250,12 +252,13 @@ def gamma_between(state: Any, shape: float) -> tuple[float, float]:
 
 
 def beta_between(bits: Any, i: int, a: float, b: float) -> tuple[float, float]:
-    """Numbers between which `beta(bits, i, a, b)` is, in a third of its time; often within a tenth of its deviation."""
+    """A lower and an upper bound on `beta(bits, i, a, b)`, in a third of its time."""
     if not (1.0 <= a < math.inf and 1.0 <= b < math.inf):
         return 0.0, 1.0
     word = stream(bits, i)
     (low, high), (least, most) = gamma_between(stream(word, 0), a), gamma_between(stream(word, 1), b)
-    return low / (low + most), high / (high + least) if high < np.inf else 1.0
+    lower, upper = low / (low + most), high / (high + least) if high < np.inf else 1.0
+    return lower * (1.0 - QUOTIENT), upper * (1.0 + QUOTIENT)
 
 
 def largest_beta(bits: Any, a: Floats, b: Floats) -> int:

@@ -3,7 +3,7 @@
 SFC64 (Doty-Humphrey 2010) has a state of four words, which a loop keeps in registers. The ziggurat (Marsaglia & Tsang
 2000) makes a standard normal number from one word, in about 1.5 % of cases from several. The numbers equal `.random`
 and `.standard_normal` of a Generator on the same stream bit for bit. `source` has the fields that a record needs for
-this; it does not advance `rng`.
+this; it does not advance `rng`, so whatever else is drawn from `rng` must be drawn before.
 
 One stream is a chain of operations, each of which waits for the one before. `advance` draws from 16 streams side by
 side, in vectors.
@@ -193,7 +193,10 @@ def fill_normal(state: Record, out: Floats) -> None:
 
 
 def fill_normal_widely(room: Record, out: Floats) -> None:
-    """Standard normal numbers `out[n]`, from 16 streams side by side and, where a word is not enough, `room.words`."""
+    """Standard normal numbers `out[n]`, from 16 streams side by side.
+
+    Where one word is not enough, further words come from `room.words`.
+    """
     words = room.ready
     for first in range(0, len(out), len(words)):
         advance(room)

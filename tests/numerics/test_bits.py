@@ -219,7 +219,7 @@ def rows_between(shapes, states, out):
 
 
 def test_a_gamma_number_is_between_its_bounds():
-    """Most bounds are close. Control: of bounds that are moved by their width, half do not hold."""
+    """Most bounds are close. Control: about half of the numbers are above the middle of their bounds."""
     states, out = words(2**16), np.empty((2**16, 3))
     with np.errstate(over="ignore"):
         bind(rows_between, "tests")(np.array(SHAPES), states, out)
@@ -228,7 +228,6 @@ def test_a_gamma_number_is_between_its_bounds():
     bounded, shapes = high < np.inf, np.array(SHAPES)[np.arange(2**16) % len(SHAPES)]
     assert bounded[shapes > 10].mean() > 0.97 and bounded.mean() > 0.9
     assert np.median(((high - low) / np.sqrt(shapes))[bounded]) < 0.05
-    assert np.mean(found[bounded] > (2 * high - low)[bounded]) == 0
     assert 0.2 < np.mean(found[bounded] > ((low + high) / 2)[bounded]) < 0.8
 
 
@@ -250,10 +249,12 @@ def places_of_largest(states, a, b, out):
 @pytest.mark.parametrize("least", [1.0, 0.3])
 @pytest.mark.parametrize("plain", [False, True])
 def test_the_largest_beta_number_is_found(least, plain):
-    """Shapes from `least` to 10^6, of arms that are far apart, alike, and equal."""
+    """Shapes from `least` to 10^6, of arms that are far apart and alike, and shapes of 10^13 beside `least`."""
     rng, n = np.random.default_rng(3), 300 if plain else 2**16
     plays = 10.0 ** rng.uniform(0, 6, (64, 5))
     means = np.where(np.arange(64)[:, None] % 3 == 0, 0.5, np.clip(rng.normal(0.5, 0.2, (64, 5)), 0, 1))
+    means[1::8] = 1.0
+    plays[1::16] = 1e13
     a, b, out = least + means * plays, least + (1 - means) * plays, np.empty((n, 2), np.int64)
     with uncompiled(plain), np.errstate(over="ignore"):
         bind(places_of_largest, "tests")(words(n), a, b, out)
