@@ -316,6 +316,13 @@ def linear_candidates():
     for name, own in (("no top-up", {"spare": "none"}), ("honaker", {"counter": "honaker"})):
         other = make("dp_ftrl", nodes="gaussian", **own)
         yield f"dp_ftrl, Gaussian, {name}", linear_game("linear", PreparedLosses(), [other], linear.Simplex(10))
+    learners = {"ftrl": make("ftrl"), "dp_ftrl": make("dp_ftrl"), "dp_ftrl, Gaussian": gauss, "dp_ftrl, BLT": blt}
+    learners |= {
+        "noisy_ftrl": make("noisy_ftrl"),
+        "dp_ftrl, negative_digits": make("dp_ftrl", counter="negative_digits"),
+    }
+    for name, one in learners.items():
+        yield f"{name}, {WIDTH} trials", linear_game("linear", PreparedLosses(), [one], linear.Simplex(10), WIDTH)
     yield "(no algorithm), 1000 experts", linear_game("linear", PreparedLosses(), [], linear.Simplex(1000))
     for algorithm, name in ((make("dp_ftrl"), "dp_ftrl"), (once, "dp_ftrl, spare once")):
         yield f"{name}, 1000 experts", linear_game("linear", PreparedLosses(), [algorithm], linear.Simplex(1000))
@@ -327,15 +334,15 @@ def home(algorithm):
     return next(space for space in spaces if not list(algorithm.errors(linear.Setting(ROUNDS, 10, space=space))))
 
 
-def linear_game(group, adversary, algorithms, space):
-    """A match in one trial; of an algorithm the block, the sums and the loop are taken off."""
+def linear_game(group, adversary, algorithms, space, trials=1):
+    """A match in these trials; of an algorithm the block, the sums and the loop are taken off."""
     rounds = 2**15 if space.dimension <= 10 else 2**10
     setting = linear.Setting(rounds, space.dimension, space=space)
     tuned = [algorithm.tuned(setting) for algorithm in algorithms]
     played = Match(adversary.tuned(setting), tuned, adversary.revealed(setting), np.array([rounds]), 1)
     alone = space.name if space.dimension <= 10 else f"{space.dimension} experts"
     less = f"(no algorithm), {alone}" if algorithms else None
-    return group, lambda: linear.play(played, [0]), rounds, less
+    return group, lambda: linear.play(played, range(trials)), trials * rounds, less
 
 
 def game(group, adversary, algorithms, n_arms=4):

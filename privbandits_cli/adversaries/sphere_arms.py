@@ -20,10 +20,11 @@ from pydantic import Field
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.on_demand import ROUNDED, Indices, direction, new_crowd
-from privbandits_cli.games.vector_loop import new_rounds, words_of_trials
+from privbandits_cli.games.vector_loop import new_rounds
 from privbandits_cli.numerics.directions import TOGETHER, directions_of_words, directions_room, next_directions
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
 from privbandits_cli.numerics.sfc64 import Words, advance, fill_normal, layers, source, uniform
+from privbandits_cli.numerics.vector_fills import words_of_trials
 from privbandits_cli.numerics.vectors import WIDTH, column, everywhere, generators, lane, vectors_of, widely
 
 RARE = 0.5  # the share of long arms from which on all arms are met at once

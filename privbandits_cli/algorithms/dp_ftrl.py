@@ -73,6 +73,9 @@ class Aggregating(linear.Algorithm):
         """Another remedy for the error about the law of the noise, in words; empty if there is none."""
         return ""
 
+    def in_vectors(self, setting: Setting) -> bool:
+        return self.base.in_vectors(setting)
+
     def resolved(self, setting: Setting) -> dict[str, Any]:
         """The values of the counter's parameters that were left out."""
         name = counters.best(last_prefix(setting), self.law()) if self.counter == "auto" else self.counter

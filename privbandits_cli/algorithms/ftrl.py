@@ -17,6 +17,7 @@ from privbandits_cli.games.linear import Cube, Draws, Floats, Setting, Simplex, 
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.vectors import everywhere, where
 
 Regulariser = Literal["entropic", "euclidean"]
 
@@ -47,6 +48,9 @@ class Parameters(linear.Algorithm):
 
     def tuned(self, setting: Setting) -> "Tuned":
         return self.tuned_for(setting, 0.0)
+
+    def in_vectors(self, setting: Setting) -> bool:
+        return True
 
 
 class Tuned(Parameters):
@@ -89,7 +93,7 @@ def choose(state: Record, x: Floats, rng: Draws) -> None:
         shrink(x)
     elif state.kind == CUBE:
         for i in range(len(x)):
-            x[i] = min(1.0, max(-1.0, x[i]))
+            x[i] = where(x[i] > 1.0, 1.0, where(x[i] < -1.0, -1.0, x[i]))
     else:
         project(x)
 
@@ -103,7 +107,7 @@ def soften(eta: float, losses: Floats, x: Floats) -> None:
     """x_i ∝ exp(-eta losses_i)."""
     least = losses[0]
     for i in range(1, len(losses)):
-        least = min(least, losses[i])
+        least = where(losses[i] < least, losses[i], least)
     for i in range(len(x)):  # not len(losses), a constant for the compiler, which would unroll the loop
         x[i] = exponential(eta * (least - losses[i]))
     total = 0.0
@@ -119,19 +123,32 @@ def shrink(x: Floats) -> None:
     squares = 0.0
     for i in range(len(x)):
         squares += x[i] * x[i]
-    if squares > 1.0:
-        inverse = 1.0 / np.sqrt(squares)
-        for i in range(len(x)):
-            x[i] *= inverse
+    if everywhere(squares <= 1.0):
+        return
+    inverse = where(squares > 1.0, 1.0 / np.sqrt(squares), 1.0)
+    for i in range(len(x)):
+        x[i] *= inverse
 
 
 def project(x: Floats) -> None:
-    """Project x on the simplex, in place (Held, Wolfe & Crowder 1974)."""
-    reached, threshold = 0.0, 0.0
-    largest = np.sort(x)[::-1]
-    for k in range(len(x)):
-        reached += largest[k]
-        if largest[k] > (reached - 1.0) / (k + 1):
-            threshold = (reached - 1.0) / (k + 1)
+    """Project x on the simplex, in place (Michelot 1986): max(0, x - threshold), whose sum is 1.
+
+    The coordinates above a threshold that is too low imply the next one. Each pass drops some of them, or is the last.
+    """
+    largest = x[0]
+    for i in range(1, len(x)):
+        largest = where(x[i] > largest, x[i], largest)
     for i in range(len(x)):
-        x[i] = max(0.0, x[i] - threshold)
+        x[i] -= largest
+    threshold = -1.0
+    for _ in range(len(x)):
+        total, count = -1.0, 0.0
+        for i in range(len(x)):
+            total += where(x[i] > threshold, x[i], 0.0)
+            count += where(x[i] > threshold, 1.0, 0.0)
+        implied = total / count
+        if everywhere(implied <= threshold):
+            break
+        threshold = where(implied > threshold, implied, threshold)
+    for i in range(len(x)):
+        x[i] = where(x[i] > threshold, x[i] - threshold, 0.0)

@@ -187,7 +187,7 @@ class Plan:
         together: int = loader.GAMES[game].together(self.match(rivals))
         worthwhile = max(ROUNDS_PER_CHUNK[game] // rivals[0].horizon, matches // CHUNKS, together)
         share = matches // (4 * jobs)
-        if game == "contextual":  # a few trials take as long as `together`
+        if game != "bandit":  # a few trials take as long as `together`
             share = max(share, min(together, math.ceil(matches / jobs)))
         size = min(worthwhile, share)
         return max(1, size - size % together if size > together else size)

@@ -39,6 +39,7 @@ from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.sfc64 import Fill, layers
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vector_fills import words_of_trials
 from privbandits_cli.numerics.vectors import WIDTH, where, widely
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
@@ -363,7 +364,7 @@ class _Seats:
         who, most = (algorithm.identity(), adversary.identity()), known.norm**2 * (1 + SLACK)
         self.states = widely(algorithm.state(match.setting))
         self.players = widely(record(regret=0.0, most=most, beyond=0.0, played=0.0, x=np.zeros(known.dimension)))
-        self.words = vector_loop.words_of_trials([stream(seed, "noise", *who, trial=trial) for trial in trials])
+        self.words = words_of_trials([stream(seed, "noise", *who, trial=trial) for trial in trials])
         self.layers = record(**layers())
         layout = f"{self.states.dtype.descr} {self.players.dtype.descr} {match.setting.n_arms}"
         self.kernel = vector_loop.loop(composition(algorithm), layout, LAWS[adversary.law()])

@@ -9,24 +9,35 @@ table of gains is read; reactions to switches of an arm do not apply.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.random import Generator
 
 from privbandits_cli.convex.losses import LossSet
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
-from privbandits_cli.games import guards, players
+from privbandits_cli.games import guards, linear_vectors, players
 from privbandits_cli.games.bandit import Adversary as BanditAdversary
+from privbandits_cli.games.drawing import side_by_side
+from privbandits_cli.games.linear_draws import TOGETHER, WIDE, Draws, drawn
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
-from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
-from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, record, unbound
-from privbandits_cli.numerics.laplace import laplace_of
-from privbandits_cli.numerics.sfc64 import Fill, fraction, wide
+from privbandits_cli.games.steps import blocks, composition, in_loop
+from privbandits_cli.numerics.jit import (
+    Record,
+    Records,
+    bind,
+    borrow,
+    compile_step,
+    interpreted,
+    kept,
+    record,
+    unbound,
+)
+from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats, Ints
+from privbandits_cli.numerics.vectors import WIDTH, widely
 
 __all__ = [
     "Adversary",
@@ -45,23 +56,9 @@ __all__ = [
 Feedback = Literal["full", "bandit"]
 
 BLOCK = 4096  # rounds, at most
-BYTES = 2**20  # at most, of a block's losses, and of an algorithm's random numbers in a block
+BYTES, TOGETHER_BYTES = 2**20, 2**22  # at most, of a block's losses, and of an algorithm's random numbers in a block
+FEWEST = 3  # trials that vectors play faster than one after the other
 GUARDED = False  # bound to True for a user's file, whose points are kept and checked
-
-
-WIDE: dict[str, Callable[[Generator], Fill]] = {  # one trial is played at a time, so many streams make its numbers
-    "uniform": partial(wide, fraction),
-    "laplace": partial(wide, laplace_of),
-    "normal": SOURCES["normal"],
-}
-
-
-class Draws(NamedTuple):
-    """The random numbers of one round: of each kind as many as the algorithm's `draws` asks for."""
-
-    uniform: Floats  # on (0, 1)
-    laplace: Floats  # standard Laplace
-    normal: Floats  # standard normal
 
 
 class Adversary(players.Adversary):
@@ -94,6 +91,10 @@ class Algorithm(players.Algorithm):
     def draws(self, setting: Setting, rounds: Ints) -> dict[str, Ints]:
         """How many numbers of each kind its steps use in each of these rounds, `[rounds]`."""
         return {}
+
+    def in_vectors(self, setting: Setting) -> bool:
+        """Whether its steps branch on no floating-point number, so that they play vectors of trials, too."""
+        return False
 
 
 def loss_set(setting: Setting) -> LossSet:
@@ -188,14 +189,25 @@ def adder() -> Callable[..., None]:
 # ------------------------------------------------------------------------------------- playing a match
 
 
-def play(match: Match, trials: Sequence[int], block: int = BLOCK) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; the block size changes only the speed."""
-    return np.stack([_play_trial(match, trial, block) for trial in trials], axis=1)
+def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = WIDTH) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]`; block and width (up to WIDTH) change only the speed."""
+    width = min(width, together(match))
+    groups = [trials[first : first + width] for first in range(0, len(trials), width)]
+    return np.concatenate([_play_group(match, group, block) for group in groups], axis=1)
 
 
 def together(match: Match) -> int:
-    """The trials that play at once."""
-    return 1
+    """The trials that play at once, if any algorithm can; a few take as long as all."""
+    return WIDTH if any(in_vectors(match, algorithm) for algorithm in match.algorithms) else 1
+
+
+def in_vectors(match: Match, algorithm: players.Algorithm) -> bool:
+    """Whether an algorithm can play several trials of this match at once, in room that a processor's caches have."""
+    assert isinstance(algorithm, Algorithm)
+    own = guards.is_own(match.adversary) or guards.guarded(composition(algorithm))
+    if own or interpreted() or algorithm.feedback != "full" or not algorithm.in_vectors(match.setting):
+        return False
+    return WIDTH * algorithm.state(match.setting).nbytes <= TOGETHER_BYTES
 
 
 class _Seat:
@@ -214,49 +226,91 @@ class _Seat:
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Its total loss after the marks, `[marks]`."""
-        suffered = np.empty(len(marks))
+        suffered, own = np.empty(len(marks)), guards.guarded(self.modules)
         asked = guards.asked(self.algorithm, "draws", self.setting, np.arange(rounds.start, rounds.stop))
-        numbers, ends = [], []
-        for kind, fill in self.fills.items():
-            end = np.zeros(len(rounds) + 1, np.int64)
-            counts = asked.get(kind, int(guards.guarded(self.modules)))  # a NaN where a user's file asks for none
-            np.cumsum(counts + np.zeros(len(rounds), np.int64), out=end[1:])
-            out = np.empty(end[-1])
-            if kind not in asked:
-                out[:] = np.nan
-            elif len(out):
-                fill(out)
-            numbers.append(out)
-            ends.append(end)
-        points = np.empty((len(rounds) * guards.guarded(self.modules), len(self.x)))
+        drawn_now = drawn(self.fills, asked, len(rounds), unasked=own)  # NaN where a user's file asks for none
+        points = np.empty((len(rounds) * own, len(self.x)))
         losses = guards.shown(losses, self.modules)
-        table = losses, marks, suffered, self.player, self.states, self.x, Draws(*numbers), tuple(ends), points
+        table = losses, marks, suffered, self.player, self.states, self.x, *drawn_now, points
         guards.play_block(self.kernel, table, self.modules, rounds, self.states)
         guards.check_points(points, self.setting.decisions(), rounds, self.modules)
         return suffered
 
 
-def _play_trial(match: Match, trial: int, block: int) -> Floats:
-    """Regrets `[algorithms, checkpoints]` of one trial."""
-    adversary, _, setting, checkpoints, seed = match
-    horizon, space, allowed = int(checkpoints[-1]), setting.decisions(), loss_set(setting)
-    seats = [_Seat(match, algorithm, trial) for algorithm in match.algorithms]
-    block = max(1, min(block, horizon, BYTES // (8 * _width(match))))
-    table = _losses(adversary, setting, stream(seed, "gains", adversary.identity(), trial=trial), horizon, block)
-    total = np.zeros(setting.n_arms)
-    regrets = np.empty((len(seats), len(checkpoints)))
-    for rounds in blocks(horizon, block):
-        losses = next(table)
-        violation = allowed.violation(losses, rounds)
+class _Seats:
+    """One algorithm in the games of WIDTH trials, which it plays at once."""
+
+    def __init__(self, match: Match, algorithm: players.Algorithm, trials: Sequence[int]) -> None:
+        assert isinstance(algorithm, Algorithm)
+        self.algorithm, self.setting = algorithm, match.setting
+        self.states, self.players = widely(algorithm.state(match.setting)), widely(record(loss=0.0))
+        self.kernel = linear_vectors.loop(composition(algorithm), str(self.states.dtype.descr))
+        self.x = aligned((match.setting.n_arms, WIDTH), np.float64)
+        names = algorithm.identity(), match.adversary.identity()
+        streams = {kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials] for kind in Draws._fields}
+        self.fills = {kind: TOGETHER[kind](rngs) for kind, rngs in streams.items()}
+
+    def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
+        """Their total losses after the marks, `[WIDTH, marks]`; losses: `[round N + coordinate, WIDTH]`."""
+        suffered = np.empty((WIDTH, len(marks)))
+        asked = self.algorithm.draws(self.setting, np.arange(rounds.start, rounds.stop))
+        drawn_now = drawn(self.fills, asked, len(rounds), lanes=(WIDTH,))
+        self.kernel(losses, marks, suffered, self.players, self.states, self.x, *drawn_now)
+        return suffered
+
+
+class _Table:
+    """The losses of a trial, and the least loss of a fixed point."""
+
+    def __init__(self, match: Match, trial: int, horizon: int, block: int) -> None:
+        adversary, _, setting, _, seed = match
+        self.adversary, self.space, self.allowed = adversary, setting.decisions(), loss_set(setting)
+        rng = stream(seed, "gains", adversary.identity(), trial=trial)
+        self.blocks = _losses(adversary, setting, rng, horizon, block)
+        self.total = np.zeros(setting.n_arms)
+
+    def next(self, rounds: range, marks: Ints) -> tuple[Floats, Floats]:
+        """The losses of a block, `[rounds, N]`, and the least loss after each mark but the last, `[marks - 1]`."""
+        losses = next(self.blocks)
+        violation = self.allowed.violation(losses, rounds)
         if violation is not None:
-            raise ValueError(f"{adversary.name}: {violation}")
+            raise ValueError(f"{self.adversary.name}: {violation}")
+        totals = np.empty((len(marks), len(self.total)))
+        adder()(losses, marks, self.total, totals)
+        return losses, self.space.least(totals[:-1]) if len(totals) > 1 else np.empty(0)
+
+
+def _play_group(match: Match, trials: Sequence[int], block: int) -> Floats:
+    """Regrets `[algorithms, trials, checkpoints]` of trials that are played at once, if an algorithm can.
+
+    The first trial also plays in the lanes that are left.
+    """
+    horizon, checkpoints = int(match.checkpoints[-1]), match.checkpoints
+    several = len(trials) >= FEWEST
+    lanes = [*trials, *[trials[0]] * (WIDTH - len(trials))]
+    seats = [
+        _Seats(match, algorithm, lanes)
+        if several and in_vectors(match, algorithm)
+        else [_Seat(match, algorithm, trial) for trial in trials]
+        for algorithm in match.algorithms
+    ]
+    most = TOGETHER_BYTES // len(trials) if several else BYTES
+    block = max(1, min(block, horizon, most // (8 * _width(match))))
+    tables = [_Table(match, trial, horizon, block) for trial in trials]
+    regrets = np.empty((len(seats), len(trials), len(checkpoints)))
+    for rounds in blocks(horizon, block):
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
-        totals = np.empty((len(marks), setting.n_arms))
-        adder()(losses, marks, total, totals)
-        best = space.least(totals[:-1]) if len(totals) > 1 else np.empty(0)
+        losses, best = zip(*(table.next(rounds, marks) for table in tables), strict=True)
+        wide = np.empty((len(rounds) * match.setting.n_arms, WIDTH))
+        if several:
+            side_by_side(np.stack([losses[lane % len(trials)].ravel() for lane in range(WIDTH)]), wide)
         for k, seat in enumerate(seats):
-            regrets[k, inside] = seat.play(losses, rounds, marks)[:-1] - best
+            if isinstance(seat, _Seats):
+                suffered = seat.play(wide, rounds, marks)[: len(trials)]
+            else:
+                suffered = np.stack([one.play(table, rounds, marks) for one, table in zip(seat, losses, strict=True)])
+            regrets[k, :, inside] = suffered[:, :-1] - np.stack(best)
     return regrets
 
 

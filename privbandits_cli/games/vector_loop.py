@@ -4,20 +4,18 @@ It plays algorithms whose steps do not branch on floating-point numbers (`Algori
 coordinates and the arms are drawn ahead. The steps are those of one trial, and each trial has its numbers to the bit.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import NDArray
 
 from privbandits_cli.games import ellipsoid
 from privbandits_cli.games.steps import in_loop
 from privbandits_cli.numerics.jit import Records, bind, compile_step, kept, record, unbound
 from privbandits_cli.numerics.lanes import aligned
-from privbandits_cli.numerics.sfc64 import words_of
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vectors import WIDTH, generators, lane, vectors_of, where, widely, widened
+from privbandits_cli.numerics.vectors import WIDTH, generators, lane, vectors_of, where, widened
 
 choose: Any = unbound
 update: Any = unbound
@@ -114,14 +112,6 @@ def new_rounds(dimension: int, n_arms: int, n: int) -> Records:
     """Empty records of n rounds of WIDTH trials. A record has the arms, their means, and the largest mean."""
     one = record(arms=np.zeros((dimension, n_arms)), means=np.zeros(n_arms), best=0.0)
     return aligned((n,), widened(one.dtype))
-
-
-def words_of_trials(rngs: Sequence[Generator]) -> Records:
-    """The words of the generators of WIDTH trials."""
-    out = widely(record(**words_of(rngs[0])))
-    for k, rng in enumerate(rngs):
-        out["words"][0, :, k] = words_of(rng)["words"]
-    return out
 
 
 def turned(arms: Floats, means: Floats) -> Records:

@@ -7,6 +7,8 @@ no division. Each step rounds once, so a vectorised loop, a single call and plai
 
 import numpy as np
 
+from privbandits_cli.numerics.vectors import bits_of, number_of, where
+
 LEAST = -708.0  # below it exp x has less than full precision
 LOG2_E = 1.44269504088896338700
 LN2_HIGH = 6.93147180369123816490e-01  # its last bits are 0, so k LN2_HIGH is exact
@@ -22,7 +24,7 @@ P5 = 4.13813679705723846039e-08
 
 def exponential(x: float) -> float:
     """exp x for x <= 0, to 1 unit in the last place; below -708, exp -708."""
-    x = max(x, LEAST)
+    x = where(x < LEAST, LEAST, x)
     shifted = x * LOG2_E + WHOLE
     k = shifted - WHOLE
     high, low = x - k * LN2_HIGH, k * LN2_LOW
@@ -30,8 +32,8 @@ def exponential(x: float) -> float:
     s = r * r
     c = r - s * (P1 + s * (P2 + s * (P3 + s * (P4 + s * P5))))
     power = 1.0 + (np.divide(r * c, 2.0 - c) - low + high)  # "/" would check for 0, which prevents vectors
-    bits = np.float64(power).view(np.int64) + (np.float64(shifted).view(np.int64) << 52)
-    return np.int64(bits).view(np.float64)
+    product: float = number_of(bits_of(power) + (bits_of(shifted) << 52))
+    return product
 
 
 C2, C3, C4 = 0.4999999999999978, 0.16666666666665692, 0.04166666666671454  # by Remez' algorithm: relative error 6e-17

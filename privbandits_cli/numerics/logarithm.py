@@ -8,6 +8,7 @@ numbers.
 import numpy as np
 
 from privbandits_cli.numerics.exponential import LN2_HIGH, LN2_LOW, WHOLE
+from privbandits_cli.numerics.vectors import bits_of, number_of
 
 ROOT = int(np.float64(np.sqrt(0.5)).view(np.int64))
 SHIFT = int(np.float64(1.0).view(np.int64)) - ROOT
@@ -25,9 +26,9 @@ L7 = 1.479819860511658591e-01
 
 def logarithm(x: float) -> float:
     """ln x for a normal x > 0, to 1 unit in the last place."""
-    bits = np.float64(x).view(np.int64) + SHIFT
-    k = np.int64((bits >> 52) + BIAS).view(np.float64) - WHOLE
-    f = np.int64((bits & MANTISSA) + ROOT).view(np.float64) - 1.0
+    bits = bits_of(x) + SHIFT
+    k = number_of((bits >> 52) + BIAS) - WHOLE
+    f = number_of((bits & MANTISSA) + ROOT) - 1.0
     half, s = 0.5 * f * f, np.divide(f, 2.0 + f)  # "/" would check for 0, which prevents vectors
     z = s * s
     w = z * z

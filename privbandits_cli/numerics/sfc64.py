@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.numerics.jit import Record, Records, bind, compile_step, kept, once, plain, record, unbound
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vectors import number_of
 
 Words = NDArray[np.uint64]
 Fill = Callable[[NDArray[Any]], None]  # fills an array with random numbers, continuing where the last call ended
@@ -28,7 +29,8 @@ LAYER = np.uint64(255)  # 256 layers of a ziggurat
 MANTISSA = np.uint64(2**52 - 1)
 TAIL, OVER_TAIL = 3.6541528853610087963519472518, 0.27366123732975827203338247596  # of the normal law
 UNIT = 2.0**-53
-UNITY = int(np.float64(1.0).view(np.int64))
+UNITY = np.uint64(np.float64(1.0).view(np.uint64))
+SIGN = np.uint64(63)
 STREAMS, AHEAD = 16, 8  # streams side by side, and the words that each gives at a time
 
 
@@ -55,7 +57,8 @@ def layers() -> dict[str, Any]:
     from numba.np.random import _constants
 
     names = {"width": "wi_double", "inside": "ki_double", "height": "fi_double"}  # of NumPy's tables
-    return {field: getattr(_constants, name) for field, name in names.items()}
+    found = {field: getattr(_constants, name) for field, name in names.items()}
+    return found | {"edges": np.stack([found["width"], found["inside"].astype(np.float64)], axis=1)}
 
 
 def filling(fill: Callable[[Records, NDArray[Any]], None], **fields: Any) -> Fill:
@@ -71,13 +74,19 @@ def _compiled(fill: Callable[..., None]) -> Callable[..., None]:
 
 def wide(made: Callable[[np.uint64], Any], rng: Generator) -> Fill:
     """A source of numbers each of which is made of one word, from 16 streams side by side."""
-    kernel, states = _widely(made), record(used=STREAMS * AHEAD, **streams_of(rng))
+    kernel, states = _widely(made), room_of(rng)
     return wrapping(lambda out: kernel(states, out))
+
+
+def room_of(rng: Generator) -> Records:
+    """A record from which `fill_widely` draws the numbers of 16 streams."""
+    return record(used=STREAMS * AHEAD, **streams_of(rng))
 
 
 @kept
 def _widely(made: Callable[[np.uint64], Any]) -> Callable[..., None]:
-    return bind(fill_widely, made.__module__, made.__name__, made=compile_step(made))
+    fill = compile_step(fill_widely, made=compile_step(made))
+    return bind(fill_alone, made.__module__, made.__name__, fill=fill)
 
 
 def wrapping(fill: Fill) -> Fill:
@@ -128,13 +137,13 @@ def uniform(words: Words) -> float:
 
 def fraction(word: np.uint64) -> float:
     """A number in (0, 1) from the upper 52 bits of a word: an odd multiple of 2^-53."""
-    number: float = np.int64(np.int64(word >> TWELVE) + UNITY).view(np.float64) - 1.0 + UNIT
+    number: float = number_of(word >> TWELVE | UNITY) - 1.0 + UNIT
     return number
 
 
 def sign(word: np.uint64) -> float:
     """1 or -1, by the lowest bit."""
-    number: float = np.int64(UNITY + (np.int64(word & ONE) << 63)).view(np.float64)
+    number: float = number_of(word << SIGN | UNITY)
     return number
 
 
@@ -158,12 +167,17 @@ def fill_uniform(states: Records, out: Floats) -> None:
 
 
 made: Any = unbound  # the number that a word makes
+fill: Any = unbound  # `fill_widely` with it
 
 
-def fill_widely(states: Records, out: NDArray[Any]) -> None:
+def fill_alone(states: Records, out: NDArray[Any]) -> None:
+    """Numbers `out[n]` of one trial."""
+    fill(states[0], out)
+
+
+def fill_widely(room: Record, out: NDArray[Any]) -> None:
     """Numbers `out[n]`, each made of one word."""
-    room, first = states[0], 0
-    ready = room.ready
+    ready, first = room.ready, 0
     while first < len(out):
         if room.used == len(ready):
             advance(room)

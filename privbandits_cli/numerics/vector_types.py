@@ -103,15 +103,15 @@ class RowsModel(models.StructModel):
 
 FLOAT, WORD, WHOLE, MASK = types.float64, types.uint64, types.int64, types.boolean
 BINARY: dict[str, dict[Any, str]] = {
-    "add": {FLOAT: "fadd", WORD: "add"},
-    "sub": {FLOAT: "fsub", WORD: "sub"},
+    "add": {FLOAT: "fadd", WORD: "add", WHOLE: "add"},
+    "sub": {FLOAT: "fsub", WORD: "sub", WHOLE: "sub"},
     "mul": {FLOAT: "fmul"},
     "truediv": {FLOAT: "fdiv"},  # a division by 0 is infinite, and raises nothing
     "xor": {WORD: "xor"},
     "or_": {WORD: "or_", MASK: "or_"},
-    "and_": {WORD: "and_", MASK: "and_"},
-    "lshift": {WORD: "shl"},
-    "rshift": {WORD: "lshr"},
+    "and_": {WORD: "and_", MASK: "and_", WHOLE: "and_"},
+    "lshift": {WORD: "shl", WHOLE: "shl"},
+    "rshift": {WORD: "lshr", WHOLE: "ashr"},
 }
 COMPARISONS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 
@@ -253,6 +253,29 @@ def everywhere(typing: Any, condition: Any) -> Any:
         return builder.icmp_unsigned("==", bits, ir.Constant(ir.IntType(WIDTH), -1))
 
     return MASK(condition), build
+
+
+def _same_bits(given: Any, kind: Any, result: Any) -> Any:
+    """The bits of a number or vector, read as another kind."""
+    several = isinstance(given, Vector)
+
+    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.bitcast(values[0], context.get_value_type(signature.return_type))
+
+    return (Vector(result)(Vector(kind)) if several else result(kind)), build
+
+
+@intrinsic
+def bits_of(typing: Any, x: Any) -> Any:
+    """`numerics.vectors.bits_of`."""
+    return _same_bits(x, FLOAT, WHOLE)
+
+
+@intrinsic
+def number_of(typing: Any, bits: Any) -> Any:
+    """`numerics.vectors.number_of`."""
+    kind = bits.kind if isinstance(bits, Vector) else bits
+    return _same_bits(bits, WORD if kind == WORD else WHOLE, FLOAT)
 
 
 @intrinsic
@@ -441,6 +464,19 @@ def vectors_of(typing: Any, records: Any, i: Any) -> Any:
 
 
 @intrinsic
+def rows_of(typing: Any, table: Any) -> Any:
+    """`numerics.vectors.rows_of`."""
+    found = Rows(table.dtype, ())
+
+    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        array = context.make_array(table)(context, builder, values[0])
+        length = cgutils.unpack_tuple(builder, array.shape)[0]
+        return _rows(context, builder, found, builder.bitcast(array.data, BYTE.as_pointer()), length)
+
+    return found(table), build
+
+
+@intrinsic
 def column(typing: Any, rows: Any, i: Any) -> Any:
     """`numerics.vectors.column`."""
     found = Column(rows.kind, None)
@@ -469,6 +505,35 @@ def entries(typing: Any, table: Any, index: Any) -> Any:
         return out
 
     return Vector(table.dtype)(table, index), build
+
+
+@intrinsic
+def pairs(typing: Any, table: Any, index: Any) -> Any:
+    """`numerics.vectors.pairs`."""
+    kind = Vector(table.dtype)
+
+    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        data = context.make_array(table)(context, builder, values[0]).data
+        number = KINDS[table.dtype]
+        row = ir.VectorType(number, 2)
+        rows = []
+        for i in range(WIDTH):
+            at = builder.extract_element(values[1], ir.Constant(ir.IntType(32), i))
+            place = builder.gep(data, [builder.shl(at, ir.Constant(INDEX, 1))])
+            loaded = builder.load(builder.bitcast(place, row.as_pointer()))
+            loaded.align = 8
+            rows.append(loaded)
+        while len(rows) > 2:
+            rows = [_joined(builder, *rows[i : i + 2], range(2 * rows[i].type.count)) for i in range(0, len(rows), 2)]
+        parts = [_joined(builder, *rows, range(first, 2 * WIDTH, 2)) for first in (0, 1)]
+        return context.make_tuple(builder, signature.return_type, parts)
+
+    return types.UniTuple(kind, 2)(table, index), build
+
+
+def _joined(builder: Any, one: Any, other: Any, places: Any) -> Any:
+    """The entries of two vectors, one after the other, at these places."""
+    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), [*places]))
 
 
 @intrinsic

@@ -62,12 +62,30 @@ def everywhere(condition: Any) -> bool:
     return bool(condition)
 
 
+@compiled_in(COMPILED)
+def bits_of(x: Any) -> Any:
+    """The bits of a floating-point number, as a whole number."""
+    return np.float64(x).view(np.int64)
+
+
+@compiled_in(COMPILED)
+def number_of(bits: Any) -> Any:
+    """The floating-point number with these bits."""
+    return np.uint64(bits).view(np.float64)
+
+
 ONLY = "vectors exist in compiled code only"
 
 
 @compiled_in(COMPILED)
 def vectors_of(records: Records, i: int) -> Record:
     """A record for WIDTH trials as the state of a step: its floating-point fields are vectors."""
+    raise NotImplementedError(ONLY)
+
+
+@compiled_in(COMPILED)
+def rows_of(table: NDArray[Any]) -> Any:
+    """The rows of a table `[n, WIDTH]` as vectors."""
     raise NotImplementedError(ONLY)
 
 
@@ -92,6 +110,12 @@ def column(rows: Any, i: int) -> Any:
 @compiled_in(COMPILED)
 def entries(table: NDArray[Any], index: Any) -> Any:
     """The entries of a table at a vector of places."""
+    raise NotImplementedError(ONLY)
+
+
+@compiled_in(COMPILED)
+def pairs(table: NDArray[Any], index: Any) -> Any:
+    """The two entries of the rows of a table `[n, 2]` at a vector of places."""
     raise NotImplementedError(ONLY)
 
 

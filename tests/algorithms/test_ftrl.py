@@ -64,13 +64,20 @@ def game(algorithm, space, horizon, checkpoints, adversary=None, seed=11):
 # ---------------------------------------------------------------------------------------------- twins
 
 
+def rounding(parameters, space):
+    """The twin sorts to find the threshold of a projection on the simplex, so that its roundings are others."""
+    projected = parameters.get("base", parameters).get("regulariser") == "euclidean"
+    return 1e-12 if projected and isinstance(space, Simplex) else 0
+
+
 @pytest.mark.parametrize("space", HOMES, ids=str)
 @pytest.mark.parametrize(("name", "parameters"), PLAYERS, ids=str)
 def test_the_twin_plays_the_same_game(name, parameters, space):
+    """To the bit, but for `rounding`."""
     for horizon, checkpoints in ((64, [1, 2, 33, 64]), (77, [77])):
         match = game(make(name, **parameters), space, horizon, checkpoints)
         found = linear.play(match, trials=[2])[0, 0]
-        np.testing.assert_array_equal(found, regrets(match, trial=2))
+        np.testing.assert_allclose(found, regrets(match, trial=2), rtol=rounding(parameters, space))
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3, 4, 5])
@@ -78,7 +85,7 @@ def test_the_twin_plays_the_same_game(name, parameters, space):
 def test_the_shortest_games(name, parameters, horizon):
     match = game(make(name, **parameters), Simplex(2), horizon, range(1, horizon + 1))
     found = linear.play(match, trials=[0])[0, 0]
-    np.testing.assert_array_equal(found, regrets(match, trial=0))
+    np.testing.assert_allclose(found, regrets(match, trial=0), rtol=rounding(parameters, Simplex(2)))
 
 
 @pytest.mark.parametrize("space", HOMES, ids=str)

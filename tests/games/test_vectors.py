@@ -13,10 +13,10 @@ from privbandits_cli.games import contextual, guards
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.ellipsoid import invert
 from privbandits_cli.games.steps import blocks
-from privbandits_cli.games.vector_loop import words_of_trials
 from privbandits_cli.numerics.jit import bind, compile_step, record
 from privbandits_cli.numerics.sfc64 import layers
 from privbandits_cli.numerics.streams import stream
+from privbandits_cli.numerics.vector_fills import words_of_trials
 from privbandits_cli.numerics.vectors import (
     WIDTH,
     everywhere,

@@ -1,0 +1,64 @@
+"""Tables of random numbers of several trials, `[n, WIDTH]`: each trial has those of `numerics.sfc64`, to the bit."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from privbandits_cli.numerics.jit import Records, bind, compile_step, kept, record, unbound
+from privbandits_cli.numerics.lanes import aligned
+from privbandits_cli.numerics.sfc64 import Fill, fill_widely, layers, room_of, words_of
+from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vectors import generators, rows_of, vectors_of, widened
+
+fill: Any = unbound  # `fill_widely`, with what a word makes
+
+
+def together(states: Sequence[Records]) -> Records:
+    """One record for WIDTH trials, from those of each."""
+    out = aligned((1,), widened(states[0].dtype))
+    for name in out.dtype.names or ():
+        fields = [state[name][0] for state in states]
+        out[name][0] = fields[0] if out[name].shape == states[0][name].shape else np.stack(fields, axis=-1)
+    return out
+
+
+def words_of_trials(rngs: Sequence[Generator]) -> Records:
+    """The words of the generators of WIDTH trials."""
+    return together([record(**words_of(rng)) for rng in rngs])
+
+
+def wide(made: Callable[[np.uint64], Any], rngs: Sequence[Generator]) -> Fill:
+    """A source of numbers each of which is made of one word, from 16 streams of each trial (`sfc64.wide`)."""
+    kernel, states = _widely(made), together([room_of(rng) for rng in rngs])
+    return lambda out: kernel(states, out)
+
+
+def normals(rngs: Sequence[Generator]) -> Fill:
+    """A source of standard normal numbers, from one stream of each trial."""
+    kernel, words, table = _normally(), words_of_trials(rngs), record(**layers())
+    return lambda out: kernel(words, table, out)
+
+
+@kept
+def _widely(made: Callable[[np.uint64], Any]) -> Callable[..., None]:
+    step = compile_step(fill_widely, made=compile_step(made))
+    return bind(fill_table, made.__module__, made.__name__, fill=step)
+
+
+@kept
+def _normally() -> Callable[..., None]:
+    return bind(fill_normal, "vector_fills")
+
+
+def fill_table(states: Records, out: Floats) -> None:
+    """Numbers `out[n, WIDTH]`, each made of one word of its trial."""
+    fill(vectors_of(states, 0), rows_of(out))
+
+
+def fill_normal(words: Records, layers: Records, out: Floats) -> None:
+    """Standard normal numbers `out[n, WIDTH]`."""
+    rng, rows = generators(vectors_of(words, 0), layers[0]), rows_of(out)
+    for i in range(len(rows)):
+        rows[i] = rng.standard_normal()

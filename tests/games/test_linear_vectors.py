@@ -1,0 +1,169 @@
+"""The game `linear`: vectors of trials equal single trials bit for bit, and so do their random numbers."""
+
+import platform
+
+import numpy as np
+import pytest
+from numpy.random import SFC64, Generator
+
+from privbandits_cli.algorithms import ftrl
+from privbandits_cli.games import guards, linear
+from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
+from privbandits_cli.games.linear_draws import TOGETHER, WIDE
+from privbandits_cli.games.match import Match
+from privbandits_cli.mechanisms import counters
+from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.vectors import WIDTH
+from tests.conftest import foe, make
+from tests.games.test_lanes import on_every_processor
+
+COUNTERS = [
+    make("dp_ftrl", epsilon=1.0, nodes=law, counter=counter)
+    for law in ("laplace", "gaussian")
+    for counter in counters.with_law(law)
+]
+SPARES = [make("dp_ftrl", epsilon=1.0, spare=spare) for spare in ("once", "none")]
+LEARNERS = [
+    make("ftrl"),
+    make("ftrl", eta=3.0),
+    make("noisy_ftrl", epsilon=2.0),
+    make("noisy_ftrl", epsilon=2.0, rate="non_private"),
+    make("dp_ftrl", blur=0.3),
+    *COUNTERS,
+    *SPARES,
+]
+FEW = [make("ftrl"), make("noisy_ftrl", epsilon=2.0), make("dp_ftrl", epsilon=1.0)]
+
+
+def match(algorithms, space, horizon=150, checkpoints=None, adversary=None, signed=False):
+    """A match whose losses and learners are random."""
+    known = Setting(horizon, space.dimension, space=space, signed=signed)
+    foe_of_all = (adversary or foe("gap", gap=0.25)).tuned(known)
+    known = foe_of_all.revealed(known)
+    rounds = np.unique([1, horizon] if checkpoints is None else checkpoints)
+    return Match(foe_of_all, [algorithm.tuned(known) for algorithm in algorithms], known, rounds, 5)
+
+
+def equal(game, trials=WIDTH + 3, **how):
+    """The regrets, which are the same in vectors and trial by trial."""
+    found = linear.play(game, range(trials), **how)
+    np.testing.assert_array_equal(found, linear.play(game, range(trials), width=1))
+    return found
+
+
+@pytest.mark.parametrize("space", [Simplex(5), Sphere(5), Cube(5)], ids=str)
+def test_vectors_equal_single_trials(space):
+    """All learners against the same losses, with marks within blocks and at their ends."""
+    game = match(LEARNERS, space, checkpoints=[1, 2, 7, 8, 63, 64, 65, 128, 150])
+    assert all(linear.in_vectors(game, algorithm) for algorithm in game.algorithms)
+    found = equal(game, block=7)
+    np.testing.assert_array_equal(found, linear.play(game, range(WIDTH + 3)))
+    assert all(len(set(regrets[:, -1])) > 4 for regrets in found)
+
+
+@pytest.mark.parametrize("space", [Simplex(2), Sphere(1), Cube(2), Simplex(12)], ids=str)
+def test_vectors_of_other_dimensions(space):
+    equal(match(FEW, space))
+
+
+@pytest.mark.parametrize("adversary", ["alternating", "drifting", "iid_uniform"])
+def test_vectors_against_other_losses(adversary):
+    for space in (Simplex(4), Sphere(4), Cube(4)):
+        equal(match(FEW, space, adversary=foe(adversary)))
+
+
+def test_vectors_against_gains_and_signed_losses():
+    equal(match(FEW, Simplex(4), adversary=foe("stochastic")))
+    equal(match(FEW, Simplex(4), signed=True))
+
+
+@pytest.mark.parametrize("horizon", [1, 2, 3, 70, 129])
+def test_vectors_of_other_horizons(horizon):
+    equal(match([*FEW, make("dp_ftrl", epsilon=1.0, counter="negative_digits")], Simplex(3), horizon), trials=4)
+
+
+def test_beside_learners_that_play_alone():
+    learners = [make("shrinking_dartboard", epsilon=1.0), make("ftrl"), make("dp_ftpl", epsilon=1.0), make("ftpl")]
+    game = match(learners, Simplex(4))
+    assert [linear.in_vectors(game, algorithm) for algorithm in game.algorithms] == [False, True, False, False]
+    equal(game)
+
+
+def test_any_number_of_trials_plays_the_same_games():
+    game = match([make("ftrl"), make("dp_ftrl", epsilon=1.0)], Simplex(3))
+    whole = linear.play(game, range(WIDTH + 1))
+    for n in range(1, WIDTH + 1):
+        np.testing.assert_array_equal(linear.play(game, range(n)), whole[:, :n])
+
+
+def test_what_does_not_play_in_vectors(monkeypatch):
+    def played(algorithm, space, **how):
+        game = match([algorithm], space, **how)
+        return linear.in_vectors(game, game.algorithms[0])
+
+    assert played(make("ftrl"), Simplex(4))
+    assert not played(make("scrible"), Sphere(4))
+    with uncompiled():
+        assert not played(make("ftrl"), Simplex(4))
+    square_root = make("dp_ftrl", epsilon=1.0, nodes="gaussian", counter="square_root")
+    assert played(square_root, Simplex(4), horizon=1000)
+    assert not played(square_root, Simplex(4), horizon=2**14)  # a state of 4.2 MB in all
+    monkeypatch.setattr(guards, "is_own", lambda player: True)  # a user's adversary may share what its trials draw from
+    assert not played(make("ftrl"), Simplex(4))
+
+
+def test_a_loss_outside_of_the_set_is_reported_in_vectors():
+    class Wrong(type(foe("gap"))):
+        def losses(self, setting, rng, blocks):
+            for losses in super().losses(setting, rng, blocks):
+                yield losses * 1.5
+
+    game = match([make("ftrl")], Simplex(3), adversary=Wrong(gap=0.1))
+    with pytest.raises(ValueError, match=r"the loss of round \d+ is outside \[0, 1\]\^3 by 0.5"):
+        linear.play(game, range(WIDTH))
+
+
+@pytest.mark.parametrize("kind", TOGETHER)
+def test_numbers_of_several_trials_are_those_of_each(kind):
+    """In calls that end within the words of a stream, at their end, and beyond."""
+    sizes, width = [1, 0, 126, 1, 128, 300, 5], 7
+    rngs = [Generator(SFC64(seed)) for seed in range(WIDTH)]
+    fill, parts = TOGETHER[kind](rngs), [np.empty((width * size, WIDTH)) for size in sizes]
+    for part in parts:
+        fill(part)
+    together = np.concatenate(parts)
+    for seed in range(WIDTH):
+        alone = np.empty(len(together))
+        WIDE[kind](Generator(SFC64(seed)))(alone)
+        np.testing.assert_array_equal(together[:, seed], alone)
+    assert len(np.unique(together)) == together.size
+
+
+def test_the_projection_keeps_its_digits_far_from_the_simplex():
+    """Its threshold is counted from the largest coordinate; 1e17 - 1 is 1e17."""
+    from privbandits_cli.numerics.jit import compile_step
+
+    project, x = compile_step(ftrl.project), np.array([1e17, 1e17, 0.0])
+    project(x)
+    np.testing.assert_array_equal(x, [0.5, 0.5, 0.0])
+
+
+PROGRAM = """
+import json
+from privbandits_cli.games.linear import play
+from tests.games.test_linear_vectors import lineups
+print(json.dumps([play(game, range(9)).tolist() for game in lineups()]))
+"""
+
+
+def lineups():
+    """Matches on three sets, with Laplace and Gaussian noise."""
+    noisy = [make("dp_ftrl", epsilon=1.0), make("dp_ftrl", epsilon=1.0, nodes="gaussian"), make("noisy_ftrl")]
+    return [match([make("ftrl"), *noisy], space, 500) for space in (Simplex(4), Sphere(4), Cube(4))]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
+def test_every_processor_plays_the_same_bytes(tmp_path):
+    own = [linear.play(game, range(9)).tolist() for game in lineups()]
+    for name, found in on_every_processor(PROGRAM, tmp_path):
+        assert found == own, name
