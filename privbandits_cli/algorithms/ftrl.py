@@ -146,9 +146,9 @@ def project(x: Floats) -> None:
         for i in range(len(x)):
             total += where(x[i] > threshold, x[i], 0.0)
             count += where(x[i] > threshold, 1.0, 0.0)
-        implied = total / count
+        implied = np.divide(total, count)
         if everywhere(implied <= threshold):
             break
         threshold = where(implied > threshold, implied, threshold)
     for i in range(len(x)):
-        x[i] = where(x[i] > threshold, x[i] - threshold, 0.0)
+        x[i] = where(x[i] <= threshold, 0.0, x[i] - threshold)  # NaN stays NaN

@@ -19,7 +19,7 @@ from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
 from privbandits_cli.games import guards, linear_vectors, players
 from privbandits_cli.games.bandit import Adversary as BanditAdversary
 from privbandits_cli.games.drawing import side_by_side
-from privbandits_cli.games.linear_draws import TOGETHER, WIDE, Draws, drawn
+from privbandits_cli.games.linear_draws import ALONE, IN_LANES, Draws, drawn
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import blocks, composition, in_loop
@@ -56,7 +56,10 @@ __all__ = [
 Feedback = Literal["full", "bandit"]
 
 BLOCK = 4096  # rounds, at most
-BYTES, TOGETHER_BYTES = 2**20, 2**22  # at most, of a block's losses, and of an algorithm's random numbers in a block
+BYTES = 2**20  # at most, of the losses of a trial in a block, and of the random numbers of an algorithm
+SHARE = 2**19  # the same, for each of WIDTH trials that play at once
+STATES = 2**22  # bytes at most, of the states of an algorithm in WIDTH trials that play at once
+KEPT = 2**28  # the same, of all algorithms that play these trials one by one
 FEWEST = 3  # trials that vectors play faster than one after the other
 GUARDED = False  # bound to True for a user's file, whose points are kept and checked
 
@@ -198,16 +201,22 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, width: int = W
 
 def together(match: Match) -> int:
     """The trials that play at once, if any algorithm can; a few take as long as all."""
-    return WIDTH if any(in_vectors(match, algorithm) for algorithm in match.algorithms) else 1
+    alone = [algorithm for algorithm in match.algorithms if not in_vectors(match, algorithm)]
+    kept = sum(_bytes(algorithm, match.setting) for algorithm in alone)
+    return WIDTH if len(alone) < len(match.algorithms) and kept <= KEPT else 1
 
 
 def in_vectors(match: Match, algorithm: players.Algorithm) -> bool:
-    """Whether an algorithm can play several trials of this match at once, in room that a processor's caches have."""
+    """Whether an algorithm can play WIDTH trials of this match at once, with at most STATES bytes of states."""
     assert isinstance(algorithm, Algorithm)
     own = guards.is_own(match.adversary) or guards.guarded(composition(algorithm))
-    if own or interpreted() or algorithm.feedback != "full" or not algorithm.in_vectors(match.setting):
-        return False
-    return WIDTH * algorithm.state(match.setting).nbytes <= TOGETHER_BYTES
+    able = algorithm.feedback == "full" and algorithm.in_vectors(match.setting)
+    return able and not own and not interpreted() and _bytes(algorithm, match.setting) <= STATES
+
+
+def _bytes(algorithm: players.Algorithm, setting: Setting) -> int:
+    """The bytes of the states of an algorithm in WIDTH trials; 0 for a user's file, which is not asked twice."""
+    return 0 if guards.guarded(composition(algorithm)) else WIDTH * algorithm.state(setting).nbytes
 
 
 class _Seat:
@@ -222,7 +231,7 @@ class _Seat:
         self.player = record(loss=0.0)
         self.x = np.zeros(match.setting.n_arms)
         names = algorithm.identity(), match.adversary.identity()
-        self.fills = {kind: WIDE[kind](stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
+        self.fills = {kind: ALONE[kind](stream(match.seed, kind, *names, trial=trial)) for kind in Draws._fields}
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Its total loss after the marks, `[marks]`."""
@@ -248,7 +257,7 @@ class _Seats:
         self.x = aligned((match.setting.n_arms, WIDTH), np.float64)
         names = algorithm.identity(), match.adversary.identity()
         streams = {kind: [stream(match.seed, kind, *names, trial=trial) for trial in trials] for kind in Draws._fields}
-        self.fills = {kind: TOGETHER[kind](rngs) for kind, rngs in streams.items()}
+        self.fills = {kind: IN_LANES[kind](rngs) for kind, rngs in streams.items()}
 
     def play(self, losses: Floats, rounds: range, marks: Ints) -> Floats:
         """Their total losses after the marks, `[WIDTH, marks]`; losses: `[round N + coordinate, WIDTH]`."""
@@ -287,24 +296,24 @@ def _play_group(match: Match, trials: Sequence[int], block: int) -> Floats:
     """
     horizon, checkpoints = int(match.checkpoints[-1]), match.checkpoints
     several = len(trials) >= FEWEST
-    lanes = [*trials, *[trials[0]] * (WIDTH - len(trials))]
+    spare = WIDTH - len(trials)
+    lanes = [*trials, *[trials[0]] * spare]
     seats = [
         _Seats(match, algorithm, lanes)
         if several and in_vectors(match, algorithm)
         else [_Seat(match, algorithm, trial) for trial in trials]
         for algorithm in match.algorithms
     ]
-    most = TOGETHER_BYTES // len(trials) if several else BYTES
-    block = max(1, min(block, horizon, most // (8 * _width(match))))
+    block = max(1, min(block, horizon, (SHARE if several else BYTES) // (8 * _width(match))))
     tables = [_Table(match, trial, horizon, block) for trial in trials]
     regrets = np.empty((len(seats), len(trials), len(checkpoints)))
     for rounds in blocks(horizon, block):
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         losses, best = zip(*(table.next(rounds, marks) for table in tables), strict=True)
-        wide = np.empty((len(rounds) * match.setting.n_arms, WIDTH))
         if several:
-            side_by_side(np.stack([losses[lane % len(trials)].ravel() for lane in range(WIDTH)]), wide)
+            wide = np.empty((len(rounds) * match.setting.n_arms, WIDTH))
+            side_by_side(np.stack([*losses, *[losses[0]] * spare]).reshape(WIDTH, -1), wide)
         for k, seat in enumerate(seats):
             if isinstance(seat, _Seats):
                 suffered = seat.play(wide, rounds, marks)[: len(trials)]

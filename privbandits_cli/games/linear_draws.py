@@ -22,14 +22,14 @@ class Draws(NamedTuple):
     normal: Floats  # standard normal
 
 
-WIDE: dict[str, Callable[[Generator], Fill]] = {  # a round takes many numbers, which many streams of a trial make
+ALONE: dict[str, Callable[[Generator], Fill]] = {  # a round takes many numbers, which many streams of a trial make
     "uniform": partial(wide, fraction),
     "laplace": partial(wide, laplace_of),
     "normal": SOURCES["normal"],
 }
 
 
-TOGETHER: dict[str, Callable[[Sequence[Generator]], Fill]] = {  # the numbers of WIDTH trials, `[n, WIDTH]`
+IN_LANES: dict[str, Callable[[Sequence[Generator]], Fill]] = {  # those of WIDTH trials, `[n, WIDTH]`
     "uniform": partial(vector_fills.wide, fraction),
     "laplace": partial(vector_fills.wide, laplace_of),
     "normal": vector_fills.normals,

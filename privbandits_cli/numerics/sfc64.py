@@ -57,8 +57,7 @@ def layers() -> dict[str, Any]:
     from numba.np.random import _constants
 
     names = {"width": "wi_double", "inside": "ki_double", "height": "fi_double"}  # of NumPy's tables
-    found = {field: getattr(_constants, name) for field, name in names.items()}
-    return found | {"edges": np.stack([found["width"], found["inside"].astype(np.float64)], axis=1)}
+    return {field: getattr(_constants, name) for field, name in names.items()}
 
 
 def filling(fill: Callable[[Records, NDArray[Any]], None], **fields: Any) -> Fill:

@@ -10,28 +10,28 @@ from privbandits_cli.numerics.jit import Records, bind, compile_step, kept, reco
 from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.sfc64 import Fill, fill_widely, layers, room_of, words_of
 from privbandits_cli.numerics.types import Floats
-from privbandits_cli.numerics.vectors import generators, rows_of, vectors_of, widened
+from privbandits_cli.numerics.vectors import WIDE, generators, rows_of, vectors_of, widened
 
 fill: Any = unbound  # `fill_widely`, with what a word makes
 
 
-def together(states: Sequence[Records]) -> Records:
-    """One record for WIDTH trials, from those of each."""
-    out = aligned((1,), widened(states[0].dtype))
+def joined(records: Sequence[Records]) -> Records:
+    """One record for WIDTH trials, from those of each, which hold no other records."""
+    out = aligned((1,), widened(records[0].dtype))
     for name in out.dtype.names or ():
-        fields = [state[name][0] for state in states]
-        out[name][0] = fields[0] if out[name].shape == states[0][name].shape else np.stack(fields, axis=-1)
+        fields = [one[name][0] for one in records]
+        out[name][0] = np.stack(fields, axis=-1) if out.dtype[name].base in WIDE else fields[0]
     return out
 
 
 def words_of_trials(rngs: Sequence[Generator]) -> Records:
     """The words of the generators of WIDTH trials."""
-    return together([record(**words_of(rng)) for rng in rngs])
+    return joined([record(**words_of(rng)) for rng in rngs])
 
 
 def wide(made: Callable[[np.uint64], Any], rngs: Sequence[Generator]) -> Fill:
     """A source of numbers each of which is made of one word, from 16 streams of each trial (`sfc64.wide`)."""
-    kernel, states = _widely(made), together([room_of(rng) for rng in rngs])
+    kernel, states = _widely(made), joined([room_of(rng) for rng in rngs])
     return lambda out: kernel(states, out)
 
 

@@ -508,35 +508,6 @@ def entries(typing: Any, table: Any, index: Any) -> Any:
 
 
 @intrinsic
-def pairs(typing: Any, table: Any, index: Any) -> Any:
-    """`numerics.vectors.pairs`."""
-    kind = Vector(table.dtype)
-
-    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        data = context.make_array(table)(context, builder, values[0]).data
-        number = KINDS[table.dtype]
-        row = ir.VectorType(number, 2)
-        rows = []
-        for i in range(WIDTH):
-            at = builder.extract_element(values[1], ir.Constant(ir.IntType(32), i))
-            place = builder.gep(data, [builder.shl(at, ir.Constant(INDEX, 1))])
-            loaded = builder.load(builder.bitcast(place, row.as_pointer()))
-            loaded.align = 8
-            rows.append(loaded)
-        while len(rows) > 2:
-            rows = [_joined(builder, *rows[i : i + 2], range(2 * rows[i].type.count)) for i in range(0, len(rows), 2)]
-        parts = [_joined(builder, *rows, range(first, 2 * WIDTH, 2)) for first in (0, 1)]
-        return context.make_tuple(builder, signature.return_type, parts)
-
-    return types.UniTuple(kind, 2)(table, index), build
-
-
-def _joined(builder: Any, one: Any, other: Any, places: Any) -> Any:
-    """The entries of two vectors, one after the other, at these places."""
-    return builder.shuffle_vector(one, other, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), [*places]))
-
-
-@intrinsic
 def real(typing: Any, whole: Any) -> Any:
     """`numerics.vectors.real`."""
 

@@ -114,12 +114,6 @@ def entries(table: NDArray[Any], index: Any) -> Any:
 
 
 @compiled_in(COMPILED)
-def pairs(table: NDArray[Any], index: Any) -> Any:
-    """The two entries of the rows of a table `[n, 2]` at a vector of places."""
-    raise NotImplementedError(ONLY)
-
-
-@compiled_in(COMPILED)
 def real(whole: Any) -> Any:
     """Whole numbers below 2^52 as floating-point numbers."""
     raise NotImplementedError(ONLY)

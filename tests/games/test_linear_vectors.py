@@ -9,12 +9,12 @@ from numpy.random import SFC64, Generator
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.games import guards, linear
 from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
-from privbandits_cli.games.linear_draws import TOGETHER, WIDE
+from privbandits_cli.games.linear_draws import ALONE, IN_LANES
 from privbandits_cli.games.match import Match
 from privbandits_cli.mechanisms import counters
-from privbandits_cli.numerics.jit import uncompiled
+from privbandits_cli.numerics.jit import compile_step, uncompiled
 from privbandits_cli.numerics.vectors import WIDTH
-from tests.conftest import foe, make
+from tests.conftest import foe, make, playing
 from tests.games.test_lanes import on_every_processor
 
 COUNTERS = [
@@ -35,9 +35,9 @@ LEARNERS = [
 FEW = [make("ftrl"), make("noisy_ftrl", epsilon=2.0), make("dp_ftrl", epsilon=1.0)]
 
 
-def match(algorithms, space, horizon=150, checkpoints=None, adversary=None, signed=False):
+def match(algorithms, space, horizon=150, checkpoints=None, adversary=None):
     """A match whose losses and learners are random."""
-    known = Setting(horizon, space.dimension, space=space, signed=signed)
+    known = Setting(horizon, space.dimension, space=space)
     foe_of_all = (adversary or foe("gap", gap=0.25)).tuned(known)
     known = foe_of_all.revealed(known)
     rounds = np.unique([1, horizon] if checkpoints is None else checkpoints)
@@ -66,15 +66,37 @@ def test_vectors_of_other_dimensions(space):
     equal(match(FEW, space))
 
 
-@pytest.mark.parametrize("adversary", ["alternating", "drifting", "iid_uniform"])
-def test_vectors_against_other_losses(adversary):
-    for space in (Simplex(4), Sphere(4), Cube(4)):
-        equal(match(FEW, space, adversary=foe(adversary)))
+KNOWN = Setting(100, 5, space=Simplex(5))
+ABLE = [
+    name
+    for name in playing("algorithms", "linear")
+    if make(name).feedback == "full" and make(name).tuned(KNOWN).in_vectors(KNOWN)
+]
 
 
-def test_vectors_against_gains_and_signed_losses():
-    equal(match(FEW, Simplex(4), adversary=foe("stochastic")))
-    equal(match(FEW, Simplex(4), signed=True))
+@pytest.mark.parametrize("adversary", [*playing("adversaries", "linear"), "stochastic", "switching_costs"])
+def test_whatever_plays_in_vectors_equals_single_trials_against_every_adversary(adversary):
+    """Every file with `in_vectors`, on each set; a bandit's gains are losses on the simplex."""
+    assert {"ftrl", "noisy_ftrl", "dp_ftrl"} <= set(ABLE)
+    spaces = (Simplex(4), Sphere(4), Cube(4)) if foe(adversary).game == "linear" else (Simplex(4),)
+    for space in spaces:
+        equal(match([make(name) for name in ABLE], space, adversary=foe(adversary)))
+
+
+def test_a_projection_on_the_simplex_in_vectors():
+    """Some trials have one coordinate left when others have all."""
+    learners = [make("ftrl", regulariser="euclidean", eta=eta) for eta in (0.01, 0.5, 20.0)]
+    learners += [make(name, epsilon=1.0, base=learners[1]) for name in ("noisy_ftrl", "dp_ftrl")]
+    equal(match(learners, Simplex(6), checkpoints=range(1, 151)))
+
+
+def test_vectors_against_signed_losses(monkeypatch):
+    monkeypatch.setattr(type(foe("gap")), "signed", True)
+    game = match(FEW, Simplex(4))
+    assert game.setting.signed
+    found = equal(game)
+    monkeypatch.undo()
+    assert (found != linear.play(match(FEW, Simplex(4)), range(WIDTH + 3))).any()
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 3, 70, 129])
@@ -123,26 +145,47 @@ def test_a_loss_outside_of_the_set_is_reported_in_vectors():
         linear.play(game, range(WIDTH))
 
 
-@pytest.mark.parametrize("kind", TOGETHER)
+@pytest.mark.parametrize("kind", IN_LANES)
 def test_numbers_of_several_trials_are_those_of_each(kind):
     """In calls that end within the words of a stream, at their end, and beyond."""
     sizes, width = [1, 0, 126, 1, 128, 300, 5], 7
     rngs = [Generator(SFC64(seed)) for seed in range(WIDTH)]
-    fill, parts = TOGETHER[kind](rngs), [np.empty((width * size, WIDTH)) for size in sizes]
+    fill, parts = IN_LANES[kind](rngs), [np.empty((width * size, WIDTH)) for size in sizes]
     for part in parts:
         fill(part)
     together = np.concatenate(parts)
     for seed in range(WIDTH):
         alone = np.empty(len(together))
-        WIDE[kind](Generator(SFC64(seed)))(alone)
+        ALONE[kind](Generator(SFC64(seed)))(alone)
         np.testing.assert_array_equal(together[:, seed], alone)
     assert len(np.unique(together)) == together.size
 
 
+def test_learners_with_large_states_play_alone_trial_by_trial(monkeypatch):
+    """Eight of their states at once would take too much memory."""
+    game = match([make("ftrl"), make("ftpl")], Simplex(4))
+    assert linear.together(game) == WIDTH
+    found = linear.play(game, range(4))
+    monkeypatch.setattr(linear, "KEPT", 100)
+    assert linear.together(game) == 1 and linear.together(match([make("ftrl")], Simplex(4))) == WIDTH
+    np.testing.assert_array_equal(found, linear.play(game, range(4)))
+
+
+@pytest.mark.parametrize("strange", [np.nan, np.inf])
+def test_the_projection_keeps_what_is_no_number(strange):
+    """The check of a user's points must see it; no error hides it."""
+    project = compile_step(ftrl.project)
+    for i in range(3):
+        x = np.zeros(3)
+        x[i] = strange
+        project(x)
+        assert np.isnan(x).any()
+    project(x := np.full(3, -np.inf))
+    assert np.isnan(x).all()
+
+
 def test_the_projection_keeps_its_digits_far_from_the_simplex():
     """Its threshold is counted from the largest coordinate; 1e17 - 1 is 1e17."""
-    from privbandits_cli.numerics.jit import compile_step
-
     project, x = compile_step(ftrl.project), np.array([1e17, 1e17, 0.0])
     project(x)
     np.testing.assert_array_equal(x, [0.5, 0.5, 0.0])

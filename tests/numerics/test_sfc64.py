@@ -5,7 +5,7 @@ import pytest
 from numpy.random import SFC64, Generator
 from scipy import stats
 
-from privbandits_cli.games.linear import WIDE
+from privbandits_cli.games.linear_draws import ALONE
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import bind, record, uncompiled
 from privbandits_cli.numerics.sfc64 import fill_normal, fill_normal_widely, source, streams_of, uniform
@@ -78,7 +78,7 @@ def sixteen(rng, n):
 
 @pytest.mark.parametrize("kind", ["uniform", "laplace"])
 def test_the_linear_games_numbers_come_from_sixteen_streams_in_turn(kind):
-    found, words = drawn(WIDE[kind], kind), sixteen(Generator(SFC64(3)), 500)
+    found, words = drawn(ALONE[kind], kind), sixteen(Generator(SFC64(3)), 500)
     np.testing.assert_allclose(found, made_by_numpy(kind, words), rtol=1e-15)
     assert not np.allclose(found, made_by_numpy(kind, sixteen(Generator(SFC64(4)), 500)))
 
