@@ -322,11 +322,11 @@ def test_a_file_of_ones_own_promises_how_it_reads_the_arms(tmp_path, imported, p
 
 @pytest.mark.parametrize(("d", "k"), [(2, 4), (4, 16), (9, 81)])
 def test_regrets_have_the_law_of_arms_drawn_ahead(d, k):
-    """The means of 300 games of each kind differ by less than five deviations; with other means they differ by more."""
+    """The means of 600 games of each kind differ by less than five deviations; with other means they differ by more."""
 
     def played(adversary):
         game = match(adversary, [make("linucb")], 150, k, d)
-        found = contextual.play(game, range(300))[0, :, -1]
+        found = contextual.play(game, range(600))[0, :, -1]
         return found.mean(), found.var() / len(found)
 
     (ahead, ahead_error), (demanded, error) = played(foe("sphere_arms", gap=0.1)), played(crowd_foe())
