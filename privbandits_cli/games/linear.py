@@ -290,9 +290,10 @@ class _Table:
 
 
 def _play_group(match: Match, trials: Sequence[int], block: int) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]` of trials that are played at once, if an algorithm can.
+    """Regrets `[algorithms, trials, checkpoints]` of up to WIDTH trials.
 
-    The first trial also plays in the lanes that are left.
+    Algorithms that play in vectors play these trials at once, and the others play them one by one. In lanes that are
+    left, the first trial is played again.
     """
     horizon, checkpoints = int(match.checkpoints[-1]), match.checkpoints
     several = len(trials) >= FEWEST

@@ -46,7 +46,7 @@ def looks_room(dimension: int, n_arms: int) -> dict[str, Any]:
 
 
 def scale(crowd: Record, inverse: Floats) -> None:
-    """Set V^-1 in single precision, divided by its trace, and `unit` and `error`.
+    """Set `unit` to the trace of V^-1, `scaled` to V^-1 / trace in single precision, and `error` to its bound.
 
     No term of x' V^-1 x goes through more than d + 16 roundings. So for a unit vector x the computed x' V^-1 x is wrong
     by at most (d + 16) 2^-24 F, F the Frobenius norm. Twice this covers all rounding in double precision, too.

@@ -166,7 +166,7 @@ def fill_uniform(states: Records, out: Floats) -> None:
 
 
 made: Any = unbound  # the number that a word makes
-fill: Any = unbound  # `fill_widely` with it
+fill: Any = unbound  # `fill_widely`, with `made` filled in
 
 
 def fill_alone(states: Records, out: NDArray[Any]) -> None:

@@ -16,7 +16,7 @@ fill: Any = unbound  # `fill_widely`, with what a word makes
 
 
 def joined(records: Sequence[Records]) -> Records:
-    """One record for WIDTH trials, from those of each, which hold no other records."""
+    """Join the records `[1]` of WIDTH trials into one record `[1]`. Their fields are numbers and arrays."""
     out = aligned((1,), widened(records[0].dtype))
     for name in out.dtype.names or ():
         fields = [one[name][0] for one in records]
@@ -53,7 +53,7 @@ def _normally() -> Callable[..., None]:
 
 
 def fill_table(states: Records, out: Floats) -> None:
-    """Numbers `out[n, WIDTH]`, each made of one word of its trial."""
+    """Numbers `out[n, WIDTH]`. Each is made of one random word of its trial."""
     fill(vectors_of(states, 0), rows_of(out))
 
 

@@ -65,7 +65,7 @@ def game(algorithm, space, horizon, checkpoints, adversary=None, seed=11):
 
 
 def rounding(parameters, space):
-    """The twin sorts to find the threshold of a projection on the simplex, so that its roundings are others."""
+    """The twin sorts to find the threshold of a projection on the simplex, and so it rounds differently."""
     projected = parameters.get("base", parameters).get("regulariser") == "euclidean"
     return 1e-12 if projected and isinstance(space, Simplex) else 0
 

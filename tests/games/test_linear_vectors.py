@@ -84,7 +84,7 @@ def test_whatever_plays_in_vectors_equals_single_trials_against_every_adversary(
 
 
 def test_a_projection_on_the_simplex_in_vectors():
-    """Some trials have one coordinate left when others have all."""
+    """In one round, the point of one trial may be a corner while all coordinates of another are positive."""
     learners = [make("ftrl", regulariser="euclidean", eta=eta) for eta in (0.01, 0.5, 20.0)]
     learners += [make(name, epsilon=1.0, base=learners[1]) for name in ("noisy_ftrl", "dp_ftrl")]
     equal(match(learners, Simplex(6), checkpoints=range(1, 151)))
@@ -162,7 +162,7 @@ def test_numbers_of_several_trials_are_those_of_each(kind):
 
 
 def test_learners_with_large_states_play_alone_trial_by_trial(monkeypatch):
-    """Eight of their states at once would take too much memory."""
+    """Eight states of such a learner at once would take too much memory."""
     game = match([make("ftrl"), make("ftpl")], Simplex(4))
     assert linear.together(game) == WIDTH
     found = linear.play(game, range(4))
