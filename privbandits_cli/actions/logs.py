@@ -17,7 +17,7 @@ from privbandits_cli.experiment.config import Experiment
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import REWARDS
+from privbandits_cli.games.rewards import REWARDS
 from privbandits_cli.numerics.types import Floats
 
 ESTIMATORS: Mapping[str, Callable[..., Estimate]] = {

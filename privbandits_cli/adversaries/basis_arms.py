@@ -12,8 +12,9 @@ from pydantic import Field
 
 from privbandits_cli.adversaries.fixed_arms import repeated
 from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import REWARDS, Floats, Law, Setting
+from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.heavy_tails import Preset, preset
+from privbandits_cli.games.rewards import REWARDS
 
 
 class Parameters(contextual.Adversary):

@@ -14,8 +14,9 @@ from pydantic import Field
 
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual
-from privbandits_cli.games.contextual import REWARDS, Floats, Law, Setting
+from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.parameters import Size
+from privbandits_cli.games.rewards import REWARDS
 
 
 class Parameters(contextual.Adversary):

@@ -21,15 +21,14 @@ from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.on_demand import ROUNDED, Indices, direction, new_crowd
 from privbandits_cli.games.vector_loop import new_rounds
-from privbandits_cli.numerics.directions import TOGETHER, directions_of_words, directions_room, next_directions
+from privbandits_cli.numerics.directions import TOGETHER, directions_room, next_directions, next_gaps
 from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
-from privbandits_cli.numerics.sfc64 import Words, advance, fill_normal, layers, source, uniform
+from privbandits_cli.numerics.sfc64 import Words, fill_normal, layers, source, uniform
 from privbandits_cli.numerics.vector_fills import words_of_trials
 from privbandits_cli.numerics.vectors import WIDTH, column, everywhere, generators, lane, vectors_of, widely
 
 RARE = 0.5  # the share of long arms from which on all arms are met at once
 SAFE = 0.999  # of the least |mean| that is out of range: shorter arms have a mean in range
-WORDS = 2.0**64
 FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 
 
@@ -90,9 +89,8 @@ class Parameters(contextual.Adversary):
 
     def crowd(self, setting: Setting, rng: Generator, lasting: int) -> Records:
         room = directions_room(setting.known().dimension)
-        low, high, tiles = -self.best, self.best - self.gap, -(-setting.n_arms // TOGETHER)
-        lots, others = np.zeros(2 * tiles * TOGETHER, np.uint64), np.zeros(setting.n_arms, np.int64)
-        own = {"low": low, "high": high, "cap": SAFE * min(-low, high), "lots": lots, "others": others}
+        low, high, others = -self.best, self.best - self.gap, np.zeros(setting.n_arms, np.int64)
+        own = {"low": low, "high": high, "cap": SAFE * min(-low, high), "share": 1.0, "others": others}
         return new_crowd(setting.known().dimension, setting.n_arms, self.best, lasting, rng, **own, **room)
 
     def errors(self, setting: Setting) -> Iterator[str]:
@@ -217,13 +215,10 @@ def meet(crowd: Record) -> None:
     met, power, k = crowd.met, 0.5 * (len(crowd.theta) - 3), len(crowd.first)
     longer = np.exp(np.divide(np.log(1.0 - crowd.least * crowd.least), crowd.power))  # W of an arm that is `least` long
     some = longer < RARE
+    crowd.share = longer * (1.0 + ROUNDED) if some else 1.0
     if some:
-        meet_long(crowd, np.uint64(longer * (1.0 + ROUNDED) * WORDS))
-    else:
-        for start in range(0, k, TOGETHER):
-            next_directions(crowd)
-            for i in range(min(TOGETHER, k - start)):
-                crowd.first[start + i], crowd.second[start + i] = crowd.u[i], crowd.v[i]
+        list_long(crowd)
+    place(crowd, met, crowd.n_met, 0.0, crowd.share)
     for c in range(crowd.n_met):
         a = met[c]
         if not crowd.low <= crowd.first[a] <= crowd.high:
@@ -234,18 +229,18 @@ def meet(crowd: Record) -> None:
     tilt(crowd, chosen, crowd.best)
 
 
-def meet_long(crowd: Record, limit: np.uint64) -> None:
-    """Draw the words of all arms, and set the coordinates of those whose W is not above the limit."""
-    met, ready, n, k = crowd.met, crowd.ready, 0, len(crowd.first)
-    for start in range(0, k, TOGETHER):
-        advance(crowd)
-        for i in range(len(ready)):
-            crowd.lots[2 * start + i] = ready[i]
-        for i in range(min(TOGETHER, k - start)):
-            met[n] = start + i
-            n += ready[i] <= limit
+def list_long(crowd: Record) -> None:
+    """List the arms whose W is below `share`. Each arm is so by chance, so the gaps between them are geometric."""
+    met, gaps, n, a, k = crowd.met, crowd.gaps, 0, -1.0, len(crowd.first)
+    while a < k:
+        next_gaps(crowd, crowd.share)
+        for i in range(len(gaps)):
+            a += 1.0 + gaps[i]
+            if a >= k:
+                break
+            met[n] = int(a)
+            n += 1
     crowd.n_met = n
-    place(crowd, met, n)
 
 
 def meet_one(crowd: Record, arm: int) -> None:
@@ -258,7 +253,7 @@ def meet_one(crowd: Record, arm: int) -> None:
             met[i] = met[i - 1]
         met[c] = arm
         crowd.n_met += 1
-        place(crowd, met[c:], 1)
+        place(crowd, met[c:], 1, crowd.share, 1.0)
 
 
 def meet_others(crowd: Record) -> None:
@@ -270,18 +265,14 @@ def meet_others(crowd: Record) -> None:
         else:
             others[n] = a
             n += 1
-    place(crowd, others, n)
+    place(crowd, others, n, crowd.share, 1.0)
 
 
-def place(crowd: Record, arms: Indices, n: int) -> None:
-    """Set the coordinates of `arms[:n]` from their words."""
-    ready, lots = crowd.ready, crowd.lots
+def place(crowd: Record, arms: Indices, n: int, low: float, high: float) -> None:
+    """Draw the coordinates of `arms[:n]`, whose W is in [low, high]."""
     for start in range(0, n, TOGETHER):
         here = arms[start : min(n, start + TOGETHER)]
-        for i in range(len(here)):
-            word = 2 * here[i] - here[i] % TOGETHER
-            ready[i], ready[TOGETHER + i] = lots[word], lots[word + TOGETHER]
-        directions_of_words(crowd)
+        next_directions(crowd, low, high)
         for i in range(len(here)):
             crowd.first[here[i]], crowd.second[here[i]] = crowd.u[i], crowd.v[i]
 

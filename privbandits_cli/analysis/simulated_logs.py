@@ -7,7 +7,8 @@ import numpy as np
 
 from privbandits_cli.analysis.off_policy import Log, check_policy, check_rows, new_log
 from privbandits_cli.convex.losses import SLACK
-from privbandits_cli.games.contextual import LAWS, REWARDS, Adversary, Law, Setting
+from privbandits_cli.games.contextual import Adversary, Law, Setting
+from privbandits_cli.games.rewards import LAWS, REWARDS
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import bind, kept

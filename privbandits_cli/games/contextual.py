@@ -9,7 +9,7 @@ algorithm has its own place in it, and the rewards take the place of the means (
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -23,13 +23,13 @@ from privbandits_cli.games.logged import Events, Exhausted
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Dealer
 from privbandits_cli.games.players import Contexts, Setting
+from privbandits_cli.games.rewards import LAWS, REWARDS, Law, reward
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
 from privbandits_cli.numerics.jit import (
     PluginError,
     Records,
     bind,
     borrow,
-    compile_step,
     interpreted,
     kept,
     record,
@@ -40,64 +40,15 @@ from privbandits_cli.numerics.sfc64 import Fill, layers
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.numerics.vector_fills import words_of_trials
-from privbandits_cli.numerics.vectors import WIDTH, where, widely
+from privbandits_cli.numerics.vectors import WIDTH, widely
 
 __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "play"]
-
-Law = Literal["signs", "bernoulli", "gaussian", "certain"]
 
 LOG = logged.__name__
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of a block's arms
 FEWEST = 3  # trials that vectors play faster than one after the other
 GUARDED = False  # bound to True for a user's file, whose arms are checked
-
-
-class Rewards(NamedTuple):
-    """A law of rewards, given their mean."""
-
-    kind: str  # kind of the random number that determines a reward
-    sigma: float
-    largest: float  # |reward|
-    lowest_mean: float  # the highest is the largest reward
-
-
-REWARDS: dict[Law, Rewards] = {
-    "signs": Rewards("uniform", 1.0, 1.0, -1.0),
-    "bernoulli": Rewards("uniform", 0.5, 1.0, 0.0),
-    "gaussian": Rewards("normal", 1.0, math.inf, -math.inf),
-    "certain": Rewards("uniform", 0.5, 1.0, 0.0),  # σ = 1/2 covers any noise in [0, 1] about a linear mean
-}
-
-
-def signs(mean: float, number: float) -> float:
-    """1 with probability (1 + mean)/2, else -1."""
-    drawn: float = where(2.0 * number < 1.0 + mean, 1.0, -1.0)
-    return drawn
-
-
-def bernoulli(mean: float, number: float) -> float:
-    """1 with probability mean, else 0."""
-    drawn: float = where(number < mean, 1.0, 0.0)
-    return drawn
-
-
-def gaussian(mean: float, number: float) -> float:
-    """The mean and standard normal noise."""
-    return mean + number
-
-
-def certain(mean: float, number: float) -> float:
-    """The mean itself."""
-    return mean
-
-
-LAWS: dict[Law, Callable[[float, float], float]] = {
-    "signs": signs,
-    "bernoulli": bernoulli,
-    "gaussian": gaussian,
-    "certain": certain,
-}
 
 
 class Adversary(players.Adversary):
@@ -187,7 +138,6 @@ class Algorithm(players.Algorithm):
 
 choose: Any = unbound
 update: Any = unbound
-reward: Any = unbound  # the law of the rewards
 
 
 class Table(NamedTuple):
@@ -240,7 +190,7 @@ def play_block(
             if not square <= player.most:
                 player.beyond = square
             player.regret += best - mean
-            update(state, x, reward(mean, numbers[t]), rng)
+            update(state, x, reward(player.law, mean, numbers[t]), rng)
             t += 1
         regrets[i] = player.regret
 
@@ -260,8 +210,8 @@ def oracle() -> Callable[..., None]:
 
 
 @kept
-def loop(modules: tuple[str, ...], layout: str, law: Law, source: str, optimistic: bool) -> Callable[..., None]:
-    """The compiled `play_block` of a composition whose state has this record layout, for rewards of this law.
+def loop(modules: tuple[str, ...], layout: str, source: str, optimistic: bool) -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose state has this record layout.
 
     source: the module of an adversary whose arms are drawn on demand, or of the game on a log, else empty. optimistic:
     whether the learner leaves most of the arms undrawn.
@@ -274,7 +224,7 @@ def loop(modules: tuple[str, ...], layout: str, law: Law, source: str, optimisti
         rule = {"optimistic": drawn["optimistic"]} if source and optimistic else {}
         dealt = {"take": drawn["take"], "deal": drawn["deal" if optimistic else "deal_all"]} if source else {}
         names = in_loop(modules, **rule) | dealt
-    return bind(play_block, *modules, layout, law, source, str(optimistic), **names, reward=compile_step(LAWS[law]))
+    return bind(play_block, *modules, layout, source, str(optimistic), **names)
 
 
 # ------------------------------------------------------------------------------------- playing a match
@@ -317,7 +267,8 @@ class _Seat:
         self.states = guards.first_state(algorithm, match.setting)
         self.modules = composition(algorithm)
         most, k = known.norm**2 * (1 + SLACK), match.setting.n_arms
-        self.player = record(n_arms=k, regret=0.0, most=most, beyond=0.0, x=np.zeros(known.dimension))
+        law = [*LAWS].index(adversary.law())
+        self.player = record(n_arms=k, law=law, regret=0.0, most=most, beyond=0.0, x=np.zeros(known.dimension))
         who = algorithm.identity(), adversary.identity()
         layout = f"{self.states.dtype.descr} {self.player.dtype.descr}"
         self.dealer: Dealer | Events | None = None
@@ -329,10 +280,10 @@ class _Seat:
             if optimistic:
                 guards.check_optimistic(self.modules, ellipsoid.optimistic)
             rng, shape = stream(seed, "contexts", *who, trial=trial), (known.dimension, k)
-            crowd = adversary.crowd(match.setting, rng, on_demand.LASTING if growing else 1)
+            crowd = adversary.crowd(match.setting, rng, on_demand.LASTING if growing else 0)
             self.dealer = Dealer(shape, crowd, np.zeros((0, 0) if optimistic else shape))
             layout, source = f"{layout} {crowd.dtype.descr}", owner(adversary)
-        self.kernel = loop(self.modules, layout, adversary.law(), source, optimistic)
+        self.kernel = loop(self.modules, layout, source, optimistic)
         self.rng = stream(seed, "noise", *who, trial=trial)
 
     def play(self, table: Table | None, numbers: Floats, rounds: range, marks: NDArray[np.int64]) -> Floats:
@@ -363,11 +314,13 @@ class _Seats:
         assert isinstance(adversary, Adversary)
         who, most = (algorithm.identity(), adversary.identity()), known.norm**2 * (1 + SLACK)
         self.states = widely(algorithm.state(match.setting))
-        self.players = widely(record(regret=0.0, most=most, beyond=0.0, played=0.0, x=np.zeros(known.dimension)))
+        law = [*LAWS].index(adversary.law())
+        player = record(law=law, regret=0.0, most=most, beyond=0.0, played=0.0, x=np.zeros(known.dimension))
+        self.players = widely(player)
         self.words = words_of_trials([stream(seed, "noise", *who, trial=trial) for trial in trials])
         self.layers = record(**layers())
         layout = f"{self.states.dtype.descr} {self.players.dtype.descr} {match.setting.n_arms}"
-        self.kernel = vector_loop.loop(composition(algorithm), layout, LAWS[adversary.law()])
+        self.kernel = vector_loop.loop(composition(algorithm), layout)
 
     def play(self, dealt: Records, numbers: Floats, marks: NDArray[np.int64]) -> Floats:
         """Their regrets after the marks, `[WIDTH, marks]`."""

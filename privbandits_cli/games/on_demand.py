@@ -29,7 +29,8 @@ from privbandits_cli.numerics.jit import Record, Records, compile_once, compile_
 from privbandits_cli.numerics.sfc64 import source, streams_of
 from privbandits_cli.numerics.types import Floats
 
-LASTING = 16  # rounds for which a bound on the eigenvalues is kept where V only grows
+LASTING = 16  # rounds at least for which a bound on the eigenvalues is kept where V only grows
+LATER = 128  # it is kept for t/128 rounds, as by then V changes little
 ROUNDED = 1e-9  # relative; more than all rounding in double precision
 ALIKE = 1e-24  # if less than this share of |θ~|² is orthogonal to θ, it is rounding
 MANY = 16  # coordinates, from which on most arms are short in a plane
@@ -52,7 +53,7 @@ class Dealer(NamedTuple):
 def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Generator, **own: Any) -> Records:
     """The record of a crowd, with fields of the adversary's own; θ is a random direction.
 
-    best: the largest mean of every round. lasting: rounds for which a bound on the eigenvalues of V^-1 is kept.
+    best: the largest mean of every round. lasting: rounds for which a bound on the eigenvalues of V^-1 holds at least.
     """
     d, k, theta, own = dimension, n_arms, direction(dimension, rng), {"cap": 0.0} | own
     streams = streams_of(rng)  # before `source`, whose words are the next ones of rng
@@ -70,6 +71,7 @@ def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Gener
         n_met=k,
         asked=0,  # the last round in which e was turned
         top=0.0,  # no eigenvalue of V^-1 exceeds it
+        due=0,  # the round in which it is computed anew
         powers=np.zeros((2, d, d), np.float32),
         **looks_room(d, k),
         **source(rng),
@@ -178,8 +180,9 @@ def optimistic(state: Record, arms: Dealer) -> int:
     if not again:
         crowd.asked = crowd.t
         span(crowd, theta)
-    if crowd.t % crowd.lasting == 0 or not crowd.top > 0.0:
+    if crowd.t >= crowd.due:
         crowd.top = bound_of(crowd, inverse)
+        crowd.due = crowd.t + (max(crowd.lasting, crowd.t // LATER) if crowd.lasting > 0 else 0)
     length, factor, plane = np.sqrt(dot(theta, theta)), max(0.0, wide), plane_of(crowd, inverse)
     rounding, short = ROUNDED * length, crowd.least * length * (1.0 + ROUNDED)
     reach = factor * np.sqrt(crowd.top) * (1.0 + ROUNDED) + rounding

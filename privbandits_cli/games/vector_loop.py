@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.games import ellipsoid
+from privbandits_cli.games.rewards import reward
 from privbandits_cli.games.steps import in_loop
 from privbandits_cli.numerics.jit import Records, bind, compile_step, kept, record, unbound
 from privbandits_cli.numerics.lanes import aligned
@@ -19,7 +20,6 @@ from privbandits_cli.numerics.vectors import WIDTH, generators, lane, vectors_of
 
 choose: Any = unbound
 update: Any = unbound
-reward: Any = unbound
 
 
 def play_block(
@@ -55,7 +55,7 @@ def play_block(
                 square += player.x[j] * player.x[j]
             player.beyond = where(square <= player.most, player.beyond, square)
             player.regret += dealt.best - player.played
-            update(state, player.x, reward(player.played, number), rng)
+            update(state, player.x, reward(seat.law, player.played, number), rng)
             t += 1
         for k in range(WIDTH):
             regrets[k, i] = seat.regret[k]
@@ -102,10 +102,10 @@ def turner(loop: Callable[..., None], dimension: int, n_arms: int) -> Callable[.
 
 
 @kept
-def loop(modules: tuple[str, ...], layout: str, law: Callable[[float, float], float]) -> Callable[..., None]:
-    """The compiled `play_block` of a composition whose records have this layout, for this law of rewards."""
+def loop(modules: tuple[str, ...], layout: str) -> Callable[..., None]:
+    """The compiled `play_block` of a composition whose records have this layout."""
     names = in_loop(modules, optimistic=compile_step(ellipsoid.optimistic_in_vectors))
-    return bind(play_block, *modules, layout, law.__name__, **names, reward=compile_step(law))
+    return bind(play_block, *modules, layout, **names)
 
 
 def new_rounds(dimension: int, n_arms: int, n: int) -> Records:

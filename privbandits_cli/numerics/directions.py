@@ -1,4 +1,4 @@
-"""Two coordinates of uniformly random directions, in steps that a compiler can vectorise in a loop.
+"""Two coordinates of uniformly random directions, and geometric gaps, in steps that a compiler can vectorise in a loop.
 
 The first two coordinates of a uniform point on the sphere of R^d are r (cos φ, sin φ) with r² = 1 - W^(2/(d - 2)) and
 uniform W and φ (Ulrich 1984). Two words of 64 random bits make a direction: 52 bits of one are W, 52 of the other place
@@ -33,23 +33,29 @@ C5 = 2.08757232129817482790e-09
 C6 = -1.13596475577881948265e-11
 
 
-def directions_room(dimension: int) -> dict[str, Any]:
-    """The fields of a record from which `next_directions` draws, beside `sfc64.streams_of`."""
-    power = 2.0 / (dimension - 2) if dimension > 2 else HUGE
-    return {"power": power, "u": np.zeros(TOGETHER), "v": np.zeros(TOGETHER)}
-
-
-def next_directions(room: Record) -> None:
-    """The two coordinates `room.u[TOGETHER]`, `room.v[TOGETHER]` of the next directions."""
+def next_gaps(room: Record, chance: float) -> None:
+    """The numbers of failures before each of the next successes, `room.gaps[TOGETHER]`; chance: of one, in (0, 1)."""
     advance(room)
-    directions_of_words(room)
+    words, gaps, over = room.ready, room.gaps, np.divide(1.0, np.log1p(-chance))
+    for i in range(TOGETHER):
+        gaps[i] = np.floor(over * logarithm(fraction(words[i])))
 
 
-def directions_of_words(room: Record) -> None:
-    """The same, of the words `room.ready[2 TOGETHER]`: W of the first half, φ of the second."""
+def directions_room(dimension: int) -> dict[str, Any]:
+    """The fields of a record from which these functions draw, beside `sfc64.streams_of`."""
+    power = 2.0 / (dimension - 2) if dimension > 2 else HUGE
+    return {"power": power, "u": np.zeros(TOGETHER), "v": np.zeros(TOGETHER), "gaps": np.zeros(TOGETHER)}
+
+
+def next_directions(room: Record, low: float, high: float) -> None:
+    """The two coordinates `room.u[TOGETHER]`, `room.v[TOGETHER]` of the next directions, given W in [low, high].
+
+    W is of the first half of the words `room.ready[2 TOGETHER]`, φ of the second. In [0, 1] it always is.
+    """
+    advance(room)
     words, u, v, power = room.ready, room.u, room.v, room.power
     for i in range(TOGETHER):  # in three loops, so that the processor works on several directions at a time
-        v[i] = power * logarithm(fraction(words[i]))
+        v[i] = power * logarithm(low + (high - low) * fraction(words[i]))
     for i in range(TOGETHER):
         u[i] = ROOT_HALF * np.sqrt(1.0 - exponential(v[i]))
     for i in range(TOGETHER):

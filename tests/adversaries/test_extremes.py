@@ -11,9 +11,9 @@ import pytest
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.convex.spaces import Cube, Simplex, Sphere
 from privbandits_cli.data.files import PlaysFile
-from privbandits_cli.games.contextual import REWARDS
 from privbandits_cli.games.linear import loss_set
 from privbandits_cli.games.players import Contexts, Setting
+from privbandits_cli.games.rewards import REWARDS
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import foe
 from tests.extremes import unfit, variants

@@ -11,6 +11,7 @@ from privbandits_cli.games import bandit, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Dealer
+from privbandits_cli.games.rewards import LAWS, REWARDS, reward
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import compile_step, record
 from privbandits_cli.numerics.streams import stream
@@ -138,7 +139,7 @@ def test_counters_equal_their_twin(given):
 
 
 def foe_is_bounded(rival):
-    return math.isfinite(contextual.REWARDS[FOES[rival]().law()].largest)
+    return math.isfinite(REWARDS[FOES[rival]().law()].largest)
 
 
 @pytest.mark.parametrize("d", [2, 4, 9])
@@ -253,13 +254,14 @@ def test_drawn_arms_are_those_of_chowdhury_and_zhou():
     assert adversary.bounds(Setting(100, 40, contexts=Contexts(5))) == pytest.approx((math.sqrt(2), math.sqrt(0.5)))
 
 
-@pytest.mark.parametrize("law", contextual.LAWS)
+@pytest.mark.parametrize("law", LAWS)
 def test_rewards_have_their_mean_and_are_subgaussian(law):
-    kind, sigma, largest, _ = contextual.REWARDS[law]
-    rng = np.random.default_rng(3)
+    kind, sigma, largest, _ = REWARDS[law]
+    rng, drawn, place = np.random.default_rng(3), compile_step(reward), [*LAWS].index(law)
     numbers = rng.random(40_000) if kind == "uniform" else rng.standard_normal(40_000)
     for mean in (0.1, 0.75):
-        y = np.array([contextual.LAWS[law](mean, number) for number in numbers])
+        y = np.array([LAWS[law](mean, number) for number in numbers])
+        np.testing.assert_array_equal(y, [drawn(place, mean, number) for number in numbers])
         assert abs(y.mean() - mean) < 5 * sigma / math.sqrt(len(y))
         assert np.abs(y).max() <= largest
         assert y.std() <= 1.03 * sigma

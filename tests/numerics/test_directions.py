@@ -21,13 +21,13 @@ def test_the_logarithm_is_right_to_one_unit_in_the_last_place(low, high):
     assert logarithm(1.0) == 0.0
 
 
-def drawn(d, n, seed=1):
+def drawn(d, n, seed=1, low=0.0, high=1.0):
     """Two coordinates of n random directions in R^d, `[n]` each, and the words `[2, n]` that made them."""
     room = record(**directions.directions_room(d), **streams_of(Generator(SFC64(seed))))[0]
     following, size = compile_step(directions.next_directions), directions.TOGETHER
     (u, v), words = np.empty((2, n)), np.empty((2, n), np.uint64)
     for first in range(0, n, size):
-        following(room)
+        following(room, low, high)
         some = slice(first, first + size)
         u[some], v[some], words[:, some] = room.u, room.v, room.ready.reshape(2, size)
     return u, v, words
@@ -53,6 +53,37 @@ def test_coordinates_are_those_of_a_normal_vector_over_its_length(d):
     for found in (u, v, 0.6 * u - 0.8 * v):
         assert stats.kstest(found, law.cdf).pvalue > 1e-6
         assert d > 16 or stats.kstest(found, wrong.cdf).pvalue < 1e-6
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 0.01), (0.1, 1.0), (0.4, 0.6)])
+def test_coordinates_under_a_condition_are_those_that_fulfil_it(low, high):
+    """W = (1 - r²)^((d - 2)/2) is uniform between the bounds, and the angle is uniform, too."""
+    u, v, _ = drawn(9, 64_000, low=low, high=high)
+    w = (1 - u * u - v * v) ** 3.5
+    assert low <= w.min() + 1e-12 and w.max() <= high + 1e-12
+    assert stats.kstest(w, stats.uniform(low, high - low).cdf).pvalue > 1e-6
+    assert stats.kstest(np.arctan2(u, v), stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > 1e-6
+    assert stats.kstest(w, stats.uniform(0.0, 1.0).cdf).pvalue < 1e-6  # the control
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.1, 1e-3, 1e-12])
+def test_gaps_are_geometric(chance):
+    """Compared with the law's probabilities of ranges; the control is a chance that is a tenth larger."""
+    room = record(**directions.directions_room(9), **streams_of(Generator(SFC64(1))))[0]
+    following, gaps = compile_step(directions.next_gaps), []
+    for _ in range(1000):
+        following(room, chance)
+        gaps.append(room.gaps.copy())
+    found = np.concatenate(gaps)
+    assert (found == np.floor(found)).all() and found.min() >= 0
+    ends = np.unique(stats.geom.ppf(np.arange(1, 20) / 20, chance) - 1)
+
+    def p_value(chance):
+        shares = np.diff(np.concatenate([[0.0], -np.expm1((ends + 1) * np.log1p(-chance)), [1.0]]))
+        counts = np.bincount(np.searchsorted(ends, found), minlength=len(shares))
+        return stats.chisquare(counts, shares * len(found)).pvalue
+
+    assert p_value(chance) > 1e-6 > p_value(1.1 * chance)
 
 
 def test_plain_python_draws_the_same_numbers():
