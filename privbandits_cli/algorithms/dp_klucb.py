@@ -78,7 +78,7 @@ class Phased(bandit.Algorithm):
             "alpha": self.alpha,
             "epsilon": self.epsilon,
             "scale": 1 / self.epsilon,
-            "forget": forget,
+            "forget": int(forget),
         }
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -108,7 +108,7 @@ class Parameters(Phased):
         return record(
             rate=(1 - self.eta if sure else 1.0) * self.epsilon,  # of the divergence
             cost=self.cost() if sure else 0.0,  # of each Laplace number
-            optimal=self.width == "optimal",
+            optimal=int(self.width == "optimal"),
             **self.phases(setting, forget=self.memory == "last"),
         )
 
@@ -197,6 +197,24 @@ def end(state: Record, arm: int, laplace: float) -> None:
     state.noises[arm] += 1.0
     state.total = 0.0
     state.played = 0
+
+
+def idle(state: Record) -> int:
+    """The rounds from this one on that do not begin or end a phase."""
+    return state.length - 1 - state.played if state.played > 0 else 0
+
+
+def stay(state: Record) -> int:
+    """`choose` in an idle round."""
+    arm: int = state.arm
+    return arm
+
+
+def note(state: Record, gain: float, rng: Draws) -> None:
+    """`update` in an idle round."""
+    state.total += gain
+    state.played += 1
+    state.t += 1
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -8,12 +8,24 @@ Each gain is in one epoch of one arm, so the algorithm is ε-DP (Theorem 3).
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.algorithms.robust_se import Eliminating, Epochs, begin, canary, choose, cut, probabilities, pulled
+from privbandits_cli.algorithms.robust_se import (
+    Eliminating,
+    Epochs,
+    begin,
+    canary,
+    choose,
+    cut,
+    idle,
+    probabilities,
+    pulled,
+    stay,
+    wait,
+)
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records
 
-__all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
+__all__ = ["Parameters", "canary", "choose", "idle", "note", "probabilities", "stay", "update"]
 
 
 class Parameters(Eliminating):
@@ -49,3 +61,8 @@ def noise(state: Record, rng: Draws) -> float:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, cut(state, gain), noise(state, rng)):
         begin(state)
+
+
+def note(state: Record, gain: float, rng: Draws) -> None:
+    """`update` in an idle round."""
+    wait(state, cut(state, gain))

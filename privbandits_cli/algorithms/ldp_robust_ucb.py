@@ -21,6 +21,7 @@ from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.numerics.jit import Record, Records
+from privbandits_cli.numerics.logarithm import logarithm
 
 
 class Parameters(Robust):
@@ -54,6 +55,7 @@ class Tuned(Parameters):
             scale=2 / self.epsilon,
             powers=np.ones(setting.n_arms),  # √n^q, where n is the next play
             due=1.0,
+            forced=0,
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -73,41 +75,69 @@ class Tuned(Parameters):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    forced = behind(state)
-    if forced >= 0:
-        return forced
-    return leader(state.means, state.rates, state.width * state.grown)
+    first = leader(state.means, state.rates, state.width * state.grown)
+    arm: int = state.forced if state.forced >= 0 else first
+    return arm
 
 
-def reach(state: Record, arm: int) -> float:
-    """B for the next report of an arm: (u ε √(n / ln t⁴))^(1/(1+v)), as 1/(1+v) = 1 - q."""
-    bound: float = state.bound * (np.sqrt(state.plays[arm] + 1) / state.powers[arm]) * (state.grown / state.log)
+def reach(state: Record, n: int, power: float) -> float:
+    """B for the n-th report of an arm: (u ε √(n / ln t⁴))^(1/(1+v)), as 1/(1+v) = 1 - q; power: √n^q."""
+    bound: float = state.bound * np.divide(np.sqrt(n), power) * np.divide(state.grown, state.log)
     return bound
 
 
-def report(state: Record, arm: int, gain: float, rng: Draws) -> float:
-    """The report of a gain of this arm, the only thing that anyone learns of it."""
-    bound = reach(state, arm)
+def report(state: Record, bound: float, gain: float, rng: Draws) -> float:
+    """The report of a gain with this B, the only thing that anyone learns of it."""
     noisy: float = (gain if abs(gain) <= bound else 0.0) + state.scale * bound * rng.laplace
     return noisy
 
 
 def canary(state: Record) -> tuple[float, float]:
     """(-B, B): the contribution of a gain to the next report lies between these."""
-    bound = reach(state, choose(state, Draws(0.0, 0.0)))
+    arm = choose(state, Draws(0.0, 0.0))
+    bound = reach(state, state.plays[arm] + 1, state.powers[arm])
     return -bound, bound
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    state.sums[arm] += report(state, arm, gain, rng)
     n = state.plays[arm] + 1
     state.plays[arm] = n
+    state.sums[arm] += report(state, reach(state, n, state.powers[arm]), gain, rng)
     state.means[arm] = state.sums[arm] / n
     state.rates[arm] = 1.0 / state.powers[arm]
     state.powers[arm] = power(np.sqrt(n + 1), state.q)
     state.t += 1
-    state.log = np.sqrt(4.0 * np.log(state.t))  # √ln t⁴
+    state.log = np.sqrt(4.0 * logarithm(float(state.t)))  # √ln t⁴
     state.grown = power(state.log, state.q)
+    state.forced = behind(state)
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update` if no arm may have too few plays after it; otherwise nothing."""
+    fine: bool = state.t + 1 < state.due
+    place = arm if fine else -1
+    n, total, before = state.plays[0], state.sums[0], state.powers[0]
+    for i in range(1, len(state.plays)):
+        plays, reports, powers = state.plays[i], state.sums[i], state.powers[i]
+        n, total, before = (
+            plays if i == arm else n,
+            reports if i == arm else total,
+            powers if i == arm else before,
+        )
+    n = n + 1
+    total = total + report(state, reach(state, n, before), gain, rng)
+    mean, rate, after = np.divide(total, n), np.divide(1.0, before), power(np.sqrt(n + 1), state.q)
+    for i in range(len(state.plays)):
+        plays, reports, powers = state.plays[i], state.sums[i], state.powers[i]
+        means, rates = state.means[i], state.rates[i]
+        state.plays[i], state.sums[i] = n if i == place else plays, total if i == place else reports
+        state.means[i], state.rates[i] = mean if i == place else means, rate if i == place else rates
+        state.powers[i] = after if i == place else powers
+    state.t += fine
+    log = np.sqrt(4.0 * logarithm(float(state.t)))
+    grown, old, least = power(log, state.q), state.grown, state.log
+    state.log, state.grown = log if fine else least, grown if fine else old
+    return fine
 
 
 def probabilities(state: Record, out: Floats) -> None:

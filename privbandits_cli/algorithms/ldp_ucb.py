@@ -18,6 +18,7 @@ from privbandits_cli.algorithms.robust_ucb import leader
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.logarithm import logarithm
 
 
 class Parameters(bandit.Algorithm):
@@ -40,10 +41,11 @@ class Parameters(bandit.Algorithm):
             means=np.full(n_arms, np.inf),  # arms that were never played come first
             roots=np.zeros(n_arms),  # 1/√n
             width=math.sqrt(2) + math.sqrt(32) / self.epsilon if laplace else ratio * math.sqrt(2),
-            laplace=laplace,
+            laplace=int(laplace),
             ratio=ratio,
             scale=1 / self.epsilon,
             due=1.0 if laplace else math.inf,  # the round from which an arm may have too few plays
+            forced=0 if laplace else -1,  # the arm with too few plays that is next, or -1
         )
 
     def periods(self) -> dict[str, int]:
@@ -89,19 +91,16 @@ def behind(state: Record) -> int:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    forced = behind(state)
-    if forced >= 0:
-        return forced
-    return leader(state.means, state.roots, state.width * np.sqrt(np.log(state.t)))
+    first = leader(state.means, state.roots, state.width * np.sqrt(logarithm(float(state.t))))
+    arm: int = state.forced if state.forced >= 0 else first
+    return arm
 
 
 def released(state: Record, gain: float, rng: Draws) -> float:
     """The report of a gain, the only thing that anyone learns of it."""
-    if state.laplace:
-        report: float = gain + state.scale * rng.laplace
-    else:
-        one = 0.5 + (gain - 0.5) / state.ratio  # the probability of a 1
-        report = 0.5 + state.ratio * (0.5 if rng.uniform < one else -0.5)
+    one = 0.5 + np.divide(gain - 0.5, state.ratio)  # the probability of a 1
+    bit = 0.5 + state.ratio * (0.5 if rng.uniform < one else -0.5)
+    report: float = gain + state.scale * rng.laplace if state.laplace > 0 else bit
     return report
 
 
@@ -112,6 +111,25 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.means[arm] = state.sums[arm] / n
     state.roots[arm] = 1.0 / np.sqrt(n)
     state.t += 1
+    state.forced = behind(state)
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update` if no arm may have too few plays after it; otherwise nothing."""
+    fine: bool = state.t + 1 < state.due
+    place = arm if fine else -1
+    n, total = state.plays[0], state.sums[0]
+    for i in range(1, len(state.plays)):
+        plays, reports = state.plays[i], state.sums[i]
+        n, total = plays if i == arm else n, reports if i == arm else total
+    n, total = n + 1, total + released(state, gain, rng)
+    mean, root = np.divide(total, n), np.divide(1.0, np.sqrt(n))
+    for i in range(len(state.plays)):
+        plays, reports, means, roots = state.plays[i], state.sums[i], state.means[i], state.roots[i]
+        state.plays[i], state.sums[i] = n if i == place else plays, total if i == place else reports
+        state.means[i], state.roots[i] = mean if i == place else means, root if i == place else roots
+    state.t += fine
+    return fine
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -247,7 +247,7 @@ def stay(state: Record) -> int:
     return arm
 
 
-def note(state: Record, gain: float) -> None:
+def note(state: Record, gain: float, rng: Draws) -> None:
     """`update` in an idle round."""
     state.gain += gain
     state.played += 1

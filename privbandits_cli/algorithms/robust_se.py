@@ -16,6 +16,8 @@ from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
 
+FAR = 2**31  # rounds, more than a block has
+
 
 class Eliminating(Robust):
     """What Algorithms 3 and 4 share: the length of an epoch makes `width` times err equal to D = base^-τ.
@@ -59,7 +61,7 @@ class Epochs(Eliminating):
             beta=self.beta,
             halving=base,  # D = halving^-epoch
             epsilon=epsilon,
-            printed=printed,
+            printed=int(printed),
         )
         with np.errstate(over="ignore"):  # an epoch without end is cut to 2^62 rounds
             begin(state[0])
@@ -209,6 +211,38 @@ def choose(state: Record, rng: Draws) -> int:
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if state.left > 1 and pulled(state, arm, cut(state, gain), 0.0):
         begin(state)
+
+
+def idle(state: Record) -> int:
+    """The rounds from this one on before the last turn of each arm in its epoch."""
+    before = min(state.cycles - 1 - state.cycle, FAR) * state.left - state.place
+    return FAR if state.left == 1 else max(0, before)
+
+
+def stay(state: Record) -> int:
+    """`choose` in an idle round."""
+    arm: int = state.arms[0]
+    for i in range(1, len(state.arms)):
+        other = state.arms[i]
+        arm = other if i == state.place else arm
+    return arm
+
+
+def wait(state: Record, x: float) -> None:
+    """`pulled` in an idle round; nothing if there is only one arm left."""
+    arm = stay(state) if state.left > 1 else -1
+    for i in range(len(state.sums)):
+        own = state.sums[i]
+        state.sums[i] = own + x if i == arm else own
+    place = state.place + 1 if state.left > 1 else -1
+    over = place == state.left
+    state.place = 0 if over or place < 0 else place
+    state.cycle += over
+
+
+def note(state: Record, gain: float, rng: Draws) -> None:
+    """`update` in an idle round."""
+    wait(state, cut(state, gain))
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.logarithm import logarithm
 
 
 class Parameters(bandit.Algorithm):
@@ -30,13 +31,12 @@ class Parameters(bandit.Algorithm):
 
 def choose(state: Record, rng: Draws) -> int:
     best, arm = -np.inf, 0
-    log_t = np.log(state.t)
+    log_t = logarithm(float(state.t))
     for i in range(len(state.plays)):
-        if state.plays[i] == 0:
-            return i
-        index = state.gains[i] / state.plays[i] + np.sqrt(2.0 * log_t / state.plays[i])
-        if index > best:
-            best, arm = index, i
+        n = state.plays[i]
+        index = np.divide(state.gains[i], n) + np.sqrt(np.divide(2.0 * log_t, n))
+        index = index if n > 0 else np.inf
+        best, arm = index if index > best else best, i if index > best else arm
     return arm
 
 
@@ -44,6 +44,15 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     state.plays[arm] += 1
     state.gains[arm] += gain
     state.t += 1
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update` without an address that depends on the arm."""
+    for i in range(len(state.plays)):
+        plays, gains = state.plays[i], state.gains[i]
+        state.plays[i], state.gains[i] = plays + 1 if i == arm else plays, gains + gain if i == arm else gains
+    state.t += 1
+    return True
 
 
 def probabilities(state: Record, out: Floats) -> None:

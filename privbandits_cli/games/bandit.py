@@ -184,8 +184,9 @@ def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> b
     """Whether the files of a composition can play spread states of this layout."""
     if interpreted() or n_arms > FEW or not spreads(layout):
         return False
-    files = [import_module(name) for name in modules]
-    return all(hasattr(file, "usual") for file in files) and not any(hasattr(file, "refine") for file in files[1:])
+    first, *bases = (import_module(name) for name in modules)
+    usual = hasattr(first, "usual") or hasattr(first, "idle")
+    return usual and all(hasattr(base, "usual") and not hasattr(base, "refine") for base in bases)
 
 
 def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:

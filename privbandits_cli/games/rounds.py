@@ -7,8 +7,9 @@ If the files of an algorithm have the step `usual`, the states are spread (`nume
 lanes becomes vector instructions (`play_all`). `usual(state, arm, gain, rng)` is `update` without a jump: it returns
 False, and has changed nothing, where this gain needs another path, and then `update` plays this lane. A file may add:
 
-- `idle(state)`, the rounds from this one on in which the base is not used, with `stay(state)` and `note(state, gain)`,
-  which are then `choose` and `update`;
+- `idle(state)`, the rounds from this one on in which no decision is made, with `stay(state)` and
+  `note(state, gain, rng)`, which are then `choose` and `update`, without a jump. If that is all there is between
+  decisions, the file needs no `usual`;
 - `begin(state)`, `refine(state)` and `settle(state, rng)`, which are `choose` in parts: `refine` is repeated in all
   lanes until it is False in each, and changes nothing in a lane where it was.
 """
@@ -166,7 +167,7 @@ def play_some(table: Table, t: int, end: int, first: int) -> int:
 def play_all(table: Table, t: int, end: int, first: int) -> int:
     """Play round t in all lanes, and return the next round. Each loop over the lanes becomes vector instructions.
 
-    While the bases of all lanes are idle, it plays several rounds, but none after `end`.
+    While all lanes are idle, it plays several rounds, but none after `end`.
     """
     n, late = len(table.seats), 0
     if IDLES:
@@ -238,12 +239,20 @@ def tell_lane(table: Table, t: int, lane: int) -> int:
     return late
 
 
+def usual_if_idle(state: Record, arm: int, gain: float, rng: Any) -> bool:
+    """The `usual` of a file that has none: only idle rounds are usual."""
+    if idle(state) > 0:
+        note(state, gain, rng)
+        return True
+    return False
+
+
 def rest_lane(table: Table, t: int, lane: int) -> None:
-    """A round in which the learner's base is idle."""
+    """A round in which the learner is idle."""
     place = lane_of(table.seats, table.words, lane)
     place.player.arm = stay(place.state)
     pay(table.gains, table.by_lane, table.worth, table.memory, table.observed, place.player, t, lane)
-    note(place.state, place.player.seen)
+    note(place.state, place.player.seen, rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane))
 
 
 def pay_player(
@@ -355,6 +364,8 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
     if names["REFINES"]:
         names["choose"] = names["settle"]
     names |= shared(kind, more)
+    if kind.laned and "usual" not in steps:
+        names["usual"] = compile_step(usual_if_idle, **names)
     for name, part in PARTS.items():
         names[name] = compile_step(part, **names)
     names["play_round"] = compile_step(play_all if kind.laned else play_some, **names)

@@ -49,6 +49,25 @@ EXTREME = [
 ]
 
 
+# Epochs and phases that end, a last arm that is left, arms that are forced
+DECIDING = [
+    make("robust_se", constants=0.02),
+    make("dp_robust_se", constants=0.02, epsilon=5.0),
+    make("ldp_robust_se", constants=0.02, epsilon=50.0),
+    make("ldp_robust_se", constants=0.02, epsilon=50.0, err="printed"),
+    make("dp_se", epsilon=100.0),
+    make("dp_klucb", epsilon=0.1),
+    make("dp_klucb", epsilon=1.0, width="optimal", memory="last"),
+    make("dp_klucb", epsilon=1.0, width="chernoff", first=30.0),
+    make("dp_imed", epsilon=0.3),
+    make("adap_ucb", epsilon=1.0),
+    make("ldp_ucb", epsilon=0.2),
+    make("ldp_ucb", epsilon=2.0, report="bernoulli"),
+    make("ldp_robust_ucb", epsilon=0.3, constants=0.01),
+    make("mini_batch", tau=3, base=make("ucb1")),
+]
+
+
 def both(monkeypatch, game, trials, **how):
     """Regrets, and the learners' last states, in lanes and one trial after the other."""
     found, played = [], guards.play_block
@@ -63,7 +82,10 @@ def both(monkeypatch, game, trials, **how):
 
 
 def test_the_algorithms_that_play_in_lanes():
-    assert {*ALL} == {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf"}
+    weights = {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf"}
+    phases = {"adap_ucb", "adap_klucb", "dp_klucb", "dp_imed", "dp_se", "robust_se", "dp_robust_se", "ldp_robust_se"}
+    indices = {"ucb1", "ldp_ucb", "ldp_robust_ucb"}
+    assert {*ALL} == weights | phases | indices
     assert all(map(laned, EXTREME))
     assert not laned(make("mini_batch", base=make("tsallis_inf")))  # it solves in all lanes together
 
@@ -86,6 +108,29 @@ def test_lanes_equal_single_steps_where_most_gains_are_unusual(monkeypatch, adve
     (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1), block=256)
     np.testing.assert_array_equal(one, other)
     assert states == expected
+
+
+@pytest.mark.parametrize("adversary", ["bernoulli", "pareto"])
+def test_lanes_equal_single_steps_where_decisions_are_frequent(monkeypatch, adversary):
+    against = foe(adversary, means=[0.9, 0.5, 0.45, 0.1])
+    game = match(against, [one for one in DECIDING if fit(one, against)], 12_000, checkpoints=[1, 99, 5000, 12_000])
+    assert all(map(laned, game.algorithms))
+    (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1), block=1000)
+    np.testing.assert_array_equal(one, other)
+    assert states == expected
+    ends = [np.ptp(np.diff(regrets[:, -2:])) for regrets in one]
+    assert np.count_nonzero(ends) > len(ends) // 2  # games of an algorithm differ
+
+
+def test_epochs_end_and_one_arm_is_left():
+    """In the games of the test above."""
+    state = make("dp_se", epsilon=100.0).tuned(Setting(12_000, 4))
+    own, known, rng = steps(composition(state)), state.state(Setting(12_000, 4)), np.random.default_rng(1)
+    for _ in range(12_000):
+        draws = Draws(rng.random(), rng.laplace())
+        arm = own["choose"](known[0], draws)
+        own["update"](known[0], arm, float(rng.random() < [0.9, 0.5, 0.45, 0.1][arm]), draws)
+    assert known["left"] == 1 and known["epoch"] > 1
 
 
 @pytest.mark.parametrize("n_arms", [3, 9, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2, 7, 8))])
