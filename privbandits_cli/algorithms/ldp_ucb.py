@@ -19,6 +19,7 @@ from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
+from privbandits_cli.numerics.vectors import where
 
 
 class Parameters(bandit.Algorithm):
@@ -99,8 +100,8 @@ def choose(state: Record, rng: Draws) -> int:
 def released(state: Record, gain: float, rng: Draws) -> float:
     """The report of a gain, the only thing that anyone learns of it."""
     one = 0.5 + np.divide(gain - 0.5, state.ratio)  # the probability of a 1
-    bit = 0.5 + state.ratio * (0.5 if rng.uniform < one else -0.5)
-    report: float = gain + state.scale * rng.laplace if state.laplace > 0 else bit
+    bit = 0.5 + state.ratio * where(rng.uniform < one, 0.5, -0.5)
+    report: float = where(state.laplace > 0, gain + state.scale * rng.laplace, bit)
     return report
 
 

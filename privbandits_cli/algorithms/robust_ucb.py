@@ -15,6 +15,7 @@ from privbandits_cli.games.heavy_tails import Factor, Robust
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
+from privbandits_cli.numerics.vectors import where
 
 
 class Parameters(Robust):
@@ -82,7 +83,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 def power(x: float, q: float) -> float:
     """x^q for x >= 1, without a jump; for v = 1 it is the square root."""
-    root: float = np.sqrt(x) if q == 0.5 else np.divide(1.0, exponential(-q * logarithm(x)))
+    root: float = where(q == 0.5, np.sqrt(x), np.divide(1.0, exponential(-q * logarithm(x))))
     return root
 
 
