@@ -16,7 +16,7 @@ from privbandits_cli.analysis import crate, summary
 from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.analysis.manifest import manifest, rendered
 from privbandits_cli.engine import Engine, rehearsal, runner
-from privbandits_cli.engine.play import Failure, Played, estimated, warm
+from privbandits_cli.engine.play import Failure, Played, estimated
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.config import ConfigError
 from privbandits_cli.experiment.files import write_atomically
@@ -133,7 +133,7 @@ def _play(
         return failures
     store.note(event="start", at=_now(), jobs=jobs, engine=str(engine), chunks=len(chunks))
     if engine.address is None:  # elsewhere each worker compiles for itself
-        warm(chunks, wait)
+        runner.warm(chunks, jobs, wait)
     if not plan.is_part:  # loading the plotting code takes a while: do it while kernels play on other cores
         Thread(target=import_module, args=("privbandits_cli.figures.plot",), daemon=True).start()
     results = runner.run(chunks, engine, jobs)

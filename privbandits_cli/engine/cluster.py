@@ -20,7 +20,7 @@ from distributed import Client, Future, KilledWorker, LocalCluster, get_worker
 
 from privbandits_cli.engine import EngineError, EngineLost
 from privbandits_cli.engine.payload import pack, unpack
-from privbandits_cli.engine.play import Played, lost, play_chunk, warm
+from privbandits_cli.engine.play import Played, load, loops, lost, play_chunk
 from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.numerics.jit import source_hash
@@ -202,7 +202,8 @@ def play_there(payload: bytes, wanted: dict[str, str]) -> Played | str:
             return _difference(worker, identity(), wanted)
         chunk = unpack(payload)
         with _compiling:  # once for all threads of the worker
-            warm([chunk])
+            for loop in loops([chunk]):
+                load(loop)
         return play_chunk(chunk)
     except Exception as error:  # of the worker; an error of a trial is reported by its chunk
         return _difference(worker, error, wanted)

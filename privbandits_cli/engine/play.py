@@ -42,26 +42,27 @@ class Played:
     seconds: float
 
 
-def warm(chunks: Iterable[Chunk], wait: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
-    """Compile or load every loop that the chunks need before jobs share them; `wait` is entered before each loop.
-
-    Errors are ignored here: the chunk encounters the same error and reports it.
-    """
-    seen: set[object] = set()
+def loops(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Games of one round and one algorithm, which together need every loop that the chunks need, each once."""
+    found: dict[object, Chunk] = {}
     for chunk in chunks:
         together = GAMES[chunk.match.game].together(chunk.match)
         parts = chunk.trials[:together], chunk.trials[len(chunk.trials) // together * together :]
-        for algorithm in chunk.match.algorithms:
-            foe, n_arms = type(chunk.match.adversary).__module__, chunk.match.setting.n_arms
-            kind = (foe, n_arms, composition(algorithm), *map(len, parts))
-            if kind not in seen:
-                seen.add(kind)
-                with wait():
-                    pass
-                with suppress(Exception, SystemExit):
-                    once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
-                    for trials in filter(None, parts):
-                        GAMES[once.game].play(once, trials)
+        for algorithm, key in zip(chunk.match.algorithms, chunk.keys, strict=True):
+            once = chunk.match._replace(algorithms=(algorithm,), checkpoints=np.ones(1, np.int64))
+            for trials in filter(None, parts):
+                kind = (type(once.adversary).__module__, once.setting.n_arms, composition(algorithm), len(trials))
+                found.setdefault(kind, Chunk(once, (key,), trials))
+    return list(found.values())
+
+
+def load(loop: Chunk) -> None:
+    """Compile the loop, or load it if it was compiled before.
+
+    Errors are ignored here: the chunk encounters the same error and reports it.
+    """
+    with suppress(Exception, SystemExit):
+        GAMES[loop.match.game].play(loop.match, loop.trials)
 
 
 def play_chunk(chunk: Chunk) -> Played:

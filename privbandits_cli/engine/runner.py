@@ -6,7 +6,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from types import ModuleType
 
@@ -17,11 +17,12 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from privbandits_cli.engine import Engine, EngineError
 from privbandits_cli.engine.payload import pack, unpack
-from privbandits_cli.engine.play import Played, lost, play_chunk
+from privbandits_cli.engine.play import Played, load, loops, lost, play_chunk
 from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
+LONG = 10.0  # seconds of compiling, from which on processes are started for it
 
 
 def cores() -> int:
@@ -35,6 +36,42 @@ def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
         return _run_here(chunks, BACKENDS[engine.kind], jobs)
     results: Iterator[Played] = _dask().run(chunks, jobs, engine.address)
     return results
+
+
+def warm(chunks: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
+    """Compile or load every loop that the chunks need before jobs share them; `wait` is entered before each loop.
+
+    numba compiles one function at a time. So if the time of one loop shows that there is much to compile, processes
+    compile the others, and this one loads them.
+    """
+    left = loops(chunks)
+    while left:
+        with wait():
+            pass
+        start = time.perf_counter()
+        load(left.pop(0))
+        if jobs > 1 and (time.perf_counter() - start) * len(left) > LONG:
+            _compile_elsewhere(left, jobs, wait)
+            jobs = 1
+
+
+def _compile_elsewhere(left: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
+    """Let processes compile these loops into the cache on disk."""
+    start_silently(resource_tracker)
+    tasks = (delayed(_load_in_worker)(pack(loop)) for loop in left)
+    try:
+        done = Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)(tasks)
+        with suppress(TerminatedWorkerError):  # then this process compiles what is missing
+            for _ in done:
+                with wait():
+                    pass
+    finally:
+        get_reusable_executor().shutdown(wait=False, kill_workers=True)
+
+
+def _load_in_worker(payload: bytes) -> None:
+    _follow_parent()
+    load(unpack(payload))
 
 
 def survey(address: str, wait: Callable[[], AbstractContextManager[None]]) -> int:
