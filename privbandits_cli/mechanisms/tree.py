@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting import digits
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vectors import bits_of
 
 WIDEST = 64  # children of a node, at most
 
@@ -62,10 +63,8 @@ def ones(n: int) -> int:
 
 def trailing_zeros(n: int) -> int:
     """The number of trailing zeros of n >= 1 in binary, which is the level of the node that item n closes."""
-    level = 0
-    while n & 1 == 0:
-        n >>= 1
-        level += 1
+    lowest = np.float64(n & -n)
+    level: int = (bits_of(lowest) >> 52) - 1023  # its exponent; a loop would end at another time for each n
     return level
 
 
@@ -84,8 +83,9 @@ def close_level(noise: Floats, level: int, fresh: float) -> float:
     noise: `[levels]` or longer, zeros before the first item.
     """
     total: float = noise[level] + fresh
-    for below in range(level + 1):  # the new node replaces those of the levels below
-        noise[below] = total
+    for below in range(len(noise)):  # the new node replaces those of the levels below, without a jump
+        own = noise[below]
+        noise[below] = total if below <= level else own
     return total
 
 
