@@ -15,10 +15,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from privbandits_cli.actions import run
 from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY
-from privbandits_cli.engine import Engine, EngineError
+from privbandits_cli.engine import Engine, EngineError, runner
 from privbandits_cli.engine.play import estimated
 from privbandits_cli.engine.store import Busy, Store, code_here
 from privbandits_cli.experiment.config import load
@@ -66,6 +67,17 @@ def test_jobs_and_engines_change_no_byte(small, tmp_path, whole, jobs, engine):
     found = outputs(tmp_path / "other", small, jobs=jobs, engine=engine)[2]
     assert found == whole
     assert manifest(tmp_path / "other")["sha256"] == manifest(tmp_path / "whole")["sha256"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_processes_compile_what_would_take_long(small, tmp_path, whole, monkeypatch, jobs):
+    """They write it to the cache on disk, from which this process loads it. One job compiles everything itself."""
+    get_reusable_executor().shutdown(kill_workers=True)  # new processes read the folder of the cache
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(runner, "LONG", 0.0)
+    assert outputs(tmp_path / "other", small, jobs=jobs)[2] == whole
+    written = {path.name.split("-")[0] for path in (tmp_path / "cache").rglob("*.nbi")}
+    assert any("play_block" in name for name in written) == (jobs > 1)
 
 
 def test_the_order_of_algorithms_changes_no_row(small, tmp_path, whole):
