@@ -33,9 +33,10 @@ def choose(state: Record, rng: Draws) -> int:
     best, arm = -np.inf, 0
     log_t = logarithm(float(state.t))
     for i in range(len(state.plays)):
-        n = state.plays[i]
+        plays = state.plays[i]
+        n = max(1, plays)
         index = np.divide(state.gains[i], n) + np.sqrt(np.divide(2.0 * log_t, n))
-        index = index if n > 0 else np.inf
+        index = index if plays > 0 else np.inf
         best, arm = index if index > best else best, i if index > best else arm
     return arm
 

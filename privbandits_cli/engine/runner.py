@@ -20,6 +20,7 @@ from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, load, loops, lost, play_chunk
 from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
+from privbandits_cli.numerics.jit import keeps
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
 LONG = 10.0  # seconds of compiling, from which on processes are started for it
@@ -41,32 +42,32 @@ def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
 def warm(chunks: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
     """Compile or load every loop that the chunks need before jobs share them; `wait` is entered before each loop.
 
-    numba compiles one function at a time. So if the time of one loop shows that there is much to compile, processes
-    compile the others, and this one loads them.
+    numba compiles one function at a time. So if the time of a loop shows that there is much to compile, processes
+    compile the others, and this one loads them. The first loop shows nothing, because with it numba itself is loaded.
     """
-    left = loops(chunks)
+    left, first = loops(chunks), True
     while left:
         with wait():
             pass
         start = time.perf_counter()
         load(left.pop(0))
-        if jobs > 1 and (time.perf_counter() - start) * len(left) > LONG:
-            _compile_elsewhere(left, jobs, wait)
+        if jobs > 1 and not first and (time.perf_counter() - start) * len(left) > LONG and keeps():
+            _compile_elsewhere(left, min(jobs, len(left)), wait)
             jobs = 1
+        first = False
 
 
 def _compile_elsewhere(left: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
-    """Let processes compile these loops into the cache on disk."""
-    start_silently(resource_tracker)
-    tasks = (delayed(_load_in_worker)(pack(loop)) for loop in left)
-    try:
-        done = Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)(tasks)
-        with suppress(TerminatedWorkerError):  # then this process compiles what is missing
-            for _ in done:
+    """Let processes compile these loops into the cache on disk; whatever fails there is left to this process."""
+    with suppress(Exception):
+        start_silently(resource_tracker)
+        tasks = (delayed(_load_in_worker)(pack(loop)) for loop in left)
+        try:
+            for _ in Parallel(n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1)(tasks):
                 with wait():
                     pass
-    finally:
-        get_reusable_executor().shutdown(wait=False, kill_workers=True)
+        finally:
+            get_reusable_executor().shutdown(wait=False, kill_workers=True)
 
 
 def _load_in_worker(payload: bytes) -> None:

@@ -23,7 +23,7 @@ from privbandits_cli.games.drawing import SIDE_BY_SIDE, draw, several, side_by_s
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.rounds import FEW, SOME, Draws, Kind, Numbers, loop, oracle
-from privbandits_cli.games.steps import blocks, composition
+from privbandits_cli.games.steps import blocks, composition, of_one_file
 from privbandits_cli.numerics.jit import Records, interpreted, record
 from privbandits_cli.numerics.lanes import LANES, aligned, spread_out, spreads
 from privbandits_cli.numerics.sfc64 import Fill
@@ -184,8 +184,10 @@ def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> b
     """Whether the files of a composition can play spread states of this layout."""
     if interpreted() or n_arms > FEW or not spreads(layout):
         return False
+    if not all(map(of_one_file, modules)):
+        return False
     first, *bases = (import_module(name) for name in modules)
-    usual = hasattr(first, "usual") or hasattr(first, "idle")
+    usual = hasattr(first, "usual") or all(hasattr(first, step) for step in ("idle", "stay", "note"))
     return usual and all(hasattr(base, "usual") and not hasattr(base, "refine") for base in bases)
 
 

@@ -110,7 +110,8 @@ class HeavyTailed(Stationary):
     def gains_in_lanes(
         self, setting: Setting, rngs: Sequence[Generator], rounds: Callable[[], Iterable[range]]
     ) -> Iterator[NDArray[Any]]:
-        (location, scale), draws = self.location_scale(setting), [self.standard(rng) for rng in rngs]
+        location, scale = map(np.array, np.broadcast_arrays(*self.location_scale(setting)))
+        draws = [self.standard(rng) for rng in rngs]
         for block in rounds():
             z = np.empty((len(block), len(rngs)))
             side_by_side(np.array([draw(len(block)) for draw in draws]), z)

@@ -8,10 +8,12 @@ lanes becomes vector instructions (`play_all`). `usual(state, arm, gain, rng)` i
 False, and has changed nothing, where this gain needs another path, and then `update` plays this lane. A file may add:
 
 - `idle(state)`, the rounds from this one on in which no decision is made, with `stay(state)` and
-  `note(state, gain, rng)`, which are then `choose` and `update`, without a jump. If that is all there is between
-  decisions, the file needs no `usual`;
+  `note(state, gain, rng)`, which are then `choose` and `update`, without a jump. A file with these three needs no
+  `usual` if every other round makes a decision;
 - `begin(state)`, `refine(state)` and `settle(state, rng)`, which are `choose` in parts: `refine` is repeated in all
   lanes until it is False in each, and changes nothing in a lane where it was.
+
+In a user's file these steps count only if they are of the same file as its `choose` and `update`.
 """
 
 from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from privbandits_cli.games import guards
 from privbandits_cli.games.players import Algorithm
-from privbandits_cli.numerics.jit import borrower, compile_step, kept
+from privbandits_cli.numerics.jit import borrower, compile_step, is_users, kept
 from privbandits_cli.numerics.laplace import standard_laplace
 from privbandits_cli.numerics.sfc64 import Fill, fill_normals, fill_uniform, fill_words, filling, source, words_of
 
@@ -41,6 +41,13 @@ def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., An
     module, names = import_module(modules[0]), filled_in(modules, **others) | others
     plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
     return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain.items()}
+
+
+def of_one_file(module: str) -> bool:
+    """Whether a user's file has all its steps of one file: its own `update` is not what an imported `usual` does."""
+    file = vars(import_module(module))
+    steps = [file[name] for name in ("choose", "update", "usual", *LANED) if callable(file.get(name))]
+    return not is_users(module) or len({step.__module__ for step in steps}) == 1
 
 
 def filled_in(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., Any]]:

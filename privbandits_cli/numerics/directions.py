@@ -50,7 +50,7 @@ def directions_room(dimension: int) -> dict[str, Any]:
 def next_directions(room: Record, low: float, high: float) -> None:
     """The two coordinates `room.u[TOGETHER]`, `room.v[TOGETHER]` of the next directions, given W in [low, high].
 
-    W is of the first half of the words `room.ready[2 TOGETHER]`, φ of the second. In [0, 1] it always is.
+    W is of the first half of the words `room.ready[2 TOGETHER]`, φ of the second. [0, 1] is no condition.
     """
     advance(room)
     words, u, v, power = room.ready, room.u, room.v, room.power

@@ -250,6 +250,17 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
     return _inlined(function, {}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def keeps() -> bool:
+    """Whether numba has a folder in which it keeps compiled loops."""
+    import numba
+
+    try:
+        numba.njit(cache=True)(keeps)  # looks for the folder, and compiles nothing
+    except RuntimeError:
+        return False
+    return True
+
+
 def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
     """Compile a loop with its steps filled in; it is cached on disk under the key and the hash of the sources."""
     if plain():

@@ -69,15 +69,35 @@ def test_jobs_and_engines_change_no_byte(small, tmp_path, whole, jobs, engine):
     assert manifest(tmp_path / "other")["sha256"] == manifest(tmp_path / "whole")["sha256"]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_processes_compile_what_would_take_long(small, tmp_path, whole, monkeypatch, jobs):
-    """They write it to the cache on disk, from which this process loads it. One job compiles everything itself."""
+def test_processes_compile_what_would_take_long(small, tmp_path, whole, monkeypatch):
+    """They write it to the cache on disk, from which this process loads it."""
     get_reusable_executor().shutdown(kill_workers=True)  # new processes read the folder of the cache
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(runner, "LONG", 0.0)
-    assert outputs(tmp_path / "other", small, jobs=jobs)[2] == whole
+    assert outputs(tmp_path / "other", small, jobs=2)[2] == whole
     written = {path.name.split("-")[0] for path in (tmp_path / "cache").rglob("*.nbi")}
-    assert any("play_block" in name for name in written) == (jobs > 1)
+    assert any("play_block" in name for name in written)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "seconds", "kept"), [(2, 0.3, True), (1, 0.3, True), (2, 0.01, True), (2, 0.3, False)]
+)
+def test_no_process_is_started_where_it_would_not_help(small, monkeypatch, jobs, seconds, kept):
+    """With one job, if all but the first loop load at once, or if what a process compiles is not kept."""
+    elsewhere, first = [], [3.0]
+    monkeypatch.setattr(runner, "LONG", 0.5)
+    monkeypatch.setattr(runner, "keeps", lambda: kept)
+    monkeypatch.setattr(runner, "load", lambda loop: time.sleep(first.pop() if first else seconds))
+    monkeypatch.setattr(runner, "_compile_elsewhere", lambda left, *_: elsewhere.append(len(left)))
+    plan = make_plan(load(small, []))
+    runner.warm(list(plan.chunks(lambda curve: np.array([], np.int64), 2)), jobs, nullcontext)
+    assert bool(elsewhere) == (jobs > 1 and seconds > 0.1 and kept)
+
+
+def test_processes_that_cannot_compile_are_done_without(small, tmp_path, whole, monkeypatch):
+    monkeypatch.setattr(runner, "LONG", 0.0)
+    monkeypatch.setattr(runner, "pack", lambda loop: [][0])
+    assert outputs(tmp_path / "other", small, jobs=2)[2] == whole
 
 
 def test_the_order_of_algorithms_changes_no_row(small, tmp_path, whole):

@@ -21,6 +21,7 @@ from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.lanes import LANES
 from privbandits_cli.numerics.streams import stream
+from privbandits_cli.plugins import loader
 from tests.conftest import ROOT, fit, foe, make, match, playing
 
 
@@ -88,6 +89,49 @@ def test_the_algorithms_that_play_in_lanes():
     assert {*ALL} == weights | phases | indices
     assert all(map(laned, EXTREME))
     assert not laned(make("mini_batch", base=make("tsallis_inf")))  # it solves in all lanes together
+
+
+OWN = """
+from privbandits_cli.algorithms.{base} import *
+from privbandits_cli.algorithms.{base} import choose, {imported}
+from privbandits_cli.algorithms import {base}
+
+class Parameters({base}.Parameters):
+    pass
+
+{own}
+"""
+WORSE = """
+from privbandits_cli.algorithms.{base} import update as theirs
+
+def update(state, arm, gain, rng):
+    theirs(state, arm, 1.0 - gain, rng)
+"""
+HELPER = """
+def idle(state, arm):
+    return state.t
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "imported", "own", "laned", "same"),
+    [
+        ("ucb1", "update, usual", "", True, True),
+        ("ucb1", "usual", WORSE, False, False),
+        ("adap_ucb", "idle, note, stay", WORSE, False, False),
+        ("moss", "update", HELPER, False, True),
+    ],
+)
+def test_an_imported_step_does_not_replace_ones_own(tmp_path, base, imported, own, laned, same):
+    """Its `update` is played, not the `usual` of another file; a helper that is called `idle` is no step."""
+    file = tmp_path / "mine.py"
+    file.write_text(OWN.format(base=base, imported=imported, own=own.format(base=base)))
+    given = {"epsilon": 1.0} if base == "adap_ucb" else {}
+    mine = loader.module(loader.read(file)).Parameters(**given)
+    tuned = mine.tuned(Setting(300, 4))
+    assert bandit.has_lanes(composition(tuned), tuned.state(Setting(300, 4)).dtype, 4) == laned
+    found, before = (play(match(foe("bernoulli"), [one], 300), range(9))[0, :, -1] for one in (mine, make(base)))
+    assert (found == before).all() == same
 
 
 @pytest.mark.parametrize("adversary", playing("adversaries"))
