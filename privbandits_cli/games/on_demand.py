@@ -53,8 +53,8 @@ class Dealer(NamedTuple):
 def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Generator, **own: Any) -> Records:
     """The record of a crowd, with fields of the adversary's own; θ is a random direction.
 
-    best: the largest mean of every round. lasting: rounds at least for which a bound on the eigenvalues of V^-1 is kept;
-    0 if it is computed in every choice.
+    best: the largest mean of every round. lasting: for how many rounds at least a bound on the eigenvalues of V^-1 is
+    kept; 0 if it is computed in every choice.
     """
     d, k, theta, own = dimension, n_arms, direction(dimension, rng), {"cap": 0.0} | own
     streams = streams_of(rng)  # before `source`, whose words are the next ones of rng
