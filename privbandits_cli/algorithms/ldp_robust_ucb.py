@@ -16,12 +16,14 @@ from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.ldp_ucb import behind
-from privbandits_cli.algorithms.robust_ucb import leader, optimist, power
+from privbandits_cli.algorithms.robust_ucb import leader, optimist
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Factor, Robust
+from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records
 from privbandits_cli.numerics.logarithm import logarithm
+from privbandits_cli.numerics.vectors import where
 
 
 class Parameters(Robust):
@@ -80,9 +82,15 @@ def choose(state: Record, rng: Draws) -> int:
     return arm
 
 
-def reach(state: Record, n: int, power: float) -> float:
-    """B for the n-th report of an arm: (u ε √(n / ln t⁴))^(1/(1+v)), as 1/(1+v) = 1 - q; power: √n^q."""
-    bound: float = state.bound * np.divide(np.sqrt(n), power) * np.divide(state.grown, state.log)
+def power(x: float, q: float) -> float:
+    """`robust_ucb.power` for x >= 1, without a jump and without the C library, so that lanes have it, too."""
+    root: float = where(q == 0.5, np.sqrt(x), np.divide(1.0, exponential(-q * logarithm(x))))
+    return root
+
+
+def reach(state: Record, n: int, grown: float) -> float:
+    """B for the n-th report of an arm: (u ε √(n / ln t⁴))^(1/(1+v)), as 1/(1+v) = 1 - q; grown: √n^q."""
+    bound: float = state.bound * np.divide(np.sqrt(n), grown) * np.divide(state.grown, state.log)
     return bound
 
 

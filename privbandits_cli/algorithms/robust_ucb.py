@@ -12,10 +12,7 @@ from pydantic import Field
 
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.heavy_tails import Factor, Robust
-from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records, record
-from privbandits_cli.numerics.logarithm import logarithm
-from privbandits_cli.numerics.vectors import where
 
 
 class Parameters(Robust):
@@ -82,8 +79,8 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def power(x: float, q: float) -> float:
-    """x^q for x >= 1, without a jump; for v = 1 it is the square root."""
-    root: float = where(q == 0.5, np.sqrt(x), np.divide(1.0, exponential(-q * logarithm(x))))
+    """x^q for x > 0. For v = 1 the square root is much faster, and exp(q ln x) is slightly faster than the power."""
+    root: float = np.sqrt(x) if q == 0.5 else np.exp(q * np.log(x))
     return root
 
 
