@@ -59,7 +59,10 @@ def warm(chunks: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextM
 
 def _compile_elsewhere(left: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
     """Let processes compile these loops into the cache on disk; whatever fails there is left to this process."""
-    with suppress(Exception):
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter(
+            "ignore", UserWarning
+        )  # loky replaces a worker whose memory grows, as that of a compiler does
         start_silently(resource_tracker)
         tasks = (delayed(_load_in_worker)(pack(loop)) for loop in left)
         try:
