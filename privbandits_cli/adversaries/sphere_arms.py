@@ -230,7 +230,7 @@ def meet(crowd: Record) -> None:
 
 
 def list_long(crowd: Record) -> None:
-    """List the arms whose W is below `share`. Each arm is so by chance, so the gaps between them are geometric."""
+    """List the arms whose W is below `share`, the probability of each. So the gaps between them are geometric."""
     met, gaps, n, a, k = crowd.met, crowd.gaps, 0, -1.0, len(crowd.first)
     while a < k:
         next_gaps(crowd, crowd.share)

@@ -90,7 +90,7 @@ def ended(state: Record, arm: int, gain: float) -> int:
 
 
 def idle(state: Record) -> int:
-    """The rounds from this one on that do not begin or end an episode."""
+    """How many rounds, from this one on, neither begin nor end an episode."""
     rounds: int = max(0, state.left - 1)
     return rounds
 

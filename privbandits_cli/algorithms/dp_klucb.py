@@ -200,7 +200,7 @@ def end(state: Record, arm: int, laplace: float) -> None:
 
 
 def idle(state: Record) -> int:
-    """The rounds from this one on that do not begin or end a phase."""
+    """How many rounds, from this one on, neither begin nor end a phase."""
     return state.length - 1 - state.played if state.played > 0 else 0
 
 

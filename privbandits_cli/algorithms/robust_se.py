@@ -214,7 +214,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def idle(state: Record) -> int:
-    """The rounds from this one on before the last turn of each arm in its epoch."""
+    """How many rounds, from this one on, come before the last cycle of an epoch."""
     before = min(state.cycles - 1 - state.cycle, FAR) * state.left - state.place
     return FAR if state.left == 1 else max(0, before)
 
@@ -229,7 +229,7 @@ def stay(state: Record) -> int:
 
 
 def wait(state: Record, x: float) -> None:
-    """`pulled` in an idle round; nothing if there is only one arm left."""
+    """`pulled` in an idle round; changes nothing once a single arm is left."""
     arm = stay(state) if state.left > 1 else -1
     for i in range(len(state.sums)):
         own = state.sums[i]
