@@ -69,11 +69,7 @@ def _copy(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
             + "\nrun some of them again with --fresh, so that all have the same version; then merge"
         )
     for shard in shards:
-        for curve in plan.curves:
-            for trials, regrets, code in shard.pieces(curve):
-                new = np.isin(trials, store.done(curve), invert=True)
-                if new.any():
-                    store.keep(curve, trials[new], regrets[new], code)
+        store.copy(plan, shard)
         for key, codes in shard.other_code.items():
             store.other_code.setdefault(key, set()).update(codes)
 

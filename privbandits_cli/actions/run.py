@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import numpy as np
 import yaml
 
 from privbandits_cli.actions.privacy import ledger
@@ -17,7 +18,7 @@ from privbandits_cli.analysis.folder import read_manifest
 from privbandits_cli.analysis.manifest import manifest, rendered
 from privbandits_cli.engine import Engine, rehearsal, runner
 from privbandits_cli.engine.play import Failure, Played, estimated
-from privbandits_cli.engine.store import Store
+from privbandits_cli.engine.store import Store, Trials
 from privbandits_cli.experiment.config import ConfigError
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
@@ -26,7 +27,7 @@ from privbandits_cli.figures.sources import figure_sources
 from privbandits_cli.plugins import messages
 
 FIGURES = ("pdf", "png", "svg")
-RUN = ("command", "engine", "jobs", "merged", "started", "ended")  # the manifest's keys that record how trials were run
+RUN = ("command", "engine", "jobs", "copied", "merged", "started", "ended")  # how trials were run, in the manifest
 GIVEN = "experiment.yaml"  # a shard's experiment as given, before its sweeps are expanded, for `merge`
 
 
@@ -68,12 +69,15 @@ def run(
 ) -> Outcome:
     """Run the missing trials of a plan and write its outputs.
 
-    fresh: discard finished trials. rehearse: first run a few rounds with users' files. Raises ConfigError with
+    Trials that other experiments beside it have played are copied. fresh: discard finished trials, and copy none.
+    rehearse: first run a few rounds with users' files. Raises ConfigError with
     the errors of users' files, Busy, EngineError, and OSError where a file cannot be written.
     """
 
     def play(missing: int) -> tuple[list[Failure], dict[str, Any]]:
         width = jobs
+        if missing and not fresh:
+            missing -= _copy_played(plan, store)
         if missing and rehearse and plan.own_files and (errors := rehearsal.errors(plan)):
             raise ConfigError(errors)
         events.opened()
@@ -81,7 +85,8 @@ def run(
             width = runner.survey(engine.address, events.wait)
         with events.playing() as watch:
             failures = _play(plan, store, width, engine, watch, events.wait)
-        return failures, {"engine": engine.kind, "jobs": width}
+        copied = {"copied": store.copied} if store.copied else {}
+        return failures, {"engine": engine.kind, "jobs": width, **copied}
 
     return complete(plan, store, command, play, fresh)
 
@@ -108,6 +113,16 @@ def complete(
         facts = {"command": command, **how, "started": started}
         written = write_outputs(plan, store, failures, facts if after > before or failures else None)
     return Outcome(failures, written)
+
+
+def _copy_played(plan: Plan, store: Store) -> int:
+    """Copy what other experiments beside this one have played; returns the number of trials."""
+    for other in store.neighbours(plan):
+        copied = store.copy(plan, other)
+        if copied:
+            store.copied[other.folder.name] = copied
+            store.note(event="copied", at=_now(), source=other.folder.name, trials=copied)
+    return sum(store.copied.values())
 
 
 def _now() -> str:
@@ -263,13 +278,23 @@ def result(plan: Plan, store: Store, written: list[str]) -> dict[str, Any]:
 
 
 def forecast(
-    plan: Plan, store: Store, jobs: int, wait: Callable[[], AbstractContextManager[None]] = nullcontext
+    plan: Plan,
+    store: Store,
+    jobs: int,
+    wait: Callable[[], AbstractContextManager[None]] = nullcontext,
+    *,
+    fresh: bool = False,
 ) -> dict[str, Any]:
     """What a run would do, as plain data; `seconds` is an estimate from `measured` rounds, which are played now.
 
     Raises ConfigError with the errors of users' files.
     """
-    chunks = list(plan.chunks(store.done, jobs))
+    stores = [store] if fresh else [store, *store.neighbours(plan)]
+
+    def done(curve: Curve) -> Trials:
+        return np.unique(np.concatenate([one.done(curve) for one in stores]))
+
+    chunks = list(plan.chunks(done, jobs))
     if chunks and plan.own_files and (errors := rehearsal.errors(plan)):
         raise ConfigError(errors)
     seconds, measured = estimated(chunks, wait) if chunks else (0.0, 0)
@@ -280,7 +305,7 @@ def forecast(
                 "adversary": curve.adversary_label or curve.adversary.name,
                 "label": plan.legends[curve.key],
                 "key": curve.key,
-                "done": store.count([curve], plan.span),
+                "done": int(np.isin(plan.span, done(curve)).sum()),
                 "trials": len(plan.span),
             }
             for curve in plan.curves

@@ -91,7 +91,7 @@ def run(
             if dry_run:
                 if not fresh:
                     store.open(plan, clean=False)
-                facts = run.forecast(plan, store, jobs, stop.wait)
+                facts = run.forecast(plan, store, jobs, stop.wait, fresh=fresh)
                 print(dumps(facts)) if as_json else terminal.print_forecast(facts)
                 return
             screen = _Screen(plan, store, chosen, fail_fast, quiet, python)
@@ -161,6 +161,8 @@ class _Screen:
 
     def opened(self) -> None:
         warn_of(self.store)
+        if self.store.copied and not self.quiet:
+            print(copied_line(self.store), file=sys.stderr)
         done, trials = self.store.progress(self.plan)
         if self.engine.address and done < trials and not self.quiet:
             print(f"looking for workers at {self.engine.address}", file=sys.stderr)
@@ -245,6 +247,13 @@ def _lines(plan: "Plan", failures: "Sequence[Failure]", source: bool = False) ->
             [f"failed: {plan.legends[curve.key]} against {curve.adversary.name}, {which}: {first.error}"]
             + [line for line in written if line.startswith("    ")]
         )
+
+
+def copied_line(store: "Store") -> str:
+    """What a run has copied instead of playing it."""
+    first, *others = store.copied
+    more = f" and {counted(len(others), 'other experiment')}" if others else ""
+    return f"{counted(sum(store.copied.values()), 'trial')} copied from {first}{more}, with the same curves and code"
 
 
 def warn_of(store: "Store") -> None:

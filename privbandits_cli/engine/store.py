@@ -105,6 +105,7 @@ class Store:
         self.damaged: list[Path] = []  # chunk files; their trials are played again
         self.other_code: dict[str, set[str]] = {}  # curve key -> other code that played some of its trials
         self.played_by: set[str] = set()  # the code of all chunk files that were read
+        self.copied: dict[str, int] = {}  # trials of other experiments, by their folders
         self._pieces: dict[str, list[tuple[Path, Trials]]] = {}  # curve key -> chunk files with their trials
 
     @contextmanager
@@ -126,8 +127,11 @@ class Store:
             lock.flush()
             yield
 
-    def open(self, plan: Plan, fresh: bool = False, clean: bool = True) -> None:
-        """Read which trials of a plan are done. fresh: delete them instead; without `clean` nothing is deleted."""
+    def open(self, plan: Plan, fresh: bool = False, clean: bool = True, code: str = "") -> None:
+        """Read which trials of a plan are done.
+
+        fresh: delete them instead. clean: delete what is damaged. code: read only what this code has played.
+        """
         for folder in (self.chunks, self.folder) if clean else ():
             for leftover in folder.glob(".*.tmp*"):
                 leftover.unlink()
@@ -137,9 +141,9 @@ class Store:
             if fresh:
                 file.unlink()
             else:
-                self._read(file, plan.by_key[key], clean)
+                self._read(file, plan.by_key[key], clean, code)
 
-    def _read(self, file: Path, curve: Curve, clean: bool) -> None:
+    def _read(self, file: Path, curve: Curve, clean: bool, only: str) -> None:
         try:
             trials, regrets, code = read_chunk(file)
             if regrets.shape[1] != len(curve.checkpoints):
@@ -148,6 +152,8 @@ class Store:
             self.damaged.append(file)
             if clean:
                 file.unlink()
+            return
+        if only not in ("", code):
             return
         self.played_by.add(code)
         if code != code_here():
@@ -166,6 +172,18 @@ class Store:
         """How many trials of a plan are done, and how many it has; of a shard, those of its part."""
         return self.count(plan.curves, plan.span), len(plan.curves) * len(plan.span)
 
+    def neighbours(self, plan: Plan) -> Iterator["Store"]:
+        """The other experiments beside this one, opened for what this code has played of a plan.
+
+        The key of a curve determines its numbers, so theirs are the numbers that this experiment would play.
+        """
+        for chunks in sorted(self.folder.parent.glob("*/chunks")):
+            folder = chunks.parent
+            if folder != self.folder and not (chunks.is_symlink() or folder.is_symlink()):
+                other = Store(folder)
+                other.open(plan, clean=False, code=code_here())
+                yield other
+
     def save(self, plan: Plan, played: Played) -> None:
         """Write the results of a chunk."""
         for key, (trials, regrets) in played.regrets.items():
@@ -179,6 +197,17 @@ class Store:
         name = f"{curve.adversary.name}__{curve.algorithm.name}__{curve.key}__{trials[0]:06d}-{trials[-1]:06d}.npz"
         write_atomically(self.chunks / name, content + hashlib.sha256(content).digest())
         self._pieces.setdefault(curve.key, []).append((self.chunks / name, trials))
+
+    def copy(self, plan: Plan, other: "Store") -> int:
+        """Keep what another store has of a plan and this one lacks; returns the number of trials."""
+        copied = 0
+        for curve in plan.curves:
+            for trials, regrets, played_by in other.pieces(curve):
+                new = np.isin(trials, plan.span) & np.isin(trials, self.done(curve), invert=True)
+                if new.any():
+                    self.keep(curve, trials[new], regrets[new], played_by)
+                    copied += int(new.sum())
+        return copied
 
     def note(self, **event: Any) -> None:
         """Append an event to the journal."""

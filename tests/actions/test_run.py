@@ -1,5 +1,7 @@
 """A run from Python: the files it writes and the errors it raises."""
 
+import shutil
+
 import numpy as np
 import pytest
 
@@ -54,3 +56,31 @@ def test_a_run_that_cannot_start_raises(small, tmp_path):
     with pytest.raises(ConfigError, match="choose returned arm 99"):
         run(load(small, "algorithms+=mine", include=mine), results=tmp_path)
     assert not list(tmp_path.rglob("*.csv")) and not list(tmp_path.rglob("*.npz"))
+
+
+def test_what_another_experiment_has_played_is_copied(small, tmp_path):
+    """Its trials are not played again. Controls: another seed, damaged files, --fresh."""
+    results = tmp_path / "results"
+    run(small, results=results)
+    more = load(small, "experiment=more", "trials=20")
+    said = call("run", small, "experiment=more", "trials=20", "--results", results, "--dry-run").stdout
+    assert not (results / "more").exists()
+    folder, alone = run(more, results=results), run(more, results=tmp_path / "alone")
+    assert csvs(folder) == csvs(alone)
+    made = manifest(folder)
+    assert made["copied"] == {"small": 16 * len(made["curves"])} and "copied" not in manifest(alone)
+    assert f"{4 * 1000 * len(made['curves']):,} rounds" in said
+    shutil.rmtree(folder)
+    assert "copied" not in manifest(run(load(small, "experiment=seeded", "seed=1"), results=results))
+    assert call("run", small, "experiment=fresh", "--results", results, "--fresh", "--quiet").exit_code == 0
+    assert "copied" not in manifest(results / "fresh")
+    shutil.rmtree(results / "fresh")
+    for file in (results / "small" / "chunks").iterdir():
+        file.write_bytes(file.read_bytes()[:-1])
+    assert "copied" not in manifest(run(load(small, "experiment=damaged"), results=results))
+
+
+def test_what_other_code_has_played_is_not_copied(small, tmp_path, monkeypatch):
+    run(small, results=tmp_path)
+    monkeypatch.setattr("privbandits_cli.engine.store.code_here", lambda: "other code")
+    assert "copied" not in manifest(run(load(small, "experiment=other"), results=tmp_path))

@@ -53,6 +53,12 @@ def one_format(monkeypatch):
     monkeypatch.setattr(run, "FIGURES", ("svg",))
 
 
+@pytest.fixture(autouse=True)
+def alone(monkeypatch):
+    """The folders of a test are side by side, but each run plays its own trials."""
+    monkeypatch.setattr(Store, "neighbours", lambda store, plan: ())
+
+
 @pytest.fixture
 def whole(small, tmp_path):
     """The CSVs of an unbroken run on one job."""
