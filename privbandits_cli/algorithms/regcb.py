@@ -29,7 +29,7 @@ from privbandits_cli.games.ellipsoid import copy, invert
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.mechanisms.batches import Learner, drawn_arm, ended
 from privbandits_cli.mechanisms.logistic_gram_oracle import LogisticGram
-from privbandits_cli.mechanisms.oracle import Oracle, ends
+from privbandits_cli.mechanisms.oracle import Oracle, eliminate, ends
 from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
@@ -95,11 +95,19 @@ def add_gram(gram: Floats, grams: Floats) -> None:
         for j in range(len(total)):
             total[i, j] += gram[min(i, j), max(i, j)]
     while not definite:
-        copy(total, inverse)
-        for i in range(len(total)):
-            inverse[i, i] += shift
-        definite = not np.isnan(invert(inverse))
+        shifted(total, shift, inverse)
+        definite = eliminate(inverse)  # most shifts are too small, which it finds out early
+        if definite:
+            shifted(total, shift, inverse)
+            definite = not np.isnan(invert(inverse))
         shift *= 2.0
+
+
+def shifted(total: Floats, shift: float, out: Floats) -> None:
+    """out = total + shift I."""
+    copy(total, out)
+    for i in range(len(out)):
+        out[i, i] += shift
 
 
 def norms(inverse: Floats, arms: Floats, out: Floats) -> None:

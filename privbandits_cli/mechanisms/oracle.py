@@ -85,18 +85,18 @@ def ends(x: Floats) -> tuple[int, int]:
 
 
 def eliminate(a: Floats) -> bool:
-    """Reduce `a[d, d + 1]`, the upper triangle of a symmetric matrix with a right-hand side, to a triangular system.
+    """Reduce `a[d, n]`, the upper triangle of a symmetric matrix with n - d right-hand sides, to a triangular system.
 
     Returns whether the matrix is positive definite; if it is not, the reduction is not complete.
     """
-    d = len(a)
+    d, n = a.shape
     for k in range(d):
         if not a[k, k] > 0.0:
             return False
         for i in range(k + 1, d):
             factor = a[k, i] / a[k, k]
             if factor != 0.0:  # blocks of classes have nothing in common without noise
-                for j in range(i, d + 1):
+                for j in range(i, n):
                     a[i, j] -= factor * a[k, j]
     return True
 
