@@ -21,6 +21,7 @@ from privbandits_cli.experiment.names import Name, legends
 from privbandits_cli.experiment.variants import Variant, flat
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Adversary, Algorithm, Setting
+from privbandits_cli.numerics.vectors import WIDTH
 from privbandits_cli.plugins import loader
 from privbandits_cli.plugins.source import Source
 
@@ -189,8 +190,9 @@ class Plan:
         share = matches // (4 * jobs)
         if game != "bandit":  # a few trials take as long as `together`
             share = max(share, min(together, math.ceil(matches / jobs)))
-        size = min(worthwhile, share)
-        return max(1, size - size % together if size > together else size)
+        size = max(1, min(worthwhile, share))
+        whole = next((lanes for lanes in (together, WIDTH) if size > lanes), 1)
+        return size - size % whole  # a vector takes as long for one trial as for all of its lanes
 
 
 def make_plan(experiment: Experiment, shard: tuple[int, int] = (1, 1)) -> Plan:
