@@ -47,6 +47,7 @@ __all__ = ["Adversary", "Algorithm", "Contexts", "Floats", "Law", "Setting", "pl
 LOG = logged.__name__
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of a block's arms
+BYTES_TOGETHER = 2**22  # the same of WIDTH trials; more rounds are played at a call, though they leave the second cache
 FEWEST = 3  # trials that vectors play faster than one after the other
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 
@@ -389,7 +390,7 @@ def _play_together(match: Match, trials: Sequence[int], block: int) -> Floats:
         else [_Seat(match, algorithm, trial, None) for trial in trials]
         for algorithm in match.algorithms
     ]
-    block = max(1, min(block, horizon, BYTES // (8 * WIDTH * k * (d + 1))))
+    block = max(1, min(block, horizon, BYTES_TOGETHER // (8 * WIDTH * k * (d + 1))))
     contexts = [stream(seed, "contexts", foe, trial=trial) for trial in lanes]
     arms = adversary.arms_together(setting, contexts, lambda: blocks(horizon, block))
     fill = SIDE_BY_SIDE[REWARDS[adversary.law()].kind]([stream(seed, "rewards", foe, trial=trial) for trial in lanes])
