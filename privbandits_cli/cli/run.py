@@ -57,7 +57,8 @@ def run(
     """Run an experiment and write its figure, CSVs and manifest.
 
     The output goes to results/EXPERIMENT. After an interruption, the same command continues where it stopped:
-    finished trials are kept. If you raise `trials` or add an algorithm, only the missing trials are run.
+    finished trials are kept. If you raise `trials` or add an algorithm, only the missing trials are run. Curves that
+    another experiment in the same folder has simulated with the same code are copied.
 
     \b
     Examples:
