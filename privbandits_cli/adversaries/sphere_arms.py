@@ -19,16 +19,13 @@ from pydantic import Field
 
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
-from privbandits_cli.games.on_demand import ROUNDED, Indices, direction, new_crowd
+from privbandits_cli.games.on_demand import Crowd, direction
 from privbandits_cli.games.vector_loop import new_rounds
-from privbandits_cli.numerics.directions import TOGETHER, directions_room, next_directions, next_gaps
-from privbandits_cli.numerics.jit import Record, Records, bind, kept, record
+from privbandits_cli.numerics.jit import Records, bind, kept, record
 from privbandits_cli.numerics.sfc64 import Words, fill_normal, layers, source, uniform
 from privbandits_cli.numerics.vector_fills import words_of_trials
 from privbandits_cli.numerics.vectors import WIDTH, column, everywhere, generators, lane, vectors_of, widely
 
-RARE = 0.5  # the share of long arms from which on all arms are met at once
-SAFE = 0.999  # of the least |mean| that is out of range: shorter arms have a mean in range
 FEW = 8  # coordinates: the compiler unrolls loops over up to this many
 
 
@@ -84,14 +81,8 @@ class Parameters(contextual.Adversary):
                 kernel(out[: len(block)], room, words, ziggurat, -self.best, self.best - self.gap, self.best)
             yield out[: len(block)]
 
-    def on_demand(self) -> bool:
-        return self.drawn == "on_demand"
-
-    def crowd(self, setting: Setting, rng: Generator, lasting: int) -> Records:
-        room = directions_room(setting.known().dimension)
-        low, high, others = -self.best, self.best - self.gap, np.zeros(setting.n_arms, np.int64)
-        own = {"low": low, "high": high, "cap": SAFE * min(-low, high), "share": 1.0, "others": others}
-        return new_crowd(setting.known().dimension, setting.n_arms, self.best, lasting, rng, **own, **room)
+    def on_demand(self) -> Crowd | None:
+        return Crowd(self.best, -self.best, self.best - self.gap) if self.drawn == "on_demand" else None
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if setting.known().dimension < 2:
@@ -205,81 +196,3 @@ def filler(dimension: int, k: int) -> Callable[..., None]:
 def filler_together(dimension: int, k: int) -> Callable[..., None]:
     """The compiled `fill_together`."""
     return bind(fill_together, "sphere_arms", str(dimension), str(k))
-
-
-# ------------------------------------------------------------------------------------------ drawn on demand
-
-
-def meet(crowd: Record) -> None:
-    """The coordinates of a round's arms along θ and across it: two coordinates of a random direction."""
-    met, power, k = crowd.met, 0.5 * (len(crowd.theta) - 3), len(crowd.first)
-    longer = np.exp(np.divide(np.log(1.0 - crowd.least * crowd.least), crowd.power))  # W of an arm that is `least` long
-    some = longer < RARE
-    crowd.share = longer * (1.0 + ROUNDED) if some else 1.0
-    if some:
-        list_long(crowd)
-    place(crowd, met, crowd.n_met, 0.0, crowd.share)
-    for c in range(crowd.n_met):
-        a = met[c]
-        if not crowd.low <= crowd.first[a] <= crowd.high:
-            tilt(crowd, a, redrawn(crowd.low, crowd.high, power, crowd.words))
-    chosen = int(uniform(crowd.words) * k)
-    if some:
-        meet_one(crowd, chosen)
-    tilt(crowd, chosen, crowd.best)
-
-
-def list_long(crowd: Record) -> None:
-    """List the arms whose W is below `share`, the probability of each. So the gaps between them are geometric."""
-    met, gaps, n, a, k = crowd.met, crowd.gaps, 0, -1.0, len(crowd.first)
-    while a < k:
-        next_gaps(crowd, crowd.share)
-        for i in range(len(gaps)):
-            a += 1.0 + gaps[i]
-            if a >= k:
-                break
-            met[n] = int(a)
-            n += 1
-    crowd.n_met = n
-
-
-def meet_one(crowd: Record, arm: int) -> None:
-    """Put an arm into its place among those that are met, if it is not one of them."""
-    met, c = crowd.met, crowd.n_met
-    while c > 0 and met[c - 1] > arm:
-        c -= 1
-    if c == 0 or met[c - 1] != arm:
-        for i in range(crowd.n_met, c, -1):
-            met[i] = met[i - 1]
-        met[c] = arm
-        crowd.n_met += 1
-        place(crowd, met[c:], 1, crowd.share, 1.0)
-
-
-def meet_others(crowd: Record) -> None:
-    """Set the coordinates that `meet` has left out."""
-    others, n, c = crowd.others, 0, 0
-    for a in range(len(crowd.first)):
-        if c < crowd.n_met and crowd.met[c] == a:
-            c += 1
-        else:
-            others[n] = a
-            n += 1
-    place(crowd, others, n, crowd.share, 1.0)
-
-
-def place(crowd: Record, arms: Indices, n: int, low: float, high: float) -> None:
-    """Draw the coordinates of `arms[:n]`, whose W is in [low, high]."""
-    for start in range(0, n, TOGETHER):
-        here = arms[start : min(n, start + TOGETHER)]
-        next_directions(crowd, low, high)
-        for i in range(len(here)):
-            crowd.first[here[i]], crowd.second[here[i]] = crowd.u[i], crowd.v[i]
-
-
-def tilt(crowd: Record, a: int, new: float) -> None:
-    """`turn`, of the coordinates that are drawn; rounding must not make the arm longer."""
-    old, second, most = crowd.first[a], crowd.second[a], np.sqrt(1.0 - new * new)
-    share = 1.0 if len(crowd.theta) == 2 else min(1.0, np.divide(abs(second), np.sqrt(1.0 - old * old)))
-    crowd.first[a] = new
-    crowd.second[a] = np.copysign(share * most, second)

@@ -21,7 +21,7 @@ from privbandits_cli.games.drawing import SIDE_BY_SIDE
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.logged import Events, Exhausted
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.on_demand import Dealer
+from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.rewards import LAWS, REWARDS, Law, reward
 from privbandits_cli.games.steps import SOURCES, blocks, composition, in_loop
@@ -84,13 +84,9 @@ class Adversary(players.Adversary):
             dealt = [guards.next_arms(table, self, block, setting.n_arms, known, lowest) for table in tables]
             yield vector_loop.turned(*map(np.stack, zip(*dealt, strict=True)))
 
-    def on_demand(self) -> bool:
-        """Whether a `crowd` replaces the tables of `arms`."""
-        return False
-
-    def crowd(self, setting: Setting, rng: Generator, lasting: int) -> Records:
-        """The record of arms that are drawn on demand for one learner; the file has its steps (`games.on_demand`)."""
-        raise NotImplementedError
+    def on_demand(self) -> Crowd | None:
+        """The law of arms that are drawn on demand (`games.on_demand`); it replaces the tables of `arms`."""
+        return None
 
     def events_of_log(self, setting: Setting, rng: Generator) -> Events | None:
         """The events of a log that replace the tables of `arms`, in the order of a trial (`games.logged`)."""
@@ -214,17 +210,15 @@ def oracle() -> Callable[..., None]:
 def loop(modules: tuple[str, ...], layout: str, source: str, optimistic: bool) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state has this record layout.
 
-    source: the module of an adversary whose arms are drawn on demand, or of the game on a log, else empty. optimistic:
-    whether the learner leaves most of the arms undrawn.
+    source: the module of arms that are drawn on demand, or of the game on a log, else empty. optimistic: whether the
+    learner leaves most of the arms undrawn.
     """
     if source == LOG:
         names = in_loop(modules)
         names |= logged.steps(modules, names["choose"])
     else:
-        drawn = on_demand.steps(source) if source else {}
-        rule = {"optimistic": drawn["optimistic"]} if source and optimistic else {}
-        dealt = {"take": drawn["take"], "deal": drawn["deal" if optimistic else "deal_all"]} if source else {}
-        names = in_loop(modules, **rule) | dealt
+        rule = {"optimistic": on_demand.rule()} if optimistic else {}
+        names = in_loop(modules, **rule) | (on_demand.steps(optimistic) if source else {})
     return bind(play_block, *modules, layout, source, str(optimistic), **names)
 
 
@@ -254,11 +248,6 @@ def in_vectors(match: Match, algorithm: players.Algorithm) -> bool:
     return ahead and few and not own and algorithm.in_vectors(setting)
 
 
-def owner(adversary: Adversary) -> str:
-    """The module whose class defines `crowd`, and which has its steps."""
-    return next(part.__module__ for part in type(adversary).__mro__ if "crowd" in vars(part))
-
-
 class _Seat:
     """One algorithm in its game: loop, state and random numbers, and its own arms, on demand, or place in the log."""
 
@@ -276,14 +265,14 @@ class _Seat:
         source, optimistic = "", False
         if events is not None:
             self.dealer, source = events.opened(self.modules), LOG
-        elif adversary.on_demand():
+        elif crowd_law := adversary.on_demand():
             optimistic, growing = algorithm.promises_all("optimistic"), algorithm.promises_all("growing")
             if optimistic:
                 guards.check_optimistic(self.modules, ellipsoid.optimistic)
             rng, shape = stream(seed, "contexts", *who, trial=trial), (known.dimension, k)
-            crowd = adversary.crowd(match.setting, rng, on_demand.LASTING if growing else 0)
+            crowd = new_crowd(crowd_law, *shape, growing, rng)
             self.dealer = Dealer(shape, crowd, np.zeros((0, 0) if optimistic else shape))
-            layout, source = f"{layout} {crowd.dtype.descr}", owner(adversary)
+            layout, source = f"{layout} {crowd.dtype.descr}", on_demand.__name__
         self.kernel = loop(self.modules, layout, source, optimistic)
         self.rng = stream(seed, "noise", *who, trial=trial)
 

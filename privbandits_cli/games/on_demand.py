@@ -1,45 +1,56 @@
-"""Arms that are drawn only as far as a learner must look at them.
+"""Arms that are drawn only if they may be played.
 
-The score of an arm x is <θ~, x> + β |x|, |x|² = x' V^-1 x. For a unit vector |x|² is at most the largest eigenvalue of
-V^-1. So an arm whose <θ~, x> is small cannot have the largest score, and its other coordinates do not matter. At first
-each arm has only its coordinates along θ and along e, the unit vector orthogonal to θ for which both span θ~. The other
-coordinates are drawn for those arms alone that the bounds leave (`games.looks`). What is never drawn has no effect, so
-the game keeps its law. But the numbers depend on θ~, so each algorithm meets a θ and arms of its own.
+In each round one arm has the mean `best`, <θ, x>, and is otherwise a random direction. The others are independent and
+uniformly random unit vectors, given that their means are in [low, high]. An optimistic learner plays the arm with the
+largest score, <θ~, x> + β √(x' V^-1 x).
 
-This holds for unit vectors whose directions around θ are uniform and independent, given their means. The adversary's
-file has the step `meet(crowd)`: it sets the coordinates of a round's arms along θ, `first[k]`, which are their means,
-and along a unit vector orthogonal to θ, `second[k]`. The game decides which vector that is. `meet` may leave out arms
-that are shorter than `least` in the plane of both vectors, and list the others, in order, in `met[:n_met]`. Then the
-step `meet_others(crowd)` sets what it has left out. `least` is at most the `cap` that such an adversary gives, 0
-otherwise.
+The best arm is drawn first, and then only those arms whose scores exceed its score, as `games.contenders` proposes
+them. If that takes many proposals, a higher level takes the place of its score at first. If no arm exceeds the level, a
+lower one follows; an arm that then exceeds the earlier level is drawn again, as it is known not to. If even that does
+not help, all arms are drawn. What is never drawn has no effect, so the game keeps its law. But which numbers are drawn
+depends on θ~, so each algorithm meets a θ and arms of its own.
 """
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
+from scipy import stats
 
-from privbandits_cli.games.ellipsoid import beta
-from privbandits_cli.games.looks import apply, dot, look, look_at, looks_room, scale, score, shorten, without
-from privbandits_cli.games.rough_scores import ROUNDING, largest_eigenvalue
-from privbandits_cli.numerics.jit import Record, Records, compile_once, compile_step, kept, record, unbound
-from privbandits_cli.numerics.sfc64 import source, streams_of
+from privbandits_cli.games.contenders import (
+    SHORT,
+    any_cell,
+    chance,
+    contenders_room,
+    dot,
+    envelop,
+    propose,
+    score,
+)
+from privbandits_cli.games.ellipsoid import beta, copy
+from privbandits_cli.numerics.jit import Record, Records, compile_step, kept, once, record
+from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 from privbandits_cli.numerics.types import Floats
 
-LASTING = 16  # rounds at least for which a bound on the eigenvalues is kept where V only grows
-LATER = 128  # it is kept for t/128 rounds, as by then V changes little
-ROUNDED = 1e-9  # relative; more than all rounding in double precision
-ALIKE = 1e-24  # if less than this share of |θ~|² is orthogonal to θ, it is rounding
-MANY = 16  # coordinates, from which on most arms are short in a plane
-LIKELY = 0.9  # of the length that would have been enough in the last round
+SOME = 40.0  # arms that are proposed at most, in the mean, at the first level
+FEWER = 12.0  # more than so many, and half more than at first, are worth a new Λ
+NEXT = 3.0  # so many may be proposed in later rounds without computing the shares anew
+FEW = 1.0  # while fewer would be proposed, a lower level serves more rounds
+DOWN = 4.0  # times as many are proposed at the next level
+MOST = 0.25  # of the arms; if more would be proposed, all are drawn
+LATER = 256  # τ and κ are kept for t/256 rounds
+SHORTEST, LONGEST = 0.05, 0.7  # steps of their logarithms
+CLOSE = 1.6  # times as many or as few proposals as wanted are close enough
+STEPS = 40
 
-Indices = NDArray[np.int64]
 
-meet: Any = unbound
-meet_others: Any = unbound
+class Crowd(NamedTuple):
+    """The law of a round's arms: the mean of the best, and the least and largest mean of the others."""
+
+    best: float
+    low: float
+    high: float
 
 
 class Dealer(NamedTuple):
@@ -50,34 +61,38 @@ class Dealer(NamedTuple):
     table: Floats  # room for the arms, `[d, k]`, if the learner reads all of them
 
 
-def new_crowd(dimension: int, n_arms: int, best: float, lasting: int, rng: Generator, **own: Any) -> Records:
-    """The record of a crowd, with fields of the adversary's own; θ is a random direction.
-
-    best: the largest mean of every round. lasting: for how many rounds at least a bound on the eigenvalues of V^-1 is
-    kept; 0 if it is computed in every choice.
-    """
-    d, k, theta, own = dimension, n_arms, direction(dimension, rng), {"cap": 0.0} | own
-    streams = streams_of(rng)  # before `source`, whose words are the next ones of rng
+def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Generator) -> Records:
+    """The record of a crowd; θ is a random direction. lasting: V^-1 only becomes smaller."""
+    d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # of (1 + <θ, x>)/2
     return record(
         t=0,
-        best=best,
+        best=crowd.best,
+        low=crowd.low,
+        high=crowd.high,
         lasting=lasting,
-        theta=theta,
-        across=beside(theta),  # e
-        first=np.zeros(k),  # <θ, x>, the means
-        second=np.zeros(k),  # <e, x>
-        along=np.zeros(k),  # <θ~, x>
-        least=0.0,  # shorter arms do not matter, as far as the last round tells
-        met=np.arange(k),
-        n_met=k,
-        asked=0,  # the last round in which e was turned
-        top=0.0,  # no eigenvalue of V^-1 exceeds it
-        due=0,  # the round in which it is computed anew
-        powers=np.zeros((2, d, d), np.float32),
-        **looks_room(d, k),
+        others=n_arms - 1,
+        share=law.cdf((1 + crowd.high) / 2) - law.cdf((1 + crowd.low) / 2),  # of directions whose mean is in range
+        theta=direction(d, rng),
+        place=0,  # of the best arm
+        arm=0,  # the arm chosen so far
+        x=np.zeros(d),  # its coordinates
+        most=0.0,  # and its score
+        front=np.zeros(d),  # the best arm's coordinates
+        other=np.zeros(d),
+        asked=0,  # the last round with a choice, and what it depended on:
+        estimate=np.zeros(d),
+        inverse=np.zeros((d, d)),
+        wide=0.0,
+        ceiling=np.inf,  # the scores of the arms that are not drawn are known to be at most this
+        level=0.0,  # l, of `shares`
+        first=0.0,  # l, of the last round with a level above the best arm's
+        scale=0.0,  # how much l rises if e times fewer arms are proposed, about
+        fresh=0.0,  # arms proposed after Λ was computed
+        due=0,  # the round in which τ or κ is improved
+        turn=0,  # 0: τ, 1: κ
+        steps=np.full(2, LONGEST),  # of ln τ and ln κ
+        **contenders_room(d),
         **source(rng),
-        **streams,
-        **own,
     )
 
 
@@ -88,212 +103,268 @@ def direction(dimension: int, rng: Generator) -> Floats:
     return x
 
 
-def beside(theta: Floats) -> Floats:
-    """A unit vector orthogonal to θ, `[d]`."""
-    x = np.zeros(len(theta))
-    x[np.argmin(abs(theta))] = 1.0
-    for _ in range(2):  # the second time without the rounding of the first
-        shorten(x, without(x, theta))
-    return x
-
-
 # ------------------------------------------------------------------------------------------------- the arms
 
 
 def deal(dealer: Dealer, t: int) -> Dealer:
-    """The next round's arms, drawn along θ and across it."""
+    """The next round's best arm; the others wait for the choice."""
     crowd = dealer.records[0]
     crowd.t += 1
-    crowd.used = 0
-    list_all(crowd)
-    meet(crowd)
+    crowd.place = int(uniform(crowd.words) * (crowd.others + 1))
+    draw_best(crowd, crowd.front)
+    choose_arm(crowd, crowd.place, crowd.front)
     return dealer
 
 
-def list_all(crowd: Record) -> None:
-    """List all arms as met."""
-    if crowd.n_met < len(crowd.met):
-        crowd.n_met = len(crowd.met)
-        for a in range(len(crowd.met)):
-            crowd.met[a] = a
+def choose_arm(crowd: Record, arm: int, x: Floats) -> None:
+    """Choose this arm so far."""
+    crowd.arm = arm
+    for i in range(len(x)):
+        crowd.x[i] = x[i]
 
 
-def meet_all(crowd: Record) -> None:
-    """Meet the arms that were left out."""
-    if crowd.n_met < len(crowd.met):
-        meet_others(crowd)
-        list_all(crowd)
+def draw_best(crowd: Record, x: Floats) -> None:
+    """Set x to the best arm: its mean, and a random direction orthogonal to θ."""
+    square = 0.0
+    while square < SHORT:
+        fill_normal(crowd, crowd.normals)
+        along = dot(crowd.theta, crowd.normals[0])
+        for i in range(len(x)):
+            x[i] = crowd.normals[0, i] - along * crowd.theta[i]
+        square = dot(x, x)
+    size = np.sqrt((1.0 - crowd.best * crowd.best) / square)
+    for i in range(len(x)):
+        x[i] = crowd.best * crowd.theta[i] + size * x[i]
+
+
+def draw_other(crowd: Record, x: Floats) -> None:
+    """Set x to one of the other arms."""
+    mean = np.inf
+    while not crowd.low <= mean <= crowd.high:
+        fill_normal(crowd, crowd.normals)
+        over = 1.0 / np.sqrt(dot(crowd.normals[0], crowd.normals[0]))
+        for i in range(len(x)):
+            x[i] = over * crowd.normals[0, i]
+        mean = dot(crowd.theta, x)
 
 
 def deal_all(dealer: Dealer, t: int) -> Floats:
     """All coordinates of the next round's arms, `[d, k]`, for a learner that reads them itself."""
     crowd, arms = deal(dealer, t).records[0], dealer.table
     for a in range(arms.shape[1]):
-        x = look(crowd, a)
-        for i in range(len(x)):
-            arms[i, a] = x[i]
+        if a != crowd.place:
+            draw_other(crowd, crowd.other)
+        for i in range(len(arms)):
+            arms[i, a] = crowd.front[i] if a == crowd.place else crowd.other[i]
     return arms
 
 
 def take(dealer: Dealer, t: int, arm: int, x: Floats) -> tuple[float, float]:
-    """Copy an arm to x; returns its mean and the largest mean of the round."""
+    """Copy an arm to x; returns its mean and the largest mean of the round.
+
+    An arm that was not chosen has the law of all arms, given that its score does not exceed that of the choice.
+    """
     crowd = dealer.records[0]
-    found = look(crowd, arm)
+    if arm != crowd.arm:
+        if arm == crowd.place:
+            choose_arm(crowd, arm, crowd.front)
+        else:
+            ceiling = crowd.most if crowd.asked == crowd.t else np.inf
+            draw_below(crowd, ceiling, crowd.estimate, crowd.inverse, crowd.wide)
+            choose_arm(crowd, arm, crowd.other)
     for i in range(len(x)):
-        x[i] = found[i]
-    return crowd.first[arm], crowd.best
+        x[i] = crowd.x[i]
+    return crowd.best if arm == crowd.place else dot(crowd.theta, x), crowd.best
 
 
-def span(crowd: Record, theta: Floats) -> None:
-    """Turn e so that θ and e span the learner's θ~; it stays as it is if θ~ is a multiple of θ."""
-    other = crowd.other
-    for i in range(len(theta)):
-        other[i] = theta[i]
-    square = without(other, crowd.theta)
-    if square > ALIKE * dot(theta, theta):
-        shorten(other, square)
-        shorten(other, without(other, crowd.theta))  # again, without the rounding of the first time
-        for i in range(len(theta)):
-            crowd.across[i] = other[i]
+def take_any(dealer: Dealer, t: int, arm: int, x: Floats) -> tuple[float, float]:
+    """`take` where all arms are drawn."""
+    crowd = dealer.records[0]
+    for i in range(len(x)):
+        x[i] = dealer.table[i, arm]
+    return crowd.best if arm == crowd.place else dot(crowd.theta, x), crowd.best
 
 
 # ----------------------------------------------------------------------------------------------- the choice
 
 
-class Plane(NamedTuple):
-    """V^-1 p for p = u θ + v e: coefficients of p' V^-1 p, and of |q|², q its part orthogonal to the plane."""
-
-    uu: float
-    uv: float
-    vv: float
-    q_uu: float
-    q_uv: float
-    q_vv: float
-
-
 def optimistic(state: Record, arms: Dealer) -> int:
-    """An arm with the largest <θ~, x> + β √(x' V^-1 x), `ellipsoid.optimistic` of a crowd.
-
-    The second call in a round looks at all arms: e must stay as it is, and need not span the new θ~.
-    """
+    """An arm with the largest <θ~, x> + β √(x' V^-1 x), `ellipsoid.optimistic` of a crowd."""
     crowd, theta, inverse, wide = arms.records[0], state.theta, state.inverse, beta(state)
-    again, along = crowd.asked == crowd.t, crowd.along
-    if not again:
-        crowd.asked = crowd.t
-        span(crowd, theta)
+    if crowd.asked == crowd.t:
+        raise ValueError("`optimistic(state, arms)` was called twice in a round: remove `optimistic = True`")
+    crowd.asked, crowd.wide, crowd.ceiling = crowd.t, wide, np.inf
+    copy(inverse, crowd.inverse)
+    for i in range(len(theta)):
+        crowd.estimate[i] = theta[i]
+    crowd.most = score(crowd.x, theta, inverse, wide, crowd.row)
+    top, few = np.divide(crowd.most, wide), wanted(crowd)
+    moved = keep_up(crowd, theta, inverse, wide, top)
+    while moved < np.inf and few < crowd.others:
+        level = max(top, level_for(crowd, top, moved, few))
+        if not crowd.whole < 2.0 * MOST * crowd.share:
+            break
+        draw_above(crowd, wide * level, theta, inverse, wide)
+        if crowd.arm != crowd.place or not level > top:
+            return int(crowd.arm)
+        crowd.ceiling = wide * level
+        few *= DOWN
+    draw_all(crowd, theta, inverse, wide)
+    return int(crowd.arm)
+
+
+def wanted(crowd: Record) -> float:
+    """How many arms are proposed at the first level, in the mean, at most."""
+    most: float = min(SOME, MOST * crowd.others) * crowd.share
+    return most
+
+
+def keep_up(crowd: Record, theta: Floats, inverse: Floats, wide: float, top: float) -> float:
+    """Compute Λ anew if that pays; returns how far φ is from that of Λ, infinity if there is no Λ."""
+    moved = distance(crowd.phi, theta, wide)
+    if crowd.tau > 0.0 and crowd.lasting:
+        if top - moved >= crowd.level and crowd.others * crowd.whole <= NEXT:
+            return moved
+        found = crowd.others * at(crowd, top - moved)
+        if found <= min(wanted(crowd), FEWER + 1.5 * crowd.fresh):
+            return moved
+    if not envelop(crowd, theta, inverse, wide):
+        return np.inf
     if crowd.t >= crowd.due:
-        crowd.top = bound_of(crowd, inverse)
-        crowd.due = crowd.t + (max(crowd.lasting, crowd.t // LATER) if crowd.lasting > 0 else 0)
-    length, factor, plane = np.sqrt(dot(theta, theta)), max(0.0, wide), plane_of(crowd, inverse)
-    rounding, short = ROUNDED * length, crowd.least * length * (1.0 + ROUNDED)
-    reach = factor * np.sqrt(crowd.top) * (1.0 + ROUNDED) + rounding
-    best = foremost(crowd, theta)
-    left_out = crowd.n_met < len(along)
-    if left_out and (again or not along[best] > short + rounding):
-        meet_all(crowd)
-        best = foremost(crowd, theta)
-    most = score(look(crowd, best), theta, inverse, wide, crowd.row)  # it rules out most of the others
-    if left_out and not short + reach < most:
-        meet_all(crowd)
-        foremost(crowd, theta)
-    n = 0
-    for c in range(crowd.n_met):
-        a = crowd.met[c]
-        far = along[a] + reach < most or along[a] + factor * norm_within(crowd, a, plane) + rounding < most
-        if again or (not far and crowd.seen[a] == crowd.t):
-            best, most = better(crowd, best, most, a, theta, inverse, wide)
-        elif not far:
-            crowd.near[n] = a
-            n += 1
-        if n == len(crowd.near) or (n > 0 and c == crowd.n_met - 1):
-            best, most = best_of_near(crowd, best, most, n, theta, inverse, wide, rounding)
-            n = 0
-    if crowd.cap > 0.0 and len(theta) >= MANY:
-        crowd.least = min(crowd.cap, max(0.0, LIKELY * np.divide(most - reach, length)))
-    return best
+        crowd.due = crowd.t + crowd.t // LATER
+        if not improve(crowd, theta, inverse, wide, top):
+            return np.inf
+    crowd.fresh = crowd.others * at(crowd, top)
+    return 0.0
 
 
-def best_of_near(
-    crowd: Record, best: int, most: float, n: int, theta: Floats, inverse: Floats, wide: float, rounding: float
-) -> tuple[int, float]:
-    """`better` for the arms `near[:n]`, which are drawn together; few of their scores are computed."""
-    if crowd.used == 0:
-        scale(crowd, inverse)
-    look_at(crowd, n)
-    for c in range(n):
-        a = crowd.near[c]
-        if not crowd.along[a] + max(0.0, wide) * np.sqrt(crowd.squares[c]) + rounding < most:
-            best, most = better(crowd, best, most, a, theta, inverse, wide)
-    return best, most
-
-
-def better(
-    crowd: Record, best: int, most: float, a: int, theta: Floats, inverse: Floats, wide: float
-) -> tuple[int, float]:
-    """Arm a and its score, if this is larger than the score of the best arm so far; else that arm and its score."""
-    found = score(look(crowd, a), theta, inverse, wide, crowd.row)
-    return (a, found) if found > most else (best, most)
-
-
-def foremost(crowd: Record, theta: Floats) -> int:
-    """The arm with the largest <θ~, x> of those met; sets it for all of them."""
-    along, met = crowd.along, crowd.met
-    on_theta, on_across = dot(theta, crowd.theta), dot(theta, crowd.across)
-    if crowd.n_met == len(met):
-        for a in range(len(along)):
-            along[a] = on_theta * crowd.first[a] + on_across * crowd.second[a]
+def improve(crowd: Record, theta: Floats, inverse: Floats, wide: float, top: float) -> bool:
+    """Try another τ or κ, in turn, and keep it if fewer arms are proposed at the same level; False if there is no Λ."""
+    level, weight, steep, step = top, crowd.weight, crowd.steep, crowd.steps[crowd.turn]
+    before = at(crowd, level)
+    if crowd.others * before > CLOSE * wanted(crowd):
+        level = max(top, crowd.first)
+        before = at(crowd, level)
+    if crowd.turn == 0:
+        crowd.weight *= np.exp(step)
     else:
-        for c in range(crowd.n_met):
-            along[met[c]] = on_theta * crowd.first[met[c]] + on_across * crowd.second[met[c]]
-    best = met[0]
-    for c in range(1, crowd.n_met):
-        if along[met[c]] > along[best]:
-            best = met[c]
-    return int(best)
+        crowd.steep *= np.exp(step)
+    better = envelop(crowd, theta, inverse, wide) and at(crowd, level) < before
+    crowd.steps[crowd.turn] = (
+        max(-LONGEST, min(LONGEST, 1.5 * step)) if better else -np.copysign(max(SHORTEST, 0.7 * abs(step)), step)
+    )
+    crowd.turn = 1 - crowd.turn
+    if better:
+        return True
+    crowd.weight, crowd.steep = weight, steep
+    return envelop(crowd, theta, inverse, wide)
 
 
-def plane_of(crowd: Record, inverse: Floats) -> Plane:
-    """V^-1 on the plane of θ and e."""
-    unit, across, row, other = crowd.theta, crowd.across, crowd.row, crowd.other
-    apply(inverse, unit, row)
-    apply(inverse, across, other)
-    a, b, c = dot(unit, row), dot(unit, other), dot(across, other)
-    away = dot(row, row) - a * a - b * b, dot(row, other) - a * b - b * c, dot(other, other) - b * b - c * c
-    return Plane(a, b, c, *away)
+def distance(phi: Floats, theta: Floats, wide: float) -> float:
+    """|φ - θ~/β|."""
+    square, over = 0.0, np.divide(1.0, wide)
+    for i in range(len(phi)):
+        gap = theta[i] * over - phi[i]
+        square += gap * gap
+    return float(np.sqrt(square))
 
 
-def norm_within(crowd: Record, a: int, plane: Plane) -> float:
-    """A closer bound on |x| of arm a, from both of its coordinates in the plane; infinite if it cannot be computed.
+def at(crowd: Record, level: float) -> float:
+    """`chance` at this level, which is kept."""
+    crowd.level = level
+    return chance(crowd, level)
 
-    x = p + z with z orthogonal to the plane, so x' V^-1 x = p' V^-1 p + 2 z' V^-1 p + z' V^-1 z, where
-    z' V^-1 p <= |z| |q| and z' V^-1 z <= |z|² top. |q|² is a difference, and its root is wrong by 1e-8 top or so; `top`
-    exceeds the largest eigenvalue by a larger share, that of its own rounding in single precision.
+
+def level_for(crowd: Record, top: float, moved: float, few: float) -> float:
+    """The level of the best arm, or the one at which about `few` arms are proposed, if that is higher."""
+    low = top - moved
+    if low >= crowd.level and crowd.others * crowd.whole <= NEXT:
+        return top
+    if low != crowd.level:
+        at(crowd, low)
+    if crowd.others * crowd.whole > CLOSE * few:
+        found = search(crowd, max(low, crowd.first), few)
+        if few <= wanted(crowd):
+            crowd.first = found
+        return found + moved if found > low else top
+    step = crowd.scale
+    while step > 0.0 and crowd.others * crowd.whole < FEW and step < 0.5 * abs(low):
+        at(crowd, low - step)
+        step *= 2.0
+    return top
+
+
+def search(crowd: Record, level: float, few: float) -> float:
+    """A level at which about `few` arms are proposed, by the secant of ln z."""
+    if crowd.scale == 0.0:
+        crowd.scale = 0.05 * abs(level)
+    before, count = 0.0, -1.0
+    for _ in range(STEPS):
+        found = crowd.others * at(crowd, level)
+        if few < CLOSE * found and found < CLOSE * few:
+            break
+        now = np.log(max(found, 1e-300))
+        if count > 0.0 and found > 0.0 and found != count:
+            scale = np.divide(level - before, np.log(count) - now)
+            if scale > 0.0:
+                crowd.scale = min(scale, 2.0 * crowd.scale)
+        before, count = level, found
+        level += max(-2.0, min(2.0, now - np.log(few))) * crowd.scale
+    return float(crowd.level)
+
+
+@once
+def draw_above(crowd: Record, least: float, theta: Floats, inverse: Floats, wide: float) -> None:
+    """Draw the arms whose scores exceed `least`, and choose the best of them.
+
+    The numbers of arms between those that are proposed are geometric. An arm above the ceiling is drawn again.
     """
-    u, v = crowd.first[a], crowd.second[a]
-    rest = max(0.0, 1.0 - u * u - v * v)
-    inside = u * u * plane.uu + 2.0 * u * v * plane.uv + v * v * plane.vv
-    between = u * u * plane.q_uu + 2.0 * u * v * plane.q_uv + v * v * plane.q_vv
-    square = inside + 2.0 * np.sqrt(rest * max(0.0, between)) + (rest + ROUNDED) * crowd.top
-    return (1.0 + ROUNDED) * np.sqrt(square) if square > 0.0 else np.inf
+    a, words, over = -1.0, crowd.words, np.divide(1.0, np.log1p(-crowd.whole / crowd.share))
+    while True:
+        a += 1.0 + np.floor(over * np.log(1.0 - uniform(words)))
+        if not a < crowd.others:
+            return
+        if propose(crowd, any_cell(crowd), crowd.other) and crowd.low <= dot(crowd.theta, crowd.other) <= crowd.high:
+            found = score(crowd.other, theta, inverse, wide, crowd.row)
+            if found > crowd.ceiling:
+                a -= 1.0
+            elif found > least:
+                prefer(crowd, int(a), found)
 
 
-def bound_of(crowd: Record, inverse: Floats) -> float:
-    """An upper bound on the eigenvalues of V^-1, in single precision with its rounding; infinite for a strange V^-1."""
-    scale(crowd, inverse)
-    bound: float = crowd.unit * (largest_eigenvalue(crowd.scaled, crowd.powers, crowd.sums) + 2.0 * ROUNDING)
-    return bound if 0.0 < bound < np.inf else np.inf
+@once
+def draw_all(crowd: Record, theta: Floats, inverse: Floats, wide: float) -> None:
+    """Draw all arms, given that no score exceeds the ceiling, and choose the best."""
+    for a in range(crowd.others):
+        prefer(crowd, a, draw_below(crowd, crowd.ceiling, theta, inverse, wide))
+
+
+@once
+def draw_below(crowd: Record, ceiling: float, theta: Floats, inverse: Floats, wide: float) -> float:
+    """Set `other` to an arm whose score does not exceed the ceiling; returns its score."""
+    while True:
+        draw_other(crowd, crowd.other)
+        found = score(crowd.other, theta, inverse, wide, crowd.row)
+        if not found > ceiling:
+            return found
+
+
+def prefer(crowd: Record, a: int, found: float) -> None:
+    """Choose the arm `other`, the a-th beside the best one, if its score is the largest so far."""
+    if found > crowd.most:
+        crowd.most = found
+        choose_arm(crowd, a + (a >= crowd.place), crowd.other)
 
 
 @kept
-def steps(adversary: str) -> dict[str, Callable[..., Any]]:
-    """What fills in a loop and its algorithm where this module's adversary draws its arms on demand."""
-    module = import_module(adversary)
-    meeting, others = compile_once(module.meet), compile_once(getattr(module, "meet_others", module.meet))
-    everybody = compile_step(meet_all, meet_others=others)
-    return {
-        "optimistic": compile_step(optimistic, meet_all=everybody),
-        "deal": compile_step(deal, meet=meeting),
-        "deal_all": compile_step(deal_all, deal=compile_step(deal, meet=meeting)),
-        "take": compile_step(take),
-        "meet_all": everybody,
-    }
+def steps(optimist: bool) -> dict[str, Callable[..., Any]]:
+    """What fills in a loop whose arms are drawn on demand; optimist: whether its learner chooses by `optimistic`."""
+    if optimist:
+        return {"deal": compile_step(deal), "take": compile_step(take)}
+    return {"deal": compile_step(deal_all), "take": compile_step(take_any)}
+
+
+@kept
+def rule() -> Callable[..., Any]:
+    """The compiled `optimistic`."""
+    return compile_step(optimistic)

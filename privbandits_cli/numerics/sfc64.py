@@ -205,20 +205,6 @@ def fill_normal(state: Record, out: Floats) -> None:
     words[0], words[1], words[2], words[3] = a, b, c, n
 
 
-def fill_normal_widely(room: Record, out: Floats) -> None:
-    """Standard normal numbers `out[n]`, from 16 streams side by side.
-
-    Where one word is not enough, further words come from `room.words`.
-    """
-    words = room.ready
-    for first in range(0, len(out), len(words)):
-        advance(room)
-        some = out[first : first + len(words)]
-        for i in range(len(some)):
-            x, layer, size = normal_of(words[i], room)
-            some[i] = x if size < room.inside[layer] else outside(room.words, room, layer, size, x)
-
-
 def fill_normals(states: Records, out: Floats) -> None:
     """Standard normal numbers, `out[n]`."""
     fill_normal(states[0], out.reshape(1, len(out)))

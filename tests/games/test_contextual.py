@@ -10,7 +10,7 @@ from scipy import stats
 from privbandits_cli.games import bandit, contextual, ellipsoid, on_demand
 from privbandits_cli.games.contextual import Contexts, Setting
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.on_demand import Dealer
+from privbandits_cli.games.on_demand import Dealer, new_crowd
 from privbandits_cli.games.rewards import LAWS, REWARDS, reward
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import compile_step, record
@@ -90,10 +90,13 @@ def drawn(adversary, rounds, k, d, blocks=None, seed=1):
 def drawn_on_demand(adversary, setting, rounds, seed):
     """The same of a crowd, every arm of which is drawn."""
     shape = setting.known().dimension, setting.n_arms
-    dealer = Dealer(shape, adversary.crowd(setting, Generator(SFC64(seed)), 1), np.zeros(shape))
-    deal_all = on_demand.steps(type(adversary).__module__)["deal_all"]
-    arms = [(deal_all(dealer, 0).copy(), dealer.records["first"][0].copy()) for _ in range(rounds)]
-    return tuple(map(np.array, zip(*arms, strict=True)))
+    dealer = Dealer(shape, new_crowd(adversary.on_demand(), *shape, False, Generator(SFC64(seed))), np.zeros(shape))
+    deal_all, arms, means = on_demand.steps(False)["deal"], [], []
+    for _ in range(rounds):
+        arms.append(deal_all(dealer, 0).copy())
+        means.append(dealer.records["theta"][0] @ arms[-1])
+        means[-1][dealer.records["place"][0]] = dealer.records["best"][0]
+    return np.array(arms), np.array(means)
 
 
 # ------------------------------------------------------------------------------------------------ the game

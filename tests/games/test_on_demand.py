@@ -9,288 +9,252 @@ import pytest
 from numpy.random import SFC64, Generator
 from scipy import stats
 
-from privbandits_cli.games import contextual, ellipsoid, looks, on_demand
-from privbandits_cli.games.contextual import Contexts, Setting
-from privbandits_cli.games.on_demand import Dealer
+from privbandits_cli.games import contenders, contextual, ellipsoid, on_demand
+from privbandits_cli.games.contextual import Contexts
+from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
 from privbandits_cli.numerics.jit import PluginError, bind, record, uncompiled
 from privbandits_cli.plugins import loader
 from tests.conftest import foe, make
 from tests.games.test_contextual import LEARNERS, match
 from tests.games.test_lanes import on_every_processor
 
-ADVERSARY = "privbandits_cli.adversaries.sphere_arms"
 PLAYERS = ["linucb", "gaussian", "wishart", "local", "plain"]
+WIDE = Crowd(0.75, -0.999, 0.65)
 
 
 def crowd_foe(**given):
     return foe("sphere_arms", gap=0.1, drawn="on_demand", **given)
 
 
-class Table:
-    """A crowd, and states in which `optimistic` chooses; beta: β, the factor of |x|."""
+# ------------------------------------------------------------------------------------------- the choice
 
-    def __init__(self, d, k, lasting=0, beta=1.0):
-        known = Contexts(d)
-        self.crowd = crowd_foe().crowd(Setting(1000, k, contexts=known), Generator(SFC64(3)), lasting)
-        room = ellipsoid.room(known, k) | {"fixed": beta, "sigma": 0.0, "logdet": 0.0, "log_term": 0.0}
-        self.states, self.beta = record(theta=np.zeros(d), inverse=np.zeros((d, d)), **room), beta
-        self.dealer, steps = Dealer((d, k), self.crowd, np.zeros((0, 0))), on_demand.steps(ADVERSARY)
-        self.deal, self.choose, self.everything = (
-            bind(loop, "test", str(d), str(k), **steps) for loop in (deal_round, choose_arm, look_at_all)
-        )
+
+def play_rounds(dealer, states, tops, places, xs):
+    """Rounds with one state: the score played, whether it is the best arm's, and the arm."""
+    for t in range(len(tops)):
+        arm = optimistic(states[0], deal(dealer, t))
+        tops[t], places[t] = dealer.records[0].most, arm == dealer.records[0].place
+        take(dealer, t, arm, xs[t])
+
+
+optimistic: Any = None  # filled in
+deal: Any = None
+take: Any = None
+
+
+class Table:
+    """A crowd, and a state in which `optimistic` chooses; beta: β, the factor of |x|."""
+
+    def __init__(self, d, k, beta=1.0, lasting=False, crowd=WIDE, seed=3):
+        room = ellipsoid.room(Contexts(d), k) | {"fixed": beta, "sigma": 0.0, "logdet": 0.0, "log_term": 0.0}
+        self.states, self.beta, self.d = record(theta=np.zeros(d), inverse=np.zeros((d, d)), **room), beta, d
+        self.crowd = new_crowd(crowd, d, k, lasting, Generator(SFC64(seed)))
+        self.dealer = Dealer((d, k), self.crowd, np.zeros((0, 0)))
+        self.play = bind(play_rounds, "test", str(d), str(k), optimistic=on_demand.rule(), **on_demand.steps(True))
 
     def set(self, theta, inverse):
         self.states["theta"], self.states["inverse"] = theta, inverse
 
-    def looked_at(self):
-        """How many arms have been drawn in this round."""
-        return (self.crowd["seen"][0] == self.crowd["t"][0]).sum()
+    def scores(self, x):
+        theta, inverse = self.states["theta"][0], self.states["inverse"][0]
+        return x @ theta + self.beta * np.sqrt(np.maximum(0.0, np.einsum("ai,ij,aj->a", x, inverse, x)))
 
-    def scores(self):
-        """The exact scores of all arms, which draws those that are left."""
-        self.everything(self.crowd)
-        x, theta, inverse = self.crowd["x"][0], self.states["theta"][0], self.states["inverse"][0]
-        return x @ theta + self.beta * np.sqrt(np.einsum("ai,ij,aj->a", x, inverse, x))
-
-
-def rounds_of(table, d, rounds, spread, theta=None):
-    """Of rounds in random states: the shortfall of the score chosen, and how many arms the choice has drawn.
-
-    spread: the ratio of the largest to the least eigenvalue of V^-1, at most.
-    """
-    rng, short, drawn = np.random.default_rng(7), [], []
-    for _ in range(rounds):
-        basis, _ = np.linalg.qr(rng.standard_normal((d, d)))
-        inverse = (basis * spread ** -rng.random(d)) @ basis.T * 10.0 ** rng.uniform(-3, 1)
-        table.set(rng.standard_normal(d) * 10.0 ** rng.uniform(-1, 0) if theta is None else theta, inverse)
-        table.deal(table.dealer)
-        chosen = table.choose(table.states, table.dealer)
-        drawn.append(table.looked_at())
-        scores = table.scores()
-        short.append((scores.max() - scores[chosen]) / max(1.0, abs(scores).max()))
-    return np.array(short), np.array(drawn)
+    def rounds(self, n):
+        """The scores that are played, whether they are those of the best arms, and the arms."""
+        tops, places, xs = np.empty(n), np.empty(n, bool), np.empty((n, self.d))
+        with np.errstate(over="ignore"):
+            self.play(self.dealer, self.states, tops, places, xs)
+        return tops, places, xs
 
 
-deal: Any = None  # filled in
-optimistic: Any = None
-meet_all: Any = None
-look, look_at, scale = looks.look, looks.look_at, looks.scale
+def state_of(d, seed, spread=30.0, theta=1.0):
+    """θ~ and V^-1; spread: the ratio of the largest to the least eigenvalue, at most."""
+    rng = np.random.default_rng(seed)
+    basis, _ = np.linalg.qr(rng.standard_normal((d, d)))
+    return theta * rng.standard_normal(d) / np.sqrt(d), (basis * spread ** -rng.random(d)) @ basis.T
 
 
-def deal_round(dealer):
-    deal(dealer, 0)
+def drawn_ahead(table, k, rounds, seed=7):
+    """The largest score of each round, if all arms are drawn, and whether it is that of the best arm."""
+    crowd, rng, d = table.crowd[0], np.random.default_rng(seed), table.d
+    tops, places = np.empty(rounds), np.empty(rounds, bool)
+    for t in range(rounds):
+        x = rng.standard_normal((3 * k + 30, d))
+        x /= np.linalg.norm(x, axis=1)[:, None]
+        means = x @ crowd.theta
+        x = x[(crowd.low <= means) & (means <= crowd.high)][: k - 1]
+        assert len(x) == k - 1
+        w = rng.standard_normal(d)
+        w -= w @ crowd.theta * crowd.theta
+        best = crowd.best * crowd.theta + np.sqrt(1 - crowd.best**2) * w / np.linalg.norm(w)
+        scores = table.scores(np.vstack([x, best]))
+        tops[t], places[t] = scores.max(), scores.argmax() == k - 1
+    return tops, places
 
 
-def choose_arm(states, dealer):
-    return optimistic(states[0], dealer)
+CASES = [(2, 6, 1.0), (3, 40, 1.0), (4, 16, 0.3), (8, 64, 1.0), (8, 300, 3.0), (20, 400, 0.3), (20, 400, 3.0)]
 
 
-def look_at_all(records):
-    meet_all(records[0])
-    for a in range(len(records[0].x)):
-        look(records[0], a)
+@pytest.mark.parametrize("lasting", [False, True])
+@pytest.mark.parametrize(("d", "k", "theta"), CASES)
+def test_the_score_that_is_played_has_the_law_of_the_largest(d, k, theta, lasting):
+    """In 3000 rounds of a state, against as many with all arms drawn. Control: a hundredth of the arms too few."""
+    table, n = Table(d, k, lasting=lasting), 3000
+    table.set(*state_of(d, 1, theta=theta))
+    table.rounds(300)  # meanwhile τ and κ become good ones
+    found, best, _ = table.rounds(n)
+    tops, places = drawn_ahead(table, k, n)
+    assert stats.ks_2samp(found, tops).pvalue > 1e-6
+    assert abs(best.mean() - places.mean()) < 5 * np.sqrt((best.mean() * (1 - best.mean()) * 2 + 1e-3) / n)
+    fewer, _ = drawn_ahead(table, max(2, k // 3), n)
+    assert stats.ks_2samp(fewer, tops).pvalue < 1e-6 or places.mean() > 0.8
 
 
-def look_at_some(records, n, inverse):
-    scale(records[0], inverse)
-    look_at(records[0], n)
+def test_few_arms_are_drawn():
+    """For 400 arms in 20 dimensions the random words are those of less than 120 arms, once τ and κ are good."""
+    table = Table(20, 400)
+    table.set(*state_of(20, 1))
+    table.rounds(200)
+    before = table.crowd["words"][0][3]  # which counts the random words
+    table.rounds(500)
+    words = int(table.crowd["words"][0][3] - before) / 500
+    assert 20 < words < 0.3 * 400 * 20
 
 
-@pytest.mark.parametrize(("d", "k"), [(2, 5), (3, 70), (4, 16), (9, 300), (33, 400)])
-@pytest.mark.parametrize(("spread", "beta"), [(30.0, 1.0), (1e9, 1e-6), (1e6, 100.0)])
-def test_no_arm_that_was_not_drawn_has_a_larger_score(d, k, spread, beta):
-    short, drawn = rounds_of(Table(d, k, beta=beta), d, 40, spread)
-    assert short.max() < 1e-9
-    if k > 50 and spread < 100:
-        assert drawn.mean() < 0.6 * k  # bounds rule arms out even where V^-1 is nearly round
+@pytest.mark.parametrize("d", [2, 3, 5, 16])
+def test_the_arm_that_is_played_has_the_score_and_the_mean_that_are_said(d):
+    table = Table(d, 50)
+    table.set(*state_of(d, 2))
+    tops, places, x = table.rounds(400)
+    np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(table.scores(x), tops, atol=1e-12)
+    means = x @ table.crowd["theta"][0]
+    np.testing.assert_allclose(means[places], 0.75, atol=1e-12)
+    assert ((means[~places] <= 0.65) & (means[~places] >= -0.999)).all()
+    assert d < 5 or 0 < places.sum() < 400
 
 
-def test_a_bound_that_is_too_low_is_found():
-    """The control: the eigenvalue of the first round is kept, and half of the later ones are larger."""
-    short, _ = rounds_of(Table(9, 300, lasting=1000), 9, 60, 30.0)
-    assert short.max() > 1e-3
-
-
-@pytest.mark.parametrize("way", [0.0, 1.0, -1.0])
-def test_an_estimate_along_theta_leaves_the_second_axis_alone(way):
-    table = Table(5, 40)
-    before = table.crowd["across"].copy()
-    short, _ = rounds_of(table, 5, 5, 30.0, theta=way * table.crowd["theta"][0])
-    assert short.max() < 1e-9
-    np.testing.assert_array_equal(table.crowd["across"], before)
-
-
-@pytest.mark.parametrize("d", [2, 3, 5])
-def test_drawn_arms_have_the_coordinates_that_were_drawn_first(d):
-    """|x| = 1, <θ, x> and <θ~, x>, after the second axis was turned to θ~."""
-    table = Table(d, 30)
-    rounds_of(table, d, 5, 30.0)
-    crowd = table.crowd[0]
-    np.testing.assert_allclose(np.linalg.norm(crowd.x, axis=1), 1, atol=1e-12)
-    np.testing.assert_allclose(crowd.x @ crowd.theta, crowd.first, atol=1e-12)
-    np.testing.assert_allclose(crowd.x @ table.states["theta"][0], crowd.along, atol=1e-12)
-
-
-def test_a_second_choice_in_a_round_is_right_too():
-    """Its estimate is another one, which the second axis does not span."""
-    table, rng = Table(5, 40), np.random.default_rng(1)
-    for _ in range(30):
-        table.deal(table.dealer)
-        for _ in range(2):
-            table.set(rng.standard_normal(5), np.eye(5) * 0.01)
-            chosen = table.choose(table.states, table.dealer)
-        scores = table.scores()
-        assert scores[chosen] >= scores.max() - 1e-9
-
-
-def test_a_choice_that_is_not_made_in_the_first_round_is_right_too():
-    table, rng = Table(5, 40, lasting=16), np.random.default_rng(1)
-    for t in range(12):
-        table.deal(table.dealer)
-        table.set(0.1 * rng.standard_normal(5), np.diag([1.0, 0.1, 0.1, 0.01, 0.01]))
-        if t > 2:
-            chosen = table.choose(table.states, table.dealer)
-            scores = table.scores()
-            assert scores[chosen] >= scores.max() - 1e-9
+def test_levels_that_are_too_high_for_any_arm_are_lowered(monkeypatch):
+    """The first level asks for a hundredth of a proposal: most rounds need a second one, and the law is the same."""
+    monkeypatch.setattr(on_demand, "SOME", 0.01)
+    table, n = Table(6, 60, seed=4), 3000
+    table.play = bind(play_rounds, "levels", optimistic=on_demand.rule.__wrapped__(), **on_demand.steps(True))
+    table.set(*state_of(6, 1))
+    found, _, _ = table.rounds(n)
+    tops, _ = drawn_ahead(table, 60, n)
+    assert stats.ks_2samp(found, tops).pvalue > 1e-6
 
 
 @pytest.mark.parametrize("wrong", [np.nan, 0.0, -1.0])
-def test_nothing_is_ruled_out_by_a_matrix_that_is_not_one(wrong):
-    table = Table(5, 40)
+def test_a_strange_matrix_leaves_all_arms_drawn(wrong):
+    """No number bounds the scores then: all have the same root, or none, so <θ~, x> decides."""
+    table, n = Table(5, 40), 1000
     table.set(np.ones(5), np.full((5, 5), wrong))
-    table.deal(table.dealer)
-    table.choose(table.states, table.dealer)
-    assert table.looked_at() == 40
+    _, _, x = table.rounds(n)
+    assert np.isfinite(x).all() and (wrong == 0.0) <= (np.mean(x @ np.ones(5)) > 0.8)
 
 
-@pytest.mark.parametrize("values", [(3, -2, -2, 0.5), (-1, -1, -1, -2), (1e45, 1, -1e45, 1), (3, 2, 2, 0.5)])
-def test_a_matrix_that_is_not_positive_definite_rules_no_better_arm_out(values):
-    table, rng = Table(4, 40), np.random.default_rng(3)
-    for _ in range(60):
-        basis, _ = np.linalg.qr(rng.standard_normal((4, 4)))
-        inverse, theta = (basis * np.array(values, float)) @ basis.T, rng.standard_normal(4)
-        table.set(theta, inverse)
-        table.deal(table.dealer)
-        chosen = table.choose(table.states, table.dealer)
-        table.everything(table.crowd)
-        x = table.crowd["x"][0]
-        squares = np.einsum("ai,ij,aj->a", x, inverse, x)
-        scores = x @ theta + np.sqrt(np.maximum(0.0, squares))
-        assert scores[chosen] >= scores.max() - 1e-9 * abs(scores).max()
+@pytest.mark.parametrize("values", [(3, -2, -2, 0.5), (-1, -1, -1, -2), (3, 2, 2, 0.5)])
+def test_an_indefinite_matrix_has_the_law_of_its_scores(values):
+    table, n = Table(4, 40), 3000
+    basis, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((4, 4)))
+    table.set(np.array([0.5, -0.2, 0.1, 0.3]), (basis * np.array(values, float)) @ basis.T)
+    found, _, _ = table.rounds(n)
+    tops, _ = drawn_ahead(table, 40, n)
+    assert stats.ks_2samp(found, tops).pvalue > 1e-6
 
 
-def test_the_streams_share_no_word_with_the_other_numbers():
-    """The streams begin in words of the generator; the words after these are those of the other numbers."""
-    crowd = Table(4, 40).crowd[0]
-    bits, found = SFC64(), crowd.words.copy()
-    state = bits.state
-    state["state"]["state"] = found
-    bits.state = state
-    assert not np.isin(bits.random_raw(200), crowd.streams).any()
+# ------------------------------------------------------------------------------------------- proposals
 
 
-def test_linucb_plays_the_best_score_while_a_bound_is_kept():
-    """A bound lasts 16 rounds, as V only grows; in each of 200 rounds no other arm has a larger score."""
-    d, k = 6, 120
-    table, rng, v, u = Table(d, k, lasting=on_demand.LASTING), np.random.default_rng(2), np.eye(d), np.zeros(d)
-    for _ in range(200):
-        table.set(np.linalg.solve(v, u), np.linalg.inv(v))
-        table.deal(table.dealer)
-        chosen = table.choose(table.states, table.dealer)
-        assert table.looked_at() <= k
-        scores = table.scores()
-        assert scores[chosen] >= scores.max() - 1e-9
-        x = table.crowd["x"][0, chosen]
-        v += np.outer(x, x)
-        u += x * (x @ table.crowd["theta"][0] + rng.standard_normal())
+def propose_many(records, level, cells, accepted, xs):
+    room = records[0]
+    chance(room, level)
+    for i in range(len(cells)):
+        cells[i] = any_cell(room)
+        accepted[i] = propose(room, cells[i], xs[i])
 
 
-def test_no_arm_that_was_not_met_has_a_larger_score():
-    """In 400 rounds in which V grows as in LinUCB. Some arms are met late, when the best of the others is known."""
-    d, k = 20, 400
-    table = Table(d, k, lasting=on_demand.LASTING, beta=2.0)
-    rng, v, u, left_out, late = np.random.default_rng(2), np.eye(d), np.zeros(d), 0, 0
-    for _ in range(400):
-        table.set(np.linalg.solve(v, u), np.linalg.inv(v))
-        table.deal(table.dealer)
-        few = table.crowd["n_met"][0] < k
-        chosen = table.choose(table.states, table.dealer)
-        left_out += table.crowd["n_met"][0] < k
-        late += few and table.crowd["n_met"][0] == k
-        scores = table.scores()
-        assert scores[chosen] >= scores.max() - 1e-9
-        x = table.crowd["x"][0, chosen]
-        v += np.outer(x, x)
-        u += x * (x @ table.crowd["theta"][0] + rng.standard_normal())
-    assert left_out > 100
-    assert late > 0
+chance, any_cell, propose, envelop = contenders.chance, contenders.any_cell, contenders.propose, contenders.envelop
 
 
-@pytest.mark.parametrize("least", [0.3, 0.5, 0.6])
-def test_arms_that_are_met_late_have_the_law_of_those_that_are_met_at_once(least):
-    """W, which is uniform, is below the share of the arms that are met first. Control: the law of the late ones."""
-    d, k = 20, 400
-    table, found, late = Table(d, k), [], []
-    crowd = table.crowd[0]
-    crowd.low, crowd.high = -0.999, 0.999  # no mean is drawn again
-    for _ in range(100):
-        crowd.least = least
-        table.deal(table.dealer)
-        first = np.isin(np.arange(k), crowd.met[: crowd.n_met])
-        table.everything(table.crowd)
-        w = (1 - crowd.first**2 - crowd.second**2) ** ((d - 2) / 2)
-        free = crowd.first != crowd.best  # the mean of one arm is set
-        assert w[first & free].max(initial=0.0) <= crowd.share <= w[~first].min()
-        assert crowd.share == pytest.approx((1 - least**2) ** ((d - 2) / 2))
-        found.append(w[free])
-        late.append(w[~first])
-    assert stats.kstest(np.concatenate(found), stats.uniform(0, 1).cdf).pvalue > 1e-6
-    assert least == 0.6 or stats.kstest(np.concatenate(late), stats.uniform(0, 1).cdf).pvalue < 1e-6
+def envelop_once(records, theta, inverse, wide):
+    envelop(records[0], theta, inverse, wide)
 
 
-@pytest.mark.parametrize(("d", "n"), [(3, 1), (9, 64), (33, 17), (64, 64)])
-def test_bounds_in_single_precision_are_above_the_squares(d, n):
-    """They exceed the squares by at most three times the error. Control: without the error, some are below."""
-    table, rng = Table(d, 100), np.random.default_rng(4)
-    crowd, rough = table.crowd[0], bind(look_at_some, "test", str(d))
-    for t in range(1, 30):
-        basis, _ = np.linalg.qr(rng.standard_normal((d, d)))
-        inverse = (basis * 30.0 ** -rng.random(d)) @ basis.T * 10.0 ** rng.uniform(-3, 1)
-        crowd.t, crowd.used, crowd.near[:n] = t, 0, rng.permutation(100)[:n]
-        crowd.first[:], crowd.second[:] = rng.uniform(-0.7, 0.7, (2, 100))
-        rough(table.crowd, n, inverse)
-        table.everything(table.crowd)
-        x, bound, error = crowd.x[crowd.near[:n]], crowd.squares[:n], crowd.unit * crowd.error
-        exact = np.einsum("ai,ij,aj->a", x, inverse, x)
-        np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, atol=1e-12)
-        np.testing.assert_allclose(x @ crowd.theta, crowd.first[crowd.near[:n]], atol=1e-12)
-        np.testing.assert_allclose(x @ crowd.across, crowd.second[crowd.near[:n]], atol=1e-12)
-        assert (exact <= bound).all()
-        assert (bound <= exact + 3 * error).all()
-        if n > 1:
-            assert (bound - error < exact).any()
+@pytest.mark.parametrize("d", [3, 8, 20])
+def test_what_is_proposed_above_a_level_has_the_law_of_all_arms_above_it(d):
+    """Its number, and its coordinate along θ~, against a million directions. Control: all proposals above it."""
+    theta, inverse = state_of(d, 5)
+    table = Table(d, 9, crowd=Crowd(0.75, -1.0, 1.0))
+    table.set(theta, inverse)
+    table.rounds(100)
+    bind(envelop_once, "tests", str(d))(table.crowd, theta, inverse, 1.0)
+    rng, n = np.random.default_rng(1), 10**6
+    x = rng.standard_normal((n, d))
+    x /= np.linalg.norm(x, axis=1)[:, None]
+    scores = table.scores(x)
+    level = np.quantile(scores, 0.99)
+    cells, accepted, xs = np.empty(n, np.int64), np.empty(n, bool), np.empty((n, d))
+    with np.errstate(over="ignore"):
+        bind(propose_many, "tests", str(d))(table.crowd, level, cells, accepted, xs)
+    above = table.scores(xs) > level
+    share = table.crowd["whole"][0] * (above & accepted).mean()
+    assert abs(share - 0.01) < 5 * np.sqrt(0.01 / n * (1 + table.crowd["whole"][0]))
+    assert table.crowd["whole"][0] < 0.5 and (above & accepted).sum() > 1000
+    direction = theta / np.linalg.norm(theta)
+    u, v = xs[above & accepted] @ direction, x[scores > level] @ direction
+    assert stats.ks_2samp(u, v).pvalue > 1e-6
+    assert d == 3 or abs(table.crowd["whole"][0] * above.mean() - 0.01) > 5 * np.sqrt(0.01 / n)
 
 
-def test_arms_that_are_drawn_together_have_the_law_of_single_ones():
-    """The coordinates beside θ and e of 100 tiles: means 0, squares that add up to the rest, an equal share each."""
-    d, n = 6, 64
-    table, rough = Table(d, n), bind(look_at_some, "test", str(d))
-    crowd, found = table.crowd[0], []
-    for t in range(1, 101):
-        crowd.t, crowd.used, crowd.near[:] = t, 0, np.arange(n)
-        crowd.first[:], crowd.second[:] = 0.6, 0.0
-        rough(table.crowd, n, np.eye(d))
-        table.everything(table.crowd)
-        found.append(crowd.x.copy())
-    rest, _ = np.linalg.qr(np.column_stack([crowd.theta, crowd.across, np.eye(d)]))
-    z = np.concatenate(found) @ rest[:, 2:d]
-    np.testing.assert_allclose((z * z).sum(1), 0.64, atol=1e-12)
-    far = -stats.norm.ppf(1e-7) / np.sqrt(len(z))
-    assert np.abs(z.mean(0)).max() < far * np.sqrt(0.16)
-    share = stats.beta(0.5, (d - 3) / 2)  # of a coordinate's square
-    for i in range(d - 2):
-        assert stats.kstest(z[:, i] ** 2 / 0.64, share.cdf).pvalue > 1e-6
-    assert stats.kstest(z[:, 0] ** 2 / 0.64, stats.beta(0.5, (d - 2) / 2).cdf).pvalue < 1e-6
+@pytest.mark.parametrize("d", [2, 3, 9, 64])
+def test_a_coordinate_in_a_cell_has_its_law(d):
+    room = record(**contenders.contenders_room(d), **on_demand.source(Generator(SFC64(1))))[0]
+    law = stats.beta((d - 1) / 2, (d - 1) / 2, loc=-1, scale=2)
+    with np.errstate(over="ignore"):
+        for cell in (len(room.edges) // 3, len(room.edges) // 2, 2 * len(room.edges) // 3):
+            low, high = room.edges[cell], room.edges[cell + 1]
+            u = np.array([contenders.coordinate(room, cell) for _ in range(1000)])
+            assert ((low <= u + 1e-12) & (u <= high + 1e-12)).all()
+            p = (law.cdf(u) - law.cdf(low)) / (law.cdf(high) - law.cdf(low))
+            assert stats.kstest(np.clip(p, 0, 1), "uniform").pvalue > 1e-6
+    assert room.masses.sum() == pytest.approx(1)
+
+
+def test_the_factor_of_a_matrix():
+    """R' R is the matrix, with its determinant; a matrix that is not positive definite is refused."""
+    a = np.random.default_rng(1).standard_normal((7, 7))
+    matrix = a @ a.T + np.eye(7)
+    factor = matrix.copy()
+    assert contenders.factorise(factor) == pytest.approx(np.linalg.slogdet(matrix)[1])
+    np.testing.assert_allclose(np.tril(factor) @ np.tril(factor).T, matrix, atol=1e-12)
+    np.testing.assert_allclose(factor, factor.T)
+    assert np.isnan(contenders.factorise(matrix - 50 * np.eye(7)))
+
+
+# ------------------------------------------------------------------------------------------- learners
+
+
+def test_linucb_meets_the_same_arms_while_lambda_is_kept():
+    """V^-1 becomes smaller. The mean regret of LinUCB is that of the same learner that does not say so."""
+
+    def played(lasting, monkeypatch):
+        monkeypatch.setattr(type(make("linucb")), "growing", lasting)
+        found = contextual.play(match(crowd_foe(), [make("linucb")], 300, 120, 6), range(200))[0, :, -1]
+        return found.mean(), found.var() / len(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        (kept, error), (anew, other) = played(True, patch), played(False, patch)
+    assert kept != anew and abs(kept - anew) < 5 * np.sqrt(error + other)
+
+
+def test_a_second_choice_in_a_round_is_an_error(tmp_path):
+    file, twice = tmp_path / "my_linucb.py", "min(optimistic(state, arms), optimistic(state, arms))"
+    file.write_text(OWN.format(imported="optimistic", promise="optimistic = True", chosen=twice))
+    own = loader.module(loader.read(file)).Parameters
+    with pytest.raises(ValueError, match="called twice in a round: remove `optimistic = True`"):
+        contextual.play(match(crowd_foe(), [own()], 40, 12), [0])
 
 
 OWN = """

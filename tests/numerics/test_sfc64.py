@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from numpy.random import SFC64, Generator
-from scipy import stats
 
 from privbandits_cli.games.linear_draws import ALONE
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import bind, record, uncompiled
-from privbandits_cli.numerics.sfc64 import fill_normal, fill_normal_widely, source, streams_of, uniform
+from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 
 
 def draw_normal(normals, uniforms, rooms):
@@ -81,26 +80,3 @@ def test_the_linear_games_numbers_come_from_sixteen_streams_in_turn(kind):
     found, words = drawn(ALONE[kind], kind), sixteen(Generator(SFC64(3)), 500)
     np.testing.assert_allclose(found, made_by_numpy(kind, words), rtol=1e-15)
     assert not np.allclose(found, made_by_numpy(kind, sixteen(Generator(SFC64(4)), 500)))
-
-
-def widely(rooms, out):
-    fill_normal_widely(rooms[0], out)
-
-
-def test_normal_numbers_from_sixteen_streams():
-    """All but 1.5 % are made of one word. 2^18 of them have the normal law, the tails, too. Control: a longer scale."""
-    n, room = 2**18, record(**streams_of(Generator(SFC64(3))), **source(Generator(SFC64(5))))
-    found = np.empty(n)
-    with np.errstate(over="ignore"):
-        bind(widely, "tests")(room, found)
-    words = sixteen(Generator(SFC64(3)), n).reshape(-1, 8, 16).reshape(n)
-    layer, size = words & np.uint64(255), (words >> np.uint64(9)) & np.uint64(2**52 - 1)
-    one_word = size < room["inside"][0][layer]
-    x = size * room["width"][0][layer] * np.where((words >> np.uint64(8)) & np.uint64(1), -1.0, 1.0)
-    assert 0.983 < one_word.mean() < 0.987
-    np.testing.assert_array_equal(found[one_word], x[one_word])
-    assert (found[~one_word] != x[~one_word]).any()
-    assert stats.kstest(found, stats.norm().cdf).pvalue > 1e-6 > stats.kstest(found, stats.norm(0, 1.06).cdf).pvalue
-    share = 2.0**-10
-    for count in (np.sum(found < stats.norm.ppf(share)), np.sum(found > stats.norm.isf(share))):
-        assert stats.binomtest(int(count), n, share).pvalue > 1e-6
