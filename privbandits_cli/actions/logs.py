@@ -163,7 +163,7 @@ def simulate(experiment: Experiment, path: Path, rows: int, temperature: float, 
         raise ValueError("the rewards of a log lie in [0, 1], and these are unbounded: choose other `rewards`")
     if not 1 <= rows <= setting.horizon:
         raise ValueError(f"{counted(rows, 'row')} of {setting.horizon:,g} rounds: take 1 to {setting.horizon:,g}")
-    if adversary.on_demand() or adversary.estimate:
+    if adversary.on_demand() is not None or adversary.estimate:
         raise ValueError(f"{adversary.name} has no arms that a log could hold: choose another adversary")
     world = simulated_logs.contextual_world(adversary, setting, rows, experiment.keys.seed, 0)
     logging = simulated_logs.softmax(world.means, temperature, share)

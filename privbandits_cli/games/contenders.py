@@ -90,6 +90,7 @@ def envelop(room: Record, theta: Floats, inverse: Floats, wide: float) -> bool:
         lean[i] -= room.core * unit[i]
         trace += inverse[i, i]
     if not 0.0 < trace < np.inf:
+        room.tau = 0.0
         return False
     square = dot(lean, lean)
     room.kappa = 1.0  # any κ will do for q = 0
@@ -102,6 +103,7 @@ def envelop(room: Record, theta: Floats, inverse: Floats, wide: float) -> bool:
         if np.isfinite(room.logdet):
             return True
         room.weight *= 0.5
+    room.tau = 0.0
     return False
 
 

@@ -242,7 +242,7 @@ def in_vectors(match: Match, algorithm: players.Algorithm) -> bool:
     """Whether an algorithm can play several trials of this match at once."""
     adversary, setting = match.adversary, match.setting
     assert isinstance(algorithm, Algorithm) and isinstance(adversary, Adversary)
-    ahead = not adversary.on_demand() and type(adversary).events_of_log is Adversary.events_of_log
+    ahead = adversary.on_demand() is None and type(adversary).events_of_log is Adversary.events_of_log
     few = setting.known().dimension <= ellipsoid.FEW and not interpreted()
     own = guards.is_own(adversary) or guards.guarded(composition(algorithm))
     return ahead and few and not own and algorithm.in_vectors(setting)
@@ -265,7 +265,10 @@ class _Seat:
         source, optimistic = "", False
         if events is not None:
             self.dealer, source = events.opened(self.modules), LOG
-        elif crowd_law := adversary.on_demand():
+        elif (crowd_law := adversary.on_demand()) is not None:
+            if not isinstance(crowd_law, Crowd):
+                message = f"on_demand returned {crowd_law!r}: return Crowd(best, low, high), or None"
+                raise PluginError(message, type(adversary).on_demand)
             optimistic, growing = algorithm.promises_all("optimistic"), algorithm.promises_all("growing")
             if optimistic:
                 guards.check_optimistic(self.modules, ellipsoid.optimistic)
@@ -341,7 +344,7 @@ def _play_trial(match: Match, trial: int, block: int) -> Floats:
     horizon, foe, rewards = int(checkpoints[-1]), adversary.identity(), REWARDS[adversary.law()]
     rng = stream(seed, "contexts", foe, trial=trial)
     events = adversary.events_of_log(setting, rng)
-    ahead = events is None and not adversary.on_demand()
+    ahead = events is None and adversary.on_demand() is None
     seats = [_Seat(match, algorithm, trial, events) for algorithm in match.algorithms]
     width = 8 * setting.n_arms * (setting.known().dimension + 1) if ahead else 0
     block = max(1, min(block, horizon, BYTES // max(1, width)))

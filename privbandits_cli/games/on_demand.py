@@ -62,7 +62,12 @@ class Dealer(NamedTuple):
 
 
 def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Generator) -> Records:
-    """The record of a crowd; θ is a random direction. lasting: V^-1 only becomes smaller."""
+    """The record of a crowd; θ is a random direction. lasting: V^-1 only becomes smaller.
+
+    ValueError for means that no unit vectors have.
+    """
+    if not (dimension >= 2 and -1 < crowd.best < 1 and -1 <= crowd.low < crowd.high <= 1):
+        raise ValueError(f"no unit vectors in {dimension} dimensions have the means of {crowd}")
     d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # of (1 + <θ, x>)/2
     return record(
         t=0,

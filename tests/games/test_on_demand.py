@@ -257,6 +257,35 @@ def test_a_second_choice_in_a_round_is_an_error(tmp_path):
         contextual.play(match(crowd_foe(), [own()], 40, 12), [0])
 
 
+ARMS = """
+from privbandits_cli.adversaries import sphere_arms
+from privbandits_cli.games.on_demand import Crowd
+
+class Parameters(sphere_arms.Parameters):
+    def on_demand(self):
+        return {law}
+"""
+
+
+@pytest.mark.parametrize(
+    ("law", "error", "message"),
+    [
+        ("Crowd(0.5, -0.5, 0.5)", None, ""),
+        ("True", PluginError, "on_demand returned True: return Crowd"),
+        ("Crowd(0.5, 0.5, 0.5)", ValueError, "no unit vectors in 4 dimensions have the means of Crowd"),
+    ],
+)
+def test_an_adversary_of_ones_own_gives_the_law_of_its_arms(tmp_path, law, error, message):
+    file = tmp_path / "my_arms.py"
+    file.write_text(ARMS.format(law=law))
+    played = match(loader.module(loader.read(file)).Parameters(), [make("linucb")], 40, 12, 4)
+    if error is None:
+        assert (contextual.play(played, [0]) > 0).all()
+    else:
+        with pytest.raises(error, match=message):
+            contextual.play(played, [0])
+
+
 OWN = """
 from privbandits_cli.algorithms import linucb
 from privbandits_cli.games import contextual
