@@ -23,7 +23,6 @@ no arm has a mean in [low, high], the range of the game, are left out.
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, once
@@ -41,6 +40,8 @@ HALVINGS = 60
 
 def contenders_room(dimension: int) -> dict[str, Any]:
     """The fields of a record in which this module works, beside θ, `low`, `high` and `sfc64.source`."""
+    from scipy import stats  # slow to import
+
     d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # of (1 + u)/2
     tails = np.concatenate([[1.0], stats.norm.sf(np.arange(-3, 6.5, 1 / FINE)), [0.0]])
     edges = np.unique(np.clip(2 * law.isf(tails) - 1, -1, 1))

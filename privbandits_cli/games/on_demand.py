@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from scipy import stats
 
 from privbandits_cli.games.contenders import (
     SHORT,
@@ -68,6 +67,8 @@ def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Gen
     """
     if not (dimension >= 2 and -1 < crowd.best < 1 and -1 <= crowd.low < crowd.high <= 1):
         raise ValueError(f"no unit vectors in {dimension} dimensions have the means of {crowd}")
+    from scipy import stats
+
     d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # of (1 + <θ, x>)/2
     return record(
         t=0,
