@@ -13,11 +13,11 @@ this envelope. Here z bounds how likely a large score is, and most arms are not 
 
 The range of u is cut into cells. In each cell c has a lower bound, so b and z have upper bounds. An arm is proposed in
 a cell with the probability of that cell times z. Then u is drawn, given the cell, and w from the Gaussian law. The arm
-is accepted with probability (w' Λ w/b)^(m/2), if its score exceeds the level. Where z >= 1, w is drawn from the uniform
-law, and the score decides alone. What is accepted has the law of the arms whose scores exceed the level, and no other
-arm exceeds it. This holds for every τ and κ for which Λ is positive definite; they decide how many arms are proposed.
-It also holds if A has become smaller since Λ was computed, and if φ has moved by δ, for the level l - δ. Cells in which
-no arm has a mean in [low, high], the range of the game, are left out.
+is accepted with probability (w' Λ w/b)^(m/2), if its score exceeds the level. Where z >= 1, c <= 0 or |φ| u >= l, w is
+drawn from the uniform law, and the score decides alone. What is accepted has the law of the arms whose scores exceed
+the level, and no other arm exceeds it. This holds for every τ and κ for which Λ is positive definite; they decide how
+many arms are proposed. It also holds if A has become smaller since Λ was computed, and if φ has moved by δ, for the
+level l - δ. Cells in which no arm has a mean in [low, high], the range of the game, are left out.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ import numpy as np
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, once
 from privbandits_cli.numerics.logarithm import logarithm
-from privbandits_cli.numerics.sfc64 import fill_normal, uniform
+from privbandits_cli.numerics.sfc64 import Words, fill_normal, uniform
 from privbandits_cli.numerics.types import Floats
 
 FINE = 12  # cells for each standard deviation of u
@@ -185,19 +185,28 @@ def any_cell(room: Record) -> int:
     return cell
 
 
-def coordinate(room: Record, cell: int) -> float:
-    """A u in this cell, by rejection: its angle has a density of s^(d - 2)."""
-    low, high, inner, power = room.angles[cell + 1], room.angles[cell], room.inner[cell], len(room.phi) - 2
+def coordinate(words: Words, low: float, high: float, widest: float, power: int) -> float:
+    """A coordinate of a random direction, given that its angle is in [low, high], by rejection.
+
+    The angle has a density of s^power, power = d - 2; widest: the largest s, which is its sine.
+    """
     while True:
-        angle = low + (high - low) * uniform(room.words)
-        if uniform(room.words) <= (np.sin(angle) / inner) ** power:
+        angle = low + (high - low) * uniform(words)
+        if uniform(words) <= (np.sin(angle) / widest) ** power:
             u: float = np.cos(angle)
             return u
 
 
 def propose(room: Record, cell: int, x: Floats) -> bool:
     """Set x to an arm in this cell; whether it is accepted if its score exceeds the level."""
-    u, b, normals, factor = coordinate(room, cell), room.bounds[cell], room.normals[0], room.factor
+    low, high, b, normals, factor = (
+        room.angles[cell + 1],
+        room.angles[cell],
+        room.bounds[cell],
+        room.normals[0],
+        room.factor,
+    )
+    u = coordinate(room.words, low, high, room.inner[cell], len(x) - 2)
     above, along, below = 0.0, 0.0, 0.0
     while below < SHORT:
         fill_normal(room, room.normals)

@@ -5,12 +5,13 @@ uniformly random unit vectors, given that their means are in [low, high]. An opt
 largest score, <θ~, x> + β √(x' V^-1 x).
 
 The best arm is drawn first, and then only those arms whose scores exceed its score, as `games.contenders` proposes
-them. If that takes many proposals, a higher level takes the place of its score at first. If no arm exceeds the level, a
-lower one follows; an arm that then exceeds the earlier level is drawn again, as it is known not to. If even that does
-not help, all arms are drawn. What is never drawn has no effect, so the game keeps its law. But which numbers are drawn
+them. If that takes many proposals, a higher level is tried first. If no arm exceeds the level, a lower one follows; an
+arm that then exceeds the earlier level is drawn again, as it is known not to. If even that does not help, all arms are
+drawn. What is never drawn has no effect, so the game keeps its law. But which numbers are drawn
 depends on θ~, so each algorithm meets a θ and arms of its own.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from privbandits_cli.games.contenders import (
     any_cell,
     chance,
     contenders_room,
+    coordinate,
     dot,
     envelop,
     propose,
@@ -33,8 +35,8 @@ from privbandits_cli.numerics.sfc64 import fill_normal, source, uniform
 from privbandits_cli.numerics.types import Floats
 
 SOME = 40.0  # arms that are proposed at most, in the mean, at the first level
-FEWER = 12.0  # more than so many, and half more than at first, are worth a new Λ
-NEXT = 3.0  # so many may be proposed in later rounds without computing the shares anew
+FEWER = 12.0  # proposals in a round; more than so many, and half more than after the last Λ, are worth a new Λ
+NEXT = 3.0  # proposals in a round; while there are no more, the shares serve later rounds
 FEW = 1.0  # while fewer would be proposed, a lower level serves more rounds
 DOWN = 4.0  # times as many are proposed at the next level
 MOST = 0.25  # of the arms; if more would be proposed, all are drawn
@@ -42,6 +44,7 @@ LATER = 256  # τ and κ are kept for t/256 rounds
 SHORTEST, LONGEST = 0.05, 0.7  # steps of their logarithms
 CLOSE = 1.6  # times as many or as few proposals as wanted are close enough
 STEPS = 40
+TRIES = 64
 
 
 class Crowd(NamedTuple):
@@ -65,11 +68,12 @@ def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Gen
 
     ValueError for means that no unit vectors have.
     """
-    if not (dimension >= 2 and -1 < crowd.best < 1 and -1 <= crowd.low < crowd.high <= 1):
+    if not (dimension >= 2 and -1 <= crowd.low < crowd.high <= crowd.best < 1):
         raise ValueError(f"no unit vectors in {dimension} dimensions have the means of {crowd}")
     from scipy import stats
 
     d, law = dimension, stats.beta((dimension - 1) / 2, (dimension - 1) / 2)  # of (1 + <θ, x>)/2
+    high, low = (1 + crowd.high) / 2, (1 + crowd.low) / 2
     return record(
         t=0,
         best=crowd.best,
@@ -77,7 +81,10 @@ def new_crowd(crowd: Crowd, dimension: int, n_arms: int, lasting: bool, rng: Gen
         high=crowd.high,
         lasting=lasting,
         others=n_arms - 1,
-        share=law.cdf((1 + crowd.high) / 2) - law.cdf((1 + crowd.low) / 2),  # of directions whose mean is in range
+        share=law.cdf(high) - law.cdf(low) if low < 0.5 else law.sf(low) - law.sf(high),  # of directions in range
+        nearest=np.arccos(crowd.high),  # the angles of these means, and the largest sine between them
+        farthest=np.arccos(crowd.low),
+        widest=1.0 if crowd.low < 0 < crowd.high else math.sqrt(1 - min(crowd.low**2, crowd.high**2)),
         theta=direction(d, rng),
         place=0,  # of the best arm
         arm=0,  # the arm chosen so far
@@ -144,14 +151,24 @@ def draw_best(crowd: Record, x: Floats) -> None:
 
 
 def draw_other(crowd: Record, x: Floats) -> None:
-    """Set x to one of the other arms."""
+    """Set x to one of the other arms: a random direction, or after some tries one that is turned to a mean in range."""
     mean = np.inf
-    while not crowd.low <= mean <= crowd.high:
+    for _ in range(TRIES):
         fill_normal(crowd, crowd.normals)
         over = 1.0 / np.sqrt(dot(crowd.normals[0], crowd.normals[0]))
         for i in range(len(x)):
             x[i] = over * crowd.normals[0, i]
         mean = dot(crowd.theta, x)
+        if crowd.low <= mean <= crowd.high:
+            return
+    new = coordinate(crowd.words, crowd.nearest, crowd.farthest, crowd.widest, len(x) - 2)
+    across = 0.0
+    for i in range(len(x)):
+        x[i] -= mean * crowd.theta[i]
+        across += x[i] * x[i]
+    size = np.sqrt((1.0 - new * new) / across)
+    for i in range(len(x)):
+        x[i] = new * crowd.theta[i] + size * x[i]
 
 
 def deal_all(dealer: Dealer, t: int) -> Floats:
@@ -168,7 +185,8 @@ def deal_all(dealer: Dealer, t: int) -> Floats:
 def take(dealer: Dealer, t: int, arm: int, x: Floats) -> tuple[float, float]:
     """Copy an arm to x; returns its mean and the largest mean of the round.
 
-    An arm that was not chosen has the law of all arms, given that its score does not exceed that of the choice.
+    One of the others that was not chosen has their law, given that its score does not exceed that of the choice. It is
+    drawn in each call: a game makes one in a round.
     """
     crowd = dealer.records[0]
     if arm != crowd.arm:
@@ -213,7 +231,7 @@ def optimistic(state: Record, arms: Dealer) -> int:
         draw_above(crowd, wide * level, theta, inverse, wide)
         if crowd.arm != crowd.place or not level > top:
             return int(crowd.arm)
-        crowd.ceiling = wide * level
+        crowd.ceiling = min(crowd.ceiling, wide * level)
         few *= DOWN
     draw_all(crowd, theta, inverse, wide)
     return int(crowd.arm)

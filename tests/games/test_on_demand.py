@@ -164,6 +164,20 @@ def test_an_indefinite_matrix_has_the_law_of_its_scores(values):
     assert stats.ks_2samp(found, tops).pvalue > 1e-6
 
 
+@pytest.mark.parametrize(("d", "crowd"), [(30, Crowd(0.75, 0.7, 0.74)), (4, Crowd(0.9, -0.99, -0.97))])
+def test_means_that_few_directions_have(d, crowd):
+    """All arms are drawn, by turning directions. Control: uniform means."""
+    table = Table(d, 20, crowd=crowd)
+    table.set(-table.crowd["theta"][0], np.eye(d) * 1e-6)  # it plays the least mean
+    _, _, x = table.rounds(1000)
+    means = x @ table.crowd["theta"][0]
+    law = stats.beta((d - 1) / 2, (d - 1) / 2, loc=-1, scale=2)
+    share = (law.cdf(means) - law.cdf(crowd.low)) / (law.cdf(crowd.high) - law.cdf(crowd.low))
+    assert stats.kstest(share, stats.beta(1, 19).cdf).pvalue > 1e-6  # the least of 19
+    even = (means - crowd.low) / (crowd.high - crowd.low)
+    assert stats.kstest(even, stats.beta(1, 19).cdf).pvalue < 1e-6
+
+
 # ------------------------------------------------------------------------------------------- proposals
 
 
@@ -186,7 +200,7 @@ def envelop_once(records, theta, inverse, wide):
 def test_what_is_proposed_above_a_level_has_the_law_of_all_arms_above_it(d):
     """Its number, and its coordinate along θ~, against a million directions. Control: all proposals above it."""
     theta, inverse = state_of(d, 5)
-    table = Table(d, 9, crowd=Crowd(0.75, -1.0, 1.0))
+    table = Table(d, 9, crowd=Crowd(0.999, -1.0, 0.999))
     table.set(theta, inverse)
     table.rounds(100)
     bind(envelop_once, "tests", str(d))(table.crowd, theta, inverse, 1.0)
@@ -215,7 +229,8 @@ def test_a_coordinate_in_a_cell_has_its_law(d):
     with np.errstate(over="ignore"):
         for cell in (len(room.edges) // 3, len(room.edges) // 2, 2 * len(room.edges) // 3):
             low, high = room.edges[cell], room.edges[cell + 1]
-            u = np.array([contenders.coordinate(room, cell) for _ in range(1000)])
+            ends = room.angles[cell + 1], room.angles[cell], room.inner[cell]
+            u = np.array([contenders.coordinate(room.words, *ends, d - 2) for _ in range(1000)])
             assert ((low <= u + 1e-12) & (u <= high + 1e-12)).all()
             p = (law.cdf(u) - law.cdf(low)) / (law.cdf(high) - law.cdf(low))
             assert stats.kstest(np.clip(p, 0, 1), "uniform").pvalue > 1e-6
@@ -273,6 +288,7 @@ class Parameters(sphere_arms.Parameters):
         ("Crowd(0.5, -0.5, 0.5)", None, ""),
         ("True", PluginError, "on_demand returned True: return Crowd"),
         ("Crowd(0.5, 0.5, 0.5)", ValueError, "no unit vectors in 4 dimensions have the means of Crowd"),
+        ("Crowd(0.5, -0.5, 0.9)", ValueError, "no unit vectors in 4 dimensions have the means of Crowd"),
     ],
 )
 def test_an_adversary_of_ones_own_gives_the_law_of_its_arms(tmp_path, law, error, message):
