@@ -69,9 +69,9 @@ def run(
 ) -> Outcome:
     """Run the missing trials of a plan and write its outputs.
 
-    Trials that other experiments beside it have played are copied. fresh: discard finished trials, and copy none.
-    rehearse: first run a few rounds with users' files. Raises ConfigError with
-    the errors of users' files, Busy, EngineError, and OSError where a file cannot be written.
+    Trials that other experiments in the same folder have played are copied. fresh: discard finished trials, and copy
+    none. rehearse: first run a few rounds with users' files. Raises ConfigError with the errors of users' files, Busy,
+    EngineError, and OSError where a file cannot be written.
     """
 
     def play(missing: int) -> tuple[list[Failure], dict[str, Any]]:

@@ -43,7 +43,7 @@ class Parameters(contextual.Adversary):
     drawn: Literal["ahead", "on_demand"] = Field(
         "ahead",
         description="ahead: whole arms, the same for all algorithms; on_demand: each algorithm has a θ and arms of its "
-        "own, and only coordinates that may matter for its choice are drawn, which is far faster for many arms",
+        "own, and only arms that it may play are drawn, which is far faster for many arms",
     )
 
     def law(self) -> Law:

@@ -198,7 +198,7 @@ def coordinate(words: Words, low: float, high: float, widest: float, power: int)
 
 
 def propose(room: Record, cell: int, x: Floats) -> bool:
-    """Set x to an arm in this cell; whether it is accepted if its score exceeds the level."""
+    """Set x to an arm in this cell; returns whether it is accepted, provided that its score exceeds the level."""
     low, high, b, normals, factor = (
         room.angles[cell + 1],
         room.angles[cell],

@@ -30,7 +30,7 @@ def crowd_foe(**given):
 
 
 def play_rounds(dealer, states, tops, places, xs):
-    """Rounds with one state: the score played, whether it is the best arm's, and the arm."""
+    """Play rounds in one state: the score of the arm played, whether it is the best arm, and its coordinates."""
     for t in range(len(tops)):
         arm = optimistic(states[0], deal(dealer, t))
         tops[t], places[t] = dealer.records[0].most, arm == dealer.records[0].place
@@ -60,7 +60,7 @@ class Table:
         return x @ theta + self.beta * np.sqrt(np.maximum(0.0, np.einsum("ai,ij,aj->a", x, inverse, x)))
 
     def rounds(self, n):
-        """The scores that are played, whether they are those of the best arms, and the arms."""
+        """The scores of the arms played, whether these are the best arms, and their coordinates."""
         tops, places, xs = np.empty(n), np.empty(n, bool), np.empty((n, self.d))
         with np.errstate(over="ignore"):
             self.play(self.dealer, self.states, tops, places, xs)
@@ -98,7 +98,7 @@ CASES = [(2, 6, 1.0), (3, 40, 1.0), (4, 16, 0.3), (8, 64, 1.0), (8, 300, 3.0), (
 @pytest.mark.parametrize("lasting", [False, True])
 @pytest.mark.parametrize(("d", "k", "theta"), CASES)
 def test_the_score_that_is_played_has_the_law_of_the_largest(d, k, theta, lasting):
-    """In 3000 rounds of a state, against as many with all arms drawn. Control: a hundredth of the arms too few."""
+    """In 3000 rounds of a state, against as many with all arms drawn. Control: a third of the arms."""
     table, n = Table(d, k, lasting=lasting), 3000
     table.set(*state_of(d, 1, theta=theta))
     table.rounds(300)  # meanwhile τ and κ become good ones
