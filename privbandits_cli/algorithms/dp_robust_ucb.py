@@ -81,7 +81,7 @@ class Tuned(Parameters):
             bound=(self.epsilon * u / log_t**1.5) ** (1 / (1 + v)),
             log=math.log(2.0),
             scale=2 * self.divisor(setting) / self.epsilon,
-            noise=np.zeros((setting.n_arms, tree.height)),
+            noise=np.zeros((setting.n_arms, tree.height + 1)),
             codes=np.full(setting.n_arms, tree.first),
             k=tree.k,
         )

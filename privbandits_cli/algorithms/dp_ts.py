@@ -80,7 +80,6 @@ def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:
     within = 0.0
     if n == 1 << level:  # the epoch is complete
         state.epochs[arm] += state.scale * rng.laplace
-        state.noise[arm, :] = 0.0
         state.since[arm] = 0
         state.level[arm] = level + 1
     else:

@@ -31,6 +31,8 @@ from privbandits_cli.mechanisms import arm_trees
 from privbandits_cli.mechanisms.arm_trees import Choice, add_item
 from privbandits_cli.mechanisms.tree import close_node
 from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.logarithm import logarithm
+from privbandits_cli.numerics.vectors import where
 
 ROOT_8 = math.sqrt(8)
 POWERS = {"mishra_thakurta": -4.0, "azize": -2.0}  # of T, the default of γ; Azize 2024 leaves it open
@@ -103,6 +105,8 @@ class Parameters(bandit.Algorithm):
             t=1,
             plays=np.zeros(n_arms, np.int64),
             sums=np.zeros(n_arms),
+            n=1,  # plays of the last arm
+            total=0.0,  # its noisy sum
             means=np.full(n_arms, np.inf),  # arms that were never played come first
             roots=np.zeros(n_arms),  # 1/√n
             inverses=np.zeros(n_arms),  # 1/n, for `with_nu` times 1 + ln n between powers of two
@@ -110,10 +114,10 @@ class Parameters(bandit.Algorithm):
             b=b,
             c=c,
             d=d,
-            hybrid=self.hybrid,
-            grows=self.bonus == "with_nu",
+            hybrid=int(self.hybrid),
+            grows=int(self.bonus == "with_nu"),
             scale=self.scale(setting),
-            noise=np.zeros((n_arms, tree.height)),
+            noise=np.zeros((n_arms, tree.height + 1)),
             codes=np.full(n_arms, tree.first),
             k=tree.k,
             blocks=np.zeros(n_arms),  # hybrid: the noise of the blocks up to the last power of two
@@ -167,13 +171,12 @@ def noisy_leader(means: Floats, roots: Floats, inverses: Floats, wide: float, fa
     best, arm = -np.inf, 0
     for i in range(len(means)):
         index = means[i] + wide * roots[i] + far * inverses[i]
-        if index > best:
-            best, arm = index, i
+        best, arm = index if index > best else best, i if index > best else arm
     return arm
 
 
 def choose(state: Record, rng: Draws) -> int:
-    log_t = np.log(state.t)
+    log_t = logarithm(float(state.t))
     wide = np.sqrt(2.0 * (state.a + state.b * log_t))
     return noisy_leader(state.means, state.roots, state.inverses, wide, state.c + state.d * log_t)
 
@@ -183,25 +186,46 @@ def prefix_noise(state: Record, arm: int, n: int, laplace: float) -> float:
     if not state.hybrid:
         return add_item(state.noise, state.codes, arm, state.k, state.scale * laplace)
     total: float = state.blocks[arm]
+    level = state.level[arm]
     if n & (n - 1) == 0:  # a block is full, and a new tree begins
         total += state.scale * laplace
         state.blocks[arm] = total
-        state.noise[arm, :] = 0.0
-        state.level[arm] += n > 1
-    else:
-        level = state.level[arm]  # at most 2^level - 1 items follow the block, so the tree has `level` levels
+        state.level[arm] = level + (n > 1)
+    else:  # at most 2^level - 1 items follow the block, so the tree has `level` levels
         total += close_node(state.noise[arm], n - (1 << level), state.scale * level * laplace)
     return total
 
 
-def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+def jump(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    """The part of `update` whose addresses depend on the arm: its noisy sum."""
     n = state.plays[arm] + 1
-    state.plays[arm] = n
-    state.sums[arm] += gain
-    state.means[arm] = (state.sums[arm] + prefix_noise(state, arm, n, rng.laplace)) / n
-    state.roots[arm] = 1.0 / np.sqrt(n)
-    state.inverses[arm] = (1.0 + np.log(n)) / n if state.grows and n & (n - 1) != 0 else 1.0 / n
+    total = state.sums[arm] + gain
+    state.plays[arm], state.sums[arm] = n, total
+    state.n, state.total = n, total + prefix_noise(state, arm, n, rng.laplace)
+
+
+def terms(state: Record) -> tuple[float, float, float]:
+    """The noisy mean, 1/√n, and the factor of the noise of the last arm."""
+    n = state.n
+    odd = (n & (n - 1)) * state.grows != 0  # not a power of two
+    return np.divide(state.total, n), np.divide(1.0, np.sqrt(n)), np.divide(where(odd, 1.0 + logarithm(float(n)), 1.0), n)
+
+
+def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
+    jump(state, arm, gain, rng)
+    state.means[arm], state.roots[arm], state.inverses[arm] = terms(state)
     state.t += 1
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """The rest of `update`, without an address that depends on the arm."""
+    mean, root, inverse = terms(state)
+    for i in range(len(state.means)):
+        means, roots, inverses = state.means[i], state.roots[i], state.inverses[i]
+        state.means[i], state.roots[i] = mean if i == arm else means, root if i == arm else roots
+        state.inverses[i] = inverse if i == arm else inverses
+    state.t += 1
+    return True
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -120,10 +120,11 @@ def redrawn(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def kept_below(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    """The noise of the levels below a closed node is not replaced by that of the node."""
-    level, before = level_closed(state.codes[arm], state.k), state.noise[arm].copy()
+    """Later sums have the noise of the node before in place of that of the closed node."""
+    level = level_closed(state.codes[arm], state.k)
+    before = state.noise[arm, level]
     right_update(state, arm, gain, rng)
-    state.noise[arm, :level] = before[:level]
+    state.noise[arm, level] = before
 
 
 def first_code(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -188,7 +188,8 @@ def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> b
         return False
     first, *bases = (import_module(name) for name in modules)
     usual = hasattr(first, "usual") or all(hasattr(first, step) for step in ("idle", "stay", "note"))
-    return usual and all(hasattr(base, "usual") and not hasattr(base, "refine") for base in bases)
+    together = ("refine", "jump")  # steps that are played between loops over the lanes, which a wrapper cannot do
+    return usual and all(hasattr(base, "usual") and not any(hasattr(base, step) for step in together) for base in bases)
 
 
 def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:

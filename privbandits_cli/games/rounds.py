@@ -7,6 +7,8 @@ If the files of an algorithm have the step `usual`, the states are spread (`nume
 lanes becomes vector instructions (`play_all`). `usual(state, arm, gain, rng)` is `update` without a jump: it returns
 False, and has changed nothing, where this gain needs another path, and then `update` plays this lane. A file may add:
 
+- `jump(state, arm, gain, rng)`, the part of `update` with branches or with addresses that depend on data. It is played
+  in one lane after the other, before `usual`, which then is the rest of `update` and always returns True;
 - `idle(state)`, the rounds from this one on in which no decision is made, with `stay(state)` and
   `note(state, gain, rng)`, which are then `choose` and `update`, without a jump. A file with these three needs no
   `usual` if every other round makes a decision;
@@ -32,6 +34,7 @@ FEW = 8  # arms: an entry is found among so many by comparisons, without a jump 
 SOME = 4  # trials that are interleaved where states are not spread
 GUARDED = False  # bound to True for a user's file, whose arms are checked
 LANED = False  # bound to True for spread states
+JUMPS = False  # bound to True for steps with `jump`
 IDLES = False  # bound to True for steps with `idle`
 REFINES = False  # bound to True for steps with `refine`
 PASSES = 100  # of `refine`, at most
@@ -63,6 +66,7 @@ class Numbers(NamedTuple):
 choose: Any = unbound
 update: Any = unbound
 usual: Any = unbound
+jump: Any = unbound
 idle: Any = unbound
 begin: Any = unbound
 refine: Any = unbound
@@ -197,6 +201,11 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
             arm = lane_of(table.seats, table.words, lane).player.arm
             if arm < 0 or arm >= ARMS:
                 raise WrongArm(arm, ARMS, t)
+    if JUMPS:
+        for lane in range(n):
+            place = lane_of(table.seats, table.words, lane)
+            draws = rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane)
+            jump(place.state, place.player.arm, place.player.seen, draws)
     for lane in range(n):
         late += tell(table, t, lane)
     if late > 0:
@@ -362,7 +371,7 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
     """The compiled `play_block` with these steps; more: whether they take `Numbers`."""
     names = {**steps, "LANED": kind.laned, "ARMS": kind.n_arms, "REACTS": kind.reacts, "KNOWN": kind.known}
     names |= {"WIDTH": LANES if kind.laned else SOME, "seat_of": lane_of if kind.laned else seat_of}
-    names |= {"IDLES": kind.laned and "idle" in steps, "REFINES": kind.laned and "refine" in steps}
+    names |= {"JUMPS": kind.laned and "jump" in steps, "IDLES": kind.laned and "idle" in steps, "REFINES": kind.laned and "refine" in steps}
     if names["REFINES"]:
         names["choose"] = names["settle"]
     names |= shared(kind, more)

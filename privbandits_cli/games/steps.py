@@ -19,7 +19,7 @@ SOURCES: dict[str, Callable[[Generator], Fill]] = {
     "bits": lambda rng: filling(fill_words, **words_of(rng)),  # into np.uint64
 }
 
-LANED = ("idle", "stay", "note", "begin", "refine", "settle")  # what a file may add to `usual` for lanes
+LANED = ("jump", "idle", "stay", "note", "begin", "refine", "settle")  # what a file may add to `usual` for lanes
 STEPS = ("choose", "update", "usual", *LANED, "probabilities", "released")
 MECHANISMS = "privbandits_cli.mechanisms."
 MECHANISM = {"counter": ("add_item", "release"), "oracle": ("learn", "fit", "predict")}  # the steps of each kind

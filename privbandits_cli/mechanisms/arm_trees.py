@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.mechanisms.smooth import MOST_ITEMS, TOO_MANY, Smooth, closed_level, next_code
-from privbandits_cli.mechanisms.tree import KAry, close_level, trailing_zeros, trailing_zeros_in
+from privbandits_cli.mechanisms.tree import KAry, trailing_zeros, trailing_zeros_in
 from privbandits_cli.numerics.types import Floats
 
 Counter = KAry | Smooth
@@ -66,12 +66,28 @@ def level_closed(code: int, k: int) -> int:
     return trailing_zeros(code + 1) if k == 2 else trailing_zeros_in(code + 1, k)
 
 
+def level_above(following: int, level: int, k: int, none: int) -> int:
+    """The level of the lowest current node above a node of this level that has just closed; `none` if there is none.
+
+    following: the code of the next item.
+    """
+    if k == 0:
+        higher = following >> (level + 1)
+        return level + 1 + trailing_zeros(higher) if higher > 0 else none
+    rest = following & (following - 1) if k == 2 else following - k**level  # the items of the other nodes
+    return level_closed(rest - 1, k) if rest > 0 else none
+
+
 def add_item(noise: Floats, codes: NDArray[np.int64], arm: int, k: int, fresh: float) -> float:
     """Add an item and its `fresh` noise to an arm's tree, and return the noise of the arm's sum.
 
-    noise: `[arms, levels]`, zeros before the first item. codes: `[arms]`, the code of each arm's next item, at first
-    `counter.first`. k: `counter.k`.
+    noise: `[arms, levels + 1]`, zeros before the first item; see `mechanisms.tree`. codes: `[arms]`, the code of each
+    arm's next item, at first `counter.first`. k: `counter.k`.
     """
-    code = codes[arm]
-    codes[arm] = next_code(code) if k == 0 else code + 1
-    return close_level(noise[arm], level_closed(code, k), fresh)
+    own, code = noise[arm], codes[arm]
+    level = level_closed(code, k)
+    following = next_code(code) if k == 0 else code + 1
+    codes[arm] = following
+    total: float = own[level_above(following, level, k, len(own) - 1)] + fresh
+    own[level] = total
+    return total

@@ -4,9 +4,9 @@ Algorithm 2 of Agarwal & Singh 2017, is this mechanism with top-up noise.
 
 Item n closes one node, which covers the 2^j items up to n, where j is the number of trailing zeros of n in binary. The
 ones of n select the nodes whose sum is prefix n. A released prefix is the true prefix plus the noise of those nodes, so
-only the noise is stored: `noise[j]` is the total noise of the current nodes of levels j and above. The noise of a node
-is drawn once, when the node is closed. This takes `levels + 1` numbers (or vectors), the last of which remains 0, and
-one new number for each item.
+only the noise is stored: `noise[j]` is the total noise of the last node of level j and of the nodes above it. When a
+node is closed, its noise is drawn, and added to the total of the lowest node above it, or to 0 if there is none. This
+takes `levels + 1` numbers (or vectors), the last of which remains 0, and one new number for each item.
 
 Each item is in at most one node of each level. So if every node is (ε/levels)-DP, the release is ε-DP. The number of
 levels is floor(log2 T) + 1 if the last prefix released is T, and ceil(log2 T) if it is T - 1. Algorithm 2 of Tao et al.
@@ -77,24 +77,16 @@ def trailing_zeros_in(n: int, k: int) -> int:
     return level
 
 
-def close_level(noise: Floats, level: int, fresh: float) -> float:
-    """Close a node at this level, whose noise is `fresh`, and return the noise of the prefix.
-
-    noise: `[levels]` or longer, zeros before the first item.
-    """
-    total: float = noise[level] + fresh
-    for below in range(len(noise)):  # the new node replaces those of the levels below, without a jump
-        own = noise[below]
-        noise[below] = total if below <= level else own
-    return total
-
-
 def close_node(noise: Floats, n: int, fresh: float) -> float:
     """Close the node that ends with item n >= 1 in a binary tree, and return the noise of prefix n; fresh: the node's.
 
-    noise: `[levels + 1]`, zeros before the first item.
+    noise: `[levels + 1]`, zeros before the first tree; a later tree needs no new zeros.
     """
-    return close_level(noise, trailing_zeros(n), fresh)
+    rest = n & (n - 1)  # the items of the other nodes
+    above = trailing_zeros(rest) if rest > 0 else len(noise) - 1
+    total: float = noise[above] + fresh
+    noise[trailing_zeros(n)] = total
+    return total
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,16 @@ class Column(types.Type):
         super().__init__(f"Column({dtype}, {length}, {table})")
 
 
+class Matrix(types.Type):
+    """A matrix of one lane, whose rows are columns of `length` numbers."""
+
+    def __init__(self, dtype: Any, length: int) -> None:
+        self.dtype, self.length = dtype, length
+        super().__init__(f"Matrix({dtype}, {length})")
+
+
 @register_model(Lane)
+@register_model(Matrix)
 class LaneModel(models.PrimitiveModel):
     """A pointer."""
 
@@ -108,14 +117,14 @@ class LaneFields(AttributeTemplate):
     key = Lane
 
     def generic_resolve(self, lane: Lane, name: str) -> Any:  # type: ignore[override]
-        """The type of the field of this name; TypingError for an array with several axes."""
+        """The type of the field of this name; TypingError for an array with more than two axes."""
         kind = lane.record.typeof(name)
         if isinstance(kind, types.Record):
             return Lane(kind)
         if isinstance(kind, types.NestedArray):
-            if kind.ndim != 1:
-                raise TypingError(f"{name} has {kind.ndim} axes; in lanes an array of a record has one")
-            return Column(kind.dtype, kind.shape[0])
+            if kind.ndim > 2:
+                raise TypingError(f"{name} has {kind.ndim} axes; in lanes an array of a record has one or two")
+            return Column(kind.dtype, kind.shape[0]) if kind.ndim == 1 else Matrix(kind.dtype, kind.shape[1])
         return kind
 
 
@@ -123,7 +132,7 @@ class LaneFields(AttributeTemplate):
 def _get_field(context: Any, builder: Any, lane: Lane, value: Any, name: str) -> Any:
     kind = lane.record.typeof(name)
     address = builder.gep(value, [ir.Constant(WORD, lane.record.offset(name) * LANES)])
-    if isinstance(kind, types.Record):
+    if isinstance(kind, types.Record) or (isinstance(kind, types.NestedArray) and kind.ndim == 2):
         return address
     if isinstance(kind, types.NestedArray):
         stride = ir.Constant(WORD, 8 * LANES)
@@ -150,6 +159,18 @@ def _get_item(typing: Any, column: Any, index: Any) -> Any:
 
 
 @intrinsic
+def _row(typing: Any, matrix: Any, index: Any) -> Any:
+    made = Column(matrix.dtype, matrix.length)
+
+    def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        at = context.cast(builder, values[1], signature.args[1], types.int64)
+        start = builder.gep(values[0], [builder.mul(at, ir.Constant(WORD, 8 * LANES * matrix.length))])
+        return _pack(context, builder, made, start, ir.Constant(WORD, 8 * LANES))
+
+    return made(matrix, index), build
+
+
+@intrinsic
 def _set_item(typing: Any, column: Any, index: Any, value: Any) -> Any:
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         at = context.cast(builder, values[1], signature.args[1], types.int64)
@@ -163,6 +184,8 @@ def _set_item(typing: Any, column: Any, index: Any, value: Any) -> Any:
 
 @overload(operator.getitem, strict=False)
 def _getitem(column: Any, index: Any) -> Callable[..., Any] | None:
+    if isinstance(column, Matrix):
+        return lambda column, index: _row(column, index)
     return (lambda column, index: _get_item(column, index)) if isinstance(column, Column) else None
 
 

@@ -65,6 +65,12 @@ DECIDING = [
     make("ldp_ucb", epsilon=0.2),
     make("ldp_ucb", epsilon=2.0, report="bernoulli"),
     make("ldp_robust_ucb", epsilon=0.3, constants=0.01),
+    make("dp_ucb", epsilon=0.5),
+    make("dp_ucb", epsilon=0.5, bonus="without_nu"),
+    make("dp_ucb", epsilon=5.0, bonus="mishra_thakurta"),
+    make("dp_ucb", epsilon=5.0, bonus="azize"),
+    make("dp_ucb", epsilon=1.0, bonus="chernoff", counter="k_ary"),
+    make("dp_ucb", epsilon=1.0, bonus="chernoff", counter="smooth"),
     make("mini_batch", tau=3, base=make("ucb1")),
 ]
 
@@ -85,10 +91,11 @@ def both(monkeypatch, game, trials, **how):
 def test_the_algorithms_that_play_in_lanes():
     weights = {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf"}
     phases = {"adap_ucb", "adap_klucb", "dp_klucb", "dp_imed", "dp_se", "robust_se", "dp_robust_se", "ldp_robust_se"}
-    indices = {"ucb1", "ldp_ucb", "ldp_robust_ucb"}
+    indices = {"ucb1", "ldp_ucb", "ldp_robust_ucb", "dp_ucb"}
     assert {*ALL} == weights | phases | indices
     assert all(map(laned, EXTREME))
     assert not laned(make("mini_batch", base=make("tsallis_inf")))  # it solves in all lanes together
+    assert not laned(make("mini_batch", base=make("dp_ucb", epsilon=1.0)))  # it adds to its trees in each lane alone
 
 
 OWN = """

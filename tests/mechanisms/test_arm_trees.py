@@ -19,6 +19,14 @@ ITEMS = [1, 2, 3, 15, 16, 17, 100, 777, 5000]
 SOME = [KAry.of(k, 5000) for k in (2, 3, 10, 17, 64)] + [Smooth(15, 6), Smooth(18, 14), Smooth(16, 3)]
 
 
+def closed_by(height, codes, k):
+    """The level of the node that the next item closes: only its entry changes."""
+    noise = np.zeros((1, height + 1))
+    assert add_item(noise, codes, 0, k, 1.0) == 1.0
+    (level,) = np.flatnonzero(noise)
+    return int(level)
+
+
 def written_out(counter):
     """The tree written out: for each prefix the nodes that it sums, `(path of the node, its items)`.
 
@@ -50,7 +58,7 @@ def nodes(counter, items):
 
 def shares(counter, items):
     """`[prefix, item]`: whether the noise of the item's node is in the prefix, by noises of distinct powers of two."""
-    found, codes, k = np.zeros((1, counter.height)), np.full(1, counter.first), counter.k
+    found, codes, k = np.zeros((1, counter.height + 1)), np.full(1, counter.first), counter.k
     kept = np.zeros((items, items), np.int64)
     for start in range(0, items, 50):  # 50 bits of a float are exact
         found[:], codes[:] = 0.0, counter.first
@@ -82,10 +90,9 @@ def test_an_item_is_in_as_many_nodes_as_declared_at_most(counter):
     """For up to 5,000 items; the levels of the compiled step, those of the table, and those of the written tree."""
     items = 5000 if isinstance(counter, KAry) else min(5000, math.comb(counter.height, counter.ones) - 1)
     levels = counter.levels(items)
-    closed, codes, noise = [], np.full(1, counter.first), np.zeros((1, counter.height))
+    closed, codes = [], np.full(1, counter.first)
     for level in levels.tolist():
-        noise[:] = np.arange(counter.height)[None]  # so that the total names the level
-        closed.append(int(add_item(noise, codes, 0, counter.k, 0.0)))
+        closed.append(closed_by(counter.height, codes, counter.k))
         assert closed[-1] == level < counter.height
     begin, last = np.zeros(items, np.int64), {}  # where each node begins, from the last node of each level
     inside = np.zeros(items + 1, np.int64)
@@ -150,12 +157,12 @@ def test_codes_of_long_games_fit_64_bits(items):
     assert height <= HIGHEST and math.comb(height, ones) > items
     last = ((1 << ones) - 1) << (height - ones)
     randoms = [sum(1 << int(bit) for bit in rng.choice(height, ones, replace=False)) for _ in range(200)]
-    noise, codes = np.zeros((1, height)), np.zeros(1, np.int64)
+    codes = np.zeros(1, np.int64)
     for code in randoms:
         if code == last:
             continue
-        noise[:], codes[0] = np.arange(height)[None], code
-        level = int(add_item(noise, codes, 0, 0, 0.0))
+        codes[0] = code
+        level = closed_by(height, codes, 0)
         following = code + 1
         while following.bit_count() != ones:  # by carries: the lowest one moves up, or joins the ones above it
             following += following & -following if following.bit_count() > ones else 1 << _gap(following, ones)
@@ -185,7 +192,7 @@ def test_the_noise_of_prefixes_has_the_variance_of_their_nodes(kind):
     counter = BEST[kind](items)
     fresh, made = rng.laplace(size=(draws, items)), np.empty((draws, items))
     for row, out in zip(fresh, made, strict=True):
-        noise, codes = np.zeros((1, counter.height)), np.full(1, counter.first)
+        noise, codes = np.zeros((1, counter.height + 1)), np.full(1, counter.first)
         for n in range(items):
             out[n] = add_item(noise, codes, 0, counter.k, row[n])
     taken = shares(counter, items)
