@@ -11,11 +11,31 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.dp_reduction import Noisy, NoisyGains, choose, probabilities, released
+from privbandits_cli.algorithms.dp_reduction import (
+    Noisy,
+    NoisyGains,
+    begin,
+    choose,
+    probabilities,
+    refine,
+    released,
+    settle,
+)
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
-__all__ = ["Parameters", "choose", "corollary_3_2_epsilon", "probabilities", "released", "update", "usual"]
+__all__ = [
+    "Parameters",
+    "begin",
+    "choose",
+    "corollary_3_2_epsilon",
+    "probabilities",
+    "refine",
+    "released",
+    "settle",
+    "update",
+    "usual",
+]
 
 base_update: Any = unbound
 base_usual: Any = unbound

@@ -15,6 +15,9 @@ from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
+base_begin: Any = unbound
+base_refine: Any = unbound
+base_settle: Any = unbound
 base_update: Any = unbound
 base_usual: Any = unbound
 base_probabilities: Any = unbound
@@ -104,6 +107,21 @@ class Parameters(Noisy):
 
 def choose(state: Record, rng: Draws) -> int:
     arm: int = base_choose(state.wrapped, rng)
+    return arm
+
+
+def begin(state: Record, rng: Draws) -> None:
+    """The parts of the base's `choose`, if it has them."""
+    base_begin(state.wrapped, rng)
+
+
+def refine(state: Record, rng: Draws) -> bool:
+    moved: bool = base_refine(state.wrapped, rng)
+    return moved
+
+
+def settle(state: Record, rng: Draws) -> int:
+    arm: int = base_settle(state.wrapped, rng)
     return arm
 
 

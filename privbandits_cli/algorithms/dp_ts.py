@@ -19,11 +19,11 @@ import numpy as np
 
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms import lazy_dp_ts
-from privbandits_cli.algorithms.lazy_dp_ts import BASES, shape
+from privbandits_cli.algorithms.lazy_dp_ts import BASES, lead, refine, settle, shape
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.mechanisms.tree import close_node, depth
-from privbandits_cli.numerics.bits import largest_beta
 from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.logarithm import logarithm
 
 
 class Parameters(lazy_dp_ts.Parameters):
@@ -41,6 +41,7 @@ class Parameters(lazy_dp_ts.Parameters):
         return record(
             offset=6 * math.sqrt(8) / self.epsilon / BASES[self.log] ** 2,  # times ln(O + 1) ln t
             t=1,
+            arm=0,
             scale=2 / self.epsilon,
             plays=np.zeros(n_arms, np.int64),  # O
             logs=np.zeros(n_arms),  # ln(O + 1)
@@ -60,14 +61,18 @@ class Parameters(lazy_dp_ts.Parameters):
         return [Guarantee(self.epsilon * sensitivity, 0.0, source, "proved", view=view)]
 
 
-def choose(state: Record, rng: Numbers) -> int:
-    k = len(state.plays)
-    if state.t <= k:
-        return int(state.t - 1)
-    far = state.offset * np.log(state.t)
-    for i in range(k):
+def begin(state: Record, rng: Numbers) -> None:
+    """Set the laws of all θ, and the arm, or -1 if the bounds do not show it."""
+    far = state.offset * logarithm(float(state.t))
+    for i in range(len(state.plays)):
         shape(state, i, state.sums[i] + far * state.logs[i], state.plays[i])
-    return largest_beta(rng.bits, state.ones, state.zeros)
+    lead(state, rng)
+
+
+def choose(state: Record, rng: Numbers) -> int:
+    begin(state, rng)
+    refine(state, rng)
+    return settle(state, rng)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

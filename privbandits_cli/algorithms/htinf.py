@@ -11,11 +11,13 @@ doubles. `noisy_regret_bound` has the bound that follows.
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.tsallis_inf import drawn, solve
+from privbandits_cli.algorithms.tsallis_inf import PASSES, first_x, next_x, settle, solve
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import Record, Records, record
+
+__all__ = ["THETA", "Parameters", "begin", "choose", "probabilities", "refine", "settle", "update", "usual"]
 
 THETA = 1 - 2 ** (-1 / 3)
 
@@ -30,7 +32,7 @@ class Parameters(bandit.Algorithm):
 
     def state(self, setting: Setting) -> Records:
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)
-        return record(t=1, sigma=self.sigma, losses=np.zeros(setting.n_arms), p=uniform)
+        return record(t=1, x=0.0, sigma=self.sigma, losses=np.zeros(setting.n_arms), p=uniform)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """√(Kt) (2σ + (4 + 2/Θ) / σ) for losses in [0, 1] and oblivious adversaries; derived as with noise."""
@@ -49,12 +51,29 @@ class Parameters(bandit.Algorithm):
 
 def rate(state: Record) -> float:
     """The η with which the step of Tsallis-INF is that of HTINF."""
-    eta: float = 2.0 / (state.sigma * np.sqrt(state.t))
+    eta: float = np.divide(2.0, state.sigma * np.sqrt(state.t))
     return eta
 
 
 def choose(state: Record, rng: Draws) -> int:
-    return drawn(state, rate(state), rng)
+    begin(state, rng)
+    for _ in range(PASSES):
+        if not refine(state, rng):
+            break
+    return settle(state, rng)
+
+
+def begin(state: Record, rng: Draws) -> None:
+    """Start Newton's method, as in `tsallis_inf`."""
+    state.x = first_x(state.losses, rate(state))
+
+
+def refine(state: Record, rng: Draws) -> bool:
+    """Another pass, which changes nothing after the last; whether x has moved."""
+    closer = next_x(state.losses, rate(state), state.x, state.p)
+    moved: bool = closer < state.x
+    state.x = closer if moved else state.x
+    return moved
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
@@ -62,6 +81,18 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     if abs(loss) <= THETA * state.sigma * np.sqrt(state.t * p):
         state.losses[arm] += loss / p
     state.t += 1
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """Do what `update` does, without branches; every gain is usual."""
+    loss = 1.0 - gain
+    for i in range(len(state.p)):
+        p, losses = state.p[i], state.losses[i]
+        seen = (i == arm) & (abs(loss) <= THETA * state.sigma * np.sqrt(state.t * p))
+        estimated = losses + np.divide(loss, p)
+        state.losses[i] = estimated if seen else losses
+    state.t += 1
+    return True
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -21,9 +21,10 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.numerics.bits import largest_beta
+from privbandits_cli.numerics.bits import clearly_largest_beta, largest_beta
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped
+from privbandits_cli.numerics.logarithm import logarithm
 
 BASES = {"e": 1.0, "2": math.log(2)}
 
@@ -45,6 +46,7 @@ class Parameters(bandit.Algorithm):
         n_arms = setting.n_arms
         return record(
             t=1,
+            arm=0,
             offset=3 / self.epsilon / BASES[self.log],  # times ln t
             scale=1 / self.epsilon,
             sums=np.zeros(n_arms),  # noisy sums of the last epoch
@@ -62,19 +64,41 @@ class Parameters(bandit.Algorithm):
 
 
 def choose(state: Record, rng: Numbers) -> int:
-    k = len(state.counts)
-    if state.t <= k:
-        return int(state.t - 1)
-    far = state.offset * np.log(state.t)
-    for i in range(k):
+    begin(state, rng)
+    refine(state, rng)
+    return settle(state, rng)
+
+
+def begin(state: Record, rng: Numbers) -> None:
+    """Set the laws of all θ, and the arm, or -1 if the bounds do not show it."""
+    far = state.offset * logarithm(float(state.t))
+    for i in range(len(state.counts)):
         shape(state, i, state.sums[i] + far, state.counts[i])
-    return largest_beta(rng.bits, state.ones, state.zeros)
+    lead(state, rng)
 
 
 def shape(state: Record, i: int, total: float, n: int) -> None:
     """Set the law of θ of arm i: Beta(p n + 1, (1 - p) n + 1) with p = [total/n]."""
-    ones = clipped(total / n) * n
+    ones = clipped(np.divide(total, max(n, 1))) * n
     state.ones[i], state.zeros[i] = ones + 1.0, n - ones + 1.0
+
+
+def lead(state: Record, rng: Numbers) -> None:
+    """Set the arm with the largest θ, or -1 if the bounds do not show it; at first each arm in turn."""
+    clear = clearly_largest_beta(rng.bits, state.ones, state.zeros)
+    state.arm = state.t - 1 if state.t <= len(state.ones) else clear
+
+
+def refine(state: Record, rng: Numbers) -> bool:
+    """Draw the numbers if the bounds did not suffice."""
+    if state.arm < 0:
+        state.arm = largest_beta(rng.bits, state.ones, state.zeros)
+    return False
+
+
+def settle(state: Record, rng: Numbers) -> int:
+    arm: int = state.arm
+    return arm
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

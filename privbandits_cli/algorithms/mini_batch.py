@@ -19,6 +19,9 @@ from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
+base_begin: Any = unbound
+base_refine: Any = unbound
+base_settle: Any = unbound
 base_update: Any = unbound
 base_usual: Any = unbound
 base_probabilities: Any = unbound
@@ -212,6 +215,26 @@ RULES: dict[RuleName, Rule] = {
 def choose(state: Record, rng: Draws) -> int:
     if state.played == 0:
         state.arm = base_choose(state.wrapped, rng)
+    arm: int = state.arm
+    return arm
+
+
+def begin(state: Record, rng: Draws) -> None:
+    """The parts of the base's `choose`, if it has them, where a block begins."""
+    if state.played == 0:
+        base_begin(state.wrapped, rng)
+
+
+def refine(state: Record, rng: Draws) -> bool:
+    moved = False
+    if state.played == 0:
+        moved = base_refine(state.wrapped, rng)
+    return moved
+
+
+def settle(state: Record, rng: Draws) -> int:
+    if state.played == 0:
+        state.arm = base_settle(state.wrapped, rng)
     arm: int = state.arm
     return arm
 

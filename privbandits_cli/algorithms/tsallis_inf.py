@@ -96,19 +96,19 @@ def pick(state: Record, rng: Draws) -> int:
 
 
 def choose(state: Record, rng: Draws) -> int:
-    begin(state)
+    begin(state, rng)
     for _ in range(PASSES):
-        if not refine(state):
+        if not refine(state, rng):
             break
     return settle(state, rng)
 
 
-def begin(state: Record) -> None:
+def begin(state: Record, rng: Draws) -> None:
     """Start Newton's method."""
     state.x = first_x(state.losses, np.divide(2.0, np.sqrt(state.t)))
 
 
-def refine(state: Record) -> bool:
+def refine(state: Record, rng: Draws) -> bool:
     """Another pass, which changes nothing after the last; whether x has moved."""
     closer = next_x(state.losses, np.divide(2.0, np.sqrt(state.t)), state.x, state.p)
     moved: bool = closer < state.x

@@ -12,6 +12,7 @@ while it is in cache. Several trials, the lanes, are played side by side (`games
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -180,16 +181,20 @@ def together(match: Match) -> int:
     return LANES
 
 
+ENOUGH = ({"usual"}, {"idle", "stay", "note"}, {"begin", "refine", "settle"})  # steps of a file that plays in lanes
+
+
 def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> bool:
     """Whether the files of a composition can play spread states of this layout."""
     if interpreted() or n_arms > FEW or not spreads(layout):
         return False
     if not all(map(of_one_file, modules)):
         return False
-    first, *bases = (import_module(name) for name in modules)
-    usual = hasattr(first, "usual") or all(hasattr(first, step) for step in ("idle", "stay", "note"))
-    together = ("refine", "jump")  # steps that are played between loops over the lanes, which a wrapper cannot do
-    return usual and all(hasattr(base, "usual") and not any(hasattr(base, step) for step in together) for base in bases)
+    files = [set(vars(import_module(name))) for name in modules]
+    first, bases = files[0], files[1:]
+    passed_on = all("usual" in base and "jump" not in base for base in bases)
+    solved = all("refine" in outer for outer, base in pairwise(files) if "refine" in base)
+    return passed_on and solved and any(first >= steps for steps in ENOUGH)
 
 
 def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
@@ -200,7 +205,7 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     player = record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0, late=0)
     modules = composition(algorithm)
     numbers = asked(algorithm, match.setting)
-    laned = not numbers.layout and has_lanes(modules, state.dtype, n_arms)
+    laned = not numbers.counts and has_lanes(modules, state.dtype, n_arms)
     kind = Kind(foe.binary)
     if laned:
         kind = Kind(foe.binary, laned, n_arms, memory > 0, foe.mean_gains(match.setting) is not None)

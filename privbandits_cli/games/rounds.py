@@ -12,8 +12,9 @@ False, and has changed nothing, where this gain needs another path, and then `up
 - `idle(state)`, the rounds from this one on in which no decision is made, with `stay(state)` and
   `note(state, gain, rng)`, which are then `choose` and `update`, without a jump. A file with these three needs no
   `usual` if every other round makes a decision;
-- `begin(state)`, `refine(state)` and `settle(state, rng)`, which are `choose` in parts: `refine` is repeated in all
-  lanes until it is False in each, and changes nothing in a lane where it was.
+- `begin(state, rng)`, `refine(state, rng)` and `settle(state, rng)`, which are `choose` in parts: `refine` is repeated
+  in all lanes until it is False in each, and changes nothing in a lane where it was. A file with these three needs no
+  `usual`: `update` is then played in one lane after the other.
 
 In a user's file these steps count only if they are of the same file as its `choose` and `update`.
 """
@@ -187,11 +188,17 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
             return t + calm
     if REFINES:
         for lane in range(n):
-            begin(lane_of(table.seats, table.words, lane).state)
+            begin(
+                lane_of(table.seats, table.words, lane).state,
+                rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
+            )
         for _ in range(PASSES):
             moved = 0
             for lane in range(n):
-                moved += refine(lane_of(table.seats, table.words, lane).state)
+                moved += refine(
+                    lane_of(table.seats, table.words, lane).state,
+                    rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
+                )
             if moved == 0:
                 break
     for lane in range(n):
@@ -204,8 +211,12 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
     if JUMPS:
         for lane in range(n):
             place = lane_of(table.seats, table.words, lane)
-            draws = rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane)
-            jump(place.state, place.player.arm, place.player.seen, draws)
+            jump(
+                place.state,
+                place.player.arm,
+                place.player.seen,
+                rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
+            )
     for lane in range(n):
         late += tell(table, t, lane)
     if late > 0:
@@ -258,6 +269,11 @@ def usual_if_idle(state: Record, arm: int, gain: float, rng: Any) -> bool:
     return False
 
 
+def nothing_left(state: Record, arm: int, gain: float, rng: Any) -> bool:
+    """The `usual` of a file that has neither this step nor `idle`: each lane has played `update`."""
+    return True
+
+
 def rest_lane(table: Table, t: int, lane: int) -> None:
     """A round in which the learner is idle."""
     place = lane_of(table.seats, table.words, lane)
@@ -306,6 +322,10 @@ def draws_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: i
 
 def numbers_of(uniform: Any, laplace: Any, normal: Any, bits: Any, t: int, lane: int) -> Numbers:
     """The random numbers of a round, of every kind."""
+    if LANED:
+        return Numbers(
+            across(uniform, lane)[t], across(laplace, lane)[t], across(normal, lane)[t], across(bits, lane)[t]
+        )
     return Numbers(uniform[t, lane], laplace[t, lane], normal[t, lane], bits[t, lane])
 
 
@@ -376,7 +396,9 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
         names["choose"] = names["settle"]
     names |= shared(kind, more)
     if kind.laned and "usual" not in steps:
-        names["usual"] = compile_step(usual_if_idle, **names)
+        if not names["IDLES"]:
+            names |= {"JUMPS": True, "jump": names["update"]}
+        names["usual"] = compile_step(usual_if_idle if names["IDLES"] else nothing_left, **names)
     for name, part in PARTS.items():
         names[name] = compile_step(part, **names)
     names["play_round"] = compile_step(play_all if kind.laned else play_some, **names)
@@ -388,7 +410,7 @@ def shared(kind: Kind, more: bool) -> dict[str, Callable[..., Any]]:
     """What is compiled once for all algorithms."""
     names: dict[str, Any] = {"LANED": kind.laned, "ARMS": kind.n_arms, "REACTS": kind.reacts, "KNOWN": kind.known}
     names["entry"] = compile_step(entry_of, **names)
-    return {"pay": compile_step(pay_player, **names), "rng_of": compile_step(numbers_of if more else draws_of)}
+    return {"pay": compile_step(pay_player, **names), "rng_of": compile_step(numbers_of if more else draws_of, **names)}
 
 
 PARTS: dict[str, Callable[..., Any]] = {"ask": ask_lane, "tell": tell_lane, "rest": rest_lane}

@@ -19,7 +19,8 @@ SOURCES: dict[str, Callable[[Generator], Fill]] = {
     "bits": lambda rng: filling(fill_words, **words_of(rng)),  # into np.uint64
 }
 
-LANED = ("jump", "idle", "stay", "note", "begin", "refine", "settle")  # what a file may add to `usual` for lanes
+PARTS = ("begin", "refine", "settle")  # of `choose`
+LANED = ("jump", "idle", "stay", "note", *PARTS)  # what a file may add to `usual` for lanes
 STEPS = ("choose", "update", "usual", *LANED, "probabilities", "released")
 MECHANISMS = "privbandits_cli.mechanisms."
 MECHANISM = {"counter": ("add_item", "release"), "oracle": ("learn", "fit", "predict")}  # the steps of each kind
@@ -40,6 +41,8 @@ def steps(modules: tuple[str, ...], **others: Any) -> dict[str, Callable[..., An
     """
     module, names = import_module(modules[0]), filled_in(modules, **others) | others
     plain = {name: getattr(module, name) for name in STEPS if hasattr(module, name)}
+    if "base_choose" in names and "base_refine" not in names:  # a wrapper's parts of `choose` are those of its base
+        plain = {name: step for name, step in plain.items() if name not in PARTS}
     return {name: guards.watched(name, compile_step(step, **names), step) for name, step in plain.items()}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vectors import where
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 ONE, UNUSED = np.uint64(1), np.uint64(12)
@@ -83,6 +84,8 @@ BELOW_END = (
 EDGES = np.array([-8.3, *(NormalDist().inv_cdf(i / 256) for i in range(1, 256)), 8.3])
 TO_BYTE = np.uint64(56)
 SLACK = 1e-9  # relative; more than all rounding in a gamma number and in its bounds
+HUGE = 1e300  # more than any gamma number
+THIRD = 1.0 / 3.0
 QUOTIENT = 1e-15  # relative; more than the rounding of the quotient that makes a beta number
 
 
@@ -232,33 +235,47 @@ def beta(bits: Any, i: int, a: float, b: float) -> float:
 
 
 def gamma_between(state: Any, shape: float) -> tuple[float, float]:
-    """A lower and an upper bound on `gamma_number(state, shape)`.
+    """A lower and an upper bound on `gamma_number(state, shape)`, shape >= 1, in steps that a compiler can vectorise.
 
-    They use one byte of its first normal number x, and take a third of the time. They are 0 and infinity unless x is
-    sure to be accepted. Let y = c x, so v = (1 + y)³. Then x is accepted if log u is below x²/2 + d (1 - v + log v),
-    which is -3 d times the integral of s³/(1 + s) from 0 to y. For y >= -1/2, which is tested here, this is at least
-    -3 d y⁴/2 = -x⁴/(54 d), and log u <= u - 1.
+    They use one byte of its first normal number x. They are 0 and HUGE unless x is sure to be accepted. Let y = c x, so
+    v = (1 + y)³. Then x is accepted if log u is below x²/2 + d (1 - v + log v), which is -3 d times the integral of
+    s³/(1 + s) from 0 to y. For y >= -1/2, which is tested here, this is at least -3 d y⁴/2 = -x⁴/(54 d), and
+    log u <= u - 1.
     """
-    d = shape - 1.0 / 3.0
-    c = 1.0 / math.sqrt(9.0 * d)
+    d = max(shape, 1.0) - 1.0 / 3.0
+    root = np.sqrt(d)  # 1/(3 c)
     cell = np.int64(mixed(state + STEP) >> TO_BYTE)
     low, high = EDGES[cell], EDGES[cell + 1]
     square = max(low * low, high * high)
+    u = unit(mixed(state + STEP + STEP))
     margin = 1e-14 * d  # of rounding in the condition
-    if c * low < -0.5 or unit(mixed(state + STEP + STEP)) >= 1.0 - square * square / (54.0 * d) - margin:
-        return 0.0, np.inf
-    least, most = 1.0 + c * low, 1.0 + c * high
-    return d * (least * least * least) * (1.0 - SLACK), d * (most * most * most) * (1.0 + SLACK)
+    sure = (low >= -1.5 * root) & ((1.0 - u - margin) * (54.0 * d) > square * square)
+    least, most, scale = root + low * THIRD, root + high * THIRD, np.divide(1.0, root)
+    return (
+        where(sure, least * least * least * scale * (1.0 - SLACK), 0.0),
+        where(sure, most * most * most * scale * (1.0 + SLACK), HUGE),
+    )
 
 
 def beta_between(bits: Any, i: int, a: float, b: float) -> tuple[float, float]:
-    """A lower and an upper bound on `beta(bits, i, a, b)`, in a third of its time."""
-    if not (1.0 <= a < math.inf and 1.0 <= b < math.inf):
-        return 0.0, 1.0
+    """A lower and an upper bound on `beta(bits, i, a, b)`, in less than a third of its time."""
     word = stream(bits, i)
     (low, high), (least, most) = gamma_between(stream(word, 0), a), gamma_between(stream(word, 1), b)
-    lower, upper = low / (low + most), high / (high + least) if high < np.inf else 1.0
-    return lower * (1.0 - QUOTIENT), upper * (1.0 + QUOTIENT)
+    lower, upper = np.divide(low, low + most), np.divide(high, high + least)
+    usual = (a >= 1.0) & (b >= 1.0) & (a < HUGE) & (b < HUGE)
+    return where(usual, lower * (1.0 - QUOTIENT), 0.0), where(usual, upper * (1.0 + QUOTIENT), 1.0)
+
+
+def clearly_largest_beta(bits: Any, a: Floats, b: Floats) -> int:
+    """The i for which `beta(bits, i, a[i], b[i])` is largest if the bounds show it, else -1; without a branch."""
+    best, (low, high) = 0, beta_between(bits, 0, a[0], b[0])  # between which the number of `best` is
+    others = -1.0  # a bound on all other numbers
+    for i in range(1, len(a)):
+        least, most = beta_between(bits, i, a[i], b[i])
+        better = least > low
+        others = max(others, where(better, high, most))
+        best, low, high = where(better, i, best), where(better, least, low), where(better, most, high)
+    return where(low > others, best, -1)
 
 
 def largest_beta(bits: Any, a: Floats, b: Floats) -> int:

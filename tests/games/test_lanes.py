@@ -47,6 +47,12 @@ EXTREME = [
     make("mini_batch", tau=1, base=make("exp2")),
     make("mini_batch", tau=2, base=make("dp_exp3_lap", epsilon=1.0)),
     make("mini_batch", tau=7, base=make("mini_batch", tau=3, base=make("exp3", gamma=0.7))),
+    make("mini_batch", tau=3, base=make("tsallis_inf")),
+    make("dp_reduction", epsilon=0.3, base=make("tsallis_inf")),
+    make("dp_lambda_lap", epsilon=0.5, b=0.1, base=make("tsallis_inf")),
+    make("mini_batch", tau=2, base=make("dp_reduction", epsilon=3.0, base=make("htinf", sigma=0.5))),
+    make("batched_htinf", epsilon=0.25),
+    make("htinf", sigma=0.1),
 ]
 
 
@@ -72,6 +78,11 @@ DECIDING = [
     make("dp_ucb", epsilon=1.0, bonus="chernoff", counter="k_ary"),
     make("dp_ucb", epsilon=1.0, bonus="chernoff", counter="smooth"),
     make("mini_batch", tau=3, base=make("ucb1")),
+    make("thompson"),
+    make("lazy_dp_ts", epsilon=0.5),
+    make("lazy_dp_ts", epsilon=0.01, log="2"),
+    make("dp_ts", epsilon=2.0),
+    make("dp_ts", epsilon=0.01),
 ]
 
 
@@ -89,13 +100,15 @@ def both(monkeypatch, game, trials, **how):
 
 
 def test_the_algorithms_that_play_in_lanes():
-    weights = {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf"}
+    weights = {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf", "htinf", "batched_htinf"}
     phases = {"adap_ucb", "adap_klucb", "dp_klucb", "dp_imed", "dp_se", "robust_se", "dp_robust_se", "ldp_robust_se"}
     indices = {"ucb1", "ldp_ucb", "ldp_robust_ucb", "dp_ucb"}
-    assert {*ALL} == weights | phases | indices
+    draws = {"thompson", "lazy_dp_ts", "dp_ts"}
+    wrappers = {"mini_batch", "dp_reduction", "dp_lambda_lap"}  # around tsallis_inf
+    assert {*ALL} == weights | phases | indices | draws | wrappers
     assert all(map(laned, EXTREME))
-    assert not laned(make("mini_batch", base=make("tsallis_inf")))  # it solves in all lanes together
     assert not laned(make("mini_batch", base=make("dp_ucb", epsilon=1.0)))  # it adds to its trees in each lane alone
+    assert not laned(make("dp_reduction", epsilon=1.0, base=make("thompson")))  # it updates in each lane alone
 
 
 OWN = """

@@ -225,7 +225,7 @@ def test_a_gamma_number_is_between_its_bounds():
         bind(rows_between, "tests")(np.array(SHAPES), states, out)
     found, low, high = out.T
     assert ((low <= found) & (found <= high)).all()
-    bounded, shapes = high < np.inf, np.array(SHAPES)[np.arange(2**16) % len(SHAPES)]
+    bounded, shapes = high < numbers.HUGE, np.array(SHAPES)[np.arange(2**16) % len(SHAPES)]
     assert bounded[shapes > 10].mean() > 0.97 and bounded.mean() > 0.9
     assert np.median(((high - low) / np.sqrt(shapes))[bounded]) < 0.05
     assert 0.2 < np.mean(found[bounded] > ((low + high) / 2)[bounded]) < 0.8
