@@ -208,7 +208,11 @@ def terms(state: Record) -> tuple[float, float, float]:
     """The noisy mean, 1/√n, and the factor of the noise of the last arm."""
     n = state.n
     odd = (n & (n - 1)) * state.grows != 0  # not a power of two
-    return np.divide(state.total, n), np.divide(1.0, np.sqrt(n)), np.divide(where(odd, 1.0 + logarithm(float(n)), 1.0), n)
+    return (
+        np.divide(state.total, n),
+        np.divide(1.0, np.sqrt(n)),
+        np.divide(where(odd, 1.0 + logarithm(float(n)), 1.0), n),
+    )
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -34,6 +34,8 @@ FINE = 12  # cells for each standard deviation of u
 SURE = 2.0  # in place of b where z >= 1
 TINY = 1e-300
 SLACK = 1e-9  # relative; more than all rounding in double precision
+LARGE = 1e100
+ROUNDING = 1e-14  # more than that of cos²
 SHORT = 1e-6  # a remainder with a smaller square is drawn again, as rounding would turn it
 HALVINGS = 60
 
@@ -94,9 +96,10 @@ def envelop(room: Record, theta: Floats, inverse: Floats, wide: float) -> bool:
         room.tau = 0.0
         return False
     square = dot(lean, lean)
-    room.kappa = 1.0  # any κ will do for q = 0
+    room.kappa = LARGE  # for q = 0
     if square > TINY:  # κ q q' is at most all of A
         room.kappa = min(np.divide(trace, square), np.divide(room.steep, np.sqrt(square)))
+    weight = room.weight
     for _ in range(HALVINGS):
         room.tau = np.divide(room.weight, trace)
         fill(room, inverse, room.factor)
@@ -104,7 +107,7 @@ def envelop(room: Record, theta: Floats, inverse: Floats, wide: float) -> bool:
         if np.isfinite(room.logdet):
             return True
         room.weight *= 0.5
-    room.tau = 0.0
+    room.tau, room.weight = 0.0, weight
     return False
 
 
@@ -150,7 +153,7 @@ def chance(room: Record, level: float) -> float:
     least = (level - length * vertex) * (level - length * vertex) - vertex * vertex * quadratic
     slack = SLACK * (abs(level) + length) * (abs(level) + length)
     cosine = min(1.0, abs(dot(room.theta, room.unit)))
-    sine, way = np.sqrt(1.0 - cosine * cosine) + SLACK, np.copysign(cosine, dot(room.theta, room.unit))
+    sine, way = np.sqrt(1.0 - cosine * cosine + ROUNDING), np.copysign(cosine, dot(room.theta, room.unit))
     for i in range(len(bounds)):
         u, v = edges[i], edges[i + 1]
         before, after = level - length * u, level - length * v
@@ -207,10 +210,9 @@ def propose(room: Record, cell: int, x: Floats) -> bool:
         room.factor,
     )
     u = coordinate(room.words, low, high, room.inner[cell], len(x) - 2)
-    above, along, below = 0.0, 0.0, 0.0
-    while below < SHORT:
+    square, along = 0.0, 0.0
+    while square < SHORT:  # w' Λ w |g|², which does not depend on w, and is at most |g|²
         fill_normal(room, room.normals)
-        above = dot(normals, normals)
         for i in range(len(x)):
             x[i] = normals[i]
         if b < SURE:
@@ -220,13 +222,14 @@ def propose(room: Record, cell: int, x: Floats) -> bool:
                 for j in range(i):
                     x[j] -= last * factor[i, j]
         along = dot(room.unit, x)
-        for i in range(len(x)):
-            x[i] -= along * room.unit[i]
-        below = dot(x, x)
+        square = dot(normals, normals) - along * along
+    for i in range(len(x)):
+        x[i] -= along * room.unit[i]
+    below = dot(x, x)
     size = np.sqrt((1.0 - u * u) / below)
     for i in range(len(x)):
         x[i] = u * room.unit[i] + size * x[i]
-    ratio = np.divide(above - along * along, below * b)
+    ratio = np.divide(square, below * b)
     power = 0.5 * (len(x) - 1)
     return bool(b == SURE or (ratio <= 1.0 and np.log(1.0 - uniform(room.words)) <= power * np.log(ratio)))
 

@@ -44,6 +44,7 @@ LATER = 256  # τ and κ are kept for t/256 rounds
 SHORTEST, LONGEST = 0.05, 0.7  # steps of their logarithms
 CLOSE = 1.6  # times as many or as few proposals as wanted are close enough
 STEPS = 40
+NOTHING = 1e-100  # proposals; fewer say nothing of the slope
 TRIES = 64
 
 
@@ -226,7 +227,7 @@ def optimistic(state: Record, arms: Dealer) -> int:
     moved = keep_up(crowd, theta, inverse, wide, top)
     while moved < np.inf and few < crowd.others:
         level = max(top, level_for(crowd, top, moved, few))
-        if not crowd.whole < 2.0 * MOST * crowd.share:
+        if not proposals(crowd) < 2.0 * MOST * crowd.others:
             break
         draw_above(crowd, wide * level, theta, inverse, wide)
         if crowd.arm != crowd.place or not level > top:
@@ -239,7 +240,7 @@ def optimistic(state: Record, arms: Dealer) -> int:
 
 def wanted(crowd: Record) -> float:
     """How many arms are proposed at the first level, in the mean, at most."""
-    most: float = min(SOME, MOST * crowd.others) * crowd.share
+    most: float = min(SOME, MOST * crowd.others)
     return most
 
 
@@ -247,9 +248,9 @@ def keep_up(crowd: Record, theta: Floats, inverse: Floats, wide: float, top: flo
     """Compute Λ anew if that pays; returns how far φ is from that of Λ, infinity if there is no Λ."""
     moved = distance(crowd.phi, theta, wide)
     if crowd.tau > 0.0 and crowd.lasting:
-        if top - moved >= crowd.level and crowd.others * crowd.whole <= NEXT:
+        if top - moved >= crowd.level and proposals(crowd) <= NEXT:
             return moved
-        found = crowd.others * at(crowd, top - moved)
+        found = at(crowd, top - moved)
         if found <= min(wanted(crowd), FEWER + 1.5 * crowd.fresh):
             return moved
     if not envelop(crowd, theta, inverse, wide):
@@ -258,7 +259,7 @@ def keep_up(crowd: Record, theta: Floats, inverse: Floats, wide: float, top: flo
         crowd.due = crowd.t + crowd.t // LATER
         if not improve(crowd, theta, inverse, wide, top):
             return np.inf
-    crowd.fresh = crowd.others * at(crowd, top)
+    crowd.fresh = at(crowd, top)
     return 0.0
 
 
@@ -266,7 +267,7 @@ def improve(crowd: Record, theta: Floats, inverse: Floats, wide: float, top: flo
     """Try another τ or κ, in turn, and keep it if fewer arms are proposed at the same level; False if there is no Λ."""
     level, weight, steep, step = top, crowd.weight, crowd.steep, crowd.steps[crowd.turn]
     before = at(crowd, level)
-    if crowd.others * before > CLOSE * wanted(crowd):
+    if before > CLOSE * wanted(crowd):
         level = max(top, crowd.first)
         before = at(crowd, level)
     if crowd.turn == 0:
@@ -294,46 +295,63 @@ def distance(phi: Floats, theta: Floats, wide: float) -> float:
 
 
 def at(crowd: Record, level: float) -> float:
-    """`chance` at this level, which is kept."""
+    """The mean number of arms that are proposed in a round at this level, which is kept."""
     crowd.level = level
-    return chance(crowd, level)
+    chance(crowd, level)
+    return proposals(crowd)
+
+
+def proposals(crowd: Record) -> float:
+    """The mean number of arms that are proposed in a round at the level that is kept."""
+    number: float = crowd.others * crowd.whole / crowd.share
+    return number
 
 
 def level_for(crowd: Record, top: float, moved: float, few: float) -> float:
     """The level of the best arm, or the one at which about `few` arms are proposed, if that is higher."""
     low = top - moved
-    if low >= crowd.level and crowd.others * crowd.whole <= NEXT:
+    if low >= crowd.level and proposals(crowd) <= NEXT:
         return top
-    if low != crowd.level:
-        at(crowd, low)
-    if crowd.others * crowd.whole > CLOSE * few:
-        found = search(crowd, max(low, crowd.first), few)
+    found = proposals(crowd) if low == crowd.level else at(crowd, low)
+    if found > CLOSE * few:
+        level = search(crowd, max(low, crowd.first), few)
         if few <= wanted(crowd):
-            crowd.first = found
-        return found + moved if found > low else top
+            crowd.first = level
+        return level + moved if level > low else top
     step = crowd.scale
-    while step > 0.0 and crowd.others * crowd.whole < FEW and step < 0.5 * abs(low):
-        at(crowd, low - step)
+    while crowd.lasting and found < FEW and 0.0 < step < 0.5 * abs(low):
+        last, found = crowd.level, at(crowd, low - step)
+        if found > NEXT:
+            at(crowd, last)
         step *= 2.0
     return top
 
 
 def search(crowd: Record, level: float, few: float) -> float:
-    """A level at which about `few` arms are proposed, by the secant of ln z."""
+    """A level at which about `few` arms are proposed, by the secant of ln z, or by halves where that leads astray."""
     if crowd.scale == 0.0:
-        crowd.scale = 0.05 * abs(level)
-    before, count = 0.0, -1.0
+        crowd.scale = 0.05 * (abs(level) + crowd.length)
+    many, none = -np.inf, np.inf  # levels at which more and fewer arms are proposed
+    before, count = 0.0, 0.0
     for _ in range(STEPS):
-        found = crowd.others * at(crowd, level)
+        found = at(crowd, level)
         if few < CLOSE * found and found < CLOSE * few:
             break
-        now = np.log(max(found, 1e-300))
-        if count > 0.0 and found > 0.0 and found != count:
+        if found > few:
+            many = max(many, level)
+        else:
+            none = min(none, level)
+        now = np.log(max(found, NOTHING))
+        if count > NOTHING and found > NOTHING and found != count:
             scale = np.divide(level - before, np.log(count) - now)
-            if scale > 0.0:
+            if 0.0 < scale < np.inf:
                 crowd.scale = min(scale, 2.0 * crowd.scale)
+        elif count > 0.0:  # no slope: all arms are proposed, or none
+            crowd.scale *= 2.0
         before, count = level, found
         level += max(-2.0, min(2.0, now - np.log(few))) * crowd.scale
+        if not many < level < none:
+            level = 0.5 * (many + none)
     return float(crowd.level)
 
 

@@ -391,7 +391,11 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
     """The compiled `play_block` with these steps; more: whether they take `Numbers`."""
     names = {**steps, "LANED": kind.laned, "ARMS": kind.n_arms, "REACTS": kind.reacts, "KNOWN": kind.known}
     names |= {"WIDTH": LANES if kind.laned else SOME, "seat_of": lane_of if kind.laned else seat_of}
-    names |= {"JUMPS": kind.laned and "jump" in steps, "IDLES": kind.laned and "idle" in steps, "REFINES": kind.laned and "refine" in steps}
+    names |= {
+        "JUMPS": kind.laned and "jump" in steps,
+        "IDLES": kind.laned and "idle" in steps,
+        "REFINES": kind.laned and "refine" in steps,
+    }
     if names["REFINES"]:
         names["choose"] = names["settle"]
     names |= shared(kind, more)

@@ -275,7 +275,8 @@ def clearly_largest_beta(bits: Any, a: Floats, b: Floats) -> int:
         better = least > low
         others = max(others, where(better, high, most))
         best, low, high = where(better, i, best), where(better, least, low), where(better, most, high)
-    return where(low > others, best, -1)
+    found: int = where(low > others, best, -1)
+    return found
 
 
 def largest_beta(bits: Any, a: Floats, b: Floats) -> int:

@@ -92,7 +92,17 @@ def drawn_ahead(table, k, rounds, seed=7):
     return tops, places
 
 
-CASES = [(2, 6, 1.0), (3, 40, 1.0), (4, 16, 0.3), (8, 64, 1.0), (8, 300, 3.0), (20, 400, 0.3), (20, 400, 3.0)]
+CASES = [
+    (2, 6, 1.0),
+    (2, 200, 0.3),
+    (3, 40, 1.0),
+    (3, 400, 1.0),
+    (4, 16, 0.3),
+    (8, 64, 1.0),
+    (8, 300, 3.0),
+    (20, 400, 0.3),
+    (20, 400, 3.0),
+]
 
 
 @pytest.mark.parametrize("lasting", [False, True])
@@ -132,6 +142,30 @@ def test_the_arm_that_is_played_has_the_score_and_the_mean_that_are_said(d):
     np.testing.assert_allclose(means[places], 0.75, atol=1e-12)
     assert ((means[~places] <= 0.65) & (means[~places] >= -0.999)).all()
     assert d < 5 or 0 < places.sum() < 400
+
+
+def find_level(crowd, theta, inverse, few, out):
+    """A level at which `few` arms are proposed, by `search`, and how many are."""
+    if envelop(crowd[0], theta, inverse, 1.0):
+        out[0] = search(crowd[0], out[0], few)
+        out[1] = on_demand_at(crowd[0], out[0])
+
+
+envelop, search, on_demand_at = contenders.envelop, on_demand.search, on_demand.at
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 5, 16])
+@pytest.mark.parametrize("k", [100, 2000, 10**5])
+def test_a_level_with_as_many_proposals_as_wanted_is_found(d, k):
+    """From levels far below and above it, which no arm reaches."""
+    find = bind(find_level, "test", str(d))
+    for seed in range(20):
+        for start in (0.0, 0.5, 2.0, 20.0):
+            table, (theta, inverse), out = Table(d, k, seed=seed), state_of(d, seed), np.array([start, 0.0])
+            table.crowd["scale"] = [0.0, 0.01, 10.0][seed % 3]
+            with np.errstate(over="ignore"):
+                find(table.crowd, theta, inverse, 12.0, out)
+            assert 12.0 / on_demand.CLOSE < out[1] < 12.0 * on_demand.CLOSE, (seed, start, out)
 
 
 def test_levels_that_are_too_high_for_any_arm_are_lowered(monkeypatch):
@@ -189,7 +223,7 @@ def propose_many(records, level, cells, accepted, xs):
         accepted[i] = propose(room, cells[i], xs[i])
 
 
-chance, any_cell, propose, envelop = contenders.chance, contenders.any_cell, contenders.propose, contenders.envelop
+chance, any_cell, propose = contenders.chance, contenders.any_cell, contenders.propose
 
 
 def envelop_once(records, theta, inverse, wide):
