@@ -17,9 +17,12 @@ from pydantic import Field
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
-from privbandits_cli.numerics.kl import clipped, entropy, reach_of
+from privbandits_cli.numerics.kl import clipped, reach_of
+from privbandits_cli.numerics.logarithm import logarithm
+from privbandits_cli.numerics.vectors import where
 
 SLACK = 1e-9  # an index that is nearer to another one, or to the bar, is solved
+HUGE = 1e280  # in place of infinity, of which 0 times is no number
 MARGIN = 4.0  # over n: how far the bar is set below the largest index
 
 
@@ -37,10 +40,12 @@ class Parameters(bandit.Algorithm):
         return record(
             t=1,
             c=self.c,
+            arm=0,  # of this round, or -1 while it is not known
+            cost=0.0,  # ln t + c ln ln t
             last=0,  # the arm of the last round
             bar=0.0,  # -ln(1 - q) of a q that the index of the last arm is likely to exceed alone
             q=0.0,
-            log_q=-np.inf,
+            log_q=-HUGE,
             plays=np.zeros(n_arms, np.int64),
             gains=np.zeros(n_arms),
             means=np.zeros(n_arms),
@@ -49,14 +54,39 @@ class Parameters(bandit.Algorithm):
 
 
 def choose(state: Record, rng: Draws) -> int:
-    if state.t <= len(state.plays):
-        return int(state.t - 1)
-    cost = np.log(state.t)
-    if state.c > 0.0:
-        cost += state.c * np.log(max(1.0, cost))
-    arm = state.last
-    if clear(state, cost):
-        return int(arm)
+    begin(state, rng)
+    refine(state, rng)
+    return settle(state, rng)
+
+
+def begin(state: Record, rng: Draws) -> None:
+    """Set the arm if it is the last one again, or -1; at first each arm in turn."""
+    cost = logarithm(float(state.t))
+    state.cost = cost + state.c * logarithm(max(1.0, cost))
+    state.arm = state.t - 1 if state.t <= len(state.plays) else state.last if clear(state) else -1
+
+
+def clear(state: Record) -> bool:
+    """Whether the index of the last arm is above the bar, and all other indices are below it; without a branch."""
+    sure = True
+    for i in range(len(state.plays)):
+        below, found = state.means[i] < state.q, beaten(state, i)
+        last = (not below) | (found < state.cost * (1.0 - SLACK))
+        other = below & (found > state.cost * (1.0 + SLACK))
+        sure = sure & (last if i == state.last else other)
+    return sure
+
+
+def refine(state: Record, rng: Draws) -> bool:
+    """Find the arm with the largest index if the bar does not show it."""
+    if state.arm < 0:
+        search(state)
+    return False
+
+
+def search(state: Record) -> None:
+    """Set the arm with the largest index, and the bar."""
+    arm, cost = state.last, state.cost
     best = reach_of(state.means[arm], state.entropies[arm], cost / state.plays[arm])
     set_bar(state, best)
     for i in range(len(state.plays)):
@@ -67,25 +97,18 @@ def choose(state: Record, rng: Draws) -> int:
                 arm, best = i, own
                 set_bar(state, best)
     set_bar(state, max(0.0, best - MARGIN / state.plays[arm]))
-    return int(arm)
+    state.arm = arm
 
 
-def clear(state: Record, cost: float) -> bool:
-    """Whether the index of the last arm is above the bar, and all other indices are below it."""
-    for i in range(len(state.plays)):
-        x = state.means[i]
-        if i == state.last:
-            if x < state.q and not beaten(state, i) < cost * (1.0 - SLACK):
-                return False
-        elif x >= state.q or beaten(state, i) <= cost * (1.0 + SLACK):
-            return False
-    return True
+def settle(state: Record, rng: Draws) -> int:
+    arm: int = state.arm
+    return arm
 
 
 def set_bar(state: Record, bar: float) -> None:
     """Set the bar -ln(1 - q), q and ln q."""
-    state.bar, state.q = bar, -np.expm1(-bar)
-    state.log_q = np.log(state.q) if state.q > 0.0 else -np.inf
+    state.bar, state.q = min(bar, HUGE), -np.expm1(-bar)
+    state.log_q = np.log(state.q) if state.q > 0.0 else -HUGE
 
 
 def beaten(state: Record, i: int) -> float:
@@ -96,12 +119,38 @@ def beaten(state: Record, i: int) -> float:
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
-    state.plays[arm] += 1
-    state.gains[arm] += gain
-    state.means[arm] = clipped(state.gains[arm] / state.plays[arm])
-    state.entropies[arm] = entropy(state.means[arm])
+    n, total = state.plays[arm] + 1, state.gains[arm] + gain
+    state.plays[arm], state.gains[arm] = n, total
+    state.means[arm] = mean = clipped(np.divide(total, n))
+    state.entropies[arm] = entropy_of(mean)
     state.last = arm
     state.t += 1
+
+
+def entropy_of(x: float) -> float:
+    """`kl.entropy` without a branch."""
+    inside = (x > 0.0) & (x < 1.0)
+    p = where(inside, x, 0.5)
+    found: float = where(inside, -p * logarithm(p) - (1.0 - p) * logarithm(1.0 - p), 0.0)
+    return found
+
+
+def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
+    """`update` without an address that depends on the arm."""
+    n, total = state.plays[0], state.gains[0]
+    for i in range(1, len(state.plays)):
+        plays, gains = state.plays[i], state.gains[i]
+        n, total = plays if i == arm else n, gains if i == arm else total
+    n, total = n + 1, total + gain
+    mean = clipped(np.divide(total, n))
+    uncertainty = entropy_of(mean)
+    for i in range(len(state.plays)):
+        plays, gains, means, entropies = state.plays[i], state.gains[i], state.means[i], state.entropies[i]
+        state.plays[i], state.gains[i] = n if i == arm else plays, total if i == arm else gains
+        state.means[i], state.entropies[i] = mean if i == arm else means, uncertainty if i == arm else entropies
+    state.last = arm
+    state.t += 1
+    return True
 
 
 def probabilities(state: Record, out: Floats) -> None:

@@ -90,18 +90,18 @@ def test_the_bar_of_kl_ucb_changes_no_arm(kind, c, monkeypatch):
     }[kind]
     clear, decided = kl_ucb.clear, []
 
-    def counting(state, cost):
-        decided.append(clear(state, cost))
+    def counting(state):
+        decided.append(clear(state))
         return decided[-1]
 
     monkeypatch.setattr(kl_ucb, "clear", counting)
     arms = kl_ucb_arms(gains, c)
-    monkeypatch.setattr(kl_ucb, "clear", lambda state, cost: False)
+    monkeypatch.setattr(kl_ucb, "clear", lambda state: False)
     assert arms == kl_ucb_arms(gains, c)
     if kind == "best is sure":  # other arms without a loss share its infinite index
         return
     assert np.mean(decided[n // 2 :]) > 0.5
-    monkeypatch.setattr(kl_ucb, "clear", lambda state, cost: state.t > 50 and state.means[state.last] > 0.3)
+    monkeypatch.setattr(kl_ucb, "clear", lambda state: state.t > 50 and state.means[state.last] > 0.3)
     assert arms != kl_ucb_arms(gains, c)
 
 

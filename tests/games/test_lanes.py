@@ -79,6 +79,8 @@ DECIDING = [
     make("dp_ucb", epsilon=1.0, bonus="chernoff", counter="smooth"),
     make("mini_batch", tau=3, base=make("ucb1")),
     make("thompson"),
+    make("kl_ucb"),
+    make("kl_ucb", c=3.0),
     make("lazy_dp_ts", epsilon=0.5),
     make("lazy_dp_ts", epsilon=0.01, log="2"),
     make("dp_ts", epsilon=2.0),
@@ -102,7 +104,7 @@ def both(monkeypatch, game, trials, **how):
 def test_the_algorithms_that_play_in_lanes():
     weights = {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf", "htinf", "batched_htinf"}
     phases = {"adap_ucb", "adap_klucb", "dp_klucb", "dp_imed", "dp_se", "robust_se", "dp_robust_se", "ldp_robust_se"}
-    indices = {"ucb1", "ldp_ucb", "ldp_robust_ucb", "dp_ucb"}
+    indices = {"ucb1", "ldp_ucb", "ldp_robust_ucb", "dp_ucb", "kl_ucb"}
     draws = {"thompson", "lazy_dp_ts", "dp_ts"}
     wrappers = {"mini_batch", "dp_reduction", "dp_lambda_lap"}  # around tsallis_inf
     assert {*ALL} == weights | phases | indices | draws | wrappers
