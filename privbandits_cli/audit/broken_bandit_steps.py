@@ -119,7 +119,7 @@ def redrawn(state: Record, arm: int, gain: float, rng: Draws) -> None:
     right_update(state, arm, gain, rng)
 
 
-def kept_below(state: Record, arm: int, gain: float, rng: Draws) -> None:
+def not_replaced(state: Record, arm: int, gain: float, rng: Draws) -> None:
     """Later sums have the noise of the node before in place of that of the closed node."""
     level = level_closed(state.codes[arm], state.k)
     before = state.noise[arm, level]

@@ -11,7 +11,6 @@ while it is in cache. Several trials, the lanes, are played side by side (`games
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,7 +23,7 @@ from privbandits_cli.games.drawing import SIDE_BY_SIDE, draw, several, side_by_s
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.rounds import FEW, SOME, Draws, Kind, Numbers, loop, oracle
-from privbandits_cli.games.steps import blocks, composition, of_one_file
+from privbandits_cli.games.steps import blocks, composition, for_lanes, of_one_file
 from privbandits_cli.numerics.jit import Records, interpreted, record
 from privbandits_cli.numerics.lanes import LANES, aligned, spread_out, spreads
 from privbandits_cli.numerics.sfc64 import Fill
@@ -190,7 +189,7 @@ def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> b
         return False
     if not all(map(of_one_file, modules)):
         return False
-    files = [set(vars(import_module(name))) for name in modules]
+    files = [for_lanes(name).keys() for name in modules]
     first, bases = files[0], files[1:]
     passed_on = all("usual" in base and "jump" not in base for base in bases)
     solved = all("refine" in outer for outer, base in pairwise(files) if "refine" in base)

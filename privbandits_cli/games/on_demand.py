@@ -303,7 +303,7 @@ def at(crowd: Record, level: float) -> float:
 
 def proposals(crowd: Record) -> float:
     """The mean number of arms that are proposed in a round at the level that is kept."""
-    number: float = crowd.others * crowd.whole / crowd.share
+    number: float = np.divide(crowd.others * crowd.whole, crowd.share)  # infinite if no direction has such a mean
     return number
 
 
@@ -350,7 +350,7 @@ def search(crowd: Record, level: float, few: float) -> float:
             crowd.scale *= 2.0
         before, count = level, found
         level += max(-2.0, min(2.0, now - np.log(few))) * crowd.scale
-        if not many < level < none:
+        if not many < level < none and -np.inf < many and none < np.inf:
             level = 0.5 * (many + none)
     return float(crowd.level)
 

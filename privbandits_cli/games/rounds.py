@@ -3,9 +3,10 @@
 In lanes one after the other (`play_some`), each with the steps `choose` and `update` of its algorithm, a few lanes are
 interleaved: a round must wait for the previous round of its trial, and the other lanes hide this latency.
 
-If the files of an algorithm have the step `usual`, the states are spread (`numerics.lanes`), and each loop over the
-lanes becomes vector instructions (`play_all`). `usual(state, arm, gain, rng)` is `update` without a jump: it returns
-False, and has changed nothing, where this gain needs another path, and then `update` plays this lane. A file may add:
+If the files of an algorithm have the step `usual`, or steps that take its place, the states are spread
+(`numerics.lanes`), and each loop over the lanes becomes vector instructions (`play_all`).
+`usual(state, arm, gain, rng)` is `update` without a jump: it returns False, and has changed nothing, where this gain
+needs another path, and then `update` plays this lane. A file may add:
 
 - `jump(state, arm, gain, rng)`, the part of `update` with branches or with addresses that depend on data. It is played
   in one lane after the other, before `usual`, which then is the rest of `update` and always returns True;
@@ -13,8 +14,8 @@ False, and has changed nothing, where this gain needs another path, and then `up
   `note(state, gain, rng)`, which are then `choose` and `update`, without a jump. A file with these three needs no
   `usual` if every other round makes a decision;
 - `begin(state, rng)`, `refine(state, rng)` and `settle(state, rng)`, which are `choose` in parts: `refine` is repeated
-  in all lanes until it is False in each, and changes nothing in a lane where it was. A file with these three needs no
-  `usual`: `update` is then played in one lane after the other.
+  in all lanes until it is False in each, at most PASSES times. Where it was False, a further call changes nothing. A
+  file with these three needs no `usual`: `update` is then played in one lane after the other.
 
 In a user's file these steps count only if they are of the same file as its `choose` and `update`.
 """

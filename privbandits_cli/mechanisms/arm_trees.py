@@ -66,8 +66,8 @@ def level_closed(code: int, k: int) -> int:
     return trailing_zeros(code + 1) if k == 2 else trailing_zeros_in(code + 1, k)
 
 
-def level_above(following: int, level: int, k: int, none: int) -> int:
-    """The level of the lowest current node above a node of this level that has just closed; `none` if there is none.
+def level_before(following: int, level: int, k: int, none: int) -> int:
+    """The level of the node before that which has just closed at this level; `none` if the prefix has only that one.
 
     following: the code of the next item.
     """
@@ -88,6 +88,6 @@ def add_item(noise: Floats, codes: NDArray[np.int64], arm: int, k: int, fresh: f
     level = level_closed(code, k)
     following = next_code(code) if k == 0 else code + 1
     codes[arm] = following
-    total: float = own[level_above(following, level, k, len(own) - 1)] + fresh
+    total: float = own[level_before(following, level, k, len(own) - 1)] + fresh
     own[level] = total
     return total

@@ -4,9 +4,10 @@ Algorithm 2 of Agarwal & Singh 2017, is this mechanism with top-up noise.
 
 Item n closes one node, which covers the 2^j items up to n, where j is the number of trailing zeros of n in binary. The
 ones of n select the nodes whose sum is prefix n. A released prefix is the true prefix plus the noise of those nodes, so
-only the noise is stored: `noise[j]` is the total noise of the last node of level j and of the nodes above it. When a
-node is closed, its noise is drawn, and added to the total of the lowest node above it, or to 0 if there is none. This
-takes `levels + 1` numbers (or vectors), the last of which remains 0, and one new number for each item.
+only the noise is stored: `noise[j]` is the total noise of the last node of level j and of the nodes before it in the
+prefix. When a node is closed, its noise is drawn, and added to the total of the node before it, or to 0 if it is the
+first. This takes `levels + 1` numbers, the last of which remains 0, and one new number for each item. Counters of
+vectors (`mechanisms.counter`) store the totals of the current nodes of levels j and above.
 
 Each item is in at most one node of each level. So if every node is (ε/levels)-DP, the release is ε-DP. The number of
 levels is floor(log2 T) + 1 if the last prefix released is T, and ceil(log2 T) if it is T - 1. Algorithm 2 of Tao et al.
@@ -83,8 +84,8 @@ def close_node(noise: Floats, n: int, fresh: float) -> float:
     noise: `[levels + 1]`, zeros before the first tree; a later tree needs no new zeros.
     """
     rest = n & (n - 1)  # the items of the other nodes
-    above = trailing_zeros(rest) if rest > 0 else len(noise) - 1
-    total: float = noise[above] + fresh
+    before = trailing_zeros(rest) if rest > 0 else len(noise) - 1
+    total: float = noise[before] + fresh
     noise[trailing_zeros(n)] = total
     return total
 

@@ -46,11 +46,11 @@ class Column(types.Type):
 
 
 class Matrix(types.Type):
-    """A matrix of one lane, whose rows are columns of `length` numbers."""
+    """A matrix of one lane, with `length` rows, which are columns of `width` numbers."""
 
-    def __init__(self, dtype: Any, length: int) -> None:
-        self.dtype, self.length = dtype, length
-        super().__init__(f"Matrix({dtype}, {length})")
+    def __init__(self, dtype: Any, length: int, width: int) -> None:
+        self.dtype, self.length, self.width = dtype, length, width
+        super().__init__(f"Matrix({dtype}, {length}, {width})")
 
 
 @register_model(Lane)
@@ -124,7 +124,7 @@ class LaneFields(AttributeTemplate):
         if isinstance(kind, types.NestedArray):
             if kind.ndim > 2:
                 raise TypingError(f"{name} has {kind.ndim} axes; in lanes an array of a record has one or two")
-            return Column(kind.dtype, kind.shape[0]) if kind.ndim == 1 else Matrix(kind.dtype, kind.shape[1])
+            return Column(kind.dtype, *kind.shape) if kind.ndim == 1 else Matrix(kind.dtype, *kind.shape)
         return kind
 
 
@@ -160,11 +160,11 @@ def _get_item(typing: Any, column: Any, index: Any) -> Any:
 
 @intrinsic
 def _row(typing: Any, matrix: Any, index: Any) -> Any:
-    made = Column(matrix.dtype, matrix.length)
+    made = Column(matrix.dtype, matrix.width)
 
     def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         at = context.cast(builder, values[1], signature.args[1], types.int64)
-        start = builder.gep(values[0], [builder.mul(at, ir.Constant(WORD, 8 * LANES * matrix.length))])
+        start = builder.gep(values[0], [builder.mul(at, ir.Constant(WORD, 8 * LANES * matrix.width))])
         return _pack(context, builder, made, start, ir.Constant(WORD, 8 * LANES))
 
     return made(matrix, index), build
@@ -184,6 +184,8 @@ def _set_item(typing: Any, column: Any, index: Any, value: Any) -> Any:
 
 @overload(operator.getitem, strict=False)
 def _getitem(column: Any, index: Any) -> Callable[..., Any] | None:
+    if isinstance(column, Matrix) and isinstance(index, types.BaseTuple):
+        return lambda column, index: _row(column, index[0])[index[1]]
     if isinstance(column, Matrix):
         return lambda column, index: _row(column, index)
     return (lambda column, index: _get_item(column, index)) if isinstance(column, Column) else None
@@ -191,12 +193,14 @@ def _getitem(column: Any, index: Any) -> Callable[..., Any] | None:
 
 @overload(operator.setitem, strict=False)
 def _setitem(column: Any, index: Any, value: Any) -> Callable[..., Any] | None:
+    if isinstance(column, Matrix) and isinstance(index, types.BaseTuple):
+        return lambda column, index, value: _set_item(_row(column, index[0]), index[1], value)
     return (lambda column, index, value: _set_item(column, index, value)) if isinstance(column, Column) else None
 
 
 @overload(len, strict=False)
 def _len(column: Any) -> Callable[..., Any] | None:
-    if not isinstance(column, Column) or column.length is None:
+    if not isinstance(column, (Column, Matrix)) or column.length is None:
         return None
     length = column.length
     return lambda column: length

@@ -18,8 +18,8 @@ from privbandits_cli.games.bandit import Draws, play
 from privbandits_cli.games.drawing import SIDE_BY_SIDE
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import SOURCES, blocks, composition, steps
-from privbandits_cli.numerics.jit import uncompiled
-from privbandits_cli.numerics.lanes import LANES
+from privbandits_cli.numerics.jit import bind, record, uncompiled
+from privbandits_cli.numerics.lanes import LANES, lane_of, spread, spread_out
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.plugins import loader
 from tests.conftest import ROOT, fit, foe, make, match, playing
@@ -142,10 +142,14 @@ def idle(state, arm):
         ("ucb1", "usual", WORSE, False, False),
         ("adap_ucb", "idle, note, stay", WORSE, False, False),
         ("moss", "update", HELPER, False, True),
+        ("ucb1", "update, usual", "def jump(x):\n    return x", True, True),
+        ("ucb1", "update, usual", "jump = 0.1", True, True),
+        ("ucb1", "update, usual", "def refine(x):\n    return x", True, True),
+        ("moss", "update", "def begin(x):\n    return x\n\nrefine = settle = begin", False, True),
     ],
 )
 def test_an_imported_step_does_not_replace_ones_own(tmp_path, base, imported, own, laned, same):
-    """Its `update` is played, not the `usual` of another file; a helper that is called `idle` is no step."""
+    """Its `update` is played, not the `usual` of another file; a helper or number of a step's name is no step."""
     file = tmp_path / "mine.py"
     file.write_text(OWN.format(base=base, imported=imported, own=own.format(base=base)))
     given = {"epsilon": 1.0} if base == "adap_ucb" else {}
@@ -186,6 +190,29 @@ def test_lanes_equal_single_steps_where_decisions_are_frequent(monkeypatch, adve
     assert states == expected
     ends = [np.ptp(np.diff(regrets[:, -2:])) for regrets in one]
     assert np.count_nonzero(ends) > len(ends) // 2  # games of an algorithm differ
+
+
+def entries(records, words, found):
+    """The entries of a matrix of each lane, read in three ways, after two are written."""
+    for lane in range(len(records)):
+        matrix = lane_of(records, words, lane).state
+        matrix[1, 0] = 10.0 * lane
+        matrix[0][2] = -1.0
+        for i in range(len(matrix)):
+            for j in range(len(matrix[i])):
+                found[lane, i, j] = matrix[i, j] if j > 0 else matrix[i][j]
+
+
+def test_a_matrix_of_a_record_has_rows_and_entries_in_lanes():
+    records = np.repeat(record(t=7, state=np.arange(6.0).reshape(2, 3)), 3)
+    records["state"] += 100 * np.arange(3)[:, None, None]
+    rows, words = spread_out(records, True)
+    spread(rows, words)
+    found = np.empty((3, 2, 3))
+    bind(entries, "test")(records.view((np.record, records.dtype)), words, found)
+    expected = records["state"].copy()
+    expected[:, 1, 0], expected[:, 0, 2] = 10.0 * np.arange(3), -1.0
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_epochs_end_and_one_arm_is_left():

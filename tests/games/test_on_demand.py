@@ -212,6 +212,17 @@ def test_means_that_few_directions_have(d, crowd):
     assert stats.kstest(even, stats.beta(1, 19).cdf).pvalue < 1e-6
 
 
+def test_means_that_no_direction_is_likely_to_have():
+    """Their probability is 0 in double precision: all arms are drawn."""
+    crowd = Crowd(0.99, -0.99, -0.98)
+    table = Table(512, 4, crowd=crowd)
+    assert table.crowd["share"] == 0.0
+    table.set(-table.crowd["theta"][0], np.eye(512) * 1e-6)
+    _, _, x = table.rounds(20)
+    means = x @ table.crowd["theta"][0]
+    assert ((means >= crowd.low) & (means <= crowd.high)).all()
+
+
 # ------------------------------------------------------------------------------------------- proposals
 
 

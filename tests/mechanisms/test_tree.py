@@ -33,6 +33,17 @@ def test_prefixes_are_those_of_algorithm_2_line_by_line(horizon):
     np.testing.assert_allclose(items.cumsum() + prefixes(fresh, horizon), wanted, atol=1e-12)
 
 
+def test_a_later_tree_needs_no_new_zeros():
+    """Trees of any length one after the other, in the same memory. Control: a last entry that is not 0."""
+    rng, noise, wrong = np.random.default_rng(1), np.zeros(9), 0
+    for length in rng.integers(1, 200, 30):
+        fresh = rng.normal(size=length)
+        found = [close_node(noise, n, x) for n, x in enumerate(fresh, start=1)]
+        np.testing.assert_array_equal(found, prefixes(fresh, 200))
+        wrong += close_node(np.ones(9), 1, fresh[0]) != found[0]
+    assert wrong == 30
+
+
 def shares(horizon):
     """`[prefix, node]`: how much of each node's noise is in each prefix, by noises that are 1 for one node."""
     return np.array([prefixes(row, horizon) for row in np.eye(horizon)]).T
