@@ -53,6 +53,8 @@ class Parameters(lazy_dp_ts.Parameters):
             noise=np.zeros((n_arms, depth(setting.horizon) + 1)),  # the noise of the tree
             ones=np.zeros(n_arms),  # p O + 1
             zeros=np.zeros(n_arms),  # (1 - p) O + 1
+            low=np.zeros(n_arms),  # bounds on θ
+            high=np.zeros(n_arms),
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:

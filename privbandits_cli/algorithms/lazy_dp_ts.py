@@ -21,7 +21,7 @@ from pydantic import Field
 from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
-from privbandits_cli.numerics.bits import clearly_largest_beta, largest_beta
+from privbandits_cli.numerics.bits import clearly_largest_beta, largest_beta_within
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.kl import clipped
 from privbandits_cli.numerics.logarithm import logarithm
@@ -55,6 +55,8 @@ class Parameters(bandit.Algorithm):
             plays=np.zeros(n_arms, np.int64),  # the number of these gains
             ones=np.zeros(n_arms),  # p O + 1
             zeros=np.zeros(n_arms),  # (1 - p) O + 1
+            low=np.zeros(n_arms),  # bounds on θ
+            high=np.zeros(n_arms),
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
@@ -85,14 +87,14 @@ def shape(state: Record, i: int, total: float, n: int) -> None:
 
 def lead(state: Record, rng: Numbers) -> None:
     """Set the arm with the largest θ, or -1 if the bounds do not show it; at first each arm in turn."""
-    clear = clearly_largest_beta(rng.bits, state.ones, state.zeros)
+    clear = clearly_largest_beta(rng.bits, state.ones, state.zeros, state.low, state.high)
     state.arm = state.t - 1 if state.t <= len(state.ones) else clear
 
 
 def refine(state: Record, rng: Numbers) -> bool:
     """Draw the numbers if the bounds did not suffice."""
     if state.arm < 0:
-        state.arm = largest_beta(rng.bits, state.ones, state.zeros)
+        state.arm = largest_beta_within(rng.bits, state.ones, state.zeros, state.low, state.high)
     return False
 
 

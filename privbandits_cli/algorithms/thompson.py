@@ -36,6 +36,8 @@ class Parameters(bandit.Algorithm):
             plays=np.zeros(n_arms),  # n
             ones=np.zeros(n_arms),  # 1 + S
             zeros=np.zeros(n_arms),  # 1 + n - S
+            low=np.zeros(n_arms),  # bounds on the draws
+            high=np.zeros(n_arms),
         )
 
 
@@ -50,7 +52,7 @@ def begin(state: Record, rng: Numbers) -> None:
     for i in range(len(state.plays)):
         s, n = state.gains[i], state.plays[i]
         state.ones[i], state.zeros[i] = 1.0 + s, 1.0 + n - s
-    state.arm = clearly_largest_beta(rng.bits, state.ones, state.zeros)
+    state.arm = clearly_largest_beta(rng.bits, state.ones, state.zeros, state.low, state.high)
 
 
 def update(state: Record, arm: int, gain: float, rng: Numbers) -> None:

@@ -266,17 +266,34 @@ def beta_between(bits: Any, i: int, a: float, b: float) -> tuple[float, float]:
     return where(usual, lower * (1.0 - QUOTIENT), 0.0), where(usual, upper * (1.0 + QUOTIENT), 1.0)
 
 
-def clearly_largest_beta(bits: Any, a: Floats, b: Floats) -> int:
-    """The i for which `beta(bits, i, a[i], b[i])` is largest if the bounds show it, else -1; without a branch."""
-    best, (low, high) = 0, beta_between(bits, 0, a[0], b[0])  # between which the number of `best` is
-    others = -1.0  # a bound on all other numbers
+def clearly_largest_beta(bits: Any, a: Floats, b: Floats, low: Floats, high: Floats) -> int:
+    """The i for which `beta(bits, i, a[i], b[i])` is largest if the bounds show it, else -1; without a branch.
+
+    Sets low and high to the bounds of each number.
+    """
+    best, others = 0, -1.0  # others: a bound on all other numbers
+    for i in range(len(a)):
+        low[i], high[i] = beta_between(bits, i, a[i], b[i])
+    least, most = low[0], high[0]
     for i in range(1, len(a)):
-        least, most = beta_between(bits, i, a[i], b[i])
-        better = least > low
-        others = max(others, where(better, high, most))
-        best, low, high = where(better, i, best), where(better, least, low), where(better, most, high)
-    found: int = where(low > others, best, -1)
+        better = low[i] > least
+        others = max(others, where(better, most, high[i]))
+        best, least, most = where(better, i, best), where(better, low[i], least), where(better, high[i], most)
+    found: int = where(least > others, best, -1)
     return found
+
+
+def largest_beta_within(bits: Any, a: Floats, b: Floats, low: Floats, high: Floats) -> int:
+    """The first i for which `beta(bits, i, a[i], b[i])` is largest, from these bounds of each number."""
+    least, best, largest = 0.0, 0, -1.0
+    for i in range(len(a)):
+        least = max(least, low[i])
+    for i in range(len(a)):
+        if high[i] >= least:
+            drawn = beta(bits, i, a[i], b[i])
+            if drawn > largest:
+                best, largest = i, drawn
+    return best
 
 
 def largest_beta(bits: Any, a: Floats, b: Floats) -> int:
