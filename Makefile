@@ -55,7 +55,7 @@ check: lint types test test-slow test-long check-claims  ## check style, types, 
 fig1: $(READY)  ## run Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
 
-figures: $(READY)  ## run every figure at full scale: under three hours on two cores
+figures: $(READY)  ## run every figure at full scale: about an hour on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
 
 wins: $(READY)  ## count the win rates of private contextual bandits on four tables: results/wins.png
