@@ -68,6 +68,7 @@ DECIDING = [
     make("dp_klucb", epsilon=1.0, width="chernoff", first=30.0),
     make("dp_imed", epsilon=0.3),
     make("adap_ucb", epsilon=1.0),
+    make("adac_ucb", rho=0.5),
     make("ldp_ucb", epsilon=0.2),
     make("ldp_ucb", epsilon=2.0, report="bernoulli"),
     make("ldp_robust_ucb", epsilon=0.3, constants=0.01),
@@ -103,7 +104,8 @@ def both(monkeypatch, game, trials, **how):
 
 def test_the_algorithms_that_play_in_lanes():
     weights = {"exp3", "exp2", "exp3_ix", "exp3_tau", "dp_exp3_lap", "dp_exp2", "tsallis_inf", "htinf", "batched_htinf"}
-    phases = {"adap_ucb", "adap_klucb", "dp_klucb", "dp_imed", "dp_se", "robust_se", "dp_robust_se", "ldp_robust_se"}
+    phases = {"adap_ucb", "adap_klucb", "adac_ucb", "dp_klucb", "dp_imed", "dp_se"}
+    phases |= {"robust_se", "dp_robust_se", "ldp_robust_se"}
     indices = {"ucb1", "ldp_ucb", "ldp_robust_ucb", "dp_ucb", "kl_ucb"}
     draws = {"thompson", "lazy_dp_ts", "dp_ts"}
     wrappers = {"mini_batch", "dp_reduction", "dp_lambda_lap"}  # around tsallis_inf
