@@ -345,9 +345,10 @@ PROGRAM = """
 import json
 from tests.conftest import foe, make, match
 from privbandits_cli.games.bandit import play
-lineup = [make(name) for name in ("exp3", "dp_exp3_lap", "tsallis_inf")]
+lineup = [make(name) for name in {lineup}]
 print(json.dumps(play(match(foe("switching_costs"), lineup, 3000), range(9)).tolist()))
 """
+LINEUP = ["exp3", "dp_exp3_lap", "tsallis_inf", "batched_htinf", "kl_ucb", "dp_ucb", "lazy_dp_ts"]
 PROCESSORS = {"x86-64": "", "haswell": "+avx2", "skylake-avx512": "+avx512f,+avx512vl,+avx512dq,+avx512bw"}
 
 
@@ -368,6 +369,6 @@ def on_every_processor(program, folder):
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
 def test_every_processor_plays_the_same_bytes(tmp_path):
-    own = play(match(foe("switching_costs"), [make("exp3"), make("dp_exp3_lap"), make("tsallis_inf")], 3000), range(9))
-    for name, found in on_every_processor(PROGRAM, tmp_path):
+    own = play(match(foe("switching_costs"), list(map(make, LINEUP)), 3000), range(9))
+    for name, found in on_every_processor(PROGRAM.format(lineup=LINEUP), tmp_path):
         assert found == own.tolist(), name
