@@ -116,11 +116,13 @@ def begin(state: Record, rng: Draws) -> None:
 
 
 def refine(state: Record, rng: Draws) -> bool:
+    """Whether another pass of the base has moved anything."""
     moved: bool = base_refine(state.wrapped, rng)
     return moved
 
 
 def settle(state: Record, rng: Draws) -> int:
+    """The arm."""
     arm: int = base_settle(state.wrapped, rng)
     return arm
 

@@ -101,6 +101,7 @@ def search(state: Record) -> None:
 
 
 def settle(state: Record, rng: Draws) -> int:
+    """The arm."""
     arm: int = state.arm
     return arm
 

@@ -99,6 +99,7 @@ def refine(state: Record, rng: Numbers) -> bool:
 
 
 def settle(state: Record, rng: Numbers) -> int:
+    """The arm."""
     arm: int = state.arm
     return arm
 

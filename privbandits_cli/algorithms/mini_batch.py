@@ -226,6 +226,7 @@ def begin(state: Record, rng: Draws) -> None:
 
 
 def refine(state: Record, rng: Draws) -> bool:
+    """Whether another pass of the base has moved anything."""
     moved = False
     if state.played == 0:
         moved = base_refine(state.wrapped, rng)
@@ -233,6 +234,7 @@ def refine(state: Record, rng: Draws) -> bool:
 
 
 def settle(state: Record, rng: Draws) -> int:
+    """The arm."""
     if state.played == 0:
         state.arm = base_settle(state.wrapped, rng)
     arm: int = state.arm
