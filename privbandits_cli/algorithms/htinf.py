@@ -11,7 +11,7 @@ doubles. `noisy_regret_bound` has the bound that follows.
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.algorithms.tsallis_inf import PASSES, first_x, next_x, settle, solve
+from privbandits_cli.algorithms.tsallis_inf import begin, choose, probabilities, refine, settle
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Size
@@ -49,33 +49,6 @@ class Parameters(bandit.Algorithm):
         return np.sqrt(setting.n_arms * rounds) * (2 * self.sigma + (4 + 2 / THETA) * square / self.sigma)
 
 
-def rate(state: Record) -> float:
-    """The η with which the step of Tsallis-INF is that of HTINF."""
-    eta: float = np.divide(2.0, state.sigma * np.sqrt(state.t))
-    return eta
-
-
-def choose(state: Record, rng: Draws) -> int:
-    begin(state, rng)
-    for _ in range(PASSES):
-        if not refine(state, rng):
-            break
-    return settle(state, rng)
-
-
-def begin(state: Record, rng: Draws) -> None:
-    """Start Newton's method, as in `tsallis_inf`."""
-    state.x = first_x(state.losses, rate(state))
-
-
-def refine(state: Record, rng: Draws) -> bool:
-    """Another pass, which changes nothing after the last; whether x has moved."""
-    closer = next_x(state.losses, rate(state), state.x, state.p)
-    moved: bool = closer < state.x
-    state.x = closer if moved else state.x
-    return moved
-
-
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     loss, p = 1.0 - gain, state.p[arm]
     if abs(loss) <= THETA * state.sigma * np.sqrt(state.t * p):
@@ -93,7 +66,3 @@ def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
         state.losses[i] = estimated if seen else losses
     state.t += 1
     return True
-
-
-def probabilities(state: Record, out: Floats) -> None:
-    solve(state.losses, rate(state), out)

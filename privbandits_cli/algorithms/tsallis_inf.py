@@ -21,7 +21,7 @@ class Parameters(bandit.Algorithm):
 
     def state(self, setting: Setting) -> Records:
         uniform = np.full(setting.n_arms, 1 / setting.n_arms)
-        return record(t=1, x=0.0, losses=np.zeros(setting.n_arms), p=uniform)
+        return record(t=1, x=0.0, sigma=1.0, losses=np.zeros(setting.n_arms), p=uniform)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """4 √(K T) + 1 against oblivious adversaries (Zimmert & Seldin 2021, Theorem 1).
@@ -95,6 +95,12 @@ def pick(state: Record, rng: Draws) -> int:
     return arm
 
 
+def rate(state: Record) -> float:
+    """η = 2/(σ√t). Tsallis-INF has σ = 1, and HTINF the size of its losses."""
+    eta: float = np.divide(2.0, state.sigma * np.sqrt(state.t))
+    return eta
+
+
 def choose(state: Record, rng: Draws) -> int:
     begin(state, rng)
     for _ in range(PASSES):
@@ -105,12 +111,12 @@ def choose(state: Record, rng: Draws) -> int:
 
 def begin(state: Record, rng: Draws) -> None:
     """Start Newton's method."""
-    state.x = first_x(state.losses, np.divide(2.0, np.sqrt(state.t)))
+    state.x = first_x(state.losses, rate(state))
 
 
 def refine(state: Record, rng: Draws) -> bool:
     """Another pass, which changes nothing after the last; whether x has moved."""
-    closer = next_x(state.losses, np.divide(2.0, np.sqrt(state.t)), state.x, state.p)
+    closer = next_x(state.losses, rate(state), state.x, state.p)
     moved: bool = closer < state.x
     state.x = closer if moved else state.x
     return moved
@@ -138,4 +144,4 @@ def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
 
 
 def probabilities(state: Record, out: Floats) -> None:
-    solve(state.losses, 2.0 / np.sqrt(state.t), out)
+    solve(state.losses, rate(state), out)
