@@ -205,7 +205,7 @@ def jump(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def terms(state: Record) -> tuple[float, float, float]:
-    """The noisy mean, 1/√n, and the factor of the noise of the last arm."""
+    """Of the last arm: its noisy mean, 1/√n, and the factor of its bonus for the noise."""
     n = state.n
     odd = (n & (n - 1)) * state.grows != 0  # not a power of two
     return (

@@ -60,7 +60,7 @@ def choose(state: Record, rng: Draws) -> int:
 
 
 def begin(state: Record, rng: Draws) -> None:
-    """Set the arm if it is the last one again, or -1; at first each arm in turn."""
+    """Set the arm: at first each in turn, then the last one if the bar shows that it leads again, else -1."""
     cost = logarithm(float(state.t))
     state.cost = cost + state.c * logarithm(max(1.0, cost))
     state.arm = state.t - 1 if state.t <= len(state.plays) else state.last if clear(state) else -1
@@ -78,7 +78,7 @@ def clear(state: Record) -> bool:
 
 
 def refine(state: Record, rng: Draws) -> bool:
-    """Find the arm with the largest index if the bar does not show it."""
+    """If the bar does not show the arm with the largest index, solve for it."""
     if state.arm < 0:
         search(state)
     return False

@@ -48,7 +48,7 @@ def choose(state: Record, rng: Numbers) -> int:
 
 
 def begin(state: Record, rng: Numbers) -> None:
-    """Set the posteriors, and the arm, or -1 if the bounds do not show it."""
+    """Set the posteriors, and the arm with the largest draw, or -1 if the bounds do not show which it is."""
     for i in range(len(state.plays)):
         s, n = state.gains[i], state.plays[i]
         state.ones[i], state.zeros[i] = 1.0 + s, 1.0 + n - s

@@ -186,8 +186,8 @@ def deal_all(dealer: Dealer, t: int) -> Floats:
 def take(dealer: Dealer, t: int, arm: int, x: Floats) -> tuple[float, float]:
     """Copy an arm to x; returns its mean and the largest mean of the round.
 
-    One of the others that was not chosen has their law, given that its score does not exceed that of the choice. It is
-    drawn in each call: a game makes one in a round.
+    If the arm is neither the choice nor the best, it is drawn now, in each call: a random one of the others, given that
+    its score does not exceed that of the choice. A game makes one call in a round.
     """
     crowd = dealer.records[0]
     if arm != crowd.arm:
@@ -328,7 +328,7 @@ def level_for(crowd: Record, top: float, moved: float, few: float) -> float:
 
 
 def search(crowd: Record, level: float, few: float) -> float:
-    """A level at which about `few` arms are proposed, by the secant of ln z, or by halves where that leads astray."""
+    """A level at which about `few` arms are proposed, by secants of ln z, or by bisection where these leave the bracket."""
     if crowd.scale == 0.0:
         crowd.scale = 0.05 * (abs(level) + crowd.length)
     many, none = -np.inf, np.inf  # levels at which more and fewer arms are proposed
