@@ -328,7 +328,7 @@ def level_for(crowd: Record, top: float, moved: float, few: float) -> float:
 
 
 def search(crowd: Record, level: float, few: float) -> float:
-    """A level at which about `few` arms are proposed, by secants of ln z, or by bisection where these leave the bracket."""
+    """A level at which about `few` arms are proposed, by secants of ln z, or else by bisection."""
     if crowd.scale == 0.0:
         crowd.scale = 0.05 * (abs(level) + crowd.length)
     many, none = -np.inf, np.inf  # levels at which more and fewer arms are proposed

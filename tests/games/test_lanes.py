@@ -151,7 +151,7 @@ def idle(state, arm):
     ],
 )
 def test_an_imported_step_does_not_replace_ones_own(tmp_path, base, imported, own, laned, same):
-    """Its `update` is played, not the `usual` of another file; a helper or a number with the name of a step is no step."""
+    """Its `update` is played, not the `usual` of another file; a helper with such a name is no step."""
     file = tmp_path / "mine.py"
     file.write_text(OWN.format(base=base, imported=imported, own=own.format(base=base)))
     given = {"epsilon": 1.0} if base == "adap_ucb" else {}
