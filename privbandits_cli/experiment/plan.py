@@ -184,13 +184,15 @@ class Plan:
 
     def _chunk_size(self, rivals: Sequence[Curve], games: int, jobs: int) -> int:
         """The trials in a chunk: enough to outweigh its start, few enough to keep every job busy to the end."""
-        matches, game = len(self.span) * games, rivals[0].algorithm.game
-        together: int = loader.GAMES[game].together(self.match(rivals))
-        worthwhile = max(ROUNDS_PER_CHUNK[game] // rivals[0].horizon, matches // CHUNKS, together)
+        matches, horizon, enough = len(self.span) * games, rivals[0].horizon, ROUNDS_PER_CHUNK[rivals[0].algorithm.game]
+        together: int = loader.GAMES[rivals[0].algorithm.game].together(self.match(rivals))
+        worthwhile = max(enough // horizon, matches // CHUNKS, together)
         share = matches // (4 * jobs)
-        if game != "bandit":  # a few trials take as long as `together`
+        if horizon * together >= enough:  # in a long game it counts that a few trials take as long as `together`
             share = max(share, min(together, math.ceil(matches / jobs)))
         size = max(1, min(worthwhile, share))
+        if size >= len(self.span):
+            return size
         whole = next((lanes for lanes in (together, WIDTH) if size > lanes), 1)
         return size - size % whole  # a vector takes as long for one trial as for all of its lanes
 

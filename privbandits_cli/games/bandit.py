@@ -29,6 +29,7 @@ from privbandits_cli.numerics.lanes import LANES, aligned, spread_out, spreads
 from privbandits_cli.numerics.sfc64 import Fill
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.numerics.vectors import WIDTH
 
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
 
@@ -168,16 +169,19 @@ class Seat(NamedTuple):
 
 
 def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = LANES) -> Floats:
-    """Regrets `[algorithms, trials, checkpoints]`; block and lanes (up to LANES) change only the speed."""
-    seats = [_sit_down(match, algorithm) for algorithm in match.algorithms]
-    lanes = min(lanes, LANES if match.setting.n_arms <= FEW else SOME)
+    """Regrets `[algorithms, trials, checkpoints]`; block and lanes (up to LANES) change only the speed.
+
+    With lanes = 1 each trial is played alone, by `choose` and `update` without the steps for lanes.
+    """
+    seats = [_sit_down(match, algorithm, lanes > 1) for algorithm in match.algorithms]
+    lanes = min(lanes, together(match))
     groups = [trials[first : first + lanes] for first in range(0, len(trials), lanes)]
     return np.concatenate([_play_lanes(match, seats, group, block) for group in groups], axis=1)
 
 
 def together(match: Match) -> int:
     """The trials that play at once."""
-    return LANES
+    return LANES if match.setting.n_arms <= FEW else SOME
 
 
 ENOUGH = ({"usual"}, {"idle", "stay", "note"}, {"begin", "refine", "settle"})  # steps of a file that plays in lanes
@@ -196,7 +200,7 @@ def has_lanes(modules: tuple[str, ...], layout: np.dtype[Any], n_arms: int) -> b
     return passed_on and solved and any(first >= steps for steps in ENOUGH)
 
 
-def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
+def _sit_down(match: Match, algorithm: players.Algorithm, several: bool) -> Seat:
     assert isinstance(algorithm, Algorithm) and isinstance(match.adversary, Adversary)
     foe, n_arms = match.adversary, match.setting.n_arms
     state = guards.first_state(algorithm, match.setting)
@@ -204,7 +208,7 @@ def _sit_down(match: Match, algorithm: players.Algorithm) -> Seat:
     player = record(arm=0, last=-1, held=memory, gain=0.0, seen=0.0, late=0)
     modules = composition(algorithm)
     numbers = asked(algorithm, match.setting)
-    laned = not numbers.counts and has_lanes(modules, state.dtype, n_arms)
+    laned = several and not numbers.counts and has_lanes(modules, state.dtype, n_arms)
     kind = Kind(foe.binary)
     if laned:
         kind = Kind(foe.binary, laned, n_arms, memory > 0, foe.mean_gains(match.setting) is not None)
@@ -238,9 +242,17 @@ def _tables(seats: Sequence[Seat], lanes: int, rounds: int) -> list[Numbers]:
     return [tables(seat.asked) for seat in seats]
 
 
-def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], block: int) -> Floats:
+def _filled(adversary: Adversary, seats: Sequence[Seat], trials: Sequence[int]) -> Sequence[int]:
+    """These trials, and copies of the last one if they complete a vector, which takes as long as a few lanes alone."""
+    spare = -len(trials) % WIDTH
+    worthwhile = spare <= WIDTH // 2 and adversary.in_lanes() and any(seat.laned for seat in seats)
+    return [*trials, *[trials[-1]] * spare] if worthwhile else trials
+
+
+def _play_lanes(match: Match, seats: Sequence[Seat], wanted: Sequence[int], block: int) -> Floats:
     adversary, _, setting, checkpoints, seed = match
     assert isinstance(adversary, Adversary)
+    trials = _filled(adversary, seats, wanted)
     n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
     most = max([1, *(count for seat in seats for count in seat.asked.counts.values())])
     wide = n_lanes * max(setting.n_arms * (1 if adversary.binary else 8), 8 * most)
@@ -254,8 +266,8 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
     by_lane = made == adversary.gains_by_lane
     table = made(setting, rngs, lambda: blocks(horizon, block))
     sources = [_sources(seat, seed, trials) for seat in seats]
-    places = [np.repeat(seat.first, n_lanes) for seat in seats]
-    states = [place["state"].view((np.record, place.dtype["state"])) for place in places]
+    places = [np.repeat(seat.first, n_lanes if seat.laned else len(wanted)) for seat in seats]
+    states = [place["state"][: len(wanted)].view((np.record, place.dtype["state"])) for place in places]
     memories = [spread_out(place, seat.laned) for seat, place in zip(seats, places, strict=True)]
     numbers = _tables(seats, n_lanes, block)
     totals = aligned((n_lanes if by_lane else 1, setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
@@ -279,4 +291,4 @@ def _play_lanes(match: Match, seats: Sequence[Seat], trials: Sequence[int], bloc
             given = gains, by_lane, marks, earned, places[k], *numbers[k], worth, *adversary.reaction(), *memories[k]
             guards.play_block(seat.play_block, given, seat.modules, rounds, states[k])
             regrets[k, :, inside] = (best - earned)[:, :-1]
-    return regrets
+    return regrets[:, : len(wanted)]
