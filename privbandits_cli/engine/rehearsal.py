@@ -14,7 +14,7 @@ import numpy as np
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.guards import NotANumber
 from privbandits_cli.games.match import Match
-from privbandits_cli.games.steps import composition
+from privbandits_cli.games.steps import composition, for_lanes
 from privbandits_cli.numerics.jit import PluginError, uncompiled
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.plugins import lint, loader, messages
@@ -57,7 +57,7 @@ def _prints(curve: Curve) -> Iterator[str]:
 
 
 def _failures(match: Match, compiled: bool) -> Iterator[str]:
-    """The error of one pairing, if it fails, or if its numbers depend on the size of the blocks."""
+    """The error of one pairing, if it fails, or if its numbers depend on how it is played."""
     from numba.core.errors import NumbaTypeSafetyWarning
 
     trials, rounds = REHEARSED[match.game]
@@ -69,7 +69,11 @@ def _failures(match: Match, compiled: bool) -> Iterator[str]:
             with uncompiled(plain), np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", NumbaTypeSafetyWarning)  # an error follows
                 regrets = game.play(short, range(trials))
-                _check(regrets, game.play(short, range(trials), BLOCK) if plain != compiled else regrets, match)
+                _check_finite(regrets, match)
+                if plain != compiled:
+                    _check_blocks(regrets, game.play(short, range(trials), BLOCK), match)
+                if not plain:
+                    _check_lanes(regrets, short, trials)
         except BaseException as error:
             if not messages.of_a_file(error):
                 raise
@@ -77,14 +81,29 @@ def _failures(match: Match, compiled: bool) -> Iterator[str]:
             return
 
 
-def _check(regrets: Floats, others: Floats, match: Match) -> None:
-    """PluginError for regrets that are not finite, or that differ in blocks of another size."""
+def _check_finite(regrets: Floats, match: Match) -> None:
+    """PluginError for regrets that are not finite."""
     algorithm, adversary = match.algorithms[0], match.adversary
-    function: Any = getattr(type(adversary), loader.TABLE[adversary.game])
     own = loader.modules(algorithm)
     if not np.isfinite(regrets).all():
         text = f"{algorithm.name} against {adversary.name}: the regret is not a finite number"
-        raise PluginError(text, import_module(own[0]).choose if own else function)
+        raise PluginError(text, import_module(own[0]).choose if own else _table_of(adversary))
+
+
+def _check_lanes(regrets: Floats, match: Match, trials: int) -> None:
+    """PluginError for a user's steps for lanes that do not do what its `choose` and `update` do."""
+    steps = {name: step for file in loader.modules(match.algorithms[0]) for name, step in for_lanes(file).items()}
+    if match.game == "bandit" and steps:
+        alone = GAMES["bandit"].play(match, range(trials), lanes=1)
+        if not np.array_equal(regrets, alone):
+            text = f"with {', '.join(f'`{name}`' for name in steps)} the regrets are not those of `choose` and `update`"
+            raise PluginError(f"{text}: make them equal to the last bit, or rename them", next(iter(steps.values())))
+
+
+def _check_blocks(regrets: Floats, others: Floats, match: Match) -> None:
+    """PluginError for regrets that differ in blocks of another size."""
+    algorithm, adversary = match.algorithms[0], match.adversary
+    function = _table_of(adversary)
     if not np.array_equal(regrets, others):
         hint = "draw in the order of the rounds, each kind of number from its own generator of `rng.spawn(n)`"
         if not loader.modules(adversary):
@@ -92,6 +111,11 @@ def _check(regrets: Floats, others: Floats, match: Match) -> None:
             hint = "let them depend on the round alone"
         text = f"the numbers of `{function.__name__}` depend on where a block of rounds ends: {hint}"
         raise PluginError(text, function)
+
+
+def _table_of(adversary: Any) -> Any:
+    """The method of an adversary that yields its rounds."""
+    return getattr(type(adversary), loader.TABLE[adversary.game])
 
 
 def message(error: BaseException, match: Match, key: str, trial: int) -> str:

@@ -5,14 +5,15 @@ interleaved: a round must wait for the previous round of its trial, and the othe
 
 If the files of an algorithm have the step `usual`, or steps that take its place, the states are spread
 (`numerics.lanes`), and each loop over the lanes becomes vector instructions (`play_all`).
-`usual(state, arm, gain, rng)` is `update` without a jump: it returns False, and has changed nothing, where this gain
+`usual(state, arm, gain, rng)` is `update` without a branch: it returns False, and has changed nothing, where this gain
 needs another path, and then `update` plays this lane. A file may add:
 
 - `jump(state, arm, gain, rng)`, the part of `update` with branches or with addresses that depend on data. It is played
   in one lane after the other, before `usual`, which then is the rest of `update` and always returns True;
 - `idle(state)`, the rounds from this one on in which no decision is made, with `stay(state)` and
-  `note(state, gain, rng)`, which are then `choose` and `update`, without a jump. A file with these three needs no
-  `usual` if every other round makes a decision;
+  `note(state, gain, rng)`, which do in these rounds what `choose` and `update` do, without a branch. They are played
+  while all lanes are idle. A file with these three needs no `usual`: then `note` plays a lane that is idle beside
+  others that are not, and `update` one that is not;
 - `begin(state, rng)`, `refine(state, rng)` and `settle(state, rng)`, which are `choose` in parts: `refine` is repeated
   in all lanes until it is False in each, at most PASSES times. Where it was False, a further call changes nothing. A
   file with these three needs no `usual`: `update` is then played in one lane after the other.
@@ -78,6 +79,7 @@ rng_of: Any = unbound
 entry: Any = unbound
 play_round: Any = unbound
 ask: Any = unbound
+check: Any = unbound
 tell: Any = unbound
 rest: Any = unbound
 pay: Any = unbound
@@ -185,6 +187,8 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
         for later in range(t, t + calm):
             for lane in range(n):
                 rest(table, later, lane)
+            if GUARDED:
+                check(table, later)
         if calm > 0:
             return t + calm
     if REFINES:
@@ -205,10 +209,7 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
     for lane in range(n):
         ask(table, t, lane)
     if GUARDED:
-        for lane in range(n):
-            arm = lane_of(table.seats, table.words, lane).player.arm
-            if arm < 0 or arm >= ARMS:
-                raise WrongArm(arm, ARMS, t)
+        check(table, t)
     if JUMPS:
         for lane in range(n):
             place = lane_of(table.seats, table.words, lane)
@@ -243,6 +244,14 @@ def ask_lane(table: Table, t: int, lane: int) -> None:
         rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
     )
     pay(table.gains, table.by_lane, table.worth, table.memory, table.observed, player, t, lane)
+
+
+def check_arms(table: Table, t: int) -> None:
+    """Raise WrongArm if a learner has chosen an arm that does not exist."""
+    for lane in range(len(table.seats)):
+        arm = lane_of(table.seats, table.words, lane).player.arm
+        if arm < 0 or arm >= ARMS:
+            raise WrongArm(arm, ARMS, t)
 
 
 def tell_lane(table: Table, t: int, lane: int) -> int:
@@ -418,7 +427,7 @@ def shared(kind: Kind, more: bool) -> dict[str, Callable[..., Any]]:
     return {"pay": compile_step(pay_player, **names), "rng_of": compile_step(numbers_of if more else draws_of, **names)}
 
 
-PARTS: dict[str, Callable[..., Any]] = {"ask": ask_lane, "tell": tell_lane, "rest": rest_lane}
+PARTS: dict[str, Callable[..., Any]] = {"ask": ask_lane, "check": check_arms, "tell": tell_lane, "rest": rest_lane}
 
 
 @kept

@@ -56,7 +56,7 @@ def for_lanes(module: str) -> dict[str, Callable[..., Any]]:
         own = {name: file[name] for name in group if isfunction(file.get(name))}
         if {name: step.__code__.co_argcount for name, step in own.items()} == group:
             found |= own
-    if "usual" not in found or "idle" in found:
+    if "usual" not in found:
         found.pop("jump", None)
     return found
 

@@ -13,6 +13,8 @@ from types import FunctionType, ModuleType
 
 import numpy as np
 
+from privbandits_cli.games.steps import for_lanes
+
 GLOBAL = random.Random | np.random.RandomState | np.random.Generator  # owners of a state that all trials would share
 
 
@@ -33,21 +35,21 @@ def unseeded(text: str, module: ModuleType) -> Iterator[tuple[int, str]]:
                 yield call.lineno, name
 
 
-def unreturned(choose: FunctionType) -> Iterator[int]:
-    """Lines where `choose` returns None; Python has already removed unreachable code."""
+def unreturned(function: FunctionType) -> Iterator[int]:
+    """Lines where a step returns None; Python has already removed unreachable code."""
     before = None
-    for step in dis.get_instructions(choose):
+    for step in dis.get_instructions(function):
         loaded = before is not None and before.opname == "LOAD_CONST" and before.argval is None
         if (loaded and step.opname == "RETURN_VALUE") or (step.opname == "RETURN_CONST" and step.argval is None):
             place = step.positions
-            yield (place and place.lineno) or choose.__code__.co_firstlineno
+            yield (place and place.lineno) or function.__code__.co_firstlineno
         before = step
 
 
 def prints(module: ModuleType) -> Iterator[int]:
     """Lines that print, in the steps and in the functions of the file that they call."""
     names = vars(module)
-    functions = [names[step] for step in ("choose", "update") if step in names]
+    functions = [names["choose"], names["update"], *for_lanes(module.__name__).values()]
     for function in functions:  # grows as calls are found
         for step in dis.get_instructions(function):
             called = names.get(step.argval) if step.opname == "LOAD_GLOBAL" else None

@@ -17,6 +17,7 @@ from typing import Any, get_args
 from privbandits_cli.games import bandit, contextual, linear, players
 from privbandits_cli.games.guards import KINDS, MAKERS
 from privbandits_cli.games.parameters import Parameters
+from privbandits_cli.games.steps import for_lanes
 from privbandits_cli.numerics.jit import is_users
 from privbandits_cli.plugins import lint, messages
 from privbandits_cli.plugins.source import Source, sources
@@ -29,6 +30,11 @@ ASKING = {"bandit": {"periods", "draws"}, "linear": {"draws"}, "contextual": set
 NUMBERS = {
     "linear": "write `draws(self, setting, rounds)`, which returns the counts of each kind",
     "contextual": "`rng` is a NumPy generator, from which the steps draw",
+}
+RETURNED = {  # by the steps of the game bandit
+    **dict.fromkeys(("choose", "stay", "settle"), "an arm: return an int"),
+    **dict.fromkeys(("usual", "refine"), "an answer: return True or False"),
+    "idle": "a number of rounds: return an int",
 }
 BANDIT_FEEDBACK = "state, x, loss, rng"  # of `update` in the game linear
 
@@ -152,8 +158,11 @@ def _check(source: Source, made: ModuleType) -> None:
         if not inspect.isfunction(made.__dict__.get(name)):
             raise refuse(model, f"the file needs a function `{name}` outside the class")
         takes(made.__dict__[name], words.split(", "))
-    for line in lint.unreturned(made.choose) if game != "linear" else ():
-        raise refuse(line, "`choose` ends here without an arm: return an int")
+    returning = {} if game == "linear" else {"choose": made.choose}
+    returning |= for_lanes(source.module) if game == "bandit" else {}
+    for name, step in returning.items():
+        for line in lint.unreturned(step) if name in RETURNED and step.__module__ == source.module else ():
+            raise refuse(line, f"`{name}` ends here without {RETURNED[name]}")
 
 
 def source_of(name: str) -> Source:
