@@ -23,7 +23,7 @@ from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.numerics.jit import keeps
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
-LONG = 10.0  # seconds of compiling, from which on processes are started for it
+LONG = 5.0  # seconds to compile a loop, about what a process needs to start and to compile what loops share
 
 
 def cores() -> int:
@@ -42,8 +42,8 @@ def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
 def warm(chunks: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
     """Compile or load every loop that the chunks need before jobs share them; `wait` is entered before each loop.
 
-    numba compiles one function at a time. So if the time of a loop shows that there is much to compile, processes
-    compile the others, and this one loads them. The first loop shows nothing, because with it numba itself is loaded.
+    numba compiles one function at a time. So if a loop takes long, processes compile the others, and this one loads
+    them. The first loop shows nothing, because with it numba itself is loaded.
     """
     left, first = loops(chunks), True
     while left:
@@ -51,7 +51,7 @@ def warm(chunks: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextM
             pass
         start = time.perf_counter()
         load(left.pop(0))
-        if jobs > 1 and not first and (time.perf_counter() - start) * len(left) > LONG and keeps():
+        if jobs > 1 and not first and left and time.perf_counter() - start > LONG and keeps():
             _compile_elsewhere(left, min(jobs, len(left)), wait)
             jobs = 1
         first = False

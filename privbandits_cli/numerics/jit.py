@@ -173,6 +173,11 @@ def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., An
     return _rebound(function, names) if plain() else _inlined(function, names)
 
 
+def compile_part(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+    """`compile_step` without an interface to Python, which takes long to compile: only compiled code may call it."""
+    return _rebound(function, names) if plain() else _inlined(function, names, no_cpython_wrapper=True)
+
+
 def compile_once(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     """`compile_step` for a function that a loop calls in many places: its code is not copied into each of them."""
     if plain():
@@ -211,6 +216,7 @@ def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any
     import numba
 
     options["boundscheck"] = is_users(function.__module__)  # a user's index out of bounds must raise
+    options["no_cfunc_wrapper"] = True  # never called from C
     made: Callable[..., Any] = numba.njit(nogil=True, forceinline=True, **options)(_rebound(function, names))
     return made
 
@@ -247,7 +253,7 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that steps call, compiled once for all of them, without an interface to Python."""
     if vars(function).get("once"):
         return compile_once(function)
-    return _inlined(function, {}, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _inlined(function, {}, no_cpython_wrapper=True)
 
 
 def keeps() -> bool:

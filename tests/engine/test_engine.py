@@ -91,7 +91,7 @@ def test_processes_compile_what_would_take_long(small, tmp_path, whole, monkeypa
 def test_no_process_is_started_where_it_would_not_help(small, monkeypatch, jobs, seconds, kept):
     """With one job, if all but the first loop load at once, or if what a process compiles is not kept."""
     elsewhere, first = [], [3.0]
-    monkeypatch.setattr(runner, "LONG", 0.5)
+    monkeypatch.setattr(runner, "LONG", 0.2)
     monkeypatch.setattr(runner, "keeps", lambda: kept)
     monkeypatch.setattr(runner, "load", lambda loop: time.sleep(first.pop() if first else seconds))
     monkeypatch.setattr(runner, "_compile_elsewhere", lambda left, *_: elsewhere.append(len(left)))
