@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -23,6 +24,7 @@ from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.numerics.jit import keeps
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
+SWITCH = 2e-4  # seconds after which a thread must pass on the interpreter's lock; Python's 5 ms outlast many a block
 LONG = 5.0  # seconds to compile a loop, about what a process needs to start and to compile what loops share
 
 
@@ -104,7 +106,7 @@ def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Play
         rest = list(outstanding.values())
         for first in range(0, len(rest), width):
             try:
-                with _closed(_parallel(rest[first : first + width], backend, jobs)) as results:
+                with _switching_often(), _closed(_parallel(rest[first : first + width], backend, jobs)) as results:
                     for played in results:
                         del outstanding[played.chunk.trials + played.chunk.keys]
                         yield played
@@ -124,6 +126,17 @@ def _parallel(chunks: list[Chunk], backend: str, jobs: int) -> Generator[Played,
     parallel = Parallel(n_jobs=jobs, backend=backend, return_as="generator_unordered", batch_size=1)
     results: Generator[Played, None, None] = parallel(tasks)
     return results
+
+
+@contextmanager
+def _switching_often() -> Iterator[None]:
+    """Threads wait less for the interpreter's lock, which each needs for a moment after every block that it played."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 @contextmanager

@@ -60,7 +60,7 @@ def read_chunk(path: Path) -> tuple[Trials, Floats, str]:
     return _read_chunk(path, facts.st_size, facts.st_mtime_ns)
 
 
-@lru_cache(maxsize=512)  # each output of a run reads all chunk files
+@lru_cache(maxsize=4096)  # each output of a run reads all chunk files, thousands in a large sweep
 def _read_chunk(path: Path, size: int, changed: int) -> tuple[Trials, Floats, str]:
     content = path.read_bytes()
     if hashlib.sha256(content[:-DIGEST]).digest() != content[-DIGEST:]:

@@ -161,7 +161,11 @@ class Plan:
         return Match(first.adversary, algorithms, first.setting, first.checkpoints, self.experiment.keys.seed)
 
     def chunks(self, done: Callable[[Curve], NDArray[np.int64]], jobs: int) -> Iterator[Chunk]:
-        """The work that is not done, in chunks that alternate between the games; their size changes no number."""
+        """The work that is not done, in chunks; neither their size nor their order changes a number.
+
+        They alternate between the games, the longest of which come first, so that the last chunks of all jobs end at
+        about the same time.
+        """
         games = [
             list(rivals) for _, rivals in groupby(self.curves, lambda one: (one.adversary.identity(), one.setting))
         ]
@@ -171,7 +175,8 @@ class Plan:
             for first in range(self.span.start, self.span.stop, size)
         ]
         missing = {curve.key: np.setdiff1d(self.span, done(curve), assume_unique=True) for curve in self.curves}
-        for first, i, size in sorted(pieces):
+        lengths = [(-len(rivals) * rivals[0].horizon, -rivals[0].setting.n_arms) for rivals in games]
+        for first, i, size in sorted(pieces, key=lambda piece: (piece[0], *lengths[piece[1]])):
             ends = first, min(first + size, self.span.stop)
             alike: dict[tuple[int, ...], list[Curve]] = {}
             for curve in games[i]:

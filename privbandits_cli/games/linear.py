@@ -57,7 +57,6 @@ Feedback = Literal["full", "bandit"]
 
 BLOCK = 4096  # rounds, at most
 BYTES = 2**20  # at most, of the losses of a trial in a block, and of the random numbers of an algorithm
-SHARE = 2**19  # the same, for each of WIDTH trials that play at once
 STATES = 2**22  # bytes at most, of the states of an algorithm in WIDTH trials that play at once
 KEPT = 2**28  # the same, of all algorithms that play these trials one by one
 FEWEST = 3  # trials that vectors play faster than one after the other
@@ -305,7 +304,7 @@ def _play_group(match: Match, trials: Sequence[int], block: int) -> Floats:
         else [_Seat(match, algorithm, trial) for trial in trials]
         for algorithm in match.algorithms
     ]
-    block = max(1, min(block, horizon, (SHARE if several else BYTES) // (8 * _width(match))))
+    block = max(1, min(block, horizon, BYTES // (8 * _width(match))))
     tables = [_Table(match, trial, horizon, block) for trial in trials]
     regrets = np.empty((len(seats), len(trials), len(checkpoints)))
     for rounds in blocks(horizon, block):

@@ -46,7 +46,9 @@ def drawn(
     numbers, ends = [], []
     for kind, fill in fills.items():
         end = np.zeros(n + 1, np.int64)
-        np.cumsum(asked.get(kind, unasked) + np.zeros(n, np.int64), out=end[1:])
+        if kind in asked or unasked:
+            end[1:] = asked.get(kind, unasked)
+            np.cumsum(end, out=end)
         out = np.empty((end[-1], *lanes))
         if kind not in asked:
             out[:] = np.nan

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.steps import in_loop
-from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_part, kept, unbound
+from privbandits_cli.numerics.jit import Record, Records, bind, borrow, compile_step, kept, unbound
 from privbandits_cli.numerics.lanes import LANES, Words, across, collect, column, lane_of, put_back, spread
 from privbandits_cli.numerics.types import Floats
 
@@ -412,10 +412,10 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
     if kind.laned and "usual" not in steps:
         if not names["IDLES"]:
             names |= {"JUMPS": True, "jump": names["update"]}
-        names["usual"] = compile_part(usual_if_idle if names["IDLES"] else nothing_left, **names)
+        names["usual"] = compile_step(usual_if_idle if names["IDLES"] else nothing_left, **names)
     for name, part in PARTS.items():
-        names[name] = compile_part(part, **names)
-    names["play_round"] = compile_part(play_all if kind.laned else play_some, **names)
+        names[name] = compile_step(part, **names)
+    names["play_round"] = compile_step(play_all if kind.laned else play_some, **names)
     return bind(play_block, *key, str(kind), **names)
 
 
@@ -423,8 +423,8 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
 def shared(kind: Kind, more: bool) -> dict[str, Callable[..., Any]]:
     """What is compiled once for all algorithms."""
     names: dict[str, Any] = {"LANED": kind.laned, "ARMS": kind.n_arms, "REACTS": kind.reacts, "KNOWN": kind.known}
-    names["entry"] = compile_part(entry_of, **names)
-    return {"pay": compile_part(pay_player, **names), "rng_of": compile_part(numbers_of if more else draws_of, **names)}
+    names["entry"] = compile_step(entry_of, **names)
+    return {"pay": compile_step(pay_player, **names), "rng_of": compile_step(numbers_of if more else draws_of, **names)}
 
 
 PARTS: dict[str, Callable[..., Any]] = {"ask": ask_lane, "check": check_arms, "tell": tell_lane, "rest": rest_lane}

@@ -170,23 +170,12 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
 
 def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     """Compile one step of a loop with these globals. It is not cached: the loop that contains it is."""
-    return _rebound(function, names) if plain() else _inlined(function, names)
-
-
-def compile_part(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
-    """`compile_step` without an interface to Python, which takes long to compile: only compiled code may call it."""
-    return _rebound(function, names) if plain() else _inlined(function, names, no_cpython_wrapper=True)
+    return _part(function, names, inlined=not vars(function).get("once"))
 
 
 def compile_once(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     """`compile_step` for a function that a loop calls in many places: its code is not copied into each of them."""
-    if plain():
-        return _rebound(function, names)
-    import numba
-
-    options: dict[str, Any] = {"nogil": True, "boundscheck": is_users(function.__module__), "no_cfunc_wrapper": True}
-    made: Callable[..., Any] = numba.njit(**options)(_rebound(function, names))
-    return made
+    return _part(function, names, inlined=False)
 
 
 def once(function: Callable[P, T]) -> Callable[P, T]:
@@ -212,13 +201,13 @@ def quickly() -> Iterator[None]:
         settings["OPT"] = before
 
 
-def _inlined(function: Callable[..., Any], names: dict[str, Any], **options: Any) -> Callable[..., Any]:
-    import numba
+def _part(function: Callable[..., Any], names: dict[str, Any], inlined: bool) -> Callable[..., Any]:
+    if interpreted():
+        return _rebound(function, names)
+    from privbandits_cli.numerics.parts import Part
 
-    options["boundscheck"] = is_users(function.__module__)  # a user's index out of bounds must raise
-    options["no_cfunc_wrapper"] = True  # never called from C
-    made: Callable[..., Any] = numba.njit(nogil=True, forceinline=True, **options)(_rebound(function, names))
-    return made
+    checked = is_users(function.__module__)  # a user's index out of bounds must raise
+    return Part(_rebound(function, names), nogil=True, forceinline=inlined, boundscheck=checked)
 
 
 def borrow(array: NDArray[Any]) -> NDArray[Any]:
@@ -250,10 +239,8 @@ def borrower() -> Any:
 
 @functools.cache
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that steps call, compiled once for all of them, without an interface to Python."""
-    if vars(function).get("once"):
-        return compile_once(function)
-    return _inlined(function, {}, no_cpython_wrapper=True)
+    """A function that steps call, compiled once for all of them."""
+    return compile_step(function)
 
 
 def keeps() -> bool:
@@ -271,15 +258,12 @@ def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[...,
     """Compile a loop with its steps filled in; it is cached on disk under the key and the hash of the sources."""
     if plain():
         return _rebound(template, names)
-    import numba
+    from privbandits_cli.numerics.parts import whole
 
     digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]
     function = _rebound(template, names, f"__{digest}")
-    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}  # never called from C
-    made: Callable[..., Any]
     try:
-        made = numba.njit(cache=True, **options)(function)
+        return whole(function, nogil=True, cache=True)
     except RuntimeError as error:  # numba found no folder to write to
         warnings.warn(f"compiled kernels cannot be cached ({error}); set NUMBA_CACHE_DIR", stacklevel=2)
-        made = numba.njit(**options)(function)
-    return made
+        return whole(function, nogil=True)

@@ -30,7 +30,7 @@ from numba.extending import (
 from numba.np.numpy_support import from_dtype
 
 from privbandits_cli.numerics import vector_draws
-from privbandits_cli.numerics.jit import compile_once
+from privbandits_cli.numerics.jit import compile_step
 from privbandits_cli.numerics.lane_types import Column
 from privbandits_cli.numerics.vectors import WIDE, WIDTH
 
@@ -559,11 +559,11 @@ def generators(typing: Any, words: Any, layers: Any) -> Any:
 
 @overload_method(Generators, "standard_normal", strict=False)
 def _standard_normal(rng: Any) -> Any:
-    draw = compile_once(vector_draws.normals)
+    draw = compile_step(vector_draws.normals)
     return lambda rng: draw(rng.words.words, rng.layers)
 
 
 @overload_method(Generators, "standard_gamma", strict=False)
 def _standard_gamma(rng: Any, shape: Any) -> Any:
-    draw = compile_once(vector_draws.gammas)
+    draw = compile_step(vector_draws.gammas)
     return lambda rng, shape: draw(rng.words.words, rng.layers, shape)

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from privbandits_cli.numerics.jit import bind, borrow, borrower, record, unbound
+from privbandits_cli.numerics.jit import bind, borrow, borrower, compile_step, record, unbound
 from tests.conftest import ROOT
 
 PROGRAM = """
@@ -106,3 +106,42 @@ def test_rows_of_a_borrowed_array_are_read_and_not_counted(monkeypatch, tmp_path
         counts.append(code.count("call void @NRT_incref"))
     assert found.tolist() == [[0, 3, 6, 9]] * 2
     assert counts[1] < counts[0]
+
+
+half = unbound
+
+
+def noisy_half(x):
+    if x == 0.0:
+        print("half of", x)
+    if x < 0.0:
+        raise ValueError("below zero", x)
+    return 0.5 * x
+
+
+def halves(xs):
+    total = 0.0
+    for i in range(len(xs)):
+        total += half(xs[i])
+    return total
+
+
+def test_a_loop_makes_machine_code_of_its_parts(capfd):
+    """A part prints and raises like any function, both when the loop is compiled and when it is loaded from disk."""
+    for _ in range(2):
+        part = compile_step(noisy_half)
+        loop = bind(halves, "test_jit.halves", half=part)
+        assert loop(np.array([1.0, 0.0, 2.0])) == 1.5
+        with pytest.raises(ValueError, match="below zero") as raised:
+            loop(np.array([-3.0]))
+        assert raised.value.args == ("below zero", -3.0)
+    assert capfd.readouterr().out == 2 * "half of 0.0\n"
+
+
+def test_python_may_call_a_part():
+    """It is then compiled on its own, and other loops go on using it."""
+    part = compile_step(noisy_half)
+    assert part(3.0) == 1.5
+    assert compile_step(halves, half=part)(np.array([1.0, 3.0])) == 2.0
+    with pytest.raises(ValueError, match="below zero"):
+        part(-1.0)
