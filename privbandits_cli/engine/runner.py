@@ -21,11 +21,12 @@ from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, load, loops, lost, play_chunk
 from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
+from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import keeps
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
 SWITCH = 2e-4  # seconds after which a thread must pass on the interpreter's lock; Python's 5 ms outlast many a block
-LONG = 5.0  # seconds to compile a loop, about what a process needs to start and to compile what loops share
+LONG = 20.0  # seconds of compiling that processes share with gain: each has to start, and to compile what loops share
 
 
 def cores() -> int:
@@ -44,19 +45,25 @@ def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
 def warm(chunks: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
     """Compile or load every loop that the chunks need before jobs share them; `wait` is entered before each loop.
 
-    numba compiles one function at a time. So if a loop takes long, processes compile the others, and this one loads
-    them. The first loop shows nothing, because with it numba itself is loaded.
+    numba compiles one function at a time. So if a loop shows that those of its algorithm in other settings take long,
+    processes compile the others, and this one loads them. The first loop shows nothing: with it numba itself is loaded.
     """
     left, first = loops(chunks), True
     while left:
         with wait():
             pass
-        start = time.perf_counter()
-        load(left.pop(0))
-        if jobs > 1 and not first and left and time.perf_counter() - start > LONG and keeps():
+        loop, start = left.pop(0), time.perf_counter()
+        load(loop)
+        expected = (time.perf_counter() - start) * sum(_algorithm(other) == _algorithm(loop) for other in left)
+        if jobs > 1 and not first and expected > LONG and keeps():
             _compile_elsewhere(left, min(jobs, len(left)), wait)
             jobs = 1
         first = False
+
+
+def _algorithm(loop: Chunk) -> tuple[str, ...]:
+    """The modules of its algorithm."""
+    return composition(loop.match.algorithms[0])
 
 
 def _compile_elsewhere(left: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:

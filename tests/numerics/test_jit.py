@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 
-from privbandits_cli.numerics.jit import bind, borrow, borrower, compile_step, record, unbound
+from privbandits_cli.numerics.jit import bind, borrow, borrower, compile_once, compile_step, record, unbound
 from tests.conftest import ROOT
 
 PROGRAM = """
@@ -145,3 +145,12 @@ def test_python_may_call_a_part():
     assert compile_step(halves, half=part)(np.array([1.0, 3.0])) == 2.0
     with pytest.raises(ValueError, match="below zero"):
         part(-1.0)
+
+
+def test_names_of_parts_stay_in_their_loop():
+    """A loop from another process may have parts of the same names, which its own process has numbered."""
+    loop = bind(halves, "test_jit.hidden", half=compile_once(noisy_half))
+    loop(np.ones(2))
+    (compiled,) = loop.overloads.values()
+    parts = [function for function in compiled.library.get_defined_functions() if "noisy_half" in function.name]
+    assert parts and {part.linkage.name for part in parts} == {"internal"}
