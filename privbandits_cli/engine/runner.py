@@ -25,8 +25,8 @@ from privbandits_cli.games.steps import composition
 from privbandits_cli.numerics.jit import keeps
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
-SWITCH = 2e-4  # seconds after which a thread must pass on the interpreter's lock; Python's 5 ms outlast many a block
-LONG = 20.0  # seconds of compiling that processes share with gain: each has to start, and to compile what loops share
+SWITCH = 2e-4  # seconds after which a thread must pass on Python's lock; many blocks take less than its own 5 ms
+LONG = 20.0  # seconds of compiling from which processes pay off: each must start, and compile what loops share
 
 
 def cores() -> int:
@@ -45,8 +45,9 @@ def run(chunks: Sequence[Chunk], engine: Engine, jobs: int) -> Iterator[Played]:
 def warm(chunks: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextManager[None]]) -> None:
     """Compile or load every loop that the chunks need before jobs share them; `wait` is entered before each loop.
 
-    numba compiles one function at a time. So if a loop shows that those of its algorithm in other settings take long,
-    processes compile the others, and this one loads them. The first loop shows nothing: with it numba itself is loaded.
+    numba compiles one function at a time. If a loop shows that those of its algorithm in other settings take long,
+    processes compile what is left, and this one loads it. Loops of many algorithms are short, and share functions that
+    each process would have to compile. The first loop shows nothing, because with it numba itself is loaded.
     """
     left, first = loops(chunks), True
     while left:
@@ -113,7 +114,7 @@ def _run_here(chunks: Iterable[Chunk], backend: str, jobs: int) -> Iterator[Play
         rest = list(outstanding.values())
         for first in range(0, len(rest), width):
             try:
-                with _switching_often(), _closed(_parallel(rest[first : first + width], backend, jobs)) as results:
+                with _brisk(backend), _closed(_parallel(rest[first : first + width], backend, jobs)) as results:
                     for played in results:
                         del outstanding[played.chunk.trials + played.chunk.keys]
                         yield played
@@ -136,10 +137,11 @@ def _parallel(chunks: list[Chunk], backend: str, jobs: int) -> Generator[Played,
 
 
 @contextmanager
-def _switching_often() -> Iterator[None]:
+def _brisk(backend: str) -> Iterator[None]:
     """Threads wait less for the interpreter's lock, which each needs for a moment after every block that it played."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH)
+    if backend == "threading":
+        sys.setswitchinterval(SWITCH)
     try:
         yield
     finally:

@@ -163,8 +163,8 @@ class Plan:
     def chunks(self, done: Callable[[Curve], NDArray[np.int64]], jobs: int) -> Iterator[Chunk]:
         """The work that is not done, in chunks; neither their size nor their order changes a number.
 
-        They alternate between the games, the longest of which come first, so that the last chunks of all jobs end at
-        about the same time.
+        They alternate between the games. Of chunks that begin with the same trial, those of the longest games come
+        first: the last chunks are then short, and all jobs end at about the same time.
         """
         games = [
             list(rivals) for _, rivals in groupby(self.curves, lambda one: (one.adversary.identity(), one.setting))

@@ -239,7 +239,7 @@ def borrower() -> Any:
 
 @functools.cache
 def _called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that steps call, compiled once for all of them."""
+    """A function that steps call, the same for all of them."""
     return compile_step(function)
 
 

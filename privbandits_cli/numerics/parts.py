@@ -1,8 +1,8 @@
 """Functions that are only part of a loop: numba stops at LLVM's language, and the loop becomes machine code as a whole.
 
-By itself, numba optimises each function that a loop calls, makes machine code of it, and then does both again within
-the loop. Only the last of these is ever executed. Without the others a loop compiles in a third to three quarters of
-the time, and is as fast. What is overridden here is numba's own (`CodeLibrary`, `Compiler`, `CPUDispatcher`).
+By itself, numba optimises each function that a loop calls and makes machine code of it, then does both again within the
+loop, and only this last code is executed. Without the others a loop compiles in a third to three quarters of the time,
+and is as fast. What is overridden here is numba's own (`CodeLibrary`, `Compiler`, `CPUDispatcher`; from 0.62 on).
 """
 
 from collections.abc import Callable
@@ -32,17 +32,17 @@ class Code(JITCodeLibrary):
 
 
 class MachineCode(JITCodeLibrary):
-    """The code of a function with its parts, whose names are seen nowhere else.
+    """The code of a function with its parts, which no other code can call.
 
-    numba numbers functions and records, in each process anew. So parts of loops from several processes can have one
-    name, and those of the loop that is loaded first would be called by all.
+    Each process numbers functions and records anew, so parts from two processes can share a name. All loops would then
+    call the part that was loaded first.
     """
 
     def _optimize_final_module(self) -> None:
         super()._optimize_final_module()
         for function in self._final_module.functions:
             if function.linkage == Linkage.linkonce_odr and not function.is_declaration:
-                function.linkage = "internal"
+                function.linkage = "private"  # LLVM's linker also finds what is only `internal`
 
 
 class PartCompiler(Compiler):
@@ -50,15 +50,19 @@ class PartCompiler(Compiler):
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
         """The result of compiling `function`."""
-        state = self.state
-        state.flags.no_compile = True
-        state.library = Code(state.targetctx.codegen(), function.__qualname__)
-        made = super().compile_extra(function)
-        # numba knows a function by an object of this kind; its address 0 stands for the interface that a part lacks
-        module, name = made.fndesc.lookup_module(), made.fndesc.qualname
-        interface = _dynfunc.make_function(module, name, name, 0, made.environment, (made.library,))
-        state.targetctx.insert_user_function(interface, made.fndesc, [made.library])
-        return made._replace(entry_point=interface)
+        context = self.state.targetctx  # of this compilation alone
+        usual = context.get_executable
+
+        def executable(library: Any, description: Any, environment: Any) -> Any:
+            """By this object numba knows the function. Its address 0 stands for the interface that a part lacks."""
+            if not isinstance(library, Code):
+                return usual(library, description, environment)
+            module, name = description.lookup_module(), description.qualname
+            return _dynfunc.make_function(module, name, name, 0, environment, (library,))
+
+        context.get_executable = executable
+        self.state.library = Code(context.codegen(), function.__qualname__)
+        return super().compile_extra(function)
 
 
 class WholeCompiler(Compiler):
@@ -69,21 +73,22 @@ class WholeCompiler(Compiler):
         self.state.library = MachineCode(self.state.targetctx.codegen(), function.__qualname__)
         self.state.library.enable_object_caching()
         made = super().compile_extra(function)
-        for environment in made._find_referenced_environments():  # of its parts, whose `print` and `raise` read them
+        environments = made._find_referenced_environments()  # of its parts, whose `print` and `raise` read them
+        for environment in environments:
             made.library.codegen.set_env(environment.env_name, environment)
-        return made
+        return made._replace(referenced_envs=environments)  # which keeps them
 
 
 class Part(CPUDispatcher):
-    """A function that compiled code calls. If Python calls it, it is compiled once more, on its own."""
+    """A function that a `whole` function calls. If Python calls it, it is compiled on its own."""
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         self.options = options
         targeted = options | {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         super().__init__(function, targetoptions=targeted, pipeline_class=PartCompiler)
 
-    def __call__(self, *arguments: Any) -> Any:
-        return self.alone(*arguments)
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.alone(*arguments, **named)
 
     @cached_property
     def alone(self) -> Callable[..., Any]:

@@ -153,4 +153,4 @@ def test_names_of_parts_stay_in_their_loop():
     loop(np.ones(2))
     (compiled,) = loop.overloads.values()
     parts = [function for function in compiled.library.get_defined_functions() if "noisy_half" in function.name]
-    assert parts and {part.linkage.name for part in parts} == {"internal"}
+    assert parts and {part.linkage.name for part in parts} == {"private"}
