@@ -138,7 +138,7 @@ def _parallel(chunks: list[Chunk], backend: str, jobs: int) -> Generator[Played,
 
 @contextmanager
 def _brisk(backend: str) -> Iterator[None]:
-    """Threads wait less for the interpreter's lock, which each needs for a moment after every block that it played."""
+    """Let threads wait less for Python's lock, which each of them needs briefly after every block."""
     before = sys.getswitchinterval()
     if backend == "threading":
         sys.setswitchinterval(SWITCH)

@@ -1,8 +1,9 @@
 """Functions that are only part of a loop: numba stops at LLVM's language, and the loop becomes machine code as a whole.
 
-By itself, numba optimises each function that a loop calls and makes machine code of it, then does both again within the
-loop, and only this last code is executed. Without the others a loop compiles in a third to three quarters of the time,
-and is as fast. What is overridden here is numba's own (`CodeLibrary`, `Compiler`, `CPUDispatcher`; from 0.62 on).
+By itself, numba optimises each function that a loop calls and makes machine code of it. It does the same again for the
+loop, and only the loop's code runs. If the functions get no code of their own, a loop compiles in a third to three
+quarters of the time, and is as fast. The classes override parts of numba itself (`CodeLibrary`, `Compiler` and
+`CPUDispatcher`, as they are from 0.62 on).
 """
 
 from collections.abc import Callable
@@ -54,7 +55,7 @@ class PartCompiler(Compiler):
         usual = context.get_executable
 
         def executable(library: Any, description: Any, environment: Any) -> Any:
-            """By this object numba knows the function. Its address 0 stands for the interface that a part lacks."""
+            """The object by which numba identifies the function. Its address is 0: Python cannot call a part."""
             if not isinstance(library, Code):
                 return usual(library, description, environment)
             module, name = description.lookup_module(), description.qualname
@@ -73,14 +74,14 @@ class WholeCompiler(Compiler):
         self.state.library = MachineCode(self.state.targetctx.codegen(), function.__qualname__)
         self.state.library.enable_object_caching()
         made = super().compile_extra(function)
-        environments = made._find_referenced_environments()  # of its parts, whose `print` and `raise` read them
+        environments = made._find_referenced_environments()  # those of its parts: `print` and `raise` read them
         for environment in environments:
             made.library.codegen.set_env(environment.env_name, environment)
         return made._replace(referenced_envs=environments)  # which keeps them
 
 
 class Part(CPUDispatcher):
-    """A function that a `whole` function calls. If Python calls it, it is compiled on its own."""
+    """A function that a `whole` function calls. If Python calls it, it is first compiled on its own."""
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         self.options = options

@@ -96,3 +96,13 @@ def test_chunks_hold_as_many_trials_as_play_at_once(name, jobs, sizes):
     plan = make_plan(load(ROOT / "configs" / f"{name}.yaml"))
     chunks = list(plan.chunks(lambda curve: np.empty(0, np.int64), jobs))
     assert sorted(len(chunk.trials) for chunk in chunks) == sorted(sizes)
+
+
+def test_the_longest_games_are_played_first():
+    """Of chunks with the same first trial: by horizon in a sweep of it, by arms where all horizons are equal."""
+    lengths = {"heavy_scaling": lambda match: match.checkpoints[-1], "linucb_dimension": lambda m: m.setting.n_arms}
+    for name, length in lengths.items():
+        plan = make_plan(load(ROOT / "configs" / f"{name}.yaml"))
+        chunks = list(plan.chunks(lambda curve: np.empty(0, np.int64), 2))
+        first = [length(chunk.match) for chunk in chunks if chunk.trials[0] == 0]
+        assert len(set(first)) > 5 and first == sorted(first, reverse=True)

@@ -139,7 +139,7 @@ def test_a_loop_makes_machine_code_of_its_parts(capfd):
 
 
 def test_python_may_call_a_part():
-    """It is then compiled on its own, and other loops go on using it."""
+    """The part is then compiled on its own. Loops that contain it are not affected."""
     part = compile_step(noisy_half)
     assert part(3.0) == 1.5
     assert compile_step(halves, half=part)(np.array([1.0, 3.0])) == 2.0
