@@ -112,7 +112,7 @@ def choose(state: Record, rng: Draws) -> int:
     reached = NOTHING
     for i in range(arm, end - 1):
         reached += (1.0 - state.gamma) * state.weights[i] + floor * state.mu[i]  # p_i Σ_j weights
-        arm += threshold >= reached
+        arm = i + 1 if threshold >= reached else arm  # `reached` only grows
     return min(arm, len(state.weights) - 1)  # rounding may lead past the last block
 
 
@@ -152,11 +152,11 @@ def usually(state: Record, arm: int, weight: float, step: float) -> bool:
     grown = weight * small_exponential(step)
     total, least = state.sums[1] + (grown - weight), state.least
     fits: bool = (abs(step) < NEAR) & (weight > SMALL) & (total >= least) & (total <= LARGE)
-    changed = arm if fits else -1
+    grown, step = (grown, step) if fits else (weight, NOTHING)
     for i in range(len(state.weights)):
         own, rewards = state.weights[i], state.gains[i]
-        state.weights[i] = grown if i == changed else own
-        state.gains[i] = rewards + step if i == changed else rewards
+        state.weights[i] = grown if i == arm else own
+        state.gains[i] = rewards + step if i == arm else rewards
     state.least = total / WORN if fits & (total > WORN * least) else least
     state.sums[1] = total if fits else state.sums[1]
     return fits

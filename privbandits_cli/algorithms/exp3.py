@@ -149,7 +149,7 @@ def choose(state: Record, rng: Draws) -> int:
     reached = NOTHING
     for i in range(arm, end - 1):
         reached += (1.0 - state.gamma) * state.weights[i] + floor
-        arm += threshold >= reached
+        arm = i + 1 if threshold >= reached else arm  # `reached` only grows
     return min(arm, len(state.weights) - 1)  # rounding may lead past the last block
 
 
@@ -196,14 +196,15 @@ def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
     mass = (1.0 - state.gamma) * weight + state.rate * total
     step = np.divide(state.rate * gain * total, mass)  # "/" would check for 0, which prevents vectors
     small: bool = (abs(step) < NEAR) & (weight > SMALL) & (weight < LARGE)
-    changed, grown, added = arm if small else -1, weight * small_exponential(step), NOTHING
+    grown, step = (weight * small_exponential(step), step) if small else (weight, NOTHING)
+    added = NOTHING
     for i in range(len(state.weights)):
         own, rewards = state.weights[i], state.gains[i]
-        own = grown if i == changed else own
+        own = grown if i == arm else own
         state.weights[i] = own
-        state.gains[i] = rewards + step if i == changed else rewards
+        state.gains[i] = rewards + step if i == arm else rewards
         added += own
-    state.sums[1] = added if small else total
+    state.sums[1] = added  # the same number as before if nothing has changed
     return small
 
 

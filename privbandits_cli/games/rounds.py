@@ -221,7 +221,7 @@ def play_all(table: Table, t: int, end: int, first: int) -> int:
             )
     for lane in range(n):
         late += tell(table, t, lane)
-    if late > 0:
+    if late < 0:
         for lane in range(n):
             player = lane_of(table.seats, table.words, lane).player
             if player.late:
@@ -255,7 +255,10 @@ def check_arms(table: Table, t: int) -> None:
 
 
 def tell_lane(table: Table, t: int, lane: int) -> int:
-    """Let a learner see its gain; 1 if it needs `update`, because this gain is not usual."""
+    """Let a learner see its gain; -1 if it needs `update`, because this gain is not usual, otherwise 0.
+
+    In a vector of comparisons true is -1: for 1 each lane would have to be shifted.
+    """
     player = lane_of(table.seats, table.words, lane).player
     late = (
         0
@@ -265,7 +268,7 @@ def tell_lane(table: Table, t: int, lane: int) -> int:
             player.seen,
             rng_of(table.uniform, table.laplace, table.normal, table.bits, t, lane),
         )
-        else 1
+        else -1
     )
     player.late = late
     return late
