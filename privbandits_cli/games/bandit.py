@@ -180,8 +180,9 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
 
 
 def together(match: Match) -> int:
-    """The trials that play at once."""
-    return LANES if match.setting.n_arms <= FEW else SOME
+    """The trials that play at once: LANES if states are spread or gains are drawn in lanes."""
+    assert isinstance(match.adversary, Adversary)
+    return LANES if match.setting.n_arms <= FEW or match.adversary.in_lanes() else SOME
 
 
 ENOUGH = ({"usual"}, {"idle", "stay", "note"}, {"begin", "refine", "settle"})  # steps of a file that plays in lanes

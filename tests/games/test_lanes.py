@@ -237,6 +237,17 @@ def test_lanes_equal_single_steps_with_other_numbers_of_arms(monkeypatch, n_arms
     assert states == expected
 
 
+@pytest.mark.parametrize("adversary", ["stochastic", "switching_costs", "pareto"])
+def test_many_arms_have_gains_in_lanes_and_the_same_games(adversary):
+    """More arms than lanes have states for: 32 trials share a block of gains, and each plays it alone."""
+    learner = make("exp3" if foe(adversary).bounded else "uniform")
+    game = match(foe(adversary), [learner], 300, 20, checkpoints=[1, 7, 300])
+    assert bandit.together(game) == LANES
+    whole = play(game, range(LANES + 1))
+    np.testing.assert_array_equal(whole, play(game, range(LANES + 1), lanes=1))
+    np.testing.assert_array_equal(whole[:, :6], play(game, range(6), block=17))
+
+
 def test_any_number_of_trials_plays_the_same_games():
     game = match(foe("switching_costs"), [make("exp3"), make("tsallis_inf"), *EXTREME[-3:]], 60, checkpoints=[7, 60])
     whole = play(game, range(LANES + 1))
