@@ -20,8 +20,7 @@ from statistics import median
 
 import numba
 import numpy as np
-from llvmlite.binding import get_host_cpu_features
-from numba.core import config
+from numba.core.registry import cpu_target
 from numpy.random import SFC64, Generator
 
 from privbandits_cli.cli import terminal
@@ -380,7 +379,7 @@ def processor():
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    features = config.CPU_FEATURES or get_host_cpu_features().flatten()
+    features = cpu_target.target_context.codegen().magic_tuple()[-1]
     bits = 512 if "+avx512f" in features else 256 if "+avx2" in features else 128
     return f"{next(models, platform.machine())}, {bits}-bit vectors"
 

@@ -229,7 +229,11 @@ def restart(state: Record, offset: float) -> None:
     state.offset = offset
     state.weights[:] = np.exp(state.gains - offset)
     for leaf in range(leaves):
-        state.sums[leaves + leaf] = state.weights[SPAN * leaf : SPAN * (leaf + 1)].sum()
+        first, end = block_of(SPAN * leaf, len(state.weights))
+        total = 0.0
+        for i in range(first, end):  # in the order of `put`, unlike NumPy's sum
+            total += state.weights[i]
+        state.sums[leaves + leaf] = total
     add_up(state.sums)
 
 

@@ -34,6 +34,7 @@ from privbandits_cli.numerics.vectors import WIDTH
 __all__ = ["Adversary", "Algorithm", "Draws", "Floats", "Numbers", "Setting", "papers_delta", "play"]
 
 BLOCK = 16384  # rounds; fewer where there are many arms
+MANY = 4096  # arms: with more, the states of LANES trials may take a gigabyte
 BYTES = 2**20  # at most, of a block's gains, and of an algorithm's random numbers of a kind in it
 
 
@@ -182,7 +183,7 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
 def together(match: Match) -> int:
     """The trials that play at once: LANES if states are spread or gains are drawn in lanes."""
     assert isinstance(match.adversary, Adversary)
-    return LANES if match.setting.n_arms <= FEW or match.adversary.in_lanes() else SOME
+    return LANES if match.setting.n_arms <= (MANY if match.adversary.in_lanes() else FEW) else SOME
 
 
 ENOUGH = ({"usual"}, {"idle", "stay", "note"}, {"begin", "refine", "settle"})  # steps of a file that plays in lanes
