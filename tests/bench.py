@@ -3,8 +3,8 @@ the floor, arms at random. All take turns in one run, and their processor time i
 floor hold on a busy machine, too.
 
 The ratios that are expected are in results/bench.csv: what takes more than 1.5 times its own fails. `--keep` writes
-the file anew. What has no row there fails, too. A loop in lanes takes twice as long where vectors are half as wide, so
-nothing fails on a machine with other vectors than the file's.
+the file anew. What has no row there fails, too. The time of a loop in lanes depends on the width of
+vectors: where it is not that of the file, what is slower is listed, but nothing fails.
 """
 
 import csv
@@ -375,7 +375,7 @@ def measured(found):
 
 
 def processor():
-    """The model's name where Linux tells it, and the widest vectors for which numba compiles."""
+    """The processor's model, if Linux names it, and the width of the vectors for which numba compiles."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

@@ -181,7 +181,7 @@ def play(match: Match, trials: Sequence[int], block: int = BLOCK, lanes: int = L
 
 
 def together(match: Match) -> int:
-    """The trials that play at once: LANES if states are spread or gains are drawn in lanes."""
+    """The number of trials that play at once: LANES if states are spread or gains are drawn in lanes."""
     assert isinstance(match.adversary, Adversary)
     return LANES if match.setting.n_arms <= (MANY if match.adversary.in_lanes() else FEW) else SOME
 

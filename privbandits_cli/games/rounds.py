@@ -255,9 +255,9 @@ def check_arms(table: Table, t: int) -> None:
 
 
 def tell_lane(table: Table, t: int, lane: int) -> int:
-    """Let a learner see its gain; -1 if it needs `update`, because this gain is not usual, otherwise 0.
+    """Show a learner its gain. Return -1 if the gain is not usual, so that `update` has to play this lane, otherwise 0.
 
-    In a vector of comparisons true is -1: for 1 each lane would have to be shifted.
+    A comparison of vectors gives -1 for true; to make 1 of it takes another instruction.
     """
     player = lane_of(table.seats, table.words, lane).player
     late = (

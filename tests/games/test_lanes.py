@@ -243,6 +243,7 @@ def test_many_arms_have_gains_in_lanes_and_the_same_games(adversary):
     learner = make("exp3" if foe(adversary).bounded else "uniform")
     game = match(foe(adversary), [learner], 300, 20, checkpoints=[1, 7, 300])
     assert bandit.together(game) == LANES
+    assert bandit.together(match(foe(adversary), [learner], 300, bandit.MANY + 1)) < LANES  # their states are large
     whole = play(game, range(LANES + 1))
     np.testing.assert_array_equal(whole, play(game, range(LANES + 1), lanes=1))
     np.testing.assert_array_equal(whole[:, :6], play(game, range(6), block=17))
