@@ -117,7 +117,7 @@ def fused_lane(words, gains, chances, noise, gamma, scale, b, t, lane):
 def fused(noisy):
     """A game of EXP3 or DP-EXP3-Lap in lanes, by hand."""
     lane = compile_step(fused_lane, NOISY=noisy)
-    kernel = bind(fused_by_hand, "fused", str(noisy), fused_lane=lane)
+    kernel = bind(fused_by_hand, fused_lane=lane)
     rounds = ROUNDS // 16
     gains = aligned((rounds, 4, LANES), np.uint8)
     gains[:] = np.repeat(TABLES[4][:rounds, :, None], LANES, axis=2)

@@ -60,9 +60,11 @@ def _copy(plan: Plan, store: Store, folders: Sequence[Path]) -> None:
     for shard in shards:
         shard.open(plan, clean=False)
         store.damaged += shard.damaged
-    played = [one for one in (store, *shards) if one.played_by]
-    if len(set().union(*(one.played_by for one in played))) > 1:
-        lines = [f"  {one.folder}: {', '.join(sorted(one.played_by))}" for one in played]
+    for curve in plan.curves:
+        played = {one.folder: one.played_by[curve.key] for one in (store, *shards) if curve.key in one.played_by}
+        if len(set().union(*played.values())) < 2:
+            continue
+        lines = [f"  {folder}: {', '.join(sorted(codes))}" for folder, codes in played.items()]
         raise MergeError(
             "these folders were written by different versions of the code or its libraries, so numbers may differ:\n"
             + "\n".join(lines)

@@ -53,7 +53,7 @@ class Parameters(contextual.Adversary):
         dimension, k = setting.known().dimension, setting.n_arms
         theta = direction(dimension, rng)
         room = record(theta=theta, inverse=np.zeros(k), **source(rng))
-        kernel = filler(dimension, k)
+        kernel = filler()
         arms, means = np.empty((0, dimension, k)), np.empty((0, k))
         for rounds in blocks:
             if len(rounds) > len(arms):
@@ -73,7 +73,7 @@ class Parameters(contextual.Adversary):
         room = widely(record(theta=np.zeros(dimension)))
         for i, rng in enumerate(rngs):
             room["theta"][0, :, i] = direction(dimension, rng)
-        words, ziggurat, kernel = words_of_trials(rngs), record(**layers()), filler_together(dimension, k)
+        words, ziggurat, kernel = words_of_trials(rngs), record(**layers()), filler_together()
         out = new_rounds(dimension, k, 0)
         for block in rounds():
             out = out if len(block) <= len(out) else new_rounds(dimension, k, len(block))
@@ -187,12 +187,12 @@ def turn(x: Floats, mean: Floats, theta: Floats, a: int, new: float) -> None:
 
 
 @kept
-def filler(dimension: int, k: int) -> Callable[..., None]:
-    """The compiled `fill` for constant numbers of coordinates and arms."""
-    return bind(fill, "sphere_arms", str(dimension), str(k))
+def filler() -> Callable[..., None]:
+    """The compiled `fill`."""
+    return bind(fill)
 
 
 @kept
-def filler_together(dimension: int, k: int) -> Callable[..., None]:
+def filler_together() -> Callable[..., None]:
     """The compiled `fill_together`."""
-    return bind(fill_together, "sphere_arms", str(dimension), str(k))
+    return bind(fill_together)

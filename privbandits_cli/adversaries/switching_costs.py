@@ -45,7 +45,8 @@ def walk(nodes: Floats, first: int, steps: Floats, advantage: Floats, gains: Flo
     for j in range(top + 1):
         node = last >> j << j
         if node >= first:
-            nodes[j] = w[node - first]
+            for lane in range(n):
+                nodes[j, lane] = w[node - first, lane]
     for k in range(len(steps)):
         for arm in range(n_arms):
             for lane in range(n):
@@ -55,7 +56,7 @@ def walk(nodes: Floats, first: int, steps: Floats, advantage: Floats, gains: Flo
 @kept
 def compiled_walk() -> Callable[..., None]:
     """The compiled loop of the walk."""
-    return bind(walk, "switching_costs.walk")
+    return bind(walk)
 
 
 class Parameters(bandit.Adversary):

@@ -184,7 +184,7 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
     else:
         put(state, arm, np.exp(grown))
         if state.sums[1] < SMALL:  # exp underflows at -745
-            restart(state, state.gains.max())
+            restart(state, largest(state.gains))
 
 
 def usual(state: Record, arm: int, gain: float, rng: Draws) -> bool:
@@ -223,11 +223,20 @@ def put(state: Record, arm: int, weight: float) -> None:
         state.sums[node] = state.sums[2 * node] + state.sums[2 * node + 1]
 
 
+def largest(gains: Floats) -> float:
+    """The largest of these numbers."""
+    most: float = gains[0]
+    for i in range(1, len(gains)):
+        most = max(most, gains[i])
+    return most
+
+
 def restart(state: Record, offset: float) -> None:
     """Recompute all weights with another offset."""
     leaves = len(state.sums) // 2
     state.offset = offset
-    state.weights[:] = np.exp(state.gains - offset)
+    for i in range(len(state.gains)):
+        state.weights[i] = np.exp(state.gains[i] - offset)
     for leaf in range(leaves):
         first, end = block_of(SPAN * leaf, len(state.weights))
         total = 0.0

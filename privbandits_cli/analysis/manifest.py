@@ -13,11 +13,10 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import statistics
 from privbandits_cli.analysis.folder import file_sha256
 from privbandits_cli.analysis.rates import theory
-from privbandits_cli.engine.store import Store
+from privbandits_cli.engine.store import Store, source_hash
 from privbandits_cli.experiment import settings
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.games.players import Setting
-from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.plugins import loader, messages
 from privbandits_cli.version import __version__
 
@@ -43,7 +42,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
         "config": resolved,
         "config_sha256": hashlib.sha256(json.dumps(resolved, sort_keys=True).encode()).hexdigest(),
         "git": git_state(Path(__file__).parent.parent),
-        "source_hash": source_hash(),
+        "source_hash": source_hash(plan),
         "included": [{"name": source.name, "path": source.path, "sha256": source.sha256} for source in plan.own_files],
         "other_source_hashes": sorted(set().union(*store.other_code.values())),
         "versions": {"privbandits": __version__, "python": platform.python_version()}

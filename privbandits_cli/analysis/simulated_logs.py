@@ -54,7 +54,7 @@ def exponentials(x: Floats) -> None:
 
 @kept
 def _powers() -> Callable[[Floats], None]:
-    return bind(exponentials, "simulated_logs.exponentials")
+    return bind(exponentials)
 
 
 def logged(world: World, logging: Floats, seed: int, trial: int) -> Log:

@@ -78,7 +78,7 @@ def audit(
         declares = type(algorithm).view
         raise PluginError(error, type(algorithm) if declares is Algorithm.view else declares)  # which sets `observed`
     asked = bandit.asked(algorithm, setting) if isinstance(algorithm, bandit.Algorithm) else bandit.Asked({}, {})
-    if asked.layout and isinstance(view, views.Arms):
+    if asked.more and isinstance(view, views.Arms):
         return Audit("NOT AUDITABLE", str(claim), "the arms are not drawn by one number `rng.uniform` a round", 0)
     gaussian = isinstance(view, views.Mean) and view.gaussian
     if gaussian and ("normal" not in asked.periods or claim.delta == 0):
@@ -88,9 +88,9 @@ def audit(
     if drawn and (asked != bandit.Asked({}, {"normal": setting.n_arms}) or claim.delta == 0):
         lacks = "K numbers `rng.normal` a round and no others, and a guarantee with δ > 0"
         raise PluginError(f"view returned a views.Drawn, which needs {lacks}", type(algorithm).view)
-    if asked.layout and not drawn:
+    if asked.more and not drawn:
         bound = given_more(bound, asked, gaussian)
-    target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, bool(asked.layout))
+    target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, asked.more)
     with quickly():  # most of an audit's time is compiling
         return AUDITS[type(view)](target)
 

@@ -246,8 +246,8 @@ def no_rule(state: Record, arms: Floats) -> int:
 
 
 @cache
-def _rule(layout: str) -> Callable[..., Any]:
-    return bind(optimistic, "audit", layout)  # compiled on its own: not anew for each loop that calls it
+def _rule() -> Callable[..., Any]:
+    return bind(optimistic)  # compiled on its own: not anew for each loop that calls it
 
 
 def compiled(
@@ -257,5 +257,5 @@ def compiled(
     v = target.loop(symmetric)
     called: tuple[Callable[..., Any], ...] = (strays, definite, keep, *knowing)
     bound = {step.__name__: target.loop(step, symmetric=v) for step in called}
-    rule = _rule(str(target.state.dtype.descr)) if by_rule else no_rule
+    rule = _rule() if by_rule else no_rule
     return target.loop(play, optimistic=rule, borrow=borrower(), COMPARED=compared, **bound)

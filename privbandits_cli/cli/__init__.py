@@ -5,9 +5,10 @@ Only this room imports from all others, and only this room prints. Heavy imports
 """
 
 import gc
+import warnings
 
 # isort: off
-from privbandits_cli.cli.app import app
+from privbandits_cli.cli.app import app, in_one_line
 from privbandits_cli.cli import run, merge, slurm  # --help lists them in the order of these imports
 from privbandits_cli.cli import figures, check, logs
 from privbandits_cli.cli import new, show, privacy, validate
@@ -20,4 +21,5 @@ __all__ = ["app", "check", "figures", "logs", "main", "merge", "new", "privacy",
 def main() -> None:
     """The entry point of the command `privbandits`."""
     gc.set_threshold(100_000)  # imports, loops and figures make many objects and little garbage: saves 0.2 s
+    warnings.formatwarning = in_one_line
     app()

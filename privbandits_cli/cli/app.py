@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 import textwrap
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -14,8 +15,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from privbandits_cli.version import __version__
+from privbandits_cli.version import __version__, numba_was_tried, untried
 
+python_warning = warnings.formatwarning
 OK, FAILED, USAGE, REFUTED, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 130, 143
 
 
@@ -53,6 +55,12 @@ Exit codes: 0 success, 1 trials failed or are missing, 2 error in the
 command or config, 3 a claim fails or results differ, 4 an audit found a
 violation, 130 interrupted, 143 terminated.""",
 )
+
+
+def in_one_line(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
+    """A warning of the package without the place in its code, and any other as Python shows it."""
+    own = category.__module__.startswith("privbandits_cli")
+    return f"warning: {message}\n" if own else python_warning(message, category, *place, **line)
 
 
 def fail(*lines: str) -> typer.Exit:
@@ -126,6 +134,8 @@ def filled(text: str, indent: str = "", further: str | None = None) -> str:
 def _version(wanted: bool) -> None:
     if wanted:
         print(f"privbandits {__version__}")
+        if not numba_was_tried():
+            print(untried())
         raise typer.Exit()
 
 

@@ -23,7 +23,7 @@ from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, load, loops, lost, play_chunk
 from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
-from privbandits_cli.numerics.jit import source_hash
+from privbandits_cli.numerics.digests import of_package
 from privbandits_cli.version import __version__
 
 PATIENCE = 60.0  # seconds without a scheduler or a single worker before the run ends
@@ -54,7 +54,7 @@ def _silent() -> Iterator[None]:
 def identity() -> dict[str, str]:
     """The versions on which the numbers depend: they must be the same on every worker."""
     libraries = {name: version(name) for name in ("numpy", "numba")}
-    return {"privbandits": __version__, "kernels": source_hash()} | libraries
+    return {"privbandits": __version__, "code": of_package()} | libraries
 
 
 @_silent()

@@ -22,7 +22,7 @@ from privbandits_cli.engine.play import Played, load, loops, lost, play_chunk
 from privbandits_cli.engine.trackers import start_silently
 from privbandits_cli.experiment.plan import Chunk
 from privbandits_cli.games.steps import composition
-from privbandits_cli.numerics.jit import keeps
+from privbandits_cli.numerics.kernels import folder
 
 BACKENDS = {"threads": "threading", "processes": "loky"}
 SWITCH = 2e-4  # seconds after which a thread must pass on Python's lock; many blocks take less than its own 5 ms
@@ -56,7 +56,7 @@ def warm(chunks: Sequence[Chunk], jobs: int, wait: Callable[[], AbstractContextM
         loop, start = left.pop(0), time.perf_counter()
         load(loop)
         expected = (time.perf_counter() - start) * sum(_algorithm(other) == _algorithm(loop) for other in left)
-        if jobs > 1 and not first and expected > LONG and keeps():
+        if jobs > 1 and not first and expected > LONG and folder():
             _compile_elsewhere(left, min(jobs, len(left)), wait)
             jobs = 1
         first = False

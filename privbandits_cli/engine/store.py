@@ -26,8 +26,11 @@ from privbandits_cli.engine.play import Played
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.experiment.received import KEPT, inside
-from privbandits_cli.numerics.jit import source_hash
+from privbandits_cli.games.steps import composition
+from privbandits_cli.numerics.digests import imports, of_modules, sha
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins.loader import GAMES
+from privbandits_cli.plugins.source import sources
 
 Trials = NDArray[np.int64]
 DIGEST = 32  # bytes of SHA-256 at the end of a chunk file, which NumPy ignores
@@ -47,13 +50,30 @@ def libraries() -> str:
     return ", ".join(f"{name} {version(name.lower())}" for name in ("NumPy", "numba"))
 
 
-def code_here() -> str:
-    """The code that plays trials here: hash of the sources, and the libraries on which numbers depend."""
-    return f"{source_hash()} with {libraries()}"
+def code_here(curve: Curve) -> str:
+    """The code that plays a curve here: the digest of its modules, and the libraries on which numbers depend."""
+    return f"{_digest(players_of(curve), curve.algorithm.game)} with {libraries()}"
+
+
+def players_of(curve: Curve) -> tuple[str, ...]:
+    """The modules of a curve's algorithm, with what it is built on, and of its adversary."""
+    return *composition(curve.algorithm), type(curve.adversary).__module__
+
+
+def source_hash(plan: Plan) -> str:
+    """The digest of all modules that play a plan."""
+    games = sorted({(players_of(curve), curve.algorithm.game) for curve in plan.curves})
+    return sha(*(_digest(*game) for game in games))[:12]
+
+
+@cache
+def _digest(players: tuple[str, ...], game: str) -> str:
+    own = [name for player in players if player in sources for name in imports(sources[player].text.encode())]
+    return of_modules([GAMES[game].__name__, *players, *own])[:12]
 
 
 def read_chunk(path: Path) -> tuple[Trials, Floats, str]:
-    """Trials, their regrets `[trials, checkpoints]` and the `code_here` that played them. Raises Damaged."""
+    """Trials, their regrets `[trials, checkpoints]` and the code that played them. Raises Damaged."""
     if path.is_symlink() or not path.is_file():
         raise Damaged(errno.EIO, "it is not a file", str(path))
     facts = path.stat()
@@ -104,7 +124,7 @@ class Store:
         self.chunks = folder / "chunks"
         self.damaged: list[Path] = []  # chunk files; their trials are played again
         self.other_code: dict[str, set[str]] = {}  # curve key -> other code that played some of its trials
-        self.played_by: set[str] = set()  # the code of all chunk files that were read
+        self.played_by: dict[str, set[str]] = {}  # curve key -> all code that played some of its trials
         self.copied: dict[str, int] = {}  # trials of other experiments, by their folders
         self._pieces: dict[str, list[tuple[Path, Trials]]] = {}  # curve key -> chunk files with their trials
 
@@ -127,10 +147,10 @@ class Store:
             lock.flush()
             yield
 
-    def open(self, plan: Plan, fresh: bool = False, clean: bool = True, code: str = "") -> None:
+    def open(self, plan: Plan, fresh: bool = False, clean: bool = True, here: bool = False) -> None:
         """Read which trials of a plan are done.
 
-        fresh: delete them instead. clean: delete what is damaged. code: read only what this code has played.
+        fresh: delete them instead. clean: delete what is damaged. here: read only what the code here has played.
         """
         for folder in (self.chunks, self.folder) if clean else ():
             for leftover in folder.glob(".*.tmp*"):
@@ -141,9 +161,9 @@ class Store:
             if fresh:
                 file.unlink()
             else:
-                self._read(file, plan.by_key[key], clean, code)
+                self._read(file, plan.by_key[key], clean, here)
 
-    def _read(self, file: Path, curve: Curve, clean: bool, only: str) -> None:
+    def _read(self, file: Path, curve: Curve, clean: bool, here: bool) -> None:
         try:
             trials, regrets, code = read_chunk(file)
             if regrets.shape[1] != len(curve.checkpoints):
@@ -153,10 +173,11 @@ class Store:
             if clean:
                 file.unlink()
             return
-        if only not in ("", code):
+        other = code != code_here(curve)
+        if here and other:
             return
-        self.played_by.add(code)
-        if code != code_here():
+        self.played_by.setdefault(curve.key, set()).add(code)
+        if other:
             self.other_code.setdefault(curve.key, set()).add(code)
         self._pieces.setdefault(curve.key, []).append((file, trials))
 
@@ -181,13 +202,14 @@ class Store:
             folder = chunks.parent
             if folder != self.folder and not (chunks.is_symlink() or folder.is_symlink()):
                 other = Store(folder)
-                other.open(plan, clean=False, code=code_here())
+                other.open(plan, clean=False, here=True)
                 yield other
 
     def save(self, plan: Plan, played: Played) -> None:
         """Write the results of a chunk."""
         for key, (trials, regrets) in played.regrets.items():
-            self.keep(plan.by_key[key], np.array(trials), regrets, code_here())
+            curve = plan.by_key[key]
+            self.keep(curve, np.array(trials), regrets, code_here(curve))
 
     def keep(self, curve: Curve, trials: Trials, regrets: Floats, code: str) -> None:
         """Write a chunk file: trials of a curve, none of which is done yet, and the code that played them."""

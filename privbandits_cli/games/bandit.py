@@ -79,8 +79,7 @@ class Adversary(players.Adversary):
         """The same `[lanes, rounds, arms]`: the gains of each trial in a row."""
         tables = [self.gains(setting, rng, rounds()) for rng in rngs]
         for block in rounds():
-            kind: Any = np.bool_ if self.binary else np.float64
-            out = np.empty((len(rngs), len(block), setting.n_arms), kind)
+            out = np.empty((len(rngs), len(block), setting.n_arms))
             for own, table in zip(out, tables, strict=True):
                 np.copyto(own, guards.next_gains(table, self, block, setting.n_arms), casting="safe")
             yield out
@@ -145,11 +144,9 @@ class Asked(NamedTuple):
     counts: dict[str, int]  # of the kinds of which it has several
 
     @property
-    def layout(self) -> str:
-        """The kinds of its `Numbers`, in words; empty if `Draws` has all of them."""
-        if not self.counts and self.periods.keys() <= {*Draws._fields}:
-            return ""
-        return ", ".join([*self.periods, *(f"{kind}[]" for kind in self.counts)])
+    def more(self) -> bool:
+        """Whether they are `Numbers`, because `Draws` has not all of them."""
+        return bool(self.counts) or not self.periods.keys() <= {*Draws._fields}
 
 
 def asked(algorithm: players.Algorithm, setting: Setting) -> Asked:
@@ -211,10 +208,8 @@ def _sit_down(match: Match, algorithm: players.Algorithm, several: bool) -> Seat
     modules = composition(algorithm)
     numbers = asked(algorithm, match.setting)
     laned = several and not numbers.counts and has_lanes(modules, state.dtype, n_arms)
-    kind = Kind(foe.binary)
-    if laned:
-        kind = Kind(foe.binary, laned, n_arms, memory > 0, foe.mean_gains(match.setting) is not None)
-    kernel = loop(modules, str(state.dtype.descr), kind, numbers.layout)
+    kind = Kind(laned, n_arms, foe.mean_gains(match.setting) is not None) if laned else Kind()
+    kernel = loop(modules, str(state.dtype.descr), kind, numbers.more)
     names = algorithm.identity(), foe.identity()
     return Seat(kernel, record(player=player, state=state), names, numbers, modules, laned)
 
@@ -257,7 +252,7 @@ def _play_lanes(match: Match, seats: Sequence[Seat], wanted: Sequence[int], bloc
     trials = _filled(adversary, seats, wanted)
     n_lanes, horizon, foe = len(trials), int(checkpoints[-1]), adversary.identity()
     most = max([1, *(count for seat in seats for count in seat.asked.counts.values())])
-    wide = n_lanes * max(setting.n_arms * (1 if adversary.binary else 8), 8 * most)
+    wide = n_lanes * 8 * max(setting.n_arms, most)
     block = min(block, max(1, BYTES // wide), horizon)
     rngs = [stream(seed, "gains", foe, trial=t) for t in trials]
     made = (
@@ -272,21 +267,24 @@ def _play_lanes(match: Match, seats: Sequence[Seat], wanted: Sequence[int], bloc
     states = [place["state"][: len(wanted)].view((np.record, place.dtype["state"])) for place in places]
     memories = [spread_out(place, seat.laned) for seat, place in zip(seats, places, strict=True)]
     numbers = _tables(seats, n_lanes, block)
-    totals = aligned((n_lanes if by_lane else 1, setting.n_arms, LANES), np.int64 if adversary.binary else np.float64)
+    totals = aligned((n_lanes if by_lane else 1, setting.n_arms, LANES), np.float64)
     totals[:] = 0
     regrets = np.empty((len(seats), n_lanes, len(checkpoints)))
     means = adversary.mean_gains(setting)
     worth = np.empty((0, n_lanes)) if means is None else np.repeat((means - means.max())[:, None], n_lanes, axis=1)
+    room = aligned((block, setting.n_arms, n_lanes), np.float64) if adversary.binary and not by_lane else None
     for rounds in blocks(horizon, block):
         gains = next(table)
-        gains = gains.view(np.uint8) if adversary.binary else gains  # vectors of bytes are faster than of bits
+        if room is not None:
+            room[: len(rounds)] = gains
+            gains = room[: len(rounds)]
         inside = slice(*np.searchsorted(checkpoints, (rounds.start, rounds.stop)))
         marks = np.append(checkpoints[inside] - rounds.start + 1, len(rounds))
         best, earned = np.zeros((2, n_lanes, len(marks)))
         if means is None:
             parts = [own[:, :, None] for own in gains] if by_lane else [gains]
             for part, sums, most in zip(parts, totals, best if by_lane else [best], strict=True):
-                oracle(adversary.binary)(part, marks, sums, most.reshape(-1, len(marks)))
+                oracle()(part, marks, sums, most.reshape(-1, len(marks)))
         for k, seat in enumerate(seats):
             for kind, fill in sources[k].items():
                 draw(rounds, seat.asked.periods.get(kind, 1), fill, getattr(numbers[k], kind))

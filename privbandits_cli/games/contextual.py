@@ -203,7 +203,7 @@ def largest(means: Floats, best: Floats) -> None:
 @kept
 def oracle() -> Callable[..., None]:
     """The compiled `largest`."""
-    return bind(largest, "contextual.largest")
+    return bind(largest)
 
 
 @kept
@@ -219,7 +219,7 @@ def loop(modules: tuple[str, ...], layout: str, source: str, optimistic: bool) -
     else:
         rule = {"optimistic": on_demand.rule()} if optimistic else {}
         names = in_loop(modules, **rule) | (on_demand.steps(optimistic) if source else {})
-    return bind(play_block, *modules, layout, source, str(optimistic), **names)
+    return bind(play_block, **names)
 
 
 # ------------------------------------------------------------------------------------- playing a match

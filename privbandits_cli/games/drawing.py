@@ -83,7 +83,7 @@ SIDE_BY_SIDE: dict[str, Callable[[Sequence[Generator]], Fill]] = {
 @kept
 def filler(fill: Callable[..., None]) -> Callable[..., None]:
     """The compiled loop that draws numbers in lanes."""
-    return bind(fill, "lanes", fill.__name__)
+    return bind(fill)
 
 
 def side_by_side(rows: NDArray[Any], out: NDArray[Any]) -> None:
@@ -144,7 +144,7 @@ def fill_laplace(words: Words, out: Floats) -> None:
 @kept
 def turner() -> Callable[..., None]:
     """The compiled `turn`."""
-    return bind(turn, "turn")
+    return bind(turn)
 
 
 def draw(rounds: range, period: int, fill: Fill, out: NDArray[Any]) -> None:

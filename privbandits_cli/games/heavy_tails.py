@@ -137,7 +137,7 @@ def stretch(z: Floats, location: Floats, scale: Floats, gains: Floats) -> None:
 @kept
 def stretcher() -> Callable[..., None]:
     """The compiled `stretch`; NumPy takes twice as long for its two passes."""
-    return bind(stretch, "heavy_tails.stretch")
+    return bind(stretch)
 
 
 class Robust(Algorithm):

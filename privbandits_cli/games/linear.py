@@ -179,13 +179,13 @@ def loop(modules: tuple[str, ...], layout: str, feedback: Feedback) -> Callable[
     """The compiled `play_block` of a composition whose state has this record layout."""
     names = in_loop(modules)
     names["feed"] = compile_step({"full": full, "bandit": bandit}[feedback], update=names["update"])
-    return bind(play_block, *modules, layout, feedback, **names)
+    return bind(play_block, **names)
 
 
 @kept
 def adder() -> Callable[..., None]:
     """The compiled `add_up`."""
-    return bind(add_up, "add_up")
+    return bind(add_up)
 
 
 # ------------------------------------------------------------------------------------- playing a match

@@ -55,4 +55,4 @@ def play_block(
 @kept
 def loop(modules: tuple[str, ...], layout: str) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose state for WIDTH trials has this layout."""
-    return bind(play_block, *modules, layout, **in_loop(modules))
+    return bind(play_block, **in_loop(modules))

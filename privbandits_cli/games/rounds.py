@@ -41,7 +41,6 @@ JUMPS = False  # bound to True for steps with `jump`
 IDLES = False  # bound to True for steps with `idle`
 REFINES = False  # bound to True for steps with `refine`
 PASSES = 100  # of `refine`, at most
-REACTS = False  # bound to True for an adversary that reacts to switches
 KNOWN = False  # bound to True for an adversary whose means count for the regret
 ARMS = 0  # bound to the number of arms of spread states
 WIDTH = SOME  # bound to the lanes that play a round together
@@ -305,7 +304,7 @@ def pay_player(
     else:
         gain = np.float64(gains[lane, t, arm] if by_lane else gains[t, arm, lane])
     player.seen = gain
-    if REACTS and (LANED or memory > 0):  # the adversary reacts to switches; the first round has none
+    if LANED or memory > 0:  # the adversary reacts to switches; the first round has none
         switched = (player.last >= 0) & (player.last != arm)
         held = 0 if switched else player.held + 1
         paid = 0.0 if held < memory else gain
@@ -355,27 +354,9 @@ def best_arm_block(gains: Floats, marks: NDArray[np.int64], totals: Floats, best
                     column(totals, lane)[arm] += across(gains, lane)[t * n_arms + arm]
             t += 1
         for lane in range(n):
-            best[lane, i] = totals[:, lane].max()
-
-
-def best_arm_count(gains: NDArray[np.uint8], marks: NDArray[np.int64], totals: Floats, best: Floats) -> None:
-    """`best_arm_block` for gains of 0 or 1, whose sums are exact in any order: they are counted in bytes first."""
-    t, (_, n_arms, n) = 0, gains.shape
-    flat_gains, counts = gains.reshape(-1), np.zeros(n_arms * n, np.uint8)
-    for i in range(len(marks)):
-        while t < marks[i]:
-            end = min(t + 255, marks[i])
-            counts[:] = 0
-            while t < end:
-                some = flat_gains[t * n_arms * n : (t + 1) * n_arms * n]
-                for j in range(len(counts)):
-                    counts[j] += some[j]
-                t += 1
-            for arm in range(n_arms):
-                for lane in range(n):
-                    totals[arm, lane] += counts[arm * n + lane]
-        for lane in range(n):
-            best[lane, i] = totals[:, lane].max()
+            best[lane, i] = totals[0, lane]
+            for arm in range(1, n_arms):
+                best[lane, i] = max(best[lane, i], totals[arm, lane])
 
 
 # ------------------------------------------------------------------------------------ binding the loop
@@ -384,25 +365,23 @@ def best_arm_count(gains: NDArray[np.uint8], marks: NDArray[np.int64], totals: F
 class Kind(NamedTuple):
     """What a loop is compiled for, beside the steps and the layout of their state; in lanes it depends on more."""
 
-    binary: bool  # gains are 0 or 1
     laned: bool = False  # states are spread
     n_arms: int = 0
-    reacts: bool = True  # the adversary reacts to switches
-    known: bool = True  # its means count for the regret
+    known: bool = True  # the adversary's means count for the regret
 
 
 @kept
-def loop(modules: tuple[str, ...], layout: str, kind: Kind, more: str = "") -> Callable[..., None]:
-    """The compiled `play_block` of a composition whose state has this record layout.
+def loop(modules: tuple[str, ...], layout: str, kind: Kind, more: bool) -> Callable[..., None]:
+    """The compiled `play_block` of a composition; more: whether its steps take `Numbers`.
 
-    more: the `Asked.layout` of its random numbers.
+    layout: of its state's record; numba confuses records that begin with the same fields.
     """
-    return bound(in_loop(modules), kind, bool(more), *modules, layout, more)
+    return bound(in_loop(modules), kind, more)
 
 
-def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callable[..., None]:
-    """The compiled `play_block` with these steps; more: whether they take `Numbers`."""
-    names = {**steps, "LANED": kind.laned, "ARMS": kind.n_arms, "REACTS": kind.reacts, "KNOWN": kind.known}
+def bound(steps: Mapping[str, Any], kind: Kind, more: bool) -> Callable[..., None]:
+    """The compiled `play_block` with these steps."""
+    names = {**steps, "LANED": kind.laned, "ARMS": kind.n_arms, "KNOWN": kind.known}
     names |= {"WIDTH": LANES if kind.laned else SOME, "seat_of": lane_of if kind.laned else seat_of}
     names |= {
         "JUMPS": kind.laned and "jump" in steps,
@@ -419,13 +398,13 @@ def bound(steps: Mapping[str, Any], kind: Kind, more: bool, *key: str) -> Callab
     for name, part in PARTS.items():
         names[name] = compile_step(part, **names)
     names["play_round"] = compile_step(play_all if kind.laned else play_some, **names)
-    return bind(play_block, *key, str(kind), **names)
+    return bind(play_block, **names)
 
 
 @kept
 def shared(kind: Kind, more: bool) -> dict[str, Callable[..., Any]]:
     """What is compiled once for all algorithms."""
-    names: dict[str, Any] = {"LANED": kind.laned, "ARMS": kind.n_arms, "REACTS": kind.reacts, "KNOWN": kind.known}
+    names: dict[str, Any] = {"LANED": kind.laned, "ARMS": kind.n_arms, "KNOWN": kind.known}
     names["entry"] = compile_step(entry_of, **names)
     return {"pay": compile_step(pay_player, **names), "rng_of": compile_step(numbers_of if more else draws_of, **names)}
 
@@ -434,7 +413,6 @@ PARTS: dict[str, Callable[..., Any]] = {"ask": ask_lane, "check": check_arms, "t
 
 
 @kept
-def oracle(binary: bool) -> Callable[..., None]:
-    """The compiled loop that finds the best arm, for gains of this kind."""
-    template = best_arm_count if binary else best_arm_block
-    return bind(template, template.__name__)
+def oracle() -> Callable[..., None]:
+    """The compiled loop that finds the best arm."""
+    return bind(best_arm_block)

@@ -96,16 +96,16 @@ NUMBER = widened(record(number=0.0).dtype)  # of a round
 
 
 @kept
-def turner(loop: Callable[..., None], dimension: int, n_arms: int) -> Callable[..., None]:
+def turner(loop: Callable[..., None]) -> Callable[..., None]:
     """The compiled `turn` or `turn_back`."""
-    return bind(loop, loop.__name__, str(dimension), str(n_arms))
+    return bind(loop)
 
 
 @kept
 def loop(modules: tuple[str, ...], layout: str) -> Callable[..., None]:
     """The compiled `play_block` of a composition whose records have this layout."""
     names = in_loop(modules, optimistic=compile_step(ellipsoid.optimistic_in_vectors))
-    return bind(play_block, *modules, layout, **names)
+    return bind(play_block, **names)
 
 
 def new_rounds(dimension: int, n_arms: int, n: int) -> Records:
@@ -118,7 +118,7 @@ def turned(arms: Floats, means: Floats) -> Records:
     """Rounds from `arms[trial, round, d, k]` and their means `[trial, round, k]`."""
     _, n, dimension, n_arms = arms.shape
     rounds = new_rounds(dimension, n_arms, n)
-    turner(turn, dimension, n_arms)(arms, means, rounds)
+    turner(turn)(arms, means, rounds)
     return rounds
 
 
@@ -126,5 +126,5 @@ def apart(rounds: Records) -> tuple[Floats, Floats, Floats]:
     """The inverse of `turned`: the arms, their means, and the largest means `[trial, round]`."""
     n, (dimension, n_arms, _) = len(rounds), rounds.dtype["arms"].shape
     arms, means, best = np.empty((WIDTH, n, dimension, n_arms)), np.empty((WIDTH, n, n_arms)), np.empty((WIDTH, n))
-    turner(turn_back, dimension, n_arms)(rounds, arms, means, best)
+    turner(turn_back)(rounds, arms, means, best)
     return arms, means, best

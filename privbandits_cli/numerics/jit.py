@@ -1,14 +1,11 @@
-"""How the plain functions of the algorithm files become one compiled loop, cached on disk.
+"""How the plain functions of the algorithm files become one compiled loop, kept on disk.
 
-Numba does not cache a loop that receives functions as arguments or through a closure, and it does not notice edits in
-the file of a function that the loop calls. Globals, however, are not part of its cache key. A loop is therefore written
-once, as a plain function (the template) whose globals name the steps. `bind` makes a copy of it with the steps filled
-in, and with a qualified name that holds a hash of the steps, the record type and the package's sources. Each cached
-name then has a single signature, so two processes that compile at the same time write the same file.
+Numba does not cache a loop that receives functions as arguments or through a closure. A loop is therefore written once,
+as a plain function (the template) whose globals name the steps. `bind` makes a copy of it with the steps filled in, and
+keeps its code on disk under the digest of all that is in it (`numerics.digests`, `numerics.kernels`).
 """
 
 import functools
-import hashlib
 import inspect
 import types
 import warnings
@@ -16,11 +13,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from privbandits_cli.numerics.digests import global_names, of_function
+from privbandits_cli.numerics.kernels import Kernels, KernelWarning, folder
+from privbandits_cli.version import numba_was_tried
 
 Record = Any  # one element of a structured array, or numba's view of it
 Records = NDArray[Any]
@@ -29,7 +29,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 ROOM = "privbandits_cli.plugins.loader."  # the names of users' modules start like this
-SOURCES = ("numerics", "convex", "games", "adversaries", "algorithms", "mechanisms")
 
 
 def is_users(module: str) -> bool:
@@ -88,17 +87,6 @@ def unbound(*_: Any) -> Any:
     raise RuntimeError("a wrapper's step was called before its base was filled in")
 
 
-@functools.cache
-def source_hash() -> str:
-    """Hash of every source file that a kernel may contain."""
-    root = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for source in SOURCES:
-        for file in sorted((root / source).rglob("*.py")):
-            digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()[:12]
-
-
 _plain = ContextVar("plain", default=False)  # each thread has its own
 
 
@@ -138,11 +126,11 @@ def kept(make: Callable[P, T]) -> Callable[P, T]:
     return found
 
 
-def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = "") -> types.FunctionType:
+def _rebound(function: Callable[..., Any], names: dict[str, Any]) -> types.FunctionType:
     """A copy of a plain function with these names among its globals; the plain functions that it calls are compiled."""
     assert isinstance(function, types.FunctionType)
     namespace = {**function.__globals__, **names}
-    for name in () if plain() else function.__code__.co_names:
+    for name in () if plain() else global_names(function.__code__):
         called = namespace.get(name)
         if called is function:
             raise PluginError(f"`{name}` calls itself, which a compiled step cannot do", function)
@@ -161,10 +149,10 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any], suffix: str = 
             )
         code = code.replace(co_argcount=code.co_argcount + len(only), co_kwonlyargcount=0)
         defaults, named = (defaults or ()) + tuple(named[name] for name in only if name in named), {}
-    copy = types.FunctionType(code, namespace, function.__name__ + suffix, defaults, function.__closure__)
+    copy = types.FunctionType(code, namespace, function.__name__, defaults, function.__closure__)
     copy.__kwdefaults__ = named
     copy.__module__ = function.__module__
-    copy.__qualname__ = function.__name__ + suffix
+    copy.__qualname__ = function.__name__
     return copy
 
 
@@ -204,10 +192,22 @@ def quickly() -> Iterator[None]:
 def _part(function: Callable[..., Any], names: dict[str, Any], inlined: bool) -> Callable[..., Any]:
     if interpreted():
         return _rebound(function, names)
+    users, copy = is_users(function.__module__), _rebound(function, names)
+    vars(copy)["digest"] = of_function(copy, inlined, places=users)
+    options = {"nogil": True, "forceinline": inlined, "boundscheck": users}  # a user's index out of bounds must raise
+    if not numba_was_tried():
+        return _njit(copy, **options)
     from privbandits_cli.numerics.parts import Part
 
-    checked = is_users(function.__module__)  # a user's index out of bounds must raise
-    return Part(_rebound(function, names), nogil=True, forceinline=inlined, boundscheck=checked)
+    return Part(copy, **options)
+
+
+def _njit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """The function as numba compiles it by itself, with its own cache: the same numbers, after a longer wait."""
+    from numba import njit
+
+    made: Callable[..., Any] = njit(**options)(function)
+    return made
 
 
 def borrow(array: NDArray[Any]) -> NDArray[Any]:
@@ -243,27 +243,18 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
     return compile_step(function)
 
 
-def keeps() -> bool:
-    """Whether numba has a folder in which it keeps compiled loops."""
-    import numba
-
-    try:
-        numba.njit(cache=True)(keeps)  # looks for the folder, and compiles nothing
-    except RuntimeError:
-        return False
-    return True
-
-
-def bind(template: Callable[..., Any], *key: str, **names: Any) -> Callable[..., Any]:
-    """Compile a loop with its steps filled in; it is cached on disk under the key and the hash of the sources."""
-    if plain():
-        return _rebound(template, names)
+def bind(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
+    """Compile a loop with its steps filled in, or load it if it was compiled before."""
+    function = _rebound(template, names)
+    if interpreted():
+        return function
+    vars(function)["digest"] = digest = of_function(function, "whole", places=is_users(template.__module__))
+    function.__qualname__ = f"{function.__name__}__{digest[:16]}"
+    place = folder()
+    if place is None:
+        warnings.warn("compiled kernels cannot be kept: set NUMBA_CACHE_DIR to a folder", KernelWarning, stacklevel=2)
+    if not numba_was_tried():
+        return _njit(function, nogil=True, cache=place is not None)
     from privbandits_cli.numerics.parts import whole
 
-    digest = hashlib.sha256("\0".join((*key, source_hash())).encode()).hexdigest()[:16]
-    function = _rebound(template, names, f"__{digest}")
-    try:
-        return whole(function, nogil=True, cache=True)
-    except RuntimeError as error:  # numba found no folder to write to
-        warnings.warn(f"compiled kernels cannot be cached ({error}); set NUMBA_CACHE_DIR", stacklevel=2)
-        return whole(function, nogil=True)
+    return whole(function, Kernels(place, function.__qualname__) if place else None, nogil=True)

@@ -3,18 +3,20 @@
 By itself, numba optimises each function that a loop calls and makes machine code of it. It does the same again for the
 loop, and only the loop's code runs. If the functions get no code of their own, a loop compiles in a third to three
 quarters of the time, and is as fast. The classes override parts of numba itself (`CodeLibrary`, `Compiler` and
-`CPUDispatcher`, as they are from 0.62 on).
+`CPUDispatcher`), so they are used with the versions of numba that were tried (`version.TRIED`).
 """
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from llvmlite.binding import Linkage
 from numba import _dynfunc, njit  # type: ignore[attr-defined]  # the first is not in its stubs
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+
+from privbandits_cli.numerics.kernels import Kernels
 
 
 class Code(JITCodeLibrary):
@@ -98,8 +100,10 @@ class Part(CPUDispatcher):
         return made
 
 
-def whole(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """The function with its parts, compiled for Python; it is never called from C."""
+def whole(function: Callable[..., Any], kernels: Kernels | None = None, **options: Any) -> Callable[..., Any]:
+    """The function with its parts, compiled for Python, and kept on disk; it is never called from C."""
     options |= {"no_cfunc_wrapper": True, "pipeline_class": WholeCompiler}
-    made: Callable[..., Any] = njit(**options)(function)
-    return made
+    made: Any = njit(**options)(function)
+    if kernels is not None:
+        made._cache = kernels
+    return cast(Callable[..., Any], made)

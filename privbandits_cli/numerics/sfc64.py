@@ -68,7 +68,7 @@ def filling(fill: Callable[[Records, NDArray[Any]], None], **fields: Any) -> Fil
 
 @kept
 def _compiled(fill: Callable[..., None]) -> Callable[..., None]:
-    return bind(fill, fill.__module__, fill.__name__)
+    return bind(fill)
 
 
 def wide(made: Callable[[np.uint64], Any], rng: Generator) -> Fill:
@@ -85,7 +85,7 @@ def room_of(rng: Generator) -> Records:
 @kept
 def _widely(made: Callable[[np.uint64], Any]) -> Callable[..., None]:
     fill = compile_step(fill_widely, made=compile_step(made))
-    return bind(fill_alone, made.__module__, made.__name__, fill=fill)
+    return bind(fill_alone, fill=fill)
 
 
 def wrapping(fill: Fill) -> Fill:

@@ -44,12 +44,12 @@ def normals(rngs: Sequence[Generator]) -> Fill:
 @kept
 def _widely(made: Callable[[np.uint64], Any]) -> Callable[..., None]:
     step = compile_step(fill_widely, made=compile_step(made))
-    return bind(fill_table, made.__module__, made.__name__, fill=step)
+    return bind(fill_table, fill=step)
 
 
 @kept
 def _normally() -> Callable[..., None]:
-    return bind(fill_normal, "vector_fills")
+    return bind(fill_normal)
 
 
 def fill_table(states: Records, out: Floats) -> None:

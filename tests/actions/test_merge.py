@@ -128,7 +128,7 @@ def test_what_does_not_belong_together_is_refused(swept, tmp_path, monkeypatch):
     refused = call("merge", one, tmp_path, "--results", tmp_path / "m")
     assert refused.exit_code == 2 and "is not a shard's folder" in refused.stderr
     assert not (tmp_path / "m").exists()
-    monkeypatch.setattr(store, "source_hash", lambda: "0123456789ab")
+    monkeypatch.setattr(store, "_digest", lambda *game: "0123456789ab")
     play(swept, tmp_path / "r", "2/2")
     monkeypatch.undo()
     refused = call("merge", one, tmp_path / "r" / "small-shard-2-of-2", "--results", tmp_path / "m")

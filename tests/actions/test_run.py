@@ -82,5 +82,5 @@ def test_what_another_experiment_has_played_is_copied(small, tmp_path):
 
 def test_what_other_code_has_played_is_not_copied(small, tmp_path, monkeypatch):
     run(small, results=tmp_path)
-    monkeypatch.setattr("privbandits_cli.engine.store.code_here", lambda: "other code")
+    monkeypatch.setattr("privbandits_cli.engine.store.code_here", lambda curve: "other code")
     assert "copied" not in manifest(run(load(small, "experiment=other"), results=tmp_path))

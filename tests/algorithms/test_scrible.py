@@ -159,7 +159,7 @@ def worst(states, uniform, losses, noise, a, b, found):
 def excess(space, rounds, eta):
     """The largest excess in a long game at a large eta, whose constant loss and noise drive the plays to the border."""
     state, step = fresh(space, eta)
-    loop = bind(worst, "scrible.worst", str(state.dtype.descr), choose=step["choose"], update=step["update"])
+    loop = bind(worst, choose=step["choose"], update=step["update"])
     a = (
         np.array(space.a)
         if isinstance(space, Polytope)

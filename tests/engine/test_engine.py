@@ -25,7 +25,6 @@ from privbandits_cli.engine.store import Busy, Store, code_here
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import make_plan
-from privbandits_cli.numerics.jit import source_hash
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import SMALL
 
@@ -412,12 +411,26 @@ def test_a_run_that_plays_nothing_keeps_its_record(small, tmp_path):
 def test_chunks_of_other_code_are_reported(small, tmp_path, monkeypatch):
     from privbandits_cli.engine import store as module
 
-    monkeypatch.setattr(module, "source_hash", lambda: "old")
+    monkeypatch.setattr(module, "_digest", lambda *game: "old")
     outputs(tmp_path / "x", small)
     monkeypatch.undo()
     plan, store, _ = outputs(tmp_path / "x", small, "trials=20")
     assert set(store.other_code) == {curve.key for curve in plan.curves}
     assert manifest(tmp_path / "x")["other_source_hashes"] == [f"old with {module.libraries()}"]
+
+
+def test_chunks_are_of_other_code_if_a_module_that_played_them_differs(small, tmp_path, monkeypatch):
+    from privbandits_cli.engine import store as module
+    from privbandits_cli.numerics import digests
+
+    real, edited = digests._module, "privbandits_cli.algorithms.dp_lambda_lap"
+    monkeypatch.setattr(digests, "_module", lambda name: ("edited", real(name)[1]) if name == edited else real(name))
+    module._digest.cache_clear()
+    outputs(tmp_path / "x", small)
+    monkeypatch.undo()
+    module._digest.cache_clear()
+    plan, store, _ = outputs(tmp_path / "x", small)
+    assert {plan.by_key[key].algorithm.name for key in store.other_code} == {"dp_exp3_lap"}
 
 
 def test_chunks_of_another_numpy_are_reported(small, tmp_path, monkeypatch):
@@ -428,7 +441,9 @@ def test_chunks_of_another_numpy_are_reported(small, tmp_path, monkeypatch):
     monkeypatch.undo()
     plan, store, _ = outputs(tmp_path / "x", small)
     assert set(store.other_code) == {curve.key for curve in plan.curves}
-    assert manifest(tmp_path / "x")["other_source_hashes"] == [f"{source_hash()} with NumPy 1.0, numba 0.1"]
+    assert manifest(tmp_path / "x")["other_source_hashes"] == sorted(
+        {module.code_here(curve).replace(module.libraries(), "NumPy 1.0, numba 0.1") for curve in plan.curves}
+    )
 
 
 def test_a_torn_journal_stops_nothing(small, tmp_path, whole):
@@ -499,7 +514,7 @@ def test_a_hundred_thousand_trials(tmp_path):
     with store.locked():
         for curve in plan.curves:
             for trials in np.split(np.arange(100_000), np.cumsum(sizes)[:-1]):
-                store.keep(curve, trials, rng.normal(size=(len(trials), 32)), code_here())
+                store.keep(curve, trials, rng.normal(size=(len(trials), 32)), code_here(curve))
     command = [sys.executable, "-m", "privbandits_cli", "run", config, "--results", tmp_path, "-q"]
     measured = subprocess.run([sys.executable, "-c", MEASURE, *command], capture_output=True, text=True, timeout=120)
     code, kilobytes, seconds = map(float, measured.stdout.split())

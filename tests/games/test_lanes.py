@@ -211,7 +211,7 @@ def test_a_matrix_of_a_record_has_rows_and_entries_in_lanes():
     rows, words = spread_out(records, True)
     spread(rows, words)
     found = np.empty((3, 2, 3))
-    bind(entries, "test")(records.view((np.record, records.dtype)), words, found)
+    bind(entries)(records.view((np.record, records.dtype)), words, found)
     expected = records["state"].copy()
     expected[:, 1, 0], expected[:, 0, 2] = 10.0 * np.arange(3), -1.0
     np.testing.assert_array_equal(found, expected)

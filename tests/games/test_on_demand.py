@@ -50,7 +50,7 @@ class Table:
         self.states, self.beta, self.d = record(theta=np.zeros(d), inverse=np.zeros((d, d)), **room), beta, d
         self.crowd = new_crowd(crowd, d, k, lasting, Generator(SFC64(seed)))
         self.dealer = Dealer((d, k), self.crowd, np.zeros((0, 0)))
-        self.play = bind(play_rounds, "test", str(d), str(k), optimistic=on_demand.rule(), **on_demand.steps(True))
+        self.play = bind(play_rounds, optimistic=on_demand.rule(), **on_demand.steps(True))
 
     def set(self, theta, inverse):
         self.states["theta"], self.states["inverse"] = theta, inverse
@@ -158,7 +158,7 @@ envelop, search, on_demand_at = contenders.envelop, on_demand.search, on_demand.
 @pytest.mark.parametrize("k", [100, 2000, 10**5])
 def test_a_level_with_as_many_proposals_as_wanted_is_found(d, k):
     """From levels far below and above it, which no arm reaches."""
-    find = bind(find_level, "test", str(d))
+    find = bind(find_level)
     for seed in range(20):
         for start in (0.0, 0.5, 2.0, 20.0):
             table, (theta, inverse), out = Table(d, k, seed=seed), state_of(d, seed), np.array([start, 0.0])
@@ -172,7 +172,7 @@ def test_levels_that_are_too_high_for_any_arm_are_lowered(monkeypatch):
     """The first level asks for a hundredth of a proposal: most rounds need a second one, and the law is the same."""
     monkeypatch.setattr(on_demand, "SOME", 0.01)
     table, n = Table(6, 60, seed=4), 3000
-    table.play = bind(play_rounds, "levels", optimistic=on_demand.rule.__wrapped__(), **on_demand.steps(True))
+    table.play = bind(play_rounds, optimistic=on_demand.rule.__wrapped__(), **on_demand.steps(True))
     table.set(*state_of(6, 1))
     found, _, _ = table.rounds(n)
     tops, _ = drawn_ahead(table, 60, n)
@@ -248,7 +248,7 @@ def test_what_is_proposed_above_a_level_has_the_law_of_all_arms_above_it(d):
     table = Table(d, 9, crowd=Crowd(0.999, -1.0, 0.999))
     table.set(theta, inverse)
     table.rounds(100)
-    bind(envelop_once, "tests", str(d))(table.crowd, theta, inverse, 1.0)
+    bind(envelop_once)(table.crowd, theta, inverse, 1.0)
     rng, n = np.random.default_rng(1), 10**6
     x = rng.standard_normal((n, d))
     x /= np.linalg.norm(x, axis=1)[:, None]
@@ -256,7 +256,7 @@ def test_what_is_proposed_above_a_level_has_the_law_of_all_arms_above_it(d):
     level = np.quantile(scores, 0.99)
     cells, accepted, xs = np.empty(n, np.int64), np.empty(n, bool), np.empty((n, d))
     with np.errstate(over="ignore"):
-        bind(propose_many, "tests", str(d))(table.crowd, level, cells, accepted, xs)
+        bind(propose_many)(table.crowd, level, cells, accepted, xs)
     above = table.scores(xs) > level
     share = table.crowd["whole"][0] * (above & accepted).mean()
     assert abs(share - 0.01) < 5 * np.sqrt(0.01 / n * (1 + table.crowd["whole"][0]))

@@ -140,7 +140,7 @@ def test_invert_at_the_ends_of_the_numbers():
         matrices[3][:, 1] = matrices[3][1] = 0.0
         states = widely(record(v=np.zeros((5, 5)), logdet=0.0))
         states["v"][0] = np.moveaxis(matrices, 0, -1)
-        bind(invert_all, "test_vectors", "invert")(states)
+        bind(invert_all)(states)
         alone = compile_step(invert)
         for i, matrix in enumerate(matrices):
             logdet = alone(matrix)
@@ -192,7 +192,7 @@ def numbers(loop, start):
     """The numbers of WIDTH streams, `[n, WIDTH]`."""
     out = widely(record(x=start))
     words = words_of_trials([Generator(SFC64(seed)) for seed in range(WIDTH)])
-    bind(loop, "test_vectors", loop.__name__)(words, record(**layers()), out)
+    bind(loop)(words, record(**layers()), out)
     return out["x"][0]
 
 
@@ -235,7 +235,7 @@ def test_operations_are_those_of_numbers():
     table = rng.normal(size=(2, 3))
     states = widely(record(whole=0, x=0.0, y=0.0, out=np.zeros(2), other=0, table=table))
     states["x"][0], states["y"][0] = x, y
-    bind(arithmetic, "test_vectors", "arithmetic")(states)
+    bind(arithmetic)(states)
     with np.errstate(invalid="ignore"):
         sums = x + y - 2.0 * x * y / (1.0 + y)
         sums += np.sqrt(np.where(x > 0, x, 0.0)) * np.log(1.0 / y)
@@ -283,7 +283,7 @@ def apply_rule(records):
 @pytest.mark.parametrize("wrong", [branch, ternary, both, larger, repeated])
 def test_a_step_that_branches_on_a_number_does_not_compile(wrong):
     with pytest.raises((TypingError, NotImplementedError), match="Vector"):
-        bind(apply_rule, "test_vectors", wrong.__name__, rule=compile_step(wrong))(widely(record(x=0.0)))
+        bind(apply_rule, rule=compile_step(wrong))(widely(record(x=0.0)))
 
 
 def shared_arrays(records):
@@ -300,7 +300,7 @@ def test_whole_numbers_are_shared_in_arrays_of_any_length():
     """Also where an axis is as long as a vector."""
     few, whole = np.arange(WIDTH), np.zeros((3, WIDTH), np.int64)
     states = widely(record(x=np.zeros(3), few=few, whole=whole, y=np.arange(5.0)))
-    bind(shared_arrays, "test_vectors", "shared")(states)
+    bind(shared_arrays)(states)
     assert (states["whole"][0, :, -1] == 7).all() and not states["whole"][0, :, :-1].any()
     assert (states["x"] == WIDTH - 1).all()
     np.testing.assert_array_equal(states["y"][0, :, 0], [0, 6, 2, 3, 4])

@@ -28,7 +28,7 @@ def fill(words, places, out, given):
 
 def filled(name, given, words, places):
     out = np.empty(len(words))
-    loop = bind(fill, "tests", name, str(len(given)), helper=compile_step(getattr(numbers, name)))
+    loop = bind(fill, helper=compile_step(getattr(numbers, name)))
     with np.errstate(over="ignore"):
         loop(words, places, out, given)
     return out
@@ -222,7 +222,7 @@ def test_a_gamma_number_is_between_its_bounds():
     """Most bounds are close. Control: about half of the numbers are above the middle of their bounds."""
     states, out = words(2**16), np.empty((2**16, 3))
     with np.errstate(over="ignore"):
-        bind(rows_between, "tests")(np.array(SHAPES), states, out)
+        bind(rows_between)(np.array(SHAPES), states, out)
     found, low, high = out.T
     assert ((low <= found) & (found <= high)).all()
     bounded, shapes = high < numbers.HUGE, np.array(SHAPES)[np.arange(2**16) % len(SHAPES)]
@@ -261,7 +261,7 @@ def test_the_largest_beta_number_is_found(least, plain):
     plays[1::16] = 1e13
     a, b, out = least + means * plays, least + (1 - means) * plays, np.empty((n, 4), np.int64)
     with uncompiled(plain), np.errstate(over="ignore"):
-        bind(places_of_largest, "tests")(words(n), a, b, out)
+        bind(places_of_largest)(words(n), a, b, out)
     np.testing.assert_array_equal(out[:, 0], out[:, 1])
     np.testing.assert_array_equal(out[:, 3], out[:, 1])
     assert (np.bincount(out[:, 0], minlength=5) > n / 50).all()
@@ -276,7 +276,7 @@ def test_bounds_that_do_not_hold_are_found(monkeypatch):
     with uncompiled(), np.errstate(over="ignore"):
         right = numbers.beta_between
         monkeypatch.setattr(numbers, "beta_between", lambda bits, i, a, b: right(bits, i + 1, a, b))
-        bind(places_of_largest, "tests")(words(2000), a, b, out)
+        bind(places_of_largest)(words(2000), a, b, out)
     assert np.mean(out[:, [0, 3]] != out[:, [1]], axis=0).min() > 0.1
     assert np.mean((out[:, 2] >= 0) & (out[:, 2] != out[:, 1])) > 0.1
 

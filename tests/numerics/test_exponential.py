@@ -28,7 +28,7 @@ def fill_small(x, out):
         out[i] = small_exponential(x[i])
 
 
-FILL, FILL_SMALL = bind(fill, "exponential"), bind(fill_small, "small exponential")
+FILL, FILL_SMALL = bind(fill), bind(fill_small)
 
 
 def compiled(x, fill=FILL):

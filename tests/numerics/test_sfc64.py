@@ -21,7 +21,7 @@ def test_the_numbers_are_numpys_bit_for_bit():
     """Among them numbers beyond the ziggurat's end, at 3.654, which are drawn in another way."""
     n, rng = 20000, Generator(SFC64(7))
     normals, uniforms = np.empty((n, 5, 20)), np.empty(n)
-    bind(draw_normal, "test_numbers", "normal")(normals, uniforms, record(**source(rng)))
+    bind(draw_normal)(normals, uniforms, record(**source(rng)))
     assert (abs(normals) > 3.66).sum() > 100
     for t in range(n):
         assert np.array_equal(normals[t], rng.standard_normal((5, 20)))
