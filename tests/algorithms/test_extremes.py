@@ -105,7 +105,7 @@ def test_what_an_algorithm_states_is_finite_or_an_error(name: str) -> None:
     check_all(name, every=29)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_what_an_algorithm_states_is_finite_or_an_error_everywhere(name: str) -> None:
     check_all(name, every=THIRD.get(name, 1))
@@ -222,7 +222,7 @@ def test_games_at_the_ends_have_finite_regrets_or_an_error(name: str, monkeypatc
     play_all(name, 31, monkeypatch)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_all_games_at_the_ends_have_finite_regrets_or_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     play_all(name, THIRD.get(name, 1), monkeypatch)

@@ -88,14 +88,14 @@ def trials_of(name, horizon):
     return 200 if horizon == 10**6 else 20
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "own", "means", "epsilon", "horizon", "n", "reference"), CELLS)
 def test_a_regret_is_that_of_the_reference(name, own, means, epsilon, horizon, n, reference):
     found = regrets(name, own, means, epsilon, horizon, trials_of(name, horizon))
     assert apart(name, found, reference, n) < too_far(len(found))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "own", "of"),
     [("dp_klucb", "width=chernoff", "dp_klucb"), ("dp_klucb", "", "dp_imed"), ("adap_ucb", "", "dp_se")],

@@ -2,7 +2,7 @@ import pytest
 
 from privbandits_cli.audit.evidence import by_groups
 
-SEEDS = [0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long)]
+SEEDS = [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
 
 
 def some(mutants, every=6):
@@ -11,7 +11,7 @@ def some(mutants, every=6):
     for i, mutant in enumerate(mutants):
         fast = i % every == 0 or mutant.subject not in seen
         seen.add(mutant.subject)
-        marks = [] if fast else [pytest.mark.long]
+        marks = [] if fast else [pytest.mark.slow]
         found.append(pytest.param(mutant, marks=marks, id=f"{mutant.subject}, {mutant.name}"))
     return found
 

@@ -42,7 +42,7 @@ AUDITS = [(seed, name) for seed in range(3) for name in BANDITS if name not in L
 
 @pytest.mark.parametrize("test", ["bets", "counts"])
 @pytest.mark.parametrize(
-    ("seed", "name"), [pytest.param(*pair, marks=[pytest.mark.long] * (pair[0] > 0)) for pair in AUDITS]
+    ("seed", "name"), [pytest.param(*pair, marks=[pytest.mark.slow] * (pair[0] > 0)) for pair in AUDITS]
 )
 def test_no_correct_algorithm_is_flagged(seed, name, test):
     found = CORRECT[name].audited(0.001, 2**18, seed, test)

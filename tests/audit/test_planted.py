@@ -199,7 +199,7 @@ def audited(folder, text):
 
 
 @pytest.mark.parametrize(
-    "name", [name if name in FAST else pytest.param(name, marks=pytest.mark.long) for name in FAULTS]
+    "name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
 )
 def test_a_fault_in_a_users_file_is_found(tmp_path, name):
     changes, found = FAULTS[name]
@@ -214,13 +214,13 @@ def test_the_honest_file_is_consistent_and_its_privacy_loss_is_exact(tmp_path):
     assert "65,536 rounds" in row["played"] and not row["assumed"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_more_noise_than_needed_is_no_violation(tmp_path):
     row = audited(tmp_path, HONEST.replace(NOISE, f"1.5 * {NOISE}"))
     assert row["verdict"] == "CONSISTENT" and row["epsilon_seen"] == pytest.approx(16 / 17 / 1.5)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_clipped_values_are_not_audited(tmp_path):
     """Clipping after the noise costs nothing, but it hides the noise from the audit."""
     means = "state.scale * rng.laplace)) / n"
@@ -235,7 +235,7 @@ def test_values_of_too_few_digits_are_refused(tmp_path):
         audited(tmp_path, HONEST.replace("means=np.zeros(k)", "means=np.zeros(k, np.float32)"))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST_VARIANTS)
 def test_another_honest_file_is_consistent(tmp_path, name):
     row = audited(tmp_path, changed(HONEST_VARIANTS[name]))

@@ -173,7 +173,7 @@ def test_lanes_equal_single_steps(monkeypatch, adversary):
 
 @pytest.mark.parametrize(
     "adversary",
-    ["switching_costs", *(pytest.param(name, marks=pytest.mark.long) for name in ("stochastic", "deterministic"))],
+    ["switching_costs", *(pytest.param(name, marks=pytest.mark.slow) for name in ("stochastic", "deterministic"))],
 )
 def test_lanes_equal_single_steps_where_most_gains_are_unusual(monkeypatch, adversary):
     game = match(foe(adversary), EXTREME, 1500, checkpoints=[1, 2, 3, 1500])
@@ -228,7 +228,7 @@ def test_epochs_end_and_one_arm_is_left():
     assert known["left"] == 1 and known["epoch"] > 1
 
 
-@pytest.mark.parametrize("n_arms", [3, 9, *(pytest.param(k, marks=pytest.mark.long) for k in (1, 2, 7, 8))])
+@pytest.mark.parametrize("n_arms", [3, 9, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 7, 8))])
 def test_lanes_equal_single_steps_with_other_numbers_of_arms(monkeypatch, n_arms):
     names = ALL if n_arms > 1 else ["tsallis_inf"]
     game = match(foe("stochastic"), list(map(make, names)), 200, n_arms, checkpoints=[1, 200])
