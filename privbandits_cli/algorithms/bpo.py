@@ -26,6 +26,7 @@ from pydantic import Field
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.mechanisms.batches import ByLosses, drawn_arm, ended, fits_within, loss, softmax
+from privbandits_cli.numerics.arrays import copy
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 oracle_learn: Any = unbound
@@ -68,7 +69,7 @@ def probabilities(state: Record, f: Floats, out: Floats) -> None:
             bonus = min(1.0, width / (1.0 + exposures[a]))
             penalties[a] += state.eta * size * max(0.0, loss(state, f[j, a]) - bonus)
             exposures[a] += size * out[a]
-        out[:] = penalties
+        copy(penalties, out)
         softmax(out)
         size *= 2.0
 

@@ -15,6 +15,7 @@ from privbandits_cli.algorithms.exp3 import LARGE, NEAR, NOTHING, SMALL, SPAN, a
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Share, Size
+from privbandits_cli.numerics.arrays import largest
 from privbandits_cli.numerics.exponential import small_exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -131,7 +132,7 @@ def multiply(state: Record, arm: int, step: float) -> None:
     else:
         put(state, arm, np.exp(min(state.gains[arm] - state.offset, 600.0)))  # exp overflows at 709
     if not state.least <= state.sums[1] <= LARGE:
-        restart(state, state.gains.max())
+        restart(state, largest(state.gains))
         state.least = state.sums[1] / WORN
     elif state.sums[1] > WORN * state.least:
         state.least = state.sums[1] / WORN

@@ -16,6 +16,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Share
+from privbandits_cli.numerics.arrays import largest
 from privbandits_cli.numerics.exponential import small_exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 
@@ -221,14 +222,6 @@ def put(state: Record, arm: int, weight: float) -> None:
     while node > 1:
         node //= 2
         state.sums[node] = state.sums[2 * node] + state.sums[2 * node + 1]
-
-
-def largest(gains: Floats) -> float:
-    """The largest of these numbers."""
-    most: float = gains[0]
-    for i in range(1, len(gains)):
-        most = max(most, gains[i])
-    return most
 
 
 def restart(state: Record, offset: float) -> None:

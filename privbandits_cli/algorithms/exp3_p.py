@@ -15,6 +15,7 @@ from pydantic import Field
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Chance, Share, Size
+from privbandits_cli.numerics.arrays import copy
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -90,4 +91,4 @@ def update(state: Record, arm: int, gain: float, rng: Draws) -> None:
 
 
 def probabilities(state: Record, out: Floats) -> None:
-    out[:] = state.p
+    copy(state.p, out)

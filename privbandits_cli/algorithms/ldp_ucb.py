@@ -17,6 +17,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.algorithms.robust_ucb import leader
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
+from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.logarithm import logarithm
 from privbandits_cli.numerics.vectors import where
@@ -87,7 +88,7 @@ def behind(state: Record) -> int:
         for i in range(len(state.plays)):
             if state.plays[i] <= 4.0 * np.log(state.t + 1):
                 return i
-        state.due = np.exp(state.plays.min() / 4.0) - 2.0
+        state.due = np.exp(smallest(state.plays) / 4.0) - 2.0
     return -1
 
 

@@ -22,6 +22,7 @@ from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Simplex
 from privbandits_cli.games.parameters import Chance
+from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.jit import Record, Records, record
 
 
@@ -114,7 +115,7 @@ def choose(state: Record, x: Floats, rng: Draws) -> None:
 
 def throw(state: Record, uniform: float) -> None:
     """Draw an expert with the weights exp(decay L_i) by inversion of the uniform number."""
-    least = state.losses.min()
+    least = smallest(state.losses)
     total = 0.0
     for i in range(len(state.losses)):
         total += np.exp(state.decay * (state.losses[i] - least))

@@ -23,6 +23,7 @@ from privbandits_cli.games.linear_draws import ALONE, IN_LANES, Draws, drawn
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.players import Setting, papers_delta
 from privbandits_cli.games.steps import blocks, composition, in_loop
+from privbandits_cli.numerics.arrays import copy
 from privbandits_cli.numerics.jit import (
     Record,
     Records,
@@ -150,7 +151,7 @@ def play_block(
             )
             choose(state, x, rng)
             if GUARDED:
-                points[t] = x
+                copy(x, points[t])
             loss = 0.0
             for j in range(len(x)):
                 loss += losses[t, j] * x[j]
@@ -171,7 +172,7 @@ def add_up(losses: Floats, marks: Ints, total: Floats, totals: Floats) -> None:
             for j in range(len(total)):
                 total[j] += losses[t, j]
             t += 1
-        totals[i] = total
+        copy(total, totals[i])
 
 
 @kept

@@ -24,6 +24,7 @@ from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.mechanisms.logistic_oracle import Logistic
 from privbandits_cli.mechanisms.oracle import Oracle
 from privbandits_cli.mechanisms.quadratic_oracle import Quadratic
+from privbandits_cli.numerics.arrays import smallest
 from privbandits_cli.numerics.exponential import exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 from privbandits_cli.numerics.types import Floats
@@ -176,7 +177,7 @@ def loss(state: Record, f: float) -> float:
 
 def softmax(out: Floats) -> None:
     """Replace the penalties z of the arms, `[k]`, with the probabilities proportional to e^-z."""
-    least, total = out.min(), 0.0
+    least, total = smallest(out), 0.0
     for a in range(len(out)):  # a loop without a sum becomes vector instructions
         out[a] = exponential(least - out[a])
     for a in range(len(out)):

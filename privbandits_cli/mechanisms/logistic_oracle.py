@@ -29,6 +29,7 @@ from numpy.random import Generator
 
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.mechanisms.oracle import Fit, Oracle, eliminate, ends, solve
+from privbandits_cli.numerics.arrays import copy
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
 
@@ -135,7 +136,7 @@ def share(s: Floats) -> Floats:
 def learn(oracle: Record, x: Floats, y: float) -> None:
     """Keep a record, with its reward scaled to [0, 1]; a batch that has no room does not end within the horizon."""
     if oracle.n < len(oracle.rewards):
-        oracle.rows[oracle.n] = x
+        copy(x, oracle.rows[oracle.n])
         oracle.rewards[oracle.n] = (y - oracle.low) / (oracle.high - oracle.low)
         oracle.n += 1
 
@@ -158,7 +159,7 @@ def fit(oracle: Record, theta: Floats, rng: Generator) -> None:
             if then <= now or part <= LEAST:
                 break
             part /= 2.0
-        theta[:] = trial
+        copy(trial, theta)
         now = then
     oracle.n = 0
 

@@ -27,6 +27,7 @@ from numpy.random import Generator
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.games.players import Contexts
 from privbandits_cli.mechanisms.oracle import Fit, Oracle, eliminate, ends, solve
+from privbandits_cli.numerics.arrays import copy
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats
 
@@ -119,8 +120,8 @@ def fit(oracle: Record, theta: Floats, rng: Generator) -> None:
             sums[i, d] += oracle.tau * rng.standard_normal()
     shift, definite = oracle.n * oracle.ridge, False
     while not definite:
-        work[:] = sums
         for i in range(d):
+            copy(sums[i], work[i])
             work[i, i] += shift
         definite = eliminate(work)
         shift *= 2.0

@@ -1,0 +1,29 @@
+"""Loops in place of NumPy's calls on whole arrays, with whose error messages numba spends seconds of compiling."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from privbandits_cli.numerics.types import Floats
+
+
+def largest(xs: Floats) -> float:
+    """The largest of these numbers; NaN if one is."""
+    most: float = xs[0]
+    for i in range(1, len(xs)):
+        most = xs[i] if xs[i] > most or xs[i] != xs[i] else most
+    return most
+
+
+def smallest(xs: Floats) -> float:
+    """The smallest of these numbers; NaN if one is."""
+    least: float = xs[0]
+    for i in range(1, len(xs)):
+        least = xs[i] if xs[i] < least or xs[i] != xs[i] else least
+    return least
+
+
+def copy(source: NDArray[Any], out: NDArray[Any]) -> None:
+    """Copy a vector."""
+    for i in range(len(source)):
+        out[i] = source[i]
