@@ -1,8 +1,14 @@
-PYTHON ?= python3
-VENV := .venv
+# uv installs in seconds; without it, pip installs. PYTHON=python3.13 takes another Python. RESOLUTION=lowest-direct, for
+# uv only, installs the oldest versions that pyproject.toml allows, in an environment of their own.
+UV := $(shell command -v uv 2>/dev/null)
+VENV := .venv$(addprefix -,$(RESOLUTION))
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
-DOCS_READY := $(VENV)/.docs-ready
+# What is installed: what a run needs, also the development tools, also what the site needs.
+RUN := $(VENV)/.run
+DEV := $(VENV)/.dev
+DOCS := $(VENV)/.docs
+# A file's tests share compiled kernels, so one process runs them all.
+PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 # `make smoke` runs neighbours at the same time; in this order they share few kernels, which both would have to compile.
 FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_sphere heavy_local linucb_plain_dp price_cube \
   bounded_private linucb_dimension price_linear_bandit fig1_equal_privacy linucb_rho price_collapse frontier \
@@ -11,82 +17,95 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
   state_of_the_art_stochastic oracle_iris oracle_wine oracle_breast_cancer oracle_digits oracle_sphere
 
 .DEFAULT_GOAL := help
-.PHONY: help install test test-slow test-long browser report check lint types fig1 figures wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
+.NOTPARALLEL:  # each target uses all cores by itself
+.PHONY: help install test test-all test-touched browser report check lint types fig1 figures wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	touch $@
+ifneq ($(UV),)
+CREATE := uv venv --quiet --clear --seed $(if $(PYTHON),--python '$(PYTHON)') $(VENV)
+INSTALL := uv pip install --quiet --python $(BIN)/python $(addprefix --resolution ,$(RESOLUTION))
+else
+CREATE := $(or $(PYTHON),python3) -m venv --clear $(VENV)
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+$(if $(RESOLUTION),$(error RESOLUTION needs uv))
+endif
 
-$(DOCS_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
-	touch $@
+$(DEV): EXTRAS := [dev]
+$(DOCS): EXTRAS := [docs]
+# Only the end of an installation writes .run: after an interrupted one, the environment is made anew.
+$(RUN) $(DEV) $(DOCS): pyproject.toml $(BIN)/python
+	@{ test -e $(RUN) && $(BIN)/python -V; } >/dev/null 2>&1 || $(CREATE)
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
+	rm -f $(RUN)
+	$(INSTALL) -e '.$(EXTRAS)'
+	touch $(RUN) $@
 
-install: $(READY)  ## create .venv and install privbandits with its development tools
+$(BIN)/python:  # where it is missing, or was linked to a Python that is gone, the rule above makes it
 
-test: $(READY)  ## run the fast tests on every core, file by file, because the tests of a file share compiled kernels
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m 'not slow and not long'
+install: $(DEV)  ## create .venv and install privbandits with its development tools
 
-test-slow: $(READY)  ## run the tests that start clusters, kill runs at every moment or fill disks
-	$(BIN)/python -m pytest -n auto --dist loadfile -m 'slow and not long'
+test: $(DEV)  ## run the tests that a commit needs, on every core
+	$(PYTEST) -m 'not slow'
 
-test-long: $(READY)  ## run every mutant, every setting at the ends and every reference value: half an hour on two cores
-	$(BIN)/python -m pytest -n auto --dist loadfile -m long
+test-all: $(DEV)  ## run all tests; if nothing is uncommitted, the commit is recorded in .ci/tested
+	$(PYTEST)
+	test -n "$$(git status --porcelain 2>&1)" || git rev-parse HEAD > .ci/tested
 
-browser: docs  ## test the report pages and the site in a headless Chromium, if one is installed
+test-touched: $(DEV)  ## run the slow tests of what has changed since the commit $$CI_BASE, or that in .ci/tested
+	files=$$($(BIN)/python -m tests.touched) && { test -z "$$files" || $(PYTEST) -m slow $$files || test $$? -eq 5; }
+
+browser: docs $(DEV)  ## test the report pages and the site in a headless Chromium, if one is installed
 	$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/docs/test_browser.py
 
-report: $(READY)  ## write the report pages and tables of all results: results/index.html
+report: $(RUN)  ## write the report pages and tables of all results: results/index.html
 	$(BIN)/privbandits report results
 
-lint: $(READY)  ## check style
+lint: $(DEV)  ## check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(READY)  ## check types
+types: $(DEV)  ## check types
 	$(BIN)/mypy
 
-check: lint types test test-slow test-long check-claims  ## check style, types, all tests and claims
+check: lint types test-all check-claims  ## check style, types, all tests and claims
 
-fig1: $(READY)  ## run Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
+fig1: $(RUN)  ## run Figure 1 of Tossou & Dimitrakakis 2017 at the paper's scale: results/fig1
 	$(BIN)/privbandits run configs/fig1.yaml
 
-figures: $(READY)  ## run every figure at full scale: about an hour on two cores
+figures: $(RUN)  ## run every figure at full scale: about an hour on two cores
 	for config in $(FIGURES); do $(BIN)/privbandits run configs/$$config.yaml || exit; done
 
-wins: $(READY)  ## count the win rates of private contextual bandits on four tables: results/wins.png
+wins: $(RUN)  ## count the win rates of private contextual bandits on four tables: results/wins.png
 	$(BIN)/privbandits wins $(addprefix results/oracle_,iris wine breast_cancer digits) --out results
 
-audit: $(READY)  ## run the auditor on deliberately broken algorithms
+audit: $(RUN)  ## run the auditor on deliberately broken algorithms
 	$(BIN)/privbandits audit --mutants
 
-check-claims: $(READY)  ## check the papers' claims against results/; fails if results/CLAIMS.md differs
+check-claims: $(RUN)  ## check the papers' claims against results/; fails if results/CLAIMS.md differs
 	$(BIN)/privbandits check results --recorded
 
-smoke: $(READY)  ## run every figure and every game, small; one per core, because little of the time is spent simulating
+smoke: $(RUN)  ## run every figure and every game, small; one per core, because little of the time is spent simulating
 	(printf 'configs/%s.yaml\n' smoke smoke_linear; printf 'configs/%s.yaml --smoke\n' $(FIGURES)) | \
 	  xargs -P $$(getconf _NPROCESSORS_ONLN) -L 1 $(BIN)/privbandits run -q -j 1
 
-docs: $(DOCS_READY)  ## build the documentation site and execute its tutorials: docs/_build/html/index.html
+docs: $(DOCS)  ## build the documentation site and execute its tutorials: docs/_build/html/index.html
 	rm -rf docs/_build/html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -d docs/_build/doctrees docs docs/_build/html
 
-reproducibility: $(READY)  ## write REPRODUCIBILITY.md from the manifests in results/ and the claims in configs/
+reproducibility: $(RUN)  ## write REPRODUCIBILITY.md from the manifests in results/ and the claims in configs/
 	$(BIN)/python -m docs._generate.reproducibility
 
-bench: $(READY)  ## measure nanoseconds per round; fails if one is 1.5 times as slow as in results/bench.csv
+bench: $(DEV)  ## measure nanoseconds per round; fails if one is 1.5 times as slow as in results/bench.csv
 	$(BIN)/python -m tests.bench
 
-bench-keep: $(READY)  ## measure and write results/bench.csv
+bench-keep: $(DEV)  ## measure and write results/bench.csv
 	$(BIN)/python -m tests.bench --keep
 
-schema: $(READY)  ## write the JSON schema that editors read
+schema: $(RUN)  ## write the JSON schema that editors read
 	$(BIN)/privbandits schema > configs/experiment.schema.json
 
 clean:  ## remove the environment, caches, the built site and chunks of trials; keep figures and CSVs
-	rm -rf $(VENV) build docs/_build docs/_generated docs/algorithms docs/adversaries docs/mechanisms *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis results/*/chunks
+	rm -rf .venv .venv-* build docs/_build docs/_generated docs/algorithms docs/adversaries docs/mechanisms *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis results/*/chunks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
