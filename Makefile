@@ -1,5 +1,5 @@
-# uv installs in seconds; without it, pip installs. PYTHON=python3.13 takes another Python. RESOLUTION=lowest-direct, for
-# uv only, installs the oldest versions that pyproject.toml allows, in an environment of their own.
+# uv installs in seconds; without it, pip installs. PYTHON=python3.13 takes another Python for a new environment.
+# RESOLUTION=lowest-direct, for uv only, installs the oldest versions that pyproject.toml allows, in another environment.
 UV := $(shell command -v uv 2>/dev/null)
 VENV := .venv$(addprefix -,$(RESOLUTION))
 BIN := $(VENV)/bin
@@ -18,7 +18,8 @@ FIGURES := linucb_time price_experts fig1 heavy_central linucb_exact price_spher
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # each target uses all cores by itself
-.PHONY: help install test test-all test-touched browser report check lint types fig1 figures wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
+.PHONY: help install test test-all test-touched browser report check lint types fig1 figures \
+  wins audit smoke check-claims docs reproducibility bench bench-keep schema clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -107,5 +108,6 @@ schema: $(RUN)  ## write the JSON schema that editors read
 	$(BIN)/privbandits schema > configs/experiment.schema.json
 
 clean:  ## remove the environment, caches, the built site and chunks of trials; keep figures and CSVs
-	rm -rf .venv .venv-* build docs/_build docs/_generated docs/algorithms docs/adversaries docs/mechanisms *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis results/*/chunks
+	rm -rf .venv .venv-* build docs/_build docs/_generated docs/algorithms docs/adversaries docs/mechanisms \
+	  *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis results/*/chunks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
