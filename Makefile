@@ -1,5 +1,5 @@
 # uv installs in seconds; without it, pip installs. PYTHON=python3.13 takes another Python for a new environment.
-# RESOLUTION=lowest-direct, for uv only, installs the oldest versions that pyproject.toml allows, in another environment.
+# RESOLUTION=lowest-direct, for uv only, installs the oldest versions that pyproject.toml allows, in a second one.
 UV := $(shell command -v uv 2>/dev/null)
 VENV := .venv$(addprefix -,$(RESOLUTION))
 BIN := $(VENV)/bin
