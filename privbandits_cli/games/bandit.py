@@ -42,7 +42,7 @@ class Adversary(players.Adversary):
     """The source of the gains."""
 
     game: ClassVar[str] = "bandit"
-    binary: ClassVar[bool] = False  # every gain is 0 or 1, so a block takes an eighth of the memory
+    binary: ClassVar[bool] = False  # every gain is 0 or 1, and yielded as a bool
 
     def gains(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[NDArray[Any]]:
         """For each block of rounds (counted from 1) yield its gains `[rounds, arms]`, in [0, 1] where `bounded`.
