@@ -1,21 +1,27 @@
 """What the tests share: algorithms and adversaries by name, matches, small experiments on disk."""
 
+import atexit
+import functools
 import os
 import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from privbandits_cli.data.files import PlaysFile
+from privbandits_cli.engine.runner import cores
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.match import Match
 from privbandits_cli.plugins.registry import Registry
+from tests.workers import free_memory, workers
 
 os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages would be broken at it
 os.unsetenv("COLUMNS")  # and by readline, behind the back of `os.environ`
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 
 # Parameters of the examples. A new algorithm needs a line only if it has parameters without default beside `epsilon`.
 NEEDED = {
@@ -78,6 +84,54 @@ def shared_streams(monkeypatch):
     monkeypatch.setattr(
         bandit, "stream", lambda seed, *names, trial: real(seed, *shared.get(names[0], names), trial=trial)
     )
+
+
+def tracked(*paths):
+    """What git would commit now of these paths, as names from the root of the repository; nothing without git."""
+    if not (ROOT / ".git").exists():
+        return []
+    found = subprocess.run(["git", "ls-files", "-z", *paths], cwd=ROOT, capture_output=True, text=True, check=True)
+    return found.stdout.split("\0")[:-1]
+
+
+@functools.cache
+def committed():
+    """A folder like the repository, whose `results/` has what git would commit now: the files of its index.
+
+    So nothing that a run leaves in `results/` changes a test, not even a figure that it makes again. To test such a
+    figure, `git add` it: then the tests judge what you are about to commit. Without git, as in an unpacked archive,
+    `results/` is a copy of the committed kinds of files that belong to shipped configs.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="privbandits-committed-")).resolve()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    for path in ROOT.iterdir():
+        if path.name != "results" and not path.name.startswith("."):
+            (folder / path.name).symlink_to(path)
+    if names := "\0".join(tracked("results")):
+        command = ["git", "checkout-index", "-z", "--stdin", f"--prefix={folder}/"]
+        subprocess.run(command, cwd=ROOT, input=names, text=True, check=True)
+    for path in [] if names else [*ROOT.glob("results/*.*"), *ROOT.glob("results/*/*.*")]:
+        shipped = path.parent.name == "results" or (ROOT / "configs" / f"{path.parent.name}.yaml").exists()
+        if shipped and path.suffix in {".csv", ".json", ".md", ".pdf", ".png", ".svg", ".yaml"}:
+            copy = folder / path.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, copy)
+    return folder
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Beside failures: whether the results on the disk differ from those that the tests read."""
+    if terminalreporter.stats.get("failed") and tracked("results"):
+        changed = subprocess.run(["git", "diff", "--stat", "--", "results"], cwd=ROOT, capture_output=True, text=True)
+        if changed.stdout:
+            terminalreporter.line(f"the tests read results as git has them, without these changes:\n{changed.stdout}")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """The processes of `-n auto`, unless PYTEST_XDIST_AUTO_NUM_WORKERS has their number."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" not in os.environ:
+        return workers(cores(), free_memory())
 
 
 SMALL = """\

@@ -6,6 +6,7 @@ import math
 import re
 import shlex
 import shutil
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.heavy_tails import preset
 from privbandits_cli.plugins.registry import Registry, including
-from tests.conftest import ROOT, make, match
+from tests.conftest import ROOT, committed, make, match
 from tests.test_architecture import FLOORS
 
 # The pages that are written by hand; the tutorials are executed by `make docs`.
@@ -191,13 +192,13 @@ def test_the_linear_game_of_the_pages_is_valid(tmp_path):
 
 @pytest.mark.parametrize("line", [line for line in commands(*ASKING) if "--include" not in line])
 def test_the_commands_of_the_pages_work(line, monkeypatch):
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(committed())
     assert CliRunner().invoke(app, words_of(line)).exit_code == 0
 
 
 @pytest.mark.parametrize("line", [line for line in commands("run", "slurm") if "--include" not in line], ids=str.split)
 def test_the_runs_of_the_pages_could_be_played(line, monkeypatch):
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(committed())
     words = words_of(line)
     result = CliRunner().invoke(app, words + ["--dry-run"] * (words[0] == "run"))
     assert result.exit_code == 0 and ("to run: " in result.stdout or "sbatch" in result.stdout)
@@ -208,7 +209,7 @@ def test_the_commands_on_results_work(line, tmp_path, monkeypatch):
     """On copies of the committed folders. `mine` is a copy of Figure 1; a claim of Figure 1 fails, with exit code 3."""
     for name, source in (("fig1", "fig1"), ("mine", "fig1"), ("frontier", "frontier")):
         if f"results/{name}" in line:
-            shutil.copytree(ROOT / "results" / source, tmp_path / "results" / name)
+            shutil.copytree(committed() / "results" / source, tmp_path / "results" / name)
     (tmp_path / "mine.yaml").write_text((ROOT / "configs" / "fig1.yaml").read_text(encoding="utf-8"))
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(app, words_of(line))
@@ -230,7 +231,7 @@ def test_the_error_of_the_pages_is_what_is_printed(tmp_path):
 
 
 def test_the_ledger_of_the_pages_is_what_is_printed(monkeypatch):
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(committed())
     printed = CliRunner().invoke(app, ["privacy", "configs/fig1.yaml"]).stdout
     for part in block("docs/privacy/concepts.md", "", "ε at most").split("...\n"):
         assert part.strip() in printed
@@ -262,7 +263,7 @@ def test_links_lead_somewhere(page):
             continue
         name, _, anchor = target.partition("#")
         path = ((ROOT / page).parent / name).resolve() if name else ROOT / page
-        assert path.exists() and path.is_relative_to(ROOT), target
+        assert path.is_relative_to(ROOT) and (committed() / path.relative_to(ROOT)).exists(), target
         if anchor:
             titles = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
             assert anchor in map(slug, titles), target
@@ -283,7 +284,7 @@ def test_the_readme_leads_to_every_page():
 def test_the_counts_of_the_pages():
     registry = Registry()
     (claims,) = re.findall(
-        r"^(\d+) claims:", (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8"), re.MULTILINE
+        r"^(\d+) claims:", (committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     algorithms, adversaries = (len(registry.names(kind)) for kind in ("algorithms", "adversaries"))
     assert states("README.md", f"`privbandits list algorithms` the {algorithms} algorithms.")
@@ -330,10 +331,15 @@ TEXTS = {page: " ".join(text.split()) for page, text in PAGES.items()}
 OBLIVIOUS = ("deterministic", "stochastic", "fully_oblivious", "oblivious")
 
 
+@lru_cache(4)
+def records(path):
+    """All rows of a committed CSV."""
+    return tuple(csv.DictReader((committed() / "results" / path).read_text(encoding="utf-8").splitlines()))
+
+
 def rows(name, file="summary", **where):
     """The rows of a committed CSV with these values; of a summary only those of the last round."""
-    with (ROOT / "results" / name / f"{file}.csv").open(encoding="utf-8", newline="") as handle:
-        found = [row for row in csv.DictReader(handle) if all(row[key] == value for key, value in where.items())]
+    found = [row for row in records(f"{name}/{file}.csv") if all(row[key] == value for key, value in where.items())]
     last = max(int(row["round"]) for row in found) if file == "summary" else None
     return [row for row in found if last is None or int(row["round"]) == last]
 
@@ -375,7 +381,7 @@ def test_the_sentences_of_the_paper_beside_figure_1():
 
 
 def test_the_rates_of_heavy_tails():
-    _, _, claims = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8").partition("## heavy_scaling")
+    _, _, claims = (committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8").partition("## heavy_scaling")
     for algorithm, name in (("dp_robust_se", "Algorithm 3"), ("ldp_robust_se", "Algorithm 4"), ("ldp_robust_ucb", "")):
         found = re.search(rf"worst gap: slope\({algorithm}\) [^|]*\| [^|]*\| (.*? \(.*?\)),", claims)[1]
         assert re.search(rf"\| {name or f'`{algorithm}`[^|]*'} \| \w+ \| T\^{re.escape(found)} \|", TEXTS[HEAVY_TAILS])
@@ -511,7 +517,7 @@ def test_the_papers_figures_of_stochastic_rewards():
         ("one good arm", 100_000, "lazy_dp_ts", "Lazy-DP-TS (ln), one good arm, 10^5 rounds", "", "", "", "400", ""),
     ]
     open_ = {("lazy_dp_ts", "1"), ("lazy_dp_ts", "500"), ("dp_se", "500")}
-    kept = list(csv.DictReader((ROOT / "results/thompson_private/summary.csv").read_text("utf-8").splitlines()))
+    kept = records("thompson_private/summary.csv")
     for means, t, algorithm, written, *read in cells:
         line = [written]
         for epsilon, value in zip(columns, read, strict=True):
@@ -526,7 +532,7 @@ def test_the_papers_figures_of_stochastic_rewards():
         assert states(STOCHASTIC, " ".join(f"| {cell}" if cell else "|" for cell in line) + " |")
     early = {
         row["label"]: float(row["mean"])
-        for row in csv.DictReader((ROOT / "results/thompson_private/summary.csv").read_text("utf-8").splitlines())
+        for row in kept
         if row["round"] == "100000" and '"C2"' in row["parameters"] and row["epsilon"] == "0.1"
     }
     two, e = early["Lazy-DP-TS, logarithm of base 2 (ε = 0.1)"], early["Lazy-DP-TS (ε = 0.1)"]
@@ -576,7 +582,7 @@ def test_the_advice_follows_from_the_state_of_the_art():
 
 
 def test_privacy_at_epsilon_10_is_no_better_than_none():
-    folder = ROOT / "results" / "state_of_the_art"
+    folder = committed() / "results" / "state_of_the_art"
     found = curves.read(folder)
     samples = distributions.samples(folder, found)
     pairs = distributions.paired(found, samples, ("DP-Tsallis-INF", "Tsallis-INF, not private"))
@@ -610,7 +616,7 @@ def test_the_price_of_privacy_over_experts():
 
 def test_the_thresholds_of_free_privacy_are_those_of_the_tables():
     """Each with the row and the column that it comes from."""
-    lines = (ROOT / "results" / "price_tables.md").read_text(encoding="utf-8").splitlines()
+    lines = (committed() / "results" / "price_tables.md").read_text(encoding="utf-8").splitlines()
     cells = [
         [cell.strip() for cell in line.split("|")] for line in lines if re.match(r"\| (experts|sphere|cube) \|", line)
     ]
@@ -706,7 +712,7 @@ def test_the_comparison_at_equal_privacy():
 
 
 def test_the_growth_of_regret_with_the_dimension():
-    panels = table.read(ROOT / "results" / "linucb_dimension").panels
+    panels = table.read(committed() / "results" / "linucb_dimension").panels
     slopes = {panel: f"{lines[0].slope[0]:.2f}" for panel, lines in panels.items()}
     gaussian, signs = slopes["Gaussian rewards"], slopes["Rewards 1 and -1"]
     assert states(CONTEXTUAL, "grows like d^{} with Gaussian rewards and like d^{} with rewards of ±1", gaussian, signs)
@@ -748,18 +754,18 @@ def test_the_regret_under_plain_privacy():
 
 def test_the_win_rates_and_regrets_of_oracles():
     page = "docs/papers/contextual.md"
-    rows = list(csv.DictReader((ROOT / "results" / "wins.csv").read_text(encoding="utf-8").splitlines()))
+    rows = records("wins.csv")
     won = {(row["epsilon"], row["algorithm"], row["opponent"]): 100 * float(row["rate"]) for row in rows}
     benchmark = {"VPO": (98, 78), "SquareCB": (88, 74), "FastCB": (80.5, 72), "RegCB": (80, 94), "LinUCB": (81, 93)}
     for other, published in benchmark.items():
         cells = (published[0], won["", "BPO", other], published[1], won["1.0", "BPO", other])
         assert states(page, f"| {other} | " + " | ".join(f"{cell:g} %" for cell in cells) + " |")
-    rows = list(csv.DictReader((ROOT / "results" / "wins_best.csv").read_text(encoding="utf-8").splitlines()))
+    rows = records("wins_best.csv")
     iris = {row["epsilon"]: row["regret"] for row in rows if (row["game"], row["algorithm"]) == ("oracle_iris", "BPO")}
     text = f"names {iris['']} of 150 wrong classes without privacy, {iris['8.0']} at ε = 8 and {iris['1.0']} at ε = 1"
     assert states(page, text)
     found = {}
-    for row in csv.DictReader((ROOT / "results" / "oracle_sphere" / "final.csv").read_text("utf-8").splitlines()):
+    for row in records("oracle_sphere/final.csv"):
         if row["gap"] == "0.1":
             found.setdefault(row["label"].partition(" (")[0], []).append(float(row["regret"]))
     mean = {label: f"{np.mean(x):,.0f}" for label, x in found.items()}

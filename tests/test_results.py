@@ -12,7 +12,7 @@ from privbandits_cli.actions import wins
 from privbandits_cli.actions.price_tables import price_tables
 from privbandits_cli.experiment.config import load
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import ROOT
+from tests.conftest import ROOT, committed
 
 COMMITTED = [  # the shipped configs whose results are committed, and their trials
     ("fig1", 10_800),
@@ -61,7 +61,7 @@ TABLES = ("iris", "wine", "breast_cancer", "digits")
 def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     import hashlib
 
-    folder = ROOT / "results" / name
+    folder = committed() / "results" / name
     made = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert made["complete"] and made["trials"]["done"] == trials and not made["other_source_hashes"]
     for csv_file in ("summary.csv", "final.csv"):
@@ -71,7 +71,7 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
 
 def test_the_file_on_reproducibility_is_up_to_date():
     """But for minutes, cores and processors, which `make fig1` on another machine changes in the manifest."""
-    made = reproducibility()
+    made = reproducibility(committed())
     machine = re.compile(r"\| [0-9.]+ \| \d+ \| [^|]* \||\([0-9.]+ minutes on \d+ cores?\)|-{3,}")
     written, expected = (machine.sub("", text) for text in ((ROOT / "REPRODUCIBILITY.md").read_text("utf-8"), made))
     assert written == expected, "run `make reproducibility`"
@@ -79,43 +79,43 @@ def test_the_file_on_reproducibility_is_up_to_date():
         r"^\| `.*?`: .*? \| `privbandits run (configs/.*?)` \| [0-9.]+ \| [12] \|", made, re.MULTILINE
     )
     assert len(commands) == len(COMMITTED)
-    assert all((ROOT / command).exists() for command in commands)
+    assert all((committed() / command).exists() for command in commands)
     files = set(re.findall(r"`((?:results|configs)/[\w/]+\.(?:csv|pdf|yaml))`", made))
-    assert len(files) > 60 and all((ROOT / file).exists() for file in files)
+    assert len(files) > 60 and all((committed() / file).exists() for file in files)
     assert (
         "| 14 | `epsilon(exp3_tau) <= 243.3` | Tossou & Dimitrakakis 2017, Corollary 3.2 | `configs/fig1.yaml` |"
         in made
     )
-    table = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8")
+    table = (committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8")
     claims = re.compile(r"^\| \d+ \|", re.MULTILINE)
     assert len(claims.findall(made)) == len(claims.findall(table)) > 100
 
 
 def test_the_tables_of_rates_are_those_of_the_committed_figures():
-    made = price_tables(ROOT / "results")
-    assert made == (ROOT / "results" / "price_tables.md").read_text(encoding="utf-8")
+    made = price_tables(committed() / "results")
+    assert made == (committed() / "results" / "price_tables.md").read_text(encoding="utf-8")
 
 
 def test_the_tables_of_rates_read_no_label(tmp_path):
-    for folder in (ROOT / "results").glob("price_*/"):
+    for folder in (committed() / "results").glob("price_*/"):
         (tmp_path / folder.name).mkdir()
         for name in ("config.yaml", "manifest.json", "summary.csv", "final.csv"):
             text = (folder / name).read_text(encoding="utf-8")
             renamed = text.replace("DP-FTRL, Laplace", "Zeta").replace("DP-FTRL, Gaussian", "Alpha")
             (tmp_path / folder.name / name).write_text(renamed, encoding="utf-8")
-    assert price_tables(tmp_path) == price_tables(ROOT / "results")
+    assert price_tables(tmp_path) == price_tables(committed() / "results")
 
 
 def test_the_win_rates_are_those_of_the_committed_tables(tmp_path):
-    best, rates = wins.found([ROOT / "results" / f"oracle_{name}" for name in TABLES])
+    best, rates = wins.found([committed() / "results" / f"oracle_{name}" for name in TABLES])
     wins.write(tmp_path, best, rates)
     for name in ("wins.csv", "wins_best.csv"):
-        assert (tmp_path / name).read_bytes() == (ROOT / "results" / name).read_bytes(), "run `make wins`"
+        assert (tmp_path / name).read_bytes() == (committed() / "results" / name).read_bytes(), "run `make wins`"
     assert {rate.games for rate in rates} == {3, 4}  # private LinUCB does not play the digits
 
 
 def test_the_benchmark_knows_every_player():
-    with (ROOT / "results" / "bench.csv").open(encoding="utf-8", newline="") as file:
+    with (committed() / "results" / "bench.csv").open(encoding="utf-8", newline="") as file:
         rows = {row["name"]: float(row["ratio"]) for row in csv.DictReader(file)}
     named = {name.partition(",")[0] for name in rows}  # `gap, sphere`
     assert {*Registry().names("algorithms"), *Registry().names("adversaries")} <= named
@@ -123,7 +123,7 @@ def test_the_benchmark_knows_every_player():
 
 
 def test_the_papers_claims_hold_in_the_committed_figure():
-    with (ROOT / "results" / "fig1" / "final.csv").open(encoding="utf-8", newline="") as file:
+    with (committed() / "results" / "fig1" / "final.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     mean, error = {}, {}
     for row in rows:

@@ -12,7 +12,7 @@ from privbandits_cli.accounting import toeplitz, trees
 from privbandits_cli.accounting.digits import least_sums
 from privbandits_cli.actions.counters import COUNTERS
 from privbandits_cli.cli import app
-from tests.conftest import ROOT
+from tests.conftest import committed
 
 FOUND = {(row.law.title(), row.name): row.counter for row in COUNTERS}
 
@@ -174,7 +174,7 @@ def test_the_command_prints_the_table():
 def test_the_csv_is_the_committed_one_and_the_figure_has_all_counters(tmp_path):
     found = CliRunner().invoke(app, ["counters", str(tmp_path)])
     assert found.exit_code == 0
-    made, kept = (list(csv.DictReader((path / "counters.csv").open())) for path in (tmp_path, ROOT / "results"))
+    made, kept = (list(csv.DictReader((path / "counters.csv").open())) for path in (tmp_path, committed() / "results"))
     for one, other in zip(made, kept, strict=True):
         assert {**one, "E": "", "rms": ""} == {**other, "E": "", "rms": ""}
         for size in ("E", "rms"):  # a fit's last digits depend on the machine

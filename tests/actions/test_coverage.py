@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from privbandits_cli.actions import coverage
 from privbandits_cli.analysis.simulated_logs import value_in
 from privbandits_cli.cli import app
-from tests.conftest import ROOT
+from tests.conftest import committed
 
 
 @pytest.mark.parametrize("case", coverage.CASES, ids=lambda case: case.title.partition(":")[0])
@@ -26,7 +26,7 @@ def test_the_truth_is_the_value_in_many_contexts(case):
 
 
 def test_the_committed_numbers_are_played_again():
-    kept = {(row["world"], row["estimator"], row["rows"]): row for row in rows_of(ROOT / "results" / "ope.csv")}
+    kept = {(row["world"], row["estimator"], row["rows"]): row for row in rows_of(committed() / "results" / "ope.csv")}
     assert len(kept) == 2 * 4 * len(coverage.SIZES)
     for row in coverage.measured(1000, 1, sizes=(100,)):
         one = kept[row.world, row.estimator, "100"]

@@ -13,7 +13,7 @@ from privbandits_cli.analysis.rows import Rows
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import table
-from tests.conftest import ROOT
+from tests.conftest import ROOT, committed
 
 
 def test_the_columns_are_those_of_the_csv_and_the_names_and_guarantees_of_the_figure(finished):
@@ -85,7 +85,7 @@ def test_swept_parameters_have_their_columns_everywhere(small, tmp_path):
 
 def test_every_committed_folder_joins_its_guarantees():
     pytest.importorskip("pandas")
-    measured = summary(ROOT / "results" / "price_bandit", final=True).to_pandas()
+    measured = summary(committed() / "results" / "price_bandit", final=True).to_pandas()
     promised = guarantee(ROOT / "configs" / "price_bandit.yaml").to_pandas()
     assert len(measured.merge(promised)) == len(measured)
     assert measured["epsilon"].notna().any() and measured["certified_epsilon"].notna().any()
@@ -122,7 +122,7 @@ def test_without_chunks_or_with_others_there_are_no_trials(finished):
     with pytest.raises(
         FileNotFoundError, match=r"keeps no chunks of trials: run its experiment again\. summary\(folder"
     ):
-        trials(ROOT / "results" / "fig1")
+        trials(committed() / "results" / "fig1")
     with pytest.raises(FileNotFoundError, match="No such file"):
         summary(finished / "nothing")
 

@@ -17,7 +17,7 @@ from privbandits_cli.claims.verdicts import verdicts
 from privbandits_cli.cli import app
 from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
-from tests.conftest import ROOT
+from tests.conftest import ROOT, committed
 
 CONFIG = """\
 experiment: small
@@ -421,12 +421,12 @@ def test_shipped_configs_replace_a_missing_folder_of_configs(results, tmp_path, 
 
 
 def test_every_shipped_claim_is_in_the_committed_table_and_explained():
-    table = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8")
+    table = (committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8")
     configs = {path.stem: load(path) for path in (ROOT / "configs").glob("*.yaml")}
     rows = [line for line in table.splitlines() if line.startswith("| ") and "`" in line]
     assert sum(len(made.claims) for made in configs.values()) == len(rows) >= 40
     for name, made in configs.items():
-        if (ROOT / "results" / name / "summary.csv").exists() and not name.startswith("smoke"):
+        if (committed() / "results" / name / "summary.csv").exists() and not name.startswith("smoke"):
             assert made.claims, name
         for claim in made.claims:
             found = [line for line in rows if f"| {claim.source} | `{claim.text}` |" in line]

@@ -19,7 +19,7 @@ from privbandits_cli.cli.app import filled
 from privbandits_cli.cli.check import _interval
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import ROOT, SMALL, make, playing
+from tests.conftest import ROOT, SMALL, committed, make, playing
 from tests.experiment.test_config import PLANTED
 
 runner = CliRunner()
@@ -177,7 +177,7 @@ def test_list(kind):
 
 
 def test_list_experiments(monkeypatch):
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(committed())
     assert "configs/fig1.yaml" in call("list", "experiments").stdout
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from privbandits_cli.experiment.config import load
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import ROOT
+from tests.conftest import ROOT, committed
 
 DOCS = ROOT / "docs"
 sys.path.append(str(DOCS))  # as conf.py does
@@ -18,6 +18,16 @@ from _generate.markdown import blocks, code, line, prose, table  # noqa: E402
 
 REGISTRY = Registry()
 PLAYERS = [(kind, name) for kind in ("algorithms", "adversaries") for name in REGISTRY.names(kind)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def committed_results():
+    """The pages are made of the committed results."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiments, "ROOT", committed())
+        experiments.every.cache_clear()
+        yield
+    experiments.every.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -121,15 +131,15 @@ def test_every_experiment_with_claims_is_on_one_page_of_a_paper(pages):
 
 def test_the_claims_tables_are_those_of_the_committed_one(pages):
     """Verdicts, in the order of `results/CLAIMS.md`."""
-    committed = (ROOT / "results" / "CLAIMS.md").read_text(encoding="utf-8")
+    kept = (committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8")
     verdict = re.compile(r"\| (\*\*FAILS\*\*|HOLDS|NOT DECIDED) \|")
     shown = [text for path, text in sorted(pages.items()) if path.startswith("_generated/claims/")]
-    assert [found for text in shown for found in verdict.findall(text)] == verdict.findall(committed)
-    assert len(verdict.findall(committed)) == sum(len(one.claims) for one in experiments.every()) > 100
+    assert [found for text in shown for found in verdict.findall(text)] == verdict.findall(kept)
+    assert len(verdict.findall(kept)) == sum(len(one.claims) for one in experiments.every()) > 100
 
 
 def test_the_gallery_tells_the_command_of_each_figure(pages):
-    played = [path.parent.name for path in (ROOT / "results").glob("*/summary.csv")]
+    played = [path.parent.name for path in (committed() / "results").glob("*/summary.csv")]
     folders = [name for name in played if (ROOT / "configs" / f"{name}.yaml").is_file()]  # not a reader's own
     for name in folders:
         assert f"{{figure}} ../../results/{name}/{name}.png\n" in pages["_generated/gallery.md"]

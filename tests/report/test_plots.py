@@ -7,7 +7,7 @@ from plotly.graph_objects import Figure
 from privbandits_cli.figures import distributions, styles, table
 from privbandits_cli.figures.scales import axes_of
 from privbandits_cli.report import page, plots
-from tests.conftest import ROOT
+from tests.conftest import committed
 from tests.figures.test_distributions import Played, folder_of
 from tests.figures.test_plot import drawn_of, line_of
 
@@ -42,7 +42,7 @@ def test_a_bar_below_nought_is_whole_on_an_axis_that_is_linear_there():
 
 @pytest.mark.parametrize("folder", ["state_of_the_art", "price_experts"])
 def test_curves_differ_by_marker_and_dash(folder):
-    read = table.read(ROOT / "results" / folder)
+    read = table.read(committed() / "results" / folder)
     title, lines = next(iter(read.panels.items()))
     found = plots.line_plot(title, lines, read, styles.styles_of(read.named()), "")["data"]
     curves = [trace for trace in found if "error_y" in trace]
