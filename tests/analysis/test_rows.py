@@ -87,7 +87,7 @@ def test_every_committed_folder_joins_its_guarantees():
     pytest.importorskip("pandas")
     measured = summary(committed() / "results" / "price_bandit", final=True).to_pandas()
     promised = guarantee(ROOT / "configs" / "price_bandit.yaml").to_pandas()
-    assert len(measured.merge(promised)) == len(measured)
+    assert len(measured.round(12).merge(promised.round(12))) == len(measured)  # the last digit of an ε is NumPy's
     assert measured["epsilon"].notna().any() and measured["certified_epsilon"].notna().any()
 
 
