@@ -2,6 +2,8 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 
 from _generate import ROOT
 from _generate.markdown import blocks, line
@@ -77,11 +79,16 @@ def _page(name: str) -> Iterator[str]:
 def _users(folder: str, name: str) -> Iterator[str]:
     """Links to the pages of the files in a folder of the package that import a mechanism."""
     for path in sorted((ROOT / "privbandits_cli" / folder).glob("*.py")):
-        imported = {
-            part
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("privbandits_cli.mechanisms")
-            for part in (*(node.module or "").split(".")[2:], *(alias.name for alias in node.names))
-        }
-        if name in imported:
+        if name in _imported(path):
             yield f"[{path.stem}](../{folder}/{path.stem}.md)"
+
+
+@cache
+def _imported(path: Path) -> frozenset[str]:
+    """The mechanisms that a file imports, among other names."""
+    return frozenset(
+        part
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("privbandits_cli.mechanisms")
+        for part in (*(node.module or "").split(".")[2:], *(alias.name for alias in node.names))
+    )
