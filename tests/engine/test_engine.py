@@ -74,14 +74,15 @@ def test_jobs_and_engines_change_no_byte(small, tmp_path, whole, jobs, engine):
     assert manifest(tmp_path / "other")["sha256"] == manifest(tmp_path / "whole")["sha256"]
 
 
-def test_processes_compile_what_would_take_long(small, tmp_path, whole, monkeypatch):
-    """They write it to the cache on disk, from which this process loads it."""
+def test_processes_compile_what_would_take_long(small, tmp_path, monkeypatch):
+    """The third loop of an algorithm and the fourth, which they write to the cache on disk."""
+    few = ["algorithms=[uniform]", "adversary=[stochastic, deterministic, oblivious, switching_costs]", "trials=4"]
+    whole = outputs(tmp_path / "whole", small, *few)[2]
     get_reusable_executor().shutdown(kill_workers=True)  # new processes read the folder of the cache
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(runner, "LONG", 0.0)
-    assert outputs(tmp_path / "other", small, jobs=2)[2] == whole
-    written = {path.name.split("-")[0] for path in (tmp_path / "cache").rglob("*.nbi")}
-    assert any("play_block" in name for name in written)
+    assert outputs(tmp_path / "other", small, *few, jobs=2)[2] == whole
+    assert any(path.name.startswith("play_block__") for path in (tmp_path / "cache").rglob("*.nbc"))
 
 
 @pytest.mark.parametrize(
@@ -89,10 +90,15 @@ def test_processes_compile_what_would_take_long(small, tmp_path, whole, monkeypa
 )
 def test_no_process_is_started_where_it_would_not_help(small, monkeypatch, jobs, seconds, kept):
     """With one job, if all but the first loop load at once, or if what a process compiles is not kept."""
-    elsewhere, first = [], [3.0]
+    elsewhere, first, clock = [], [3.0], [0.0]
+
+    def load_slowly(loop):
+        clock[0] += first.pop() if first else seconds
+
     monkeypatch.setattr(runner, "LONG", 0.2)
-    monkeypatch.setattr(runner, "keeps", lambda: kept)
-    monkeypatch.setattr(runner, "load", lambda loop: time.sleep(first.pop() if first else seconds))
+    monkeypatch.setattr(runner, "folder", lambda: kept)
+    monkeypatch.setattr(runner, "load", load_slowly)
+    monkeypatch.setattr(runner, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
     monkeypatch.setattr(runner, "_compile_elsewhere", lambda left, *_: elsewhere.append(len(left)))
     plan = make_plan(load(small, []))
     runner.warm(list(plan.chunks(lambda curve: np.array([], np.int64), 2)), jobs, nullcontext)
@@ -423,7 +429,7 @@ def test_chunks_are_of_other_code_if_a_module_that_played_them_differs(small, tm
     from privbandits_cli.engine import store as module
     from privbandits_cli.numerics import digests
 
-    real, edited = digests._module, "privbandits_cli.algorithms.dp_lambda_lap"
+    real, edited = digests._module, "privbandits_cli.algorithms.dp_exp3_lap"
     monkeypatch.setattr(digests, "_module", lambda name: ("edited", real(name)[1]) if name == edited else real(name))
     module._digest.cache_clear()
     outputs(tmp_path / "x", small)
