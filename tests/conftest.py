@@ -76,6 +76,11 @@ def match(adversary, algorithms, horizon, n_arms=4, seed=7, checkpoints=None):
     return Match(adversary, tuned, setting, rounds, seed)
 
 
+def some(values, *kept):
+    """These values as parameters of a test; those that are not `kept` are left to `make test-all`."""
+    return [value if value in kept else pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 @pytest.fixture
 def shared_streams(monkeypatch):
     """Algorithms draw the same numbers whatever their parameters."""

@@ -1,6 +1,7 @@
 """The contextual game: twins, contracts, laws of its adversaries, the sums of the learners, errors of configs."""
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.on_demand import Dealer, new_crowd
 from privbandits_cli.games.rewards import LAWS, REWARDS, reward
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import compile_step, record
+from privbandits_cli.numerics.jit import compile_step, record, uncompiled
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import foe, make
+from tests.conftest import foe, make, some
 from tests.naive_contextual import regrets
 
 VECTORS = {
@@ -64,6 +65,9 @@ LEARNERS = {
     "regcb, private logistic": lambda: make("regcb", oracle="logistic", epsilon=20.0, calibration="printed"),
 }
 WITHOUT_PRIVACY = ("linucb", "linucb, rho", "lints", "lints, v", "plain", "squarecb")
+REST = pytest.mark.slow  # left to `make test-all`
+# A step compiles for longer than it plays a short game in plain Python: compiled are few learners, and all in the rest.
+PLAIN = [True, pytest.param(False, marks=REST)]
 
 
 def match(adversary, algorithms, horizon, k=6, d=3, planned=None, checkpoints=None, seed=5):
@@ -102,20 +106,47 @@ def drawn_on_demand(adversary, setting, rounds, seed):
 # ------------------------------------------------------------------------------------------------ the game
 
 
-@pytest.mark.parametrize("rival", FOES)
-def test_equals_its_twin(rival):
+def equals_its_twin(rival, names, plain):
     """Whole matrices and direct solves: the same arms, so regrets that differ by rounding alone."""
-    private = foe_is_bounded(rival)
-    players = [made() for name, made in LEARNERS.items() if private or name in WITHOUT_PRIVACY]
-    if rival == "basis":
-        players = [LEARNERS[name]() for name in ("linucb", "lints", "gaussian", "wishart")]
+    players = [LEARNERS[name]() for name in names if foe_is_bounded(rival) or name in WITHOUT_PRIVACY]
     if rival == "drawn":
         players = [player for player in players if player.name != "ldp_linucb"]
     played = match(FOES[rival](), players, 70, ARMS.get(rival, 6), checkpoints=[1, 2, 33, 70])
-    found = contextual.play(played, [0, 3])
+    with uncompiled(plain), np.errstate(over="ignore"):
+        found = contextual.play(played, [0, 3])
     for i, trial in enumerate([0, 3]):
         np.testing.assert_allclose(found[:, i], regrets(played, trial), atol=1e-9)
     assert (found[:, 0] != found[:, 1]).any()
+
+
+ON_THE_BASIS = ("linucb", "lints", "gaussian", "wishart")
+
+
+@pytest.mark.parametrize(
+    ("rival", "names"),
+    [
+        ("sphere", LEARNERS),
+        ("gaussian rewards", LEARNERS),
+        ("basis", ON_THE_BASIS),
+        ("fixed", (*ON_THE_BASIS, "local")),
+        ("drawn", ON_THE_BASIS),
+    ],
+    ids=FOES,
+)
+def test_equals_its_twin_in_plain_python(rival, names):
+    equals_its_twin(rival, names, plain=True)
+
+
+@pytest.mark.parametrize(
+    ("rival", "names"),
+    [
+        ("sphere", ("linucb", "gaussian", "squarecb, private logistic")),
+        *(pytest.param(rival, ON_THE_BASIS if rival == "basis" else LEARNERS, marks=REST) for rival in FOES),
+    ],
+    ids=["few", *FOES],
+)
+def test_equals_its_twin(rival, names):
+    equals_its_twin(rival, names, plain=False)
 
 
 @pytest.mark.parametrize(
@@ -130,13 +161,15 @@ def test_equals_its_twin(rival):
     ],
     ids=lambda given: given["counter"],
 )
-def test_counters_equal_their_twin(given):
+@pytest.mark.parametrize("plain", PLAIN)
+def test_counters_equal_their_twin(given, plain):
     """The noise of a counter, from its matrix, and shifts that grow with it; to the last of 70 rounds.
 
     The arms have different norms: the first round has no noise, and would leave ties.
     """
     played = match(FOES["fixed"](), [make("dp_linucb", **PRIVATE, **given)], 70, checkpoints=[1, 2, 33, 70])
-    found = contextual.play(played, [0, 3])
+    with uncompiled(plain):
+        found = contextual.play(played, [0, 3])
     for i, trial in enumerate([0, 3]):
         np.testing.assert_allclose(found[:, i], regrets(played, trial), atol=1e-9)
 
@@ -146,11 +179,14 @@ def foe_is_bounded(rival):
 
 
 @pytest.mark.parametrize("d", [2, 4, 9])
-def test_equals_its_twin_in_other_dimensions(d):
+@pytest.mark.parametrize("plain", PLAIN)
+def test_equals_its_twin_in_other_dimensions(d, plain):
     """Past eight coordinates sums are done in another order, and past 64 arms in more than one tile."""
     names = ("linucb", "gaussian", "wishart", "lints")[d > 8 :]  # whose ties rounding breaks; noise leaves none
     played = match(FOES["sphere"](), [LEARNERS[name]() for name in names], 25, 70 if d == 9 else 7, d)
-    np.testing.assert_allclose(contextual.play(played, [2])[:, 0], regrets(played, 2), atol=1e-9)
+    with uncompiled(plain), np.errstate(over="ignore"):
+        found = contextual.play(played, [2])
+    np.testing.assert_allclose(found[:, 0], regrets(played, 2), atol=1e-9)
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])
@@ -160,17 +196,18 @@ def test_blocks_change_no_number(block):
 
 
 def test_a_game_cut_short_of_its_planned_horizon_has_the_same_rounds():
-    """40 rounds played with a planned horizon of 1000 equal the first 40 of all 1000."""
+    """40 rounds played with a planned horizon of 100 equal the first 40 of all 100."""
     players = [LEARNERS["gaussian"](), LEARNERS["wishart"]()]
-    early = contextual.play(match(FOES["sphere"](), players, 40, planned=1000, checkpoints=[10, 40]), [0])
-    late = contextual.play(match(FOES["sphere"](), players, 1000, checkpoints=[10, 40, 1000]), [0])
+    early = contextual.play(match(FOES["sphere"](), players, 40, planned=100, checkpoints=[10, 40]), [0])
+    late = contextual.play(match(FOES["sphere"](), players, 100, checkpoints=[10, 40, 100]), [0])
     np.testing.assert_array_equal(early, late[..., :2])
-    unplanned = contextual.play(match(FOES["sphere"](), players, 40, checkpoints=[10, 40]), [0])
+    with uncompiled(), np.errstate(over="ignore"):
+        unplanned = contextual.play(match(FOES["sphere"](), players, 40, checkpoints=[10, 40]), [0])
     assert (unplanned != early).any()  # the control: with the noise of 40 rounds all is different
 
 
 def test_a_learner_is_not_disturbed_by_others():
-    both = match(FOES["sphere"](), [LEARNERS["gaussian"](), LEARNERS["linucb"]()], 60)
+    both = match(FOES["sphere"](), [LEARNERS["gaussian"](), LEARNERS["linucb"]()], 70)
     alone = both._replace(algorithms=both.algorithms[1:])
     np.testing.assert_array_equal(contextual.play(both, [1])[1], contextual.play(alone, [1])[0])
 
@@ -197,10 +234,18 @@ def test_basis_arms_are_a_bandit():
 # ---------------------------------------------------------------------------------------------- adversaries
 
 
-@pytest.mark.parametrize(("d", "k"), [(2, 9), (3, 9), (5, 25), (9, 81), (16, 64)])
+@pytest.mark.parametrize(
+    "case",
+    some(
+        [(when, *shape) for when in ("ahead", "on_demand") for shape in ((2, 9), (3, 9), (5, 25), (9, 81), (16, 64))],
+        ("ahead", 3, 9),
+        ("ahead", 9, 81),
+        ("on_demand", 5, 25),
+    ),
+)
 @pytest.mark.parametrize("gap", [0.0, 0.3])
-@pytest.mark.parametrize("when", ["ahead", "on_demand"])
-def test_sphere_arms_have_their_documented_means(d, k, gap, when):
+def test_sphere_arms_have_their_documented_means(case, gap):
+    when, d, k = case
     x, means = drawn(foe("sphere_arms", gap=gap, drawn=when), 300, k, d)
     np.testing.assert_allclose(np.sqrt((x**2).sum(axis=1)), 1, atol=1e-12)
     ordered = np.sort(means, axis=1)
@@ -213,11 +258,18 @@ def test_sphere_arms_have_their_documented_means(d, k, gap, when):
     assert stats.chisquare(counts).pvalue > 1e-6
 
 
-@pytest.mark.parametrize("d", [2, 4, 5, 12])
-@pytest.mark.parametrize("when", ["ahead", "on_demand"])
-def test_the_means_and_the_rest_of_sphere_arms_have_their_laws(d, when):
+@pytest.mark.parametrize(
+    "case",
+    some(
+        [(when, d) for when in ("ahead", "on_demand") for d in (2, 4, 5, 12)],
+        ("ahead", 2),
+        ("ahead", 12),
+        ("on_demand", 5),
+    ),
+)
+def test_the_means_and_the_rest_of_sphere_arms_have_their_laws(case):
     """A coordinate of a random direction is 2B - 1, B ~ Beta((d-1)/2, (d-1)/2), here truncated; the rest is uniform."""
-    rounds, k, gap = 4000, 5, 0.2
+    (when, d), rounds, k, gap = case, 4000, 5, 0.2
     x, means = drawn(foe("sphere_arms", gap=gap, drawn=when), rounds, k, d)
     others = means != 0.75
     b = stats.beta((d - 1) / 2, (d - 1) / 2, loc=-1, scale=2)
@@ -273,9 +325,18 @@ def test_rewards_have_their_mean_and_are_subgaussian(law):
 # ------------------------------------------------------------------------------------------------- the sums
 
 
-@pytest.mark.parametrize(("d", "k"), [(1, 2), (5, 25), (8, 130), (9, 2), (12, 64), (15, 130)])
-def test_the_optimistic_arm_is_the_best(d, k):
-    rng, optimistic = np.random.default_rng(d * k), compile_step(ellipsoid.optimistic)
+SHAPES = [(1, 2), (5, 25), (8, 130), (9, 2), (12, 64), (15, 130)]
+
+
+@pytest.mark.parametrize(
+    "case", [*((True, *shape) for shape in SHAPES), *some([(False, *shape) for shape in SHAPES], (False, 15, 130))]
+)
+def test_the_optimistic_arm_is_the_best(case):
+    plain, d, k = case
+    rng, optimistic = (
+        np.random.default_rng(d * k),
+        ellipsoid.optimistic if plain else compile_step(ellipsoid.optimistic),
+    )
     known = Contexts(d)
     for _ in range(20):
         root = rng.standard_normal((d, 2 * d))
@@ -292,10 +353,15 @@ def test_the_optimistic_arm_is_the_best(d, k):
         assert optimistic(state[0], arms) == scores.argmax()
 
 
+@cache
+def inverting():
+    """The compiled `invert`."""
+    return compile_step(ellipsoid.invert)
+
+
 @pytest.mark.parametrize("d", [1, 3, 8, 40])
 def test_invert(d):
-    rng = np.random.default_rng(d)
-    invert = compile_step(ellipsoid.invert)
+    rng, invert = np.random.default_rng(d), inverting()
     root = rng.standard_normal((d, d + 3))
     v = 1e12 * (root @ root.T)
     inverse = v.copy()
@@ -306,11 +372,13 @@ def test_invert(d):
 
 
 @pytest.mark.parametrize("d", [3, 12])
-def test_rank_one_updates_agree_with_a_direct_solve(d):
+@pytest.mark.parametrize("plain", PLAIN)
+def test_rank_one_updates_agree_with_a_direct_solve(d, plain):
     """To 1e-9 in every round, before and after a renewal; a renewal removes the effect of a small perturbation."""
     setting = Setting(10_000, 10, contexts=Contexts(d))
     algorithm = make("linucb", rho=0.5).tuned(setting)
-    bound, state = steps(composition(algorithm)), algorithm.state(setting)[0]
+    with uncompiled(plain):
+        bound, state = steps(composition(algorithm)), algorithm.state(setting)[0]
     rng = np.random.default_rng(8)
     axis = rng.standard_normal(d)
     for t in range(1, 2100):
@@ -327,9 +395,10 @@ def test_rank_one_updates_agree_with_a_direct_solve(d):
                 assert state.logdet == pytest.approx(np.linalg.slogdet(state.v)[1], abs=1e-9)
 
 
-def test_learns_what_uniform_play_does_not():
+@pytest.mark.parametrize("shape", some([(6, 3), (25, 5)], (6, 3)), ids=str)
+def test_learns_what_uniform_play_does_not(shape):
     """On the sphere uniform play loses 0.75 a round."""
-    played = match(foe("sphere_arms", gap=0.1), [make("linucb")], 20_000, 25, 5, checkpoints=[2_000, 20_000])
+    played = match(foe("sphere_arms", gap=0.1), [make("linucb")], 20_000, *shape, checkpoints=[2_000, 20_000])
     half, full = contextual.play(played, [0])[0, 0]
     assert full < 150 and full < 2 * half
 

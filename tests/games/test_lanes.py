@@ -22,7 +22,7 @@ from privbandits_cli.numerics.jit import bind, record, uncompiled
 from privbandits_cli.numerics.lanes import LANES, lane_of, spread, spread_out
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.plugins import loader
-from tests.conftest import ROOT, fit, foe, make, match, playing
+from tests.conftest import ROOT, fit, foe, make, match, playing, some
 
 
 def laned(algorithm):
@@ -32,18 +32,27 @@ def laned(algorithm):
 
 
 ALL = [name for name in playing("algorithms") if laned(make(name))]
+REST = pytest.mark.slow  # left to `make test-all`
+# One of each kind: with `usual`, with `refine` and `usual`, with `jump`, with `idle`, with `refine`, and one that plays
+# alone. Against an adversary without known means loops differ, but in all steps alike: the first two are enough.
+KINDS = ["exp3", "htinf", "dp_ucb", "dp_se", "thompson", "gaussian_ts"]
+SEVERAL = [(name, KINDS if name == "bernoulli" else KINDS[:2]) for name in playing("adversaries")]
 # Large and small steps, weights that must be recomputed, gains far outside [0, 1], rounds that are ignored
-EXTREME = [
+FEW_EXTREME = [
     make("exp3", gamma=1.0),
     make("exp3", gamma=0.5),
     make("exp3", gamma=1e-7),
+    make("dp_lambda_lap", epsilon=0.5, b=0.5, base=make("mini_batch", tau=3, base=make("exp3"))),
+    make("htinf", sigma=0.1),
+]
+EXTREME = [
+    *FEW_EXTREME,
     make("exp2", eta=2.0, gamma=0.1),
     make("exp2", eta=0.3, gamma=0.2, mu=[0.1, 0.2, 0.3, 0.4]),
     make("exp3_ix", eta=1.5, gamma=1e-3),
     make("dp_reduction", epsilon=0.01, base=make("exp3")),
     make("dp_exp2", epsilon=0.05),
     make("dp_lambda_lap", epsilon=0.5, b=0.1, base=make("exp3")),
-    make("dp_lambda_lap", epsilon=0.5, b=0.5, base=make("mini_batch", tau=3, base=make("exp3"))),
     make("mini_batch", tau=1, base=make("exp2")),
     make("mini_batch", tau=2, base=make("dp_exp3_lap", epsilon=1.0)),
     make("mini_batch", tau=7, base=make("mini_batch", tau=3, base=make("exp3", gamma=0.7))),
@@ -52,17 +61,17 @@ EXTREME = [
     make("dp_lambda_lap", epsilon=0.5, b=0.1, base=make("tsallis_inf")),
     make("mini_batch", tau=2, base=make("dp_reduction", epsilon=3.0, base=make("htinf", sigma=0.5))),
     make("batched_htinf", epsilon=0.25),
-    make("htinf", sigma=0.1),
 ]
 
 
 # Epochs and phases that end, a last arm that is left, arms that are forced
+FEW_DECIDING = [make("dp_se", epsilon=100.0), make("dp_ucb", epsilon=0.5), make("thompson")]
 DECIDING = [
+    *FEW_DECIDING,
     make("robust_se", constants=0.02),
     make("dp_robust_se", constants=0.02, epsilon=5.0),
     make("ldp_robust_se", constants=0.02, epsilon=50.0),
     make("ldp_robust_se", constants=0.02, epsilon=50.0, err="printed"),
-    make("dp_se", epsilon=100.0),
     make("dp_klucb", epsilon=0.1),
     make("dp_klucb", epsilon=1.0, width="optimal", memory="last"),
     make("dp_klucb", epsilon=1.0, width="chernoff", first=30.0),
@@ -72,14 +81,12 @@ DECIDING = [
     make("ldp_ucb", epsilon=0.2),
     make("ldp_ucb", epsilon=2.0, report="bernoulli"),
     make("ldp_robust_ucb", epsilon=0.3, constants=0.01),
-    make("dp_ucb", epsilon=0.5),
     make("dp_ucb", epsilon=0.5, bonus="without_nu"),
     make("dp_ucb", epsilon=5.0, bonus="mishra_thakurta"),
     make("dp_ucb", epsilon=5.0, bonus="azize"),
     make("dp_ucb", epsilon=1.0, bonus="chernoff", counter="k_ary"),
     make("dp_ucb", epsilon=1.0, bonus="chernoff", counter="smooth"),
     make("mini_batch", tau=3, base=make("ucb1")),
-    make("thompson"),
     make("kl_ucb"),
     make("kl_ucb", c=3.0),
     make("lazy_dp_ts", epsilon=0.5),
@@ -110,7 +117,7 @@ def test_the_algorithms_that_play_in_lanes():
     draws = {"thompson", "lazy_dp_ts", "dp_ts"}
     wrappers = {"mini_batch", "dp_reduction", "dp_lambda_lap"}  # around tsallis_inf
     assert {*ALL} == weights | phases | indices | draws | wrappers
-    assert all(map(laned, EXTREME))
+    assert all(map(laned, EXTREME)) and {*KINDS} - {*ALL} == {"gaussian_ts"}
     assert not laned(make("mini_batch", base=make("dp_ucb", epsilon=1.0)))  # it adds to its trees in each lane alone
     assert not laned(make("dp_reduction", epsilon=1.0, base=make("thompson")))  # it updates in each lane alone
 
@@ -140,14 +147,16 @@ def idle(state, arm):
 @pytest.mark.parametrize(
     ("base", "imported", "own", "laned", "same"),
     [
-        ("ucb1", "update, usual", "", True, True),
+        pytest.param("ucb1", "update, usual", "", True, True, marks=REST),
         ("ucb1", "usual", WORSE, False, False),
-        ("adap_ucb", "idle, note, stay", WORSE, False, False),
-        ("moss", "update", HELPER, False, True),
+        pytest.param("adap_ucb", "idle, note, stay", WORSE, False, False, marks=REST),
+        pytest.param("moss", "update", HELPER, False, True, marks=REST),
         ("ucb1", "update, usual", "def jump(x):\n    return x", True, True),
-        ("ucb1", "update, usual", "jump = 0.1", True, True),
-        ("ucb1", "update, usual", "def refine(x):\n    return x", True, True),
-        ("moss", "update", "def begin(x):\n    return x\n\nrefine = settle = begin", False, True),
+        pytest.param("ucb1", "update, usual", "jump = 0.1", True, True, marks=REST),
+        pytest.param("ucb1", "update, usual", "def refine(x):\n    return x", True, True, marks=REST),
+        pytest.param(
+            "moss", "update", "def begin(x):\n    return x\n\nrefine = settle = begin", False, True, marks=REST
+        ),
     ],
 )
 def test_an_imported_step_does_not_replace_ones_own(tmp_path, base, imported, own, laned, same):
@@ -162,30 +171,34 @@ def test_an_imported_step_does_not_replace_ones_own(tmp_path, base, imported, ow
     assert (found == before).all() == same
 
 
-@pytest.mark.parametrize("adversary", playing("adversaries"))
-def test_lanes_equal_single_steps(monkeypatch, adversary):
+@pytest.mark.parametrize(
+    ("adversary", "names"), [*SEVERAL, *(pytest.param(name, ALL, marks=REST) for name in playing("adversaries"))]
+)
+def test_lanes_equal_single_steps(monkeypatch, adversary, names):
     against = foe(adversary)
-    game = match(against, [one for one in map(make, ALL) if fit(one, against)], 400, checkpoints=range(1, 401))
+    game = match(against, [one for one in map(make, names) if fit(one, against)], 400, checkpoints=range(1, 401))
     (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1))
     np.testing.assert_array_equal(one, other)
     assert states == expected and (states or not game.algorithms)
 
 
-@pytest.mark.parametrize(
-    "adversary",
-    ["switching_costs", *(pytest.param(name, marks=pytest.mark.slow) for name in ("stochastic", "deterministic"))],
-)
-def test_lanes_equal_single_steps_where_most_gains_are_unusual(monkeypatch, adversary):
-    game = match(foe(adversary), EXTREME, 1500, checkpoints=[1, 2, 3, 1500])
+@pytest.mark.parametrize("learners", [FEW_EXTREME, pytest.param(EXTREME, marks=REST)], ids=["few", "all"])
+@pytest.mark.parametrize("adversary", some(["switching_costs", "stochastic", "deterministic"], "switching_costs"))
+def test_lanes_equal_single_steps_where_most_gains_are_unusual(monkeypatch, adversary, learners):
+    game = match(foe(adversary), learners, 1500, checkpoints=[1, 2, 3, 1500])
     (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1), block=256)
     np.testing.assert_array_equal(one, other)
     assert states == expected
 
 
-@pytest.mark.parametrize("adversary", ["bernoulli", "pareto"])
-def test_lanes_equal_single_steps_where_decisions_are_frequent(monkeypatch, adversary):
+@pytest.mark.parametrize(
+    ("adversary", "learners"),
+    [("bernoulli", FEW_DECIDING), *(pytest.param(name, DECIDING, marks=REST) for name in ("bernoulli", "pareto"))],
+    ids=["few", "bernoulli", "pareto"],
+)
+def test_lanes_equal_single_steps_where_decisions_are_frequent(monkeypatch, adversary, learners):
     against = foe(adversary, means=[0.9, 0.5, 0.45, 0.1])
-    game = match(against, [one for one in DECIDING if fit(one, against)], 12_000, checkpoints=[1, 99, 5000, 12_000])
+    game = match(against, [one for one in learners if fit(one, against)], 12_000, checkpoints=[1, 99, 5000, 12_000])
     assert all(map(laned, game.algorithms))
     (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1), block=1000)
     np.testing.assert_array_equal(one, other)
@@ -228,9 +241,12 @@ def test_epochs_end_and_one_arm_is_left():
     assert known["left"] == 1 and known["epoch"] > 1
 
 
-@pytest.mark.parametrize("n_arms", [3, 9, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 7, 8))])
-def test_lanes_equal_single_steps_with_other_numbers_of_arms(monkeypatch, n_arms):
-    names = ALL if n_arms > 1 else ["tsallis_inf"]
+@pytest.mark.parametrize(
+    ("n_arms", "names"),
+    [(3, ["exp3"]), *(pytest.param(k, ALL, marks=REST) for k in (2, 3, 7, 8, 9)),
+     pytest.param(1, ["tsallis_inf"], marks=REST)],
+)  # fmt: skip
+def test_lanes_equal_single_steps_with_other_numbers_of_arms(monkeypatch, n_arms, names):
     game = match(foe("stochastic"), list(map(make, names)), 200, n_arms, checkpoints=[1, 200])
     (one, states), (other, expected) = both(monkeypatch, game, range(5))
     np.testing.assert_array_equal(one, other)
@@ -249,8 +265,10 @@ def test_many_arms_have_gains_in_lanes_and_the_same_games(adversary):
     np.testing.assert_array_equal(whole[:, :6], play(game, range(6), block=17))
 
 
-def test_any_number_of_trials_plays_the_same_games():
-    game = match(foe("switching_costs"), [make("exp3"), make("tsallis_inf"), *EXTREME[-3:]], 60, checkpoints=[7, 60])
+@pytest.mark.parametrize("more", [[], pytest.param([make("tsallis_inf"), *EXTREME[-2:]], marks=REST)], ids=len)
+def test_any_number_of_trials_plays_the_same_games(more):
+    learners = [make("exp3"), make("htinf", sigma=0.1), *more]
+    game = match(foe("switching_costs"), learners, 60, checkpoints=[7, 60])
     whole = play(game, range(LANES + 1))
     for n in range(1, LANES + 1):
         np.testing.assert_array_equal(play(game, range(n)), whole[:, :n])
