@@ -140,7 +140,7 @@ def test_equals_its_twin_in_plain_python(rival, names):
 @pytest.mark.parametrize(
     ("rival", "names"),
     [
-        ("sphere", ("linucb", "gaussian", "squarecb, private logistic")),
+        ("sphere", ("linucb", "gaussian", "lints", "plain")),
         *(pytest.param(rival, ON_THE_BASIS if rival == "basis" else LEARNERS, marks=REST) for rival in FOES),
     ],
     ids=["few", *FOES],
@@ -219,16 +219,19 @@ def test_an_arm_beyond_the_declared_norm_is_refused():
         contextual.play(played._replace(setting=small), [0])
 
 
-def test_basis_arms_are_a_bandit():
+@pytest.mark.parametrize("plain", PLAIN)
+def test_basis_arms_are_a_bandit(plain):
     """LinUCB on the standard basis is an index of arms: the bandit game on the same rewards has the same regret."""
     from tests import bandit_twin
 
-    played = match(foe("basis_arms", means=[0.9, 0.6, 0.3]), [make("linucb")], 3000, 3, 3, checkpoints=[10, 300, 3000])
+    marks = [10, 300] if plain else [10, 300, 3000]
+    played = match(foe("basis_arms", means=[0.9, 0.6, 0.3]), [make("linucb")], 3000, 3, 3, checkpoints=marks)
     numbers = stream(played.seed, "rewards", played.adversary.identity(), trial=0).random(3000)
     arms = bandit_twin.Parameters(s=math.sqrt(3), sigma=0.5, alpha=played.algorithms[0].alpha)
     rival = bandit_twin.Table(list(numbers), [0.9, 0.6, 0.3])
     as_bandit = Match(rival, [arms], bandit.Setting(3000, 3), played.checkpoints, 0)
-    np.testing.assert_allclose(contextual.play(played, [0]), bandit.play(as_bandit, [0]), atol=1e-9)
+    with uncompiled(plain):
+        np.testing.assert_allclose(contextual.play(played, [0]), bandit.play(as_bandit, [0]), atol=1e-9)
 
 
 # ---------------------------------------------------------------------------------------------- adversaries
@@ -237,9 +240,8 @@ def test_basis_arms_are_a_bandit():
 @pytest.mark.parametrize(
     "case",
     some(
-        [(when, *shape) for when in ("ahead", "on_demand") for shape in ((2, 9), (3, 9), (5, 25), (9, 81), (16, 64))],
-        ("ahead", 3, 9),
-        ("ahead", 9, 81),
+        [(when, *shape) for when in ("ahead", "on_demand") for shape in ((2, 9), (3, 6), (5, 25), (9, 81), (16, 64))],
+        ("ahead", 3, 6),
         ("on_demand", 5, 25),
     ),
 )
@@ -371,10 +373,10 @@ def test_invert(d):
     assert np.isnan(invert(flipped))
 
 
-@pytest.mark.parametrize("d", [3, 12])
-@pytest.mark.parametrize("plain", PLAIN)
-def test_rank_one_updates_agree_with_a_direct_solve(d, plain):
+@pytest.mark.parametrize("case", some([(True, 5), (False, 3), (False, 12)], (True, 5)), ids=str)
+def test_rank_one_updates_agree_with_a_direct_solve(case):
     """To 1e-9 in every round, before and after a renewal; a renewal removes the effect of a small perturbation."""
+    plain, d = case
     setting = Setting(10_000, 10, contexts=Contexts(d))
     algorithm = make("linucb", rho=0.5).tuned(setting)
     with uncompiled(plain):

@@ -14,11 +14,17 @@ from privbandits_cli.games.contextual import Contexts
 from privbandits_cli.games.on_demand import Crowd, Dealer, new_crowd
 from privbandits_cli.numerics.jit import PluginError, bind, record, uncompiled
 from privbandits_cli.plugins import loader
-from tests.conftest import foe, make
+from tests.conftest import foe, make, some
 from tests.games.test_contextual import LEARNERS, match
 from tests.games.test_lanes import on_every_processor
 
 PLAYERS = ["linucb", "gaussian", "wishart", "local", "plain"]
+# A loop is compiled for each dimension, for seconds: most tests play in four dimensions, and the others are left to
+# `make test-all`.
+D = 4
+REST = pytest.mark.slow
+FEW = ["linucb"], 12, D
+LINEUPS = [FEW, pytest.param((PLAYERS, 6, 3), marks=REST)]
 WIDE = Crowd(0.75, -0.999, 0.65)
 
 
@@ -93,6 +99,7 @@ def drawn_ahead(table, k, rounds, seed=7):
 
 
 CASES = [
+    (D, 40, 1.0),
     (2, 6, 1.0),
     (2, 200, 0.3),
     (3, 40, 1.0),
@@ -106,9 +113,10 @@ CASES = [
 
 
 @pytest.mark.parametrize("lasting", [False, True])
-@pytest.mark.parametrize(("d", "k", "theta"), CASES)
-def test_the_score_that_is_played_has_the_law_of_the_largest(d, k, theta, lasting):
+@pytest.mark.parametrize("case", some(CASES, (D, 40, 1.0)), ids=str)
+def test_the_score_that_is_played_has_the_law_of_the_largest(case, lasting):
     """In 3000 rounds of a state, against as many with all arms drawn. Control: a third of the arms."""
+    d, k, theta = case
     table, n = Table(d, k, lasting=lasting), 3000
     table.set(*state_of(d, 1, theta=theta))
     table.rounds(300)  # meanwhile τ and κ become good ones
@@ -120,6 +128,7 @@ def test_the_score_that_is_played_has_the_law_of_the_largest(d, k, theta, lastin
     assert stats.ks_2samp(fewer, tops).pvalue < 1e-6 or places.mean() > 0.8
 
 
+@pytest.mark.slow
 def test_few_arms_are_drawn():
     """For 400 arms in 20 dimensions the random words are those of less than 120 arms, once τ and κ are good."""
     table = Table(20, 400)
@@ -131,9 +140,9 @@ def test_few_arms_are_drawn():
     assert 20 < words < 0.3 * 400 * 20
 
 
-@pytest.mark.parametrize("d", [2, 3, 5, 16])
+@pytest.mark.parametrize("d", some([2, 3, D, 5, 16], D))
 def test_the_arm_that_is_played_has_the_score_and_the_mean_that_are_said(d):
-    table = Table(d, 50)
+    table = Table(d, 40)
     table.set(*state_of(d, 2))
     tops, places, x = table.rounds(400)
     np.testing.assert_allclose(np.linalg.norm(x, axis=1), 1, atol=1e-12)
@@ -154,7 +163,7 @@ def find_level(crowd, theta, inverse, few, out):
 envelop, search, on_demand_at = contenders.envelop, on_demand.search, on_demand.at
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, 5, 16])
+@pytest.mark.parametrize("d", some([2, 3, D, 5, 16], D))
 @pytest.mark.parametrize("k", [100, 2000, 10**5])
 def test_a_level_with_as_many_proposals_as_wanted_is_found(d, k):
     """From levels far below and above it, which no arm reaches."""
@@ -168,6 +177,7 @@ def test_a_level_with_as_many_proposals_as_wanted_is_found(d, k):
             assert 12.0 / on_demand.CLOSE < out[1] < 12.0 * on_demand.CLOSE, (seed, start, out)
 
 
+@pytest.mark.slow
 def test_levels_that_are_too_high_for_any_arm_are_lowered(monkeypatch):
     """The first level asks for a hundredth of a proposal: most rounds need a second one, and the law is the same."""
     monkeypatch.setattr(on_demand, "SOME", 0.01)
@@ -182,10 +192,10 @@ def test_levels_that_are_too_high_for_any_arm_are_lowered(monkeypatch):
 @pytest.mark.parametrize("wrong", [np.nan, 0.0, -1.0])
 def test_a_strange_matrix_leaves_all_arms_drawn(wrong):
     """No number bounds the scores then: all have the same root, or none, so <θ~, x> decides."""
-    table, n = Table(5, 40), 1000
-    table.set(np.ones(5), np.full((5, 5), wrong))
+    table, n = Table(D, 40), 1000
+    table.set(np.ones(D), np.full((D, D), wrong))
     _, _, x = table.rounds(n)
-    assert np.isfinite(x).all() and (wrong == 0.0) <= (np.mean(x @ np.ones(5)) > 0.8)
+    assert np.isfinite(x).all() and (wrong == 0.0) <= (np.mean(x @ np.ones(D)) > 0.8)
 
 
 @pytest.mark.parametrize("values", [(3, -2, -2, 0.5), (-1, -1, -1, -2), (3, 2, 2, 0.5)])
@@ -198,7 +208,10 @@ def test_an_indefinite_matrix_has_the_law_of_its_scores(values):
     assert stats.ks_2samp(found, tops).pvalue > 1e-6
 
 
-@pytest.mark.parametrize(("d", "crowd"), [(30, Crowd(0.75, 0.7, 0.74)), (4, Crowd(0.9, -0.99, -0.97))])
+@pytest.mark.parametrize(
+    ("d", "crowd"),
+    [pytest.param(30, Crowd(0.75, 0.7, 0.74), marks=REST), (D, Crowd(0.9, -0.99, -0.97))],
+)
 def test_means_that_few_directions_have(d, crowd):
     """All arms are drawn, by turning directions. Control: uniform means."""
     table = Table(d, 20, crowd=crowd)
@@ -212,6 +225,7 @@ def test_means_that_few_directions_have(d, crowd):
     assert stats.kstest(even, stats.beta(1, 19).cdf).pvalue < 1e-6
 
 
+@pytest.mark.slow
 def test_means_that_no_direction_is_likely_to_have():
     """Their probability is 0 in double precision: all arms are drawn."""
     crowd = Crowd(0.99, -0.99, -0.98)
@@ -241,10 +255,11 @@ def envelop_once(records, theta, inverse, wide):
     envelop(records[0], theta, inverse, wide)
 
 
-@pytest.mark.parametrize("d", [3, 8, 20])
-def test_what_is_proposed_above_a_level_has_the_law_of_all_arms_above_it(d):
+@pytest.mark.parametrize("case", some([(3, 5), (D, 3), (8, 5), (20, 5)], (D, 3)), ids=str)
+def test_what_is_proposed_above_a_level_has_the_law_of_all_arms_above_it(case):
     """Its number, and its coordinate along θ~, against a million directions. Control: all proposals above it."""
-    theta, inverse = state_of(d, 5)
+    d, seed = case
+    theta, inverse = state_of(d, seed)
     table = Table(d, 9, crowd=Crowd(0.999, -1.0, 0.999))
     table.set(theta, inverse)
     table.rounds(100)
@@ -296,12 +311,13 @@ def test_the_factor_of_a_matrix():
 # ------------------------------------------------------------------------------------------- learners
 
 
-def test_linucb_meets_the_same_arms_while_lambda_is_kept():
+@pytest.mark.parametrize("shape", some([(12, D), (120, 6)], (12, D)), ids=str)
+def test_linucb_meets_the_same_arms_while_lambda_is_kept(shape):
     """V^-1 becomes smaller. The mean regret of LinUCB is that of the same learner that does not say so."""
 
     def played(lasting, monkeypatch):
         monkeypatch.setattr(type(make("linucb")), "growing", lasting)
-        found = contextual.play(match(crowd_foe(), [make("linucb")], 300, 120, 6), range(200))[0, :, -1]
+        found = contextual.play(match(crowd_foe(), [make("linucb")], 300, *shape), range(200))[0, :, -1]
         return found.mean(), found.var() / len(found)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -309,11 +325,12 @@ def test_linucb_meets_the_same_arms_while_lambda_is_kept():
     assert kept != anew and abs(kept - anew) < 5 * np.sqrt(error + other)
 
 
-def test_a_second_choice_in_a_round_is_an_error(tmp_path):
+@pytest.mark.parametrize("plain", [True, pytest.param(False, marks=REST)])
+def test_a_second_choice_in_a_round_is_an_error(tmp_path, plain):
     file, twice = tmp_path / "my_linucb.py", "min(optimistic(state, arms), optimistic(state, arms))"
     file.write_text(OWN.format(imported="optimistic", promise="optimistic = True", chosen=twice))
     own = loader.module(loader.read(file)).Parameters
-    with pytest.raises(ValueError, match="called twice in a round: remove `optimistic = True`"):
+    with uncompiled(plain), pytest.raises(ValueError, match="called twice in a round: remove `optimistic = True`"):
         contextual.play(match(crowd_foe(), [own()], 40, 12), [0])
 
 
@@ -377,27 +394,30 @@ update = linucb.update
         ("beta", "optimistic = True", "0", "promises that `choose` itself calls `optimistic(state, arms)`"),
     ],
 )
-def test_a_file_of_ones_own_promises_how_it_reads_the_arms(tmp_path, imported, promise, chosen, expected):
+@pytest.mark.parametrize("plain", [True, pytest.param(False, marks=REST)])
+def test_a_file_of_ones_own_promises_how_it_reads_the_arms(tmp_path, imported, promise, chosen, expected, plain):
     """What the built-in class promises does not count for the steps of another file."""
     file = tmp_path / "my_linucb.py"
     file.write_text(OWN.format(imported=imported, promise=promise, chosen=chosen))
     own = loader.module(loader.read(file)).Parameters
     played = match(crowd_foe(), [own()], 40)
     if expected is None:
-        found = contextual.play(played, [0])
+        with uncompiled(plain), np.errstate(over="ignore"):
+            found = contextual.play(played, [0])
         assert np.isfinite(found).all() and (found > 0).all()
     else:
         with pytest.raises(PluginError, match=re.escape(expected)):
             contextual.play(played, [0])
 
 
-@pytest.mark.parametrize(("d", "k"), [(2, 4), (4, 16), (9, 81), (16, 256)])
-def test_regrets_have_the_law_of_arms_drawn_ahead(d, k):
+@pytest.mark.parametrize("shape", some([(2, 4), (D, 12), (4, 16), (9, 81), (16, 256)], (D, 12)), ids=str)
+def test_regrets_have_the_law_of_arms_drawn_ahead(shape):
     """The means of 600 games of each kind differ by less than five deviations; with other means they differ by more."""
 
     def played(adversary):
+        d, k = shape
         game = match(adversary, [make("linucb")], 150, k, d)
-        found = contextual.play(game, range(600))[0, :, -1]
+        found = contextual.play(game, range(600), width=1)[0, :, -1]  # vectors would be compiled for this test alone
         return found.mean(), found.var() / len(found)
 
     (ahead, ahead_error), (demanded, error) = played(foe("sphere_arms", gap=0.1)), played(crowd_foe())
@@ -406,7 +426,7 @@ def test_regrets_have_the_law_of_arms_drawn_ahead(d, k):
     assert abs(ahead - other) > 5 * np.sqrt(ahead_error + other_error)
 
 
-@pytest.mark.parametrize("name", PLAYERS)
+@pytest.mark.parametrize("name", some(PLAYERS, "linucb"))
 def test_a_learner_that_looks_at_all_arms_meets_the_same_law(name, monkeypatch):
     """Its regret in 200 games has the mean of the same learner with few arms drawn."""
 
@@ -423,20 +443,25 @@ def test_a_learner_that_looks_at_all_arms_meets_the_same_law(name, monkeypatch):
 
 
 @pytest.mark.parametrize("block", [1, 7, 64])
-def test_blocks_change_no_number(block):
-    played = match(crowd_foe(), [LEARNERS[name]() for name in PLAYERS], 100, checkpoints=[9, 50, 100])
+@pytest.mark.parametrize("lineup", LINEUPS, ids=["few", "all"])
+def test_blocks_change_no_number(block, lineup):
+    names, *shape = lineup
+    played = match(crowd_foe(), [LEARNERS[name]() for name in names], 100, *shape, checkpoints=[9, 50, 100])
     np.testing.assert_array_equal(contextual.play(played, [0, 1], block), contextual.play(played, [0, 1]))
 
 
-def test_a_learner_is_not_disturbed_by_others():
-    both = match(crowd_foe(), [LEARNERS["gaussian"](), LEARNERS["linucb"]()], 60)
+@pytest.mark.parametrize("plain", [True, pytest.param(False, marks=REST)])
+def test_a_learner_is_not_disturbed_by_others(plain):
+    both = match(crowd_foe(), [LEARNERS["gaussian"](), LEARNERS["linucb"]()], 20 if plain else 60)
     alone = both._replace(algorithms=both.algorithms[1:])
-    np.testing.assert_array_equal(contextual.play(both, [1])[1], contextual.play(alone, [1])[0])
+    with uncompiled(plain), np.errstate(over="ignore"):
+        np.testing.assert_array_equal(contextual.play(both, [1])[1], contextual.play(alone, [1])[0])
 
 
-@pytest.mark.parametrize("d", [2, 3, 5])
-def test_plain_python_plays_the_same_game(d):
-    played = match(crowd_foe(), [LEARNERS[name]() for name in PLAYERS], 10, 9, d)
+@pytest.mark.parametrize("lineup", [FEW, *(pytest.param((PLAYERS, 9, d), marks=REST) for d in (2, 3, 5))])
+def test_plain_python_plays_the_same_game(lineup):
+    names, *shape = lineup
+    played = match(crowd_foe(), [LEARNERS[name]() for name in names], 10, *shape)
     kept = contextual.play(played, [0])
     with uncompiled():
         np.testing.assert_allclose(contextual.play(played, [0]), kept, atol=1e-9)
@@ -454,6 +479,7 @@ def small():
     return match(crowd_foe(), [LEARNERS["linucb"]()], 300, 70, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
 def test_every_processor_plays_the_same_bytes(tmp_path):
     own = contextual.play(small(), [0, 1])

@@ -25,8 +25,8 @@ from privbandits_cli.numerics.vectors import (
     where,
     widely,
 )
-from tests.conftest import foe, make
-from tests.games.test_contextual import ARMS, FOES, LEARNERS, PRIVATE, WITHOUT_PRIVACY, foe_is_bounded, match
+from tests.conftest import foe, make, some
+from tests.games.test_contextual import ARMS, FOES, LEARNERS, PRIVATE, WITHOUT_PRIVACY, foe_is_bounded, inverting, match
 from tests.games.test_lanes import on_every_processor
 
 COUNTERS = [
@@ -44,20 +44,31 @@ def equal(game, trials=WIDTH + 3, **how):
     return found
 
 
-@pytest.mark.parametrize("rival", FOES)
-def test_vectors_equal_single_trials(rival):
+REST = pytest.mark.slow  # left to `make test-all`
+
+
+@pytest.mark.parametrize(
+    ("rival", "names"),
+    [
+        ("sphere", ("linucb", "gaussian", "wishart", "local", "lints")),
+        ("gaussian rewards", ("linucb", "lints")),
+        ("fixed", ("linucb", "gaussian", "lints")),
+        *(pytest.param(rival, LEARNERS, marks=REST) for rival in FOES),
+    ],
+)
+def test_vectors_equal_single_trials(rival, names):
     """Also beside learners that cannot play in vectors."""
-    private = foe_is_bounded(rival)
-    players = [made() for name, made in LEARNERS.items() if private or name in WITHOUT_PRIVACY]
+    players = [LEARNERS[name]() for name in names if foe_is_bounded(rival) or name in WITHOUT_PRIVACY]
     players = [player for player in players if player.name in (*VECTORS, "lints", "plain_dp_linucb")]
     if rival in ("drawn", "basis"):
         players = [player for player in players if player.name != "ldp_linucb"]
-    game = match(FOES[rival](), players, 60, ARMS.get(rival, 6), checkpoints=range(1, 61))
+    game = match(FOES[rival](), players, 70, ARMS.get(rival, 6), checkpoints=range(1, 71))
     together = [contextual.in_vectors(game, algorithm) for algorithm in game.algorithms]
     assert together == [algorithm.name in VECTORS for algorithm in game.algorithms] and any(together)
     equal(game, block=7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", COUNTERS, ids=lambda algorithm: algorithm.counter)
 def test_every_counter_plays_in_vectors(algorithm):
     game = match(foe("sphere_arms", gap=0.1), [algorithm], 140, checkpoints=[1, 2, 3, 64, 65, 140])
@@ -65,12 +76,14 @@ def test_every_counter_plays_in_vectors(algorithm):
     equal(game)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 8])
 def test_vectors_of_other_dimensions(d):
     players = [make("linucb"), make("dp_linucb", noise="wishart", **PRIVATE), make("ldp_linucb", **PRIVATE)]
     equal(match(foe("sphere_arms", gap=0.3), players, 50, 9, d, checkpoints=[1, 50]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [1, 2, 70, 100, 128])
 def test_vectors_of_other_horizons(horizon):
     """At 65 to 128 rounds the state has eight whole numbers in a row."""
@@ -98,7 +111,7 @@ def test_what_does_not_play_in_vectors(monkeypatch):
 
 
 def test_any_number_of_trials_plays_the_same_games():
-    game = match(foe("sphere_arms", gap=0.1), [make("linucb"), make("dp_linucb", **PRIVATE)], 40)
+    game = match(foe("sphere_arms", gap=0.1), [make("linucb"), make("dp_linucb", **PRIVATE)], 70)
     whole = contextual.play(game, range(WIDTH + 1))
     for n in range(1, WIDTH + 1):
         np.testing.assert_array_equal(contextual.play(game, range(n)), whole[:, :n])
@@ -116,10 +129,10 @@ def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(m
     monkeypatch.setattr(dp_linucb.Tuned, "state", weaker)
     monkeypatch.setattr(contextual, "widely", lambda records: kept.append(widely(records)) or kept[-1])
     learner = make("dp_linucb", epsilon=0.5, delta=0.1)
-    game = match(foe("sphere_arms", gap=0.1), [learner], 200, checkpoints=range(1, 201))
+    game = match(foe("sphere_arms", gap=0.1), [learner], 127, checkpoints=range(1, 128))
     equal(game)
     strange = next(state for state in kept if "indefinite" in state.dtype.names)["indefinite"][0]
-    assert len(set(strange)) > 4 and strange.min() > 0 and strange.max() < 200
+    assert len(set(strange)) > 4 and strange.min() > 0 and strange.max() < 127
 
 
 def invert_all(records):
@@ -141,9 +154,8 @@ def test_invert_at_the_ends_of_the_numbers():
         states = widely(record(v=np.zeros((5, 5)), logdet=0.0))
         states["v"][0] = np.moveaxis(matrices, 0, -1)
         bind(invert_all)(states)
-        alone = compile_step(invert)
         for i, matrix in enumerate(matrices):
-            logdet = alone(matrix)
+            logdet = inverting()(matrix)
             assert np.array_equal(states["logdet"][0, i], logdet, equal_nan=True)
             if not np.isnan(logdet):
                 np.testing.assert_array_equal(states["v"][0, :, :, i], matrix)
@@ -154,7 +166,7 @@ def test_invert_at_the_ends_of_the_numbers():
 
 
 @pytest.mark.parametrize("rival", FOES)
-@pytest.mark.parametrize("d", [2, 3, 9])
+@pytest.mark.parametrize("d", some([2, 3, 9], 3))
 def test_arms_of_several_trials_are_those_of_each(rival, d):
     adversary, k, n = FOES[rival](), ARMS.get(rival, 6), 300
     if (rival == "fixed" and d != 3) or (rival == "basis" and d != 3):
@@ -337,6 +349,7 @@ def lineup():
     return match(foe("sphere_arms", gap=0.1), [make("linucb"), *noisy], 500, 9, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
 def test_every_processor_plays_the_same_bytes(tmp_path):
     own = contextual.play(lineup(), range(9))
