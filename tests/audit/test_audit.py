@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privbandits_cli.audit import evidence
-from privbandits_cli.audit.auditor import audit
+from privbandits_cli.audit import coupling, evidence
+from privbandits_cli.audit.auditor import AUDITS, audit
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.audit.releases import audit_release
 from privbandits_cli.audit.target import Target
+from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.steps import composition, steps
-from tests.audit import conforms, some
-from tests.conftest import make
+from tests.audit import FAST, conforms, each
+from tests.conftest import make, some
 
 SETTING = Setting(2**18, 4)
 SMALL = Setting(2**12, 4)
@@ -22,33 +23,45 @@ OTHERS = {name for name, subject in CORRECT.items() if subject.setting.space or 
 BANDITS = [name for name in CORRECT if name not in OTHERS]  # those: test_audit_linear.py, test_audit_contextual.py
 
 
-@pytest.mark.parametrize("mutant", some([m for m in MUTANTS if m.subject in BANDITS]))
+def test_every_view_has_a_correct_algorithm_and_a_fault_in_the_fast_tests():
+    """That of reports is in a user's file: tests/audit/test_views.py."""
+    assert {(subject, name) for subject, names in FAST.items() for name in names} <= {
+        (mutant.subject, mutant.name) for mutant in MUTANTS
+    }
+    subjects = [CORRECT[name] for name in FAST]
+    seen = {type(subject.make().tuned(subject.setting).view(subject.setting)) for subject in subjects}
+    assert seen == set(AUDITS) - {views.Report}
+
+
+@pytest.mark.parametrize("mutant", each([m for m in MUTANTS if m.subject in BANDITS]))
 def test_every_mutant_is_caught(mutant):
     assert mutant.audited(0.001, 2**18, seed=0).verdict == "VIOLATION"
 
 
 @pytest.mark.parametrize(
     "mutant",
-    [m for m in MUTANTS if m.subject == "dp_exp3_lap"],
-    ids=lambda mutant: f"{mutant.subject}, {mutant.name}",
+    each([m for m in MUTANTS if m.subject == "dp_exp3_lap"]),
 )
 def test_counts_catch_the_noise_mutants_too(mutant):
     assert mutant.audited(0.001, 2**18, seed=0, test="counts").verdict == "VIOLATION"
 
 
 LONG = {"dp_ts", "lazy_dp_ts"}  # a choice draws from the law of each arm, so that an audit takes a minute
-AUDITS = [(seed, name) for seed in range(3) for name in BANDITS if name not in LONG or seed == 0]
+PAIRS = [(seed, name) for seed in range(3) for name in BANDITS if name not in LONG or seed == 0]
+TESTED = [(*pair, test) for pair in PAIRS for test in ("bets", "counts")]
+QUICK = [(0, name, "bets") for name in FAST] + [(0, "dp_exp3_lap", "counts"), (0, "exp3", "counts")]
 
 
-@pytest.mark.parametrize("test", ["bets", "counts"])
 @pytest.mark.parametrize(
-    ("seed", "name"), [pytest.param(*pair, marks=[pytest.mark.slow] * (pair[0] > 0)) for pair in AUDITS]
+    ("seed", "name", "test"),
+    [pytest.param(*one, marks=[] if one in QUICK else [pytest.mark.slow]) for one in TESTED],
 )
 def test_no_correct_algorithm_is_flagged(seed, name, test):
     found = CORRECT[name].audited(0.001, 2**18, seed, test)
     assert found.verdict == "CONSISTENT" and found.refutable is not None
 
 
+@pytest.mark.slow
 def test_reports_are_audited_across_epochs():
     """With a small c an epoch of LDP-Robust-SE ends within the budget: each report is tested with B of its epoch."""
     algorithm = make("ldp_robust_se", epsilon=1.0, constants=0.042, epochs=2, v=1.0, u=1.0).tuned(SETTING)
@@ -80,20 +93,20 @@ def test_one_run_with_every_round_a_canary_attains_nearly_all_of_epsilon(epsilon
     assert found.epsilon_seen <= epsilon
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("dp_exp3_lap", "each noisy gain, Laplace noise of scale 1/ε times its range"),
-        ("ldp_ucb", "each noisy report, Laplace noise of scale 1/ε times its range"),
-        ("dp_se", "each noisy mean or sum, Laplace noise of the scale that this takes"),
-        ("dp_ucb", "all noisy sums, Laplace noise of scale 15/ε times a gain's range on each node"),
-    ],
-)
-def test_the_claim_has_the_same_words_whether_it_is_refuted_or_not(name, words):
+WORDS = {
+    "dp_exp3_lap": "each noisy gain, Laplace noise of scale 1/ε times its range",
+    "ldp_ucb": "each noisy report, Laplace noise of scale 1/ε times its range",
+    "dp_se": "each noisy mean or sum, Laplace noise of the scale that this takes",
+    "dp_ucb": "all noisy sums, Laplace noise of scale 15/ε times a gain's range on each node",
+}
+
+
+@pytest.mark.parametrize("name", some(WORDS, "dp_exp3_lap"))
+def test_the_claim_has_the_same_words_whether_it_is_refuted_or_not(name):
     broken = next(mutant for mutant in MUTANTS if mutant.subject == name)
     audits = CORRECT[name].audited(0.001, 2**18, 0), broken.audited(0.001, 2**18, 0)
     assert [found.verdict for found in audits] == ["CONSISTENT", "VIOLATION"]
-    assert {found.claim for found in audits} == {f"ε = 1 of {words}"}
+    assert {found.claim for found in audits} == {f"ε = 1 of {WORDS[name]}"}
 
 
 def test_a_claim_too_large_for_counts_is_tested_by_the_law_of_the_noise():
@@ -128,7 +141,14 @@ def test_huge_claims_do_not_overflow(epsilon):
 
 
 @pytest.mark.parametrize(
-    ("name", "epsilon"), [("dp_ucb", 1e-9), ("dp_ucb", 1e6), ("adap_ucb", 1e-3), ("adap_ucb", 1e6), ("ldp_ucb", 1e-9)]
+    ("name", "epsilon"),
+    [
+        pytest.param("dp_ucb", 1e-9, marks=pytest.mark.slow),
+        pytest.param("dp_ucb", 1e6, marks=pytest.mark.slow),
+        ("adap_ucb", 1e-3),
+        ("adap_ucb", 1e6),
+        pytest.param("ldp_ucb", 1e-9, marks=pytest.mark.slow),
+    ],
 )
 def test_small_and_large_noise_is_told_from_rounding(name, epsilon):
     own = {"bonus": "azize"} if name == "dp_ucb" else {}
@@ -136,17 +156,20 @@ def test_small_and_large_noise_is_told_from_rounding(name, epsilon):
     assert found.verdict == "CONSISTENT" and (found.epsilon_seen or 0.0) <= epsilon * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_the_privacy_loss_of_a_tree_is_that_of_its_levels():
     """One arm: its first gain is in all nodes 1, 2, 4, ... up to the horizon, 2^12 here."""
     found = audit(make("dp_ucb", epsilon=1.0, bonus="azize").tuned(alone := Setting(2**12, 1)), alone)
     assert found.epsilon_seen == pytest.approx(1.0) and "13 levels" in found.played
 
 
-def test_a_long_game_is_audited_in_its_first_rounds():
-    long = Setting(2**20, 2)
+@pytest.mark.parametrize("longest", some([2**10, coupling.LONGEST], 2**10))
+def test_a_long_game_is_audited_in_its_first_rounds(longest, monkeypatch):
+    monkeypatch.setattr(coupling, "LONGEST", longest)
+    long = Setting(4 * longest, 4)
     found = audit(make("adap_ucb", epsilon=1.0).tuned(long), long, budget=2**12)
-    assert found.verdict == "CONSISTENT" and "262,144 rounds" in found.played
-    assert found.assumed == "rounds after 262,144 are like these"
+    assert found.verdict == "CONSISTENT" and f"{longest:,} rounds" in found.played
+    assert found.assumed == f"rounds after {longest:,} are like these"
 
 
 # ------------------------------------------------------------------------------------------- evidence

@@ -30,8 +30,8 @@ from privbandits_cli.games.views import Correlated
 from privbandits_cli.mechanisms.honaker import Honaker
 from privbandits_cli.mechanisms.square_root import SquareRoot
 from privbandits_cli.numerics.jit import unbound
-from tests.audit import SEEDS, conforms, some
-from tests.conftest import make
+from tests.audit import FAST, SEEDS, conforms, each
+from tests.conftest import make, some
 
 right_update = unbound  # bound when a mutant is compiled
 
@@ -148,7 +148,7 @@ LINEAR = [name for name, subject in CORRECT.items() if subject.setting.space]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", some(LINEAR, *FAST))
 def test_no_correct_algorithm_is_flagged(name, seed):
     subject = CORRECT[name]
     found = subject.audited(0.001, 2**18, seed)
@@ -159,7 +159,7 @@ def test_no_correct_algorithm_is_flagged(name, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("mutant", some([mutant for mutant in MUTANTS if mutant.subject in LINEAR]))
+@pytest.mark.parametrize("mutant", each([mutant for mutant in MUTANTS if mutant.subject in LINEAR]))
 def test_every_mutant_is_caught(mutant, seed):
     found = mutant.audited(0.001, 2**15, seed)
     assert found.verdict == "VIOLATION"
@@ -242,6 +242,7 @@ def stale_node(state, losses, rng):
     state.counter.noise[0] += last
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("subject", "step"), [("dp_ftrl, Honaker", swapped_weights), ("dp_ftrl, smooth", stale_node)])
 def test_an_error_that_costs_no_privacy_is_not_accused(subject, step):
     """The weights of Honaker's estimates, swapped, and noise that is kept after its node: more noise, as much ε."""
@@ -249,16 +250,16 @@ def test_an_error_that_costs_no_privacy_is_not_accused(subject, step):
     assert found.verdict == "CONSISTENT" and 0.99 < found.epsilon_seen <= 1, found.found
 
 
-def test_fresh_top_up_noise_hides_as_much_as_its_exact_account_says(monkeypatch):
+@pytest.mark.parametrize("horizon", some([2, 37, 200, 256], 37))
+def test_fresh_top_up_noise_hides_as_much_as_its_exact_account_says(horizon, monkeypatch):
     """The whole matrix of a tree with fresh top-up noise, whose account is a recursion."""
-    for horizon in (2, 37, 200, 256):
-        known = setting(Simplex(2), horizon)
-        algorithm = make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6).tuned(known)
-        monkeypatch.setattr(type(algorithm), "view", lambda self, known: Correlated("wrapped.losses"))
-        found = audit(algorithm, known)
-        assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(1.0, rel=1e-9), found.found
-        less = audit(algorithm, known, state=less_noise(algorithm.state(known)))
-        assert less.verdict == "VIOLATION" and "is allowed" in less.found
+    known = setting(Simplex(2), horizon)
+    algorithm = make("dp_ftrl", epsilon=1.0, nodes="gaussian", delta=1e-6).tuned(known)
+    monkeypatch.setattr(type(algorithm), "view", lambda self, known: Correlated("wrapped.losses"))
+    found = audit(algorithm, known)
+    assert found.verdict == "CONSISTENT" and found.epsilon_seen == pytest.approx(1.0, rel=1e-9), found.found
+    less = audit(algorithm, known, state=less_noise(algorithm.state(known)))
+    assert less.verdict == "VIOLATION" and "is allowed" in less.found
 
 
 def less_noise(state):
@@ -266,6 +267,7 @@ def less_noise(state):
     return state
 
 
+@pytest.mark.slow
 def test_the_noise_of_a_blt_is_measured_to_a_millionth():
     less = Mutant("less noise", "dp_ftrl, BLT", share=1 - 1e-5).audited(0.001, 2**18, seed=1)
     assert less.verdict == "VIOLATION" and "μ = 0.236707 where 0.236704 is allowed" in less.found
@@ -294,12 +296,15 @@ def slightly_less_by_zeros(state, losses, rng):
     right_update(state, losses, Draws(rng.uniform, rng.laplace, share * rng.normal))
 
 
+NOT_THE_SUM = "prefix 1 is not the sum of the losses and of noise that does not depend on them"
+
+
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        (weights_by_noise, "depends on the noise, which is then not Gaussian"),
-        (squares, "prefix 1 is not the sum of the losses and of noise that does not depend on them"),
-        (halved_by_zeros, "prefix 1 is not the sum of the losses and of noise that does not depend on them"),
+        pytest.param(weights_by_noise, "depends on the noise, which is then not Gaussian", marks=pytest.mark.slow),
+        pytest.param(squares, NOT_THE_SUM, marks=pytest.mark.slow),
+        pytest.param(halved_by_zeros, NOT_THE_SUM, marks=pytest.mark.slow),
         (slightly_less_by_zeros, "the noise of prefix 1 depends on the losses, or is no multiple of `rng.normal`"),
     ],
 )
@@ -308,7 +313,7 @@ def test_a_blt_whose_noise_is_no_linear_function_of_normal_numbers_is_refuted(st
     assert found.verdict == "VIOLATION" and words in found.found, found.found
 
 
-@pytest.mark.parametrize("space", [Sphere(1), Sphere(12), Cube(3), Simplex(3)], ids=str)
+@pytest.mark.parametrize("space", some([Sphere(1), Sphere(12), Cube(3), Simplex(3), Simplex(2)], Simplex(2)), ids=str)
 def test_a_blt_of_short_and_long_games_on_other_sets(space):
     for horizon in (1, 2, 3, 100, 10**6):
         known = setting(space, horizon)
@@ -361,20 +366,23 @@ def test_noise_that_rounding_hides_is_not_auditable():
     assert found.verdict == "NOT AUDITABLE" and "rounding" in found.found
 
 
-@pytest.mark.parametrize(
-    "space", [Sphere(1), Cube(3), Sphere(200), Polytope(2, ((1, 1), (-1, 0), (0, -1)), (1, 2, 3))], ids=str
-)
+TRIANGLE = Polytope(2, ((1, 1), (-1, 0), (0, -1)), (1, 2, 3))
+
+
+@pytest.mark.parametrize("space", some([Sphere(1), Cube(3), Sphere(200), TRIANGLE], TRIANGLE), ids=str)
 @pytest.mark.parametrize("noise", ["vector", "scalar"])
 def test_noisy_losses_of_other_sets(space, noise):
     found = audit(make("dp_scrible", epsilon=2.0, noise=noise).tuned(setting(space)), setting(space), budget=2**15)
     assert found.verdict == "CONSISTENT" and 1 < found.epsilon_seen < 2 + 1e-9, found.found
 
 
-def test_points_whose_noise_law_is_inaccurate_are_not_auditable(monkeypatch):
+@pytest.mark.parametrize("horizon", some([2**9, 2**16], 2**9))
+def test_points_whose_noise_law_is_inaccurate_are_not_auditable(horizon, monkeypatch):
     """Forty coordinates of a box: if tails of <Z, x> must have nearly all digits, few are known to enough."""
     monkeypatch.setattr(laws, "CONDITION", 10.0)
     box = Polytope(40, tuple(map(tuple, np.vstack([np.eye(40), -np.eye(40)]))), (1.0,) * 80)
-    found = audit(make("dp_scrible", epsilon=2.0).tuned(setting(box)), setting(box), budget=2**10)
+    known = setting(box, horizon)
+    found = audit(make("dp_scrible", epsilon=2.0).tuned(known), known, budget=2**10)
     assert found.verdict == "NOT AUDITABLE" and "digits" in found.found
 
 

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli.cli import app
+from tests.conftest import some
 
 OWN = '''\
 """The arm with the largest <θ~, x>, where θ~ = V^-1 u~ has Gaussian noise from a tree."""
@@ -160,7 +161,7 @@ def test_an_honest_learner_is_not_accused_in_the_configured_game(tmp_path):
     assert "4 of 65,536 rounds" in found["played"] and found["assumed"] == ""
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", some(FAULTS, "noise by the data"))
 def test_a_planted_fault_is_found(tmp_path, fault):
     right, wrong, words = FAULTS[fault]
     assert OWN.count(right) == 1
@@ -168,6 +169,7 @@ def test_a_planted_fault_is_found(tmp_path, fault):
     assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
 
 
+@pytest.mark.slow
 def test_a_learner_that_keeps_its_sums_with_their_noise_is_not_accused(tmp_path):
     text = OWN.replace("noise=np.zeros", "old=np.zeros((d, d + 1)), noise=np.zeros").replace(
         "    v = np.zeros((d, d))\n",

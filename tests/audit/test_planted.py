@@ -10,6 +10,7 @@ import pytest
 from privbandits_cli.actions.audit import audit_experiment
 from privbandits_cli.experiment.config import load
 from privbandits_cli.numerics.jit import PluginError
+from tests.conftest import some
 
 HONEST = Path(__file__).with_name("greedy.py").read_text(encoding="utf-8")
 CONFIG = """\
@@ -178,7 +179,6 @@ HONEST_VARIANTS: dict[str, dict[str, str]] = {
         NOISE: "state.scale * state.z",
     },
 }
-FAST = ["argmax of exact sums", "noise forgotten at play 5,000"]
 
 
 def changed(changes):
@@ -198,9 +198,7 @@ def audited(folder, text):
     return row
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in FAST else pytest.param(name, marks=pytest.mark.slow) for name in FAULTS]
-)
+@pytest.mark.parametrize("name", some(FAULTS, "argmax of exact sums"))
 def test_a_fault_in_a_users_file_is_found(tmp_path, name):
     changes, found = FAULTS[name]
     row = audited(tmp_path, changed(changes))
