@@ -1,7 +1,7 @@
 """What the tests of audits share, and which correct algorithms and mutants `make test` audits.
 
-`make test` audits each kind of view once: a correct algorithm, and a fault. Mutants that change only a scale play by
-the compiled loops of their subject, so they are nearly free.
+`make test` audits each kind of view: a correct algorithm, and a fault. Mutants that change only a scale play by the
+compiled loops of their subject, so they are nearly free. Some games are so short that plain Python plays them.
 """
 
 import pytest
@@ -10,41 +10,79 @@ from privbandits_cli.audit.evidence import by_groups
 
 SEEDS = [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)]
 
-# By subject, the mutants that `make test` audits.
+# By subject, the mutants that `make test` audits in the games of the subject.
 FAST = {
     "dp_exp3_lap": {"noise scale x 0.5", "noise scale x 0.9", "no noise"},
-    "exp3": {"learning rate doubled"},
-    "adac_ucb": {"deviation x 0.5"},
     "gaussian_ts": {"c x 0.8"},
-    "adap_ucb": {"noise depends on the gain", "the true total decides"},
     "dist_dp_se": {"noise scale x 0.5"},
     "dist_rdp_se": {"deviation x 0.5"},
-    "dp_ucb, k-ary": {"one level too few in the scale"},
-    "dp_ftrl": {
-        "noise scale x 0.75",
-        "leader of the true prefix",
-        "second level without noise",
-        "nodes forgotten after round 1,000",
-        "top-up missing",
-    },
-    "dp_ftrl, signed": {"unsigned sensitivity"},
-    "dp_ftrl, shared": {"top-up missing"},
-    "dp_ftrl, Gaussian": {"noise scale x 0.75"},
+    "dp_ftrl": {"noise scale x 0.75", "nodes forgotten after round 1,000"},
     "dp_ftrl, BLT": {"noise scale x 0.75"},
-    "noisy_ftrl": {"noise scale x 0.5"},
-    "rnm_ftnl": {"noise as printed, Lap(1/ε)", "no noise late"},
+    "rnm_ftnl": {"noise as printed, Lap(1/ε)"},
     "rnm_ftnl, Gumbel": {"noise scale x 0.9"},
     "rnm_ftnl, printed": {"range of signed losses forgotten"},
-    "dp_scrible": {"noise scale x 0.5", "base fed the true loss, late", "noise by the loss"},
-    "dp_scrible, scalar": {"noise scale x 0.75"},
-    "dp_linucb": {"noise scale x 0.9", "counter restarts"},
+    "dp_linucb": {"noise scale x 0.9"},
     "dp_linucb, Wishart": {"rows x 0.9"},
     "dp_linucb, BLT": {"|c| of half of the rounds"},
-    "adac_oful": {"noise scale x 0.5"},
     "ldp_linucb": {"noise scale x 0.5"},
-    "vpo": {"noise scale x 0.99"},
-    "regcb": {"noise scale x 0.99", "no noise on the vector"},
     "plain_dp_linucb": {"the base's ε"},
+}
+
+# By subject, the horizon and the budget of a short game, and the mutants that are audited in it.
+SHORT = {
+    "dp_exp3_lap": (
+        32,
+        2**10,
+        ["sensitivity halved", "noise reused", "base fed the true gain", "noise depends on the gain"],
+    ),
+    "exp3": (32, 2**8, ["learning rate doubled", "losses for gains"]),
+    "adap_ucb": (
+        32,
+        2**10,
+        ["noise scale x 0.5", "noise depends on the gain", "the true total decides", "divided by the plays"],
+    ),
+    "adac_ucb": (
+        32,
+        2**10,
+        ["deviation x 0.9", "noise drawn once", "one number for all arms", "uniform noise", "the true total decides"],
+    ),
+    "ldp_ucb": (32, 2**10, ["noise depends on the gain", "divided by the plays"]),
+    "dp_ucb, k-ary": (32, 2**8, ["one level too few in the scale", "noise redrawn for every sum"]),
+    "dp_ftrl": (
+        64,
+        2**10,
+        [
+            "log2 for levels",
+            "second level without noise",
+            "leader of the true prefix",
+            "noise by the loss",
+            "top-up missing",
+            "top-up in the first round only",
+        ],
+    ),
+    "dp_ftrl, shared": (64, 2**10, ["top-up missing"]),
+    "dp_ftrl, Gaussian": (64, 2**10, ["noise scale x 0.75", "noise redrawn for every prefix"]),
+    "noisy_ftrl": (64, 2**10, ["noise reused", "base fed the true losses", "noise by the loss"]),
+    "dp_ftrl, no top-up": (64, 2**10, ["noise of nodes dropped"]),
+    "dp_scrible": (
+        32,
+        2**10,
+        ["noise scale x 0.5", "noise on one coordinate", "base fed a thousandth of the true loss", "noise by the loss"],
+    ),
+    "dp_scrible, scalar": (32, 2**10, ["noise scale x 0.75", "noise reused"]),
+    "adac_oful": (32, 2**10, ["noise scale x 0.5", "phases by rewards", "arms by the true sums"]),
+    "squarecb": (
+        64,
+        2**8,
+        ["noise scale x 0.99", "a batch used twice", "γ by the records of the batch", "propensity clipped silently"],
+    ),
+    "vpo": (64, 2**8, ["noise scale x 0.99", "k by the arms", "one number for k and the arm", "arms by the true sums"]),
+    "bpo": (32, 2**8, ["an earlier predictor changed", "true sums in the next predictor"]),
+    "regcb": (
+        32,
+        2**8,
+        ["matrices without noise", "widths by the records of the batch", "earlier arms kept in a field"],
+    ),
 }
 
 

@@ -11,26 +11,22 @@ from privbandits_cli.audit.auditor import AUDITS, audit
 from privbandits_cli.audit.mutants import CORRECT, MUTANTS
 from privbandits_cli.audit.releases import audit_release
 from privbandits_cli.audit.target import Target
-from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.steps import composition, steps
-from tests.audit import FAST, conforms, each
+from tests.audit import FAST, SHORT, conforms, each
 from tests.conftest import make, some
 
 SETTING = Setting(2**18, 4)
 SMALL = Setting(2**12, 4)
+SHORT_GAME = Setting(32, 4)  # for plain Python
 OTHERS = {name for name, subject in CORRECT.items() if subject.setting.space or subject.setting.contexts}
 BANDITS = [name for name in CORRECT if name not in OTHERS]  # those: test_audit_linear.py, test_audit_contextual.py
 
 
 def test_every_view_has_a_correct_algorithm_and_a_fault_in_the_fast_tests():
-    """That of reports is in a user's file: tests/audit/test_views.py."""
-    assert {(subject, name) for subject, names in FAST.items() for name in names} <= {
-        (mutant.subject, mutant.name) for mutant in MUTANTS
-    }
-    subjects = [CORRECT[name] for name in FAST]
+    subjects = [CORRECT[name] for name in FAST | SHORT]
     seen = {type(subject.make().tuned(subject.setting).view(subject.setting)) for subject in subjects}
-    assert seen == set(AUDITS) - {views.Report}
+    assert seen == set(AUDITS)
 
 
 @pytest.mark.parametrize("mutant", each([m for m in MUTANTS if m.subject in BANDITS]))
@@ -49,7 +45,7 @@ def test_counts_catch_the_noise_mutants_too(mutant):
 LONG = {"dp_ts", "lazy_dp_ts"}  # a choice draws from the law of each arm, so that an audit takes a minute
 PAIRS = [(seed, name) for seed in range(3) for name in BANDITS if name not in LONG or seed == 0]
 TESTED = [(*pair, test) for pair in PAIRS for test in ("bets", "counts")]
-QUICK = [(0, name, "bets") for name in FAST] + [(0, "dp_exp3_lap", "counts"), (0, "exp3", "counts")]
+QUICK = [(0, name, "bets") for name in FAST] + [(0, "dp_exp3_lap", "counts")]
 
 
 @pytest.mark.parametrize(
@@ -71,12 +67,13 @@ def test_reports_are_audited_across_epochs():
     assert first < 2**12 < max(found.cost for found in audits)  # where more than one arm is left after it
 
 
+@pytest.mark.usefixtures("plainly")
 def test_an_observable_that_no_gain_changes_is_not_auditable():
     """With one arm left the state does not store its gains, so their noise cannot be tested."""
-    algorithm = make("dp_robust_se", epsilon=1.0).tuned(SMALL)
-    state = algorithm.state(SMALL)
+    algorithm = make("dp_robust_se", epsilon=1.0).tuned(SHORT_GAME)
+    state = algorithm.state(SHORT_GAME)
     state["left"] = 1
-    assert audit(algorithm, SMALL, budget=2**12, state=state).verdict == "NOT AUDITABLE"
+    assert audit(algorithm, SHORT_GAME, budget=2**8, state=state).verdict == "NOT AUDITABLE"
 
 
 @pytest.mark.parametrize(("epsilon", "known"), [(0.5, 0.493), (1.0, 0.991), (2.0, 1.987)])
@@ -145,14 +142,22 @@ def test_huge_claims_do_not_overflow(epsilon):
     [
         pytest.param("dp_ucb", 1e-9, marks=pytest.mark.slow),
         pytest.param("dp_ucb", 1e6, marks=pytest.mark.slow),
-        ("adap_ucb", 1e-3),
-        ("adap_ucb", 1e6),
+        pytest.param("adap_ucb", 1e-3, marks=pytest.mark.slow),
+        pytest.param("adap_ucb", 1e6, marks=pytest.mark.slow),
         pytest.param("ldp_ucb", 1e-9, marks=pytest.mark.slow),
     ],
 )
 def test_small_and_large_noise_is_told_from_rounding(name, epsilon):
     own = {"bonus": "azize"} if name == "dp_ucb" else {}
     found = audit(make(name, epsilon=epsilon, **own).tuned(SMALL), SMALL, budget=2**12)
+    assert found.verdict == "CONSISTENT" and (found.epsilon_seen or 0.0) <= epsilon * (1 + 1e-6)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("name", "epsilon"), [("adap_ucb", 1e-3), ("adap_ucb", 1e6), ("dp_ucb", 1e-9)])
+def test_small_and_large_noise_of_a_short_game_is_told_from_rounding(name, epsilon):
+    own = {"bonus": "azize"} if name == "dp_ucb" else {}
+    found = audit(make(name, epsilon=epsilon, **own).tuned(SHORT_GAME), SHORT_GAME, budget=2**10)
     assert found.verdict == "CONSISTENT" and (found.epsilon_seen or 0.0) <= epsilon * (1 + 1e-6)
 
 
@@ -163,10 +168,19 @@ def test_the_privacy_loss_of_a_tree_is_that_of_its_levels():
     assert found.epsilon_seen == pytest.approx(1.0) and "13 levels" in found.played
 
 
-@pytest.mark.parametrize("longest", some([2**10, coupling.LONGEST], 2**10))
-def test_a_long_game_is_audited_in_its_first_rounds(longest, monkeypatch):
-    monkeypatch.setattr(coupling, "LONGEST", longest)
-    long = Setting(4 * longest, 4)
+@pytest.mark.slow
+def test_a_long_game_is_audited_in_its_first_rounds():
+    check_long(coupling.LONGEST)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_longer_game_than_is_played_is_audited_in_its_first_rounds(monkeypatch):
+    monkeypatch.setattr(coupling, "LONGEST", 32)
+    check_long(32)
+
+
+def check_long(longest):
+    long = Setting(4 * longest, 2)
     found = audit(make("adap_ucb", epsilon=1.0).tuned(long), long, budget=2**12)
     assert found.verdict == "CONSISTENT" and f"{longest:,} rounds" in found.played
     assert found.assumed == f"rounds after {longest:,} are like these"

@@ -81,7 +81,7 @@ def test_the_score_is_the_likelihood_ratio_of_the_whole_wishart_density():
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("test", some(["bets", "counts"], "bets"))
-@pytest.mark.parametrize("name", some(CONTEXTUAL, *FAST))
+@pytest.mark.parametrize("name", some(CONTEXTUAL, *FAST))  # the others in short games: tests/audit/test_short_games.py
 def test_no_correct_algorithm_is_flagged(name, test, seed):
     found = CORRECT[name].audited(0.001, 2**15, seed, test)
     assert found.verdict == "CONSISTENT", found.found
@@ -92,6 +92,7 @@ def test_every_mutant_is_caught(mutant):
     assert mutant.audited(0.001, 2**18, 0).verdict == "VIOLATION"
 
 
+@pytest.mark.slow
 def test_the_first_rounds_of_a_long_game_are_audited_with_its_parameters():
     algorithm = tuned(SETTING, noise="wishart", calibration="exact")
     assert reduced(algorithm, SETTING).horizon == reduced(tuned(SETTING), SETTING).horizon == 5e7
@@ -101,6 +102,7 @@ def test_the_first_rounds_of_a_long_game_are_audited_with_its_parameters():
     assert found.assumed == ""
 
 
+@pytest.mark.slow
 def test_the_configured_game_is_audited_with_all_its_levels():
     setting = Setting(2**16, 25, contexts=Contexts(3))
     found = audit(tuned(setting), setting)

@@ -1,30 +1,19 @@
 """The audit of noise by its whole matrix: exact costs, faults, and what it cannot audit."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 from scipy import optimize
 
 from privbandits_cli.accounting import gaussian
-from privbandits_cli.audit import correlated, target
+from privbandits_cli.audit import correlated
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere
-from privbandits_cli.numerics.jit import compile_step, unbound, uncompiled
+from privbandits_cli.numerics.jit import compile_step, unbound
 from tests.audit import by_matrix
 from tests.conftest import some
 
 ROUNDS = 24
 NUMBERS = 48  # of each coordinate, some of which have no effect: all matrices share their compiled loops
-
-
-@pytest.fixture
-def plainly(monkeypatch):
-    """Loops are plain Python, because compiling takes longer than these games."""
-    for name in ("_compiled", "_reader"):
-        monkeypatch.setattr(target, name, cache(getattr(target, name).__wrapped__))
-    with uncompiled():
-        yield
 
 
 def nodes(t, k, signed):

@@ -1,0 +1,44 @@
+"""Audits of games so short that plain Python plays them: a correct algorithm of each view, and many of its faults."""
+
+from dataclasses import replace
+
+import pytest
+
+from privbandits_cli.audit.mutants import CORRECT, MUTANTS, Mutant
+from tests.audit import FAST, SHORT
+
+pytestmark = pytest.mark.usefixtures("plainly")
+
+
+def shorter(monkeypatch, name):
+    """The subject in a short game, in which its mutants are audited, too; and the budget."""
+    horizon, budget, _ = SHORT[name]
+    subject = CORRECT[name]
+    monkeypatch.setitem(CORRECT, name, replace(subject, setting=subject.setting._replace(horizon=horizon)))
+    return CORRECT[name], budget
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_no_correct_algorithm_is_flagged(name, monkeypatch):
+    subject, budget = shorter(monkeypatch, name)
+    found = subject.audited(0.001, budget, 0)
+    assert found.verdict == "CONSISTENT", found.found
+
+
+@pytest.mark.parametrize(("name", "fault"), [(name, fault) for name, short in SHORT.items() for fault in short[2]])
+def test_every_mutant_is_caught(name, fault, monkeypatch):
+    _, budget = shorter(monkeypatch, name)
+    (mutant,) = (mutant for mutant in MUTANTS if (mutant.subject, mutant.name) == (name, fault))
+    assert mutant.audited(0.001, budget, 0).verdict == "VIOLATION"
+
+
+@pytest.mark.parametrize("name", ["dp_ftrl, Gaussian", "noisy_ftrl", "dp_scrible", "dp_scrible, scalar"])
+def test_noise_is_measured_to_a_millionth(name, monkeypatch):
+    _, budget = shorter(monkeypatch, name)
+    less = Mutant("less noise", name, share=1 - 1e-5).audited(0.001, budget, seed=1)
+    assert less.verdict == "VIOLATION" and "is allowed" in less.found
+
+
+def test_every_finding_is_of_a_mutant():
+    named = [(name, fault) for name, faults in FAST.items() for fault in faults]
+    assert set(named) <= {(mutant.subject, mutant.name) for mutant in MUTANTS}
