@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
+# The tests of all rooms compile so many kernels that each room has processes of its own, which give their memory back.
+ROOMS := $(sort $(dir $(wildcard tests/*/test_*.py)))
 # A file's tests share compiled kernels, so one process runs them all.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 # `make smoke` runs neighbours at the same time; in this order they share few kernels, which both would have to compile.
@@ -51,7 +53,8 @@ test: $(DEV)  ## run the tests that a commit needs, on every core
 	$(PYTEST) -m 'not slow'
 
 test-all: $(DEV)  ## run all tests; if nothing is uncommitted, the commit is recorded in .ci/tested
-	$(PYTEST)
+	for room in $(ROOMS) '$(wildcard tests/test_*.py)'; do $(PYTEST) $$room || failed="$$failed $$room"; done; \
+	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 	test -n "$$(git status --porcelain 2>&1)" || git rev-parse HEAD > .ci/tested
 
 test-touched: $(DEV)  ## run the slow tests of what has changed since the commit $$CI_BASE, or that in .ci/tested
