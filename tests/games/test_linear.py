@@ -15,8 +15,9 @@ from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Setting, Simplex, Sphere, loss_set
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import blocks
+from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import foe, make, match, playing
+from tests.conftest import foe, make, match, playing, some
 
 BOX = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1)), (1, 1, 2, 2, 2))
 SPACES = [Simplex(3), Sphere(1), Sphere(4), Cube(1), Cube(3), BOX]
@@ -145,9 +146,9 @@ def test_alternating_losses_cancel():
 
 def test_regret_is_counted_on_the_losses():
     """By hand: entropic FTRL on the losses of the adversary."""
-    found = linear.play(game(foe("gap", gap=0.3), Simplex(3), 200, checkpoints=[1, 50, 200]), trials=[4])
-    losses = played(foe("gap", gap=0.3), Simplex(3), 200, 200, trial=4)[0]
-    eta, total, suffered, wanted = (np.log(3) / 200) ** 0.5, np.zeros(3), 0.0, {}
+    found = linear.play(game(foe("gap", gap=0.3), Simplex(4), 200, checkpoints=[1, 50, 200]), trials=[4])
+    losses = played(foe("gap", gap=0.3), Simplex(4), 200, 200, trial=4)[0]
+    eta, total, suffered, wanted = (np.log(4) / 200) ** 0.5, np.zeros(4), 0.0, {}
     for t, loss in enumerate(losses, 1):
         x = np.exp(-eta * total) / np.exp(-eta * total).sum()
         suffered += x @ loss
@@ -156,17 +157,27 @@ def test_regret_is_counted_on_the_losses():
     np.testing.assert_allclose(found[0, 0], [wanted[t] for t in (1, 50, 200)], rtol=1e-10)
 
 
-@pytest.mark.parametrize("name", playing("algorithms", "linear"))
-def test_blocks_change_no_number(name):
+def blocks_change_no_number(name):
     algorithm = make(name)
-    spaces = [space for space in (Simplex(3), Sphere(3)) if not list(algorithm.errors(setting(space)))]
+    spaces = [space for space in (Simplex(4), Sphere(4)) if not list(algorithm.errors(setting(space)))]
     assert spaces
     for space in spaces:
-        known = game(foe("gap"), space, 300, [algorithm], checkpoints=[1, 100, 300])
+        known = game(foe("gap"), space, 150, [algorithm], checkpoints=[1, 100, 150])
         whole = linear.play(known, [0, 1])
         for block in (1, 37):
             np.testing.assert_array_equal(linear.play(known, [0, 1], block), whole)
         np.testing.assert_array_equal(linear.play(known, [1])[:, 0], whole[:, 1])
+
+
+@pytest.mark.parametrize("name", playing("algorithms", "linear"))
+def test_blocks_change_no_number_in_plain_python(name):
+    with uncompiled():
+        blocks_change_no_number(name)
+
+
+@pytest.mark.parametrize("name", some(playing("algorithms", "linear"), "dp_ftrl"))
+def test_blocks_change_no_number(name):
+    blocks_change_no_number(name)
 
 
 def test_a_bandits_gains_are_losses_of_experts():
@@ -186,18 +197,18 @@ def test_a_bandits_gains_are_losses_of_experts():
 
 def test_a_loss_outside_its_set_is_reported_with_its_round(monkeypatch):
     wild = foe("gap", gap=0.3)
-    monkeypatch.setattr(type(wild), "losses", lambda self, s, r, parts: (np.full((len(p), 3), 1.5) for p in parts))
-    with pytest.raises(ValueError, match=r"gap: the loss of round 1 is outside \[0, 1\]\^3 by 0\.5"):
-        linear.play(game(wild, Simplex(3), 10), trials=[0])
-    monkeypatch.setattr(type(wild), "losses", lambda self, s, r, parts: (np.full((len(p), 3), np.nan) for p in parts))
+    monkeypatch.setattr(type(wild), "losses", lambda self, s, r, parts: (np.full((len(p), 4), 1.5) for p in parts))
+    with pytest.raises(ValueError, match=r"gap: the loss of round 1 is outside \[0, 1\]\^4 by 0\.5"):
+        linear.play(game(wild, Simplex(4), 10), trials=[0])
+    monkeypatch.setattr(type(wild), "losses", lambda self, s, r, parts: (np.full((len(p), 4), np.nan) for p in parts))
     with pytest.raises(ValueError, match=r"the loss of round 1 holds NaN"):
-        linear.play(game(wild, Simplex(3), 10), trials=[0])
+        linear.play(game(wild, Simplex(4), 10), trials=[0])
 
 
 def test_long_games_keep_the_regret_bound():
     """FTRL's regret against alternating losses stays below 2 √(T ln N): the game is played to its end."""
-    regret = linear.play(game(foe("alternating"), Simplex(2), 10**5), trials=[0])[0, 0, 0]
-    assert 0 < regret < 2 * (10**5 * np.log(2)) ** 0.5
+    regret = linear.play(game(foe("alternating"), Simplex(4), 10**5), trials=[0])[0, 0, 0]
+    assert 0 < regret < 2 * (10**5 * np.log(4)) ** 0.5
 
 
 # --------------------------------------------------------------------------------------------- configs
