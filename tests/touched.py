@@ -1,4 +1,4 @@
-"""The slow tests that depend on what has changed since a commit: `python -m tests.touched` prints their files.
+"""The tests that depend on what has changed since a commit: `python -m tests.touched` prints their files.
 
 The commit is the one in the environment's CI_BASE, or else in .ci/tested. If git does not know it, every test depends.
 
@@ -28,7 +28,6 @@ CONFTEST = "tests/conftest.py"
 PACKAGE, API = "privbandits_cli/__init__.py", "privbandits_cli/api.py"
 VERSIONS = "pyproject.toml"  # every test depends on it
 FROM = re.compile(r"\bfrom (privbandits_cli[\w.]*|tests[\w.]*) import (\w+(?:, \w+)*)")
-SLOW = re.compile(r"\bmark\.slow\b")
 
 
 def changed(root):
@@ -66,14 +65,14 @@ class Checkout:
 
     def __init__(self, root):
         paths = sorted(path for room in ("docs/", *ROOMS) for path in (root / room).rglob("*.py"))
-        self.texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in paths}
-        self.trees = {file: ast.parse(text) for file, text in self.texts.items()}
+        self.trees = {path.relative_to(root).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
         self.strings = {file: set(strings(tree)) for file, tree in self.trees.items() if file.startswith("tests/")}
+        self.tests = [file for file in self.trees if re.search(r"^tests/.*\btest_\w+\.py$", file)]
         self.fixtures = {node.name: node for node in self.trees[CONFTEST].body if is_fixture(node)}
         self.imports = {file: set(self._imports(file)) - {file} for file in self.trees}
 
     def touched(self, paths):
-        """The files of slow tests that depend on one of these files."""
+        """The files of tests that depend on one of these files."""
         importers = defaultdict(set)
         for file, imported in self.imports.items():
             for one in imported:
@@ -82,15 +81,7 @@ class Checkout:
         while waiting:
             seen |= waiting
             waiting = {file for one in waiting for file in (*importers[one], *self._readers(one))} - seen
-        return [file for file in self.slow() if file in seen or VERSIONS in seen]
-
-    def slow(self):
-        """The files of tests that are slow; what they import may say so."""
-        for file in self.trees:
-            if re.search(r"^tests/.*\btest_\w+\.py$", file):
-                texts = (self.texts[one] for one in (file, *self.imports[file]) if one.startswith("tests/"))
-                if any(map(SLOW.search, texts)):
-                    yield file
+        return [file for file in self.tests if file in seen or VERSIONS in seen]
 
     def _imports(self, file):
         """What a file imports itself."""
@@ -128,8 +119,8 @@ class Checkout:
 def main():
     """Print the files, or on the standard error that there are none."""
     paths, checkout = changed(ROOT), Checkout(ROOT)
-    found = list(checkout.slow()) if paths is None else checkout.touched(paths)
-    print(*found, sep="\n") if found else print("no slow test depends on what has changed", file=sys.stderr)
+    found = checkout.tests if paths is None else checkout.touched(paths)
+    print(*found, sep="\n") if found else print("no test depends on what has changed", file=sys.stderr)
 
 
 if __name__ == "__main__":
