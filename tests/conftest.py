@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from privbandits_cli.actions import run
 from privbandits_cli.data.files import PlaysFile
 from privbandits_cli.engine.runner import cores
 from privbandits_cli.games import bandit
@@ -161,6 +162,12 @@ def small(tmp_path):
     path = tmp_path / "small.yaml"
     path.write_text(SMALL)
     return path
+
+
+@pytest.fixture
+def one_format(monkeypatch):
+    """A run draws its figure in one format: where that does not matter, all three take most of its time."""
+    monkeypatch.setattr(run, "FIGURES", ("svg",))
 
 
 @pytest.fixture(scope="session")

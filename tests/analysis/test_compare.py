@@ -12,6 +12,8 @@ from privbandits_cli.analysis import compare as comparing
 from privbandits_cli.analysis.compare import Difference, compare
 from tests.claims.test_verdicts import CONFIG, NOISE, call, experiment, played
 
+pytestmark = pytest.mark.usefixtures("one_format")
+
 
 @pytest.fixture
 def folders(tmp_path):

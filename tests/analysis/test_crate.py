@@ -14,6 +14,8 @@ from tests.actions.test_merge import call
 from tests.conftest import committed
 from tests.test_results import COMMITTED
 
+pytestmark = pytest.mark.usefixtures("one_format")
+
 
 def checked(folder):
     """The entities of a folder's crate by their ids, after the checks of the specification."""

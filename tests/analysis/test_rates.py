@@ -15,6 +15,8 @@ from tests.analysis.test_curves import ran  # noqa: F401
 from tests.conftest import foe, make, playing
 from tests.naive import coin_divergence
 
+pytestmark = pytest.mark.usefixtures("one_format")
+
 MEANS = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
 ZHOU, EIGHT, NINE, SEVEN = (
     "lower order: Zhou & Zhang 2024",

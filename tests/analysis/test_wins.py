@@ -12,14 +12,17 @@ from privbandits_cli import load, run
 from privbandits_cli.analysis import wins
 from privbandits_cli.analysis.wins import Best, rates
 from privbandits_cli.cli import app
+from privbandits_cli.numerics.jit import uncompiled
+
+pytestmark = pytest.mark.usefixtures("one_format")
 
 CONFIG = """\
 experiment: NAME
 game: contextual
-horizon: 60
+horizon: 40
 arms: 3
 dimension: 15
-trials: 4
+trials: 2
 seed: 1
 adversary: {name: table, path: iris, target: class}
 algorithms:
@@ -37,7 +40,8 @@ def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("wins")
     for seed in (1, 2, 3):
         (root / f"t{seed}.yaml").write_text(CONFIG.replace("NAME", f"t{seed}").replace("seed: 1", f"seed: {seed}"))
-    return [run(load(root / f"t{seed}.yaml"), results=root / "results", jobs=1) for seed in (1, 2, 3)]
+    with uncompiled():
+        return [run(load(root / f"t{seed}.yaml"), results=root / "results", jobs=1) for seed in (1, 2, 3)]
 
 
 def finals(folder):

@@ -19,6 +19,8 @@ from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
 from tests.conftest import ROOT, committed
 
+pytestmark = pytest.mark.usefixtures("one_format")
+
 CONFIG = """\
 experiment: small
 horizon: 1000

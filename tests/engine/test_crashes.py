@@ -52,6 +52,7 @@ class Parameters(bandit.Adversary):
 '''
 DEEPER, LINE = (1 + MINE[: MINE.index(words)].count("\n") for words in ("return deeper()", "pass  # HERE"))
 FEW = SMALL.replace("[stochastic, switching_costs]", "[stochastic, crashing]").replace("  - exp3_tau\n", "")
+pytestmark = pytest.mark.usefixtures("one_format")
 ENGINES = ("threads", *(pytest.param(engine, marks=pytest.mark.slow) for engine in ("processes", "dask")))
 
 

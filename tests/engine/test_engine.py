@@ -16,9 +16,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from joblib.externals.loky import get_reusable_executor
+from typer.testing import CliRunner
 
 from privbandits_cli.actions import run
 from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY
+from privbandits_cli.cli import app
 from privbandits_cli.engine import Engine, EngineError, runner
 from privbandits_cli.engine.play import estimated
 from privbandits_cli.engine.store import Busy, Store, code_here
@@ -26,7 +28,7 @@ from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import SMALL
+from tests.conftest import SMALL, some
 
 JOBS = [(2, "threads"), (5, "threads"), (2, "processes"), pytest.param(2, "dask", marks=pytest.mark.slow)]
 
@@ -46,10 +48,7 @@ def manifest(folder):
     return json.loads((folder / "manifest.json").read_text())
 
 
-@pytest.fixture(autouse=True)
-def one_format(monkeypatch):
-    """Here a figure is drawn in one format: which does not matter, and all three take half a second."""
-    monkeypatch.setattr(run, "FIGURES", ("svg",))
+pytestmark = pytest.mark.usefixtures("one_format")
 
 
 @pytest.fixture(autouse=True)
@@ -58,22 +57,31 @@ def alone(monkeypatch):
     monkeypatch.setattr(Store, "neighbours", lambda store, plan: ())
 
 
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    """The folder of a run on one job that nothing interrupts."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    (folder / "small.yaml").write_text(SMALL)
+    outputs(folder / "small", folder / "small.yaml")
+    return folder / "small"
+
+
 @pytest.fixture
-def whole(small, tmp_path):
-    """The CSVs of an unbroken run on one job."""
-    return outputs(tmp_path / "whole", small)[2]
+def whole(unbroken):
+    """The CSVs of that run."""
+    return csvs(unbroken)
 
 
 # ------------------------------------------------------------------------------------- the same bytes
 
 
 @pytest.mark.parametrize(("jobs", "engine"), JOBS)
-def test_jobs_and_engines_change_no_byte(small, tmp_path, whole, jobs, engine):
-    found = outputs(tmp_path / "other", small, jobs=jobs, engine=engine)[2]
-    assert found == whole
-    assert manifest(tmp_path / "other")["sha256"] == manifest(tmp_path / "whole")["sha256"]
+def test_jobs_and_engines_change_no_byte(small, tmp_path, unbroken, jobs, engine):
+    assert outputs(tmp_path / "other", small, jobs=jobs, engine=engine)[2] == csvs(unbroken)
+    assert manifest(tmp_path / "other")["sha256"] == manifest(unbroken)["sha256"]
 
 
+@pytest.mark.slow
 def test_processes_compile_what_would_take_long(small, tmp_path, monkeypatch):
     """The third loop of an algorithm and the fourth, which they write to the cache on disk."""
     few = ["algorithms=[uniform]", "adversary=[stochastic, deterministic, oblivious, switching_costs]", "trials=4"]
@@ -262,10 +270,10 @@ class Parameters(bandit.Adversary):
 
 def test_only_chunks_that_kill_their_process_fail(small, tmp_path):
     (tmp_path / "deadly.py").write_text(DEADLY.replace("PARENT", str(os.getpid())))
-    changes = [f"include={tmp_path / 'deadly.py'}", "adversary=[deadly, stochastic]", "algorithms=[exp3]"]
+    changes = [f"include={tmp_path / 'deadly.py'}", "adversary=[deadly, stochastic]", "algorithms=[exp3]", "trials=8"]
     plan, *_ = outputs(tmp_path / "bad", small, *changes, jobs=2, engine="processes")
     (foe,) = {curve.adversary.identity() for curve in plan.curves if curve.adversary.name == "deadly"}
-    fatal = {trial for trial in range(16) if stream(3, "gains", foe, trial=trial).random() < 0.1}
+    fatal = {trial for trial in range(8) if stream(3, "gains", foe, trial=trial).random() < 0.1}
     failures = manifest(tmp_path / "bad")["failures"]
     failed = {failure["trial"] for failure in failures}
     assert failures[0]["error"] == "the worker process died" and {f["adversary"] for f in failures} == {"deadly"}
@@ -273,7 +281,7 @@ def test_only_chunks_that_kill_their_process_fail(small, tmp_path):
         chunk for chunk in plan.chunks(lambda curve: np.empty(0, np.int64), 2) if foe in chunk.match[0].identity()
     ]
     assert fatal and failed == {trial for chunk in chunks if fatal & {*chunk.trials} for trial in chunk.trials}
-    assert len(failed) < 16
+    assert len(failed) < 8
 
 
 def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
@@ -459,6 +467,7 @@ def test_a_torn_journal_stops_nothing(small, tmp_path, whole):
     assert outputs(tmp_path / "x", small)[2] == whole
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_in_one_folder(tmp_path):
     config = tmp_path / "long.yaml"
     config.write_text(LONG.replace("trials: 200", "trials: 2000"))
@@ -537,17 +546,21 @@ def test_many_long_trials_are_not_many_files():
     assert len(chunks) < 1200 and sum(len(chunk.trials) for chunk in chunks) == 5 * 100_000
 
 
-def test_a_missing_dask_is_reported(small, tmp_path):
-    (tmp_path / "distributed.py").write_text("raise ModuleNotFoundError('no', name='distributed')")
-    process = launch(small, tmp_path / "r", "--engine", "dask", PYTHONPATH=str(tmp_path))
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 2 and "pip install '.[dask]'" in err and "Traceback" not in err
+def call(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_a_missing_dask_is_reported(small, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    monkeypatch.delitem(sys.modules, "privbandits_cli.engine.cluster", raising=False)
+    monkeypatch.delattr("privbandits_cli.engine.cluster", raising=False)
+    done = call("run", small, "--results", tmp_path / "r", "--engine", "dask")
+    assert done.exit_code == 2 and "pip install '.[dask]'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_scheduler_is_for_dask(small, tmp_path):
-    process = launch(small, tmp_path / "r", "--scheduler", "tcp://127.0.0.1:1")
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 2 and "add --engine dask" in err and not (tmp_path / "r").exists()
+    done = call("run", small, "--results", tmp_path / "r", "--scheduler", "tcp://127.0.0.1:1")
+    assert done.exit_code == 2 and "add --engine dask" in done.stderr and not (tmp_path / "r").exists()
 
 
 # ------------------------------------------------------------------------------------------- engines
@@ -599,7 +612,7 @@ def test_an_import_changes_neither_warnings_nor_logging():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("engine", ["threads", "processes", pytest.param("dask", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("engine", some(["threads", "processes", "dask"], "threads"))
 def test_a_run_that_is_stopped_early_leaves_warnings_and_logging_as_they_were(small, tmp_path, engine):
     """Joblib warns of results that are not used: not here, and elsewhere as before."""
     logger = logging.getLogger("distributed")

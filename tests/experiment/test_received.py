@@ -30,6 +30,8 @@ from privbandits_cli.plugins.source import sources
 from tests.conftest import ROOT, SMALL
 from tests.engine.test_engine import csvs
 
+pytestmark = pytest.mark.usefixtures("one_format")
+
 FILE = (ROOT / "privbandits_cli/cli/algorithm_bandit.txt").read_text().replace("@NAME@", "mine")
 FILE = FILE.replace("@TITLE@", "Mine").replace(
     "    def state",
@@ -484,8 +486,8 @@ def test_what_is_written_replaces_a_link(own, tmp_path):
 
 def test_data_that_a_config_names_are_not_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    Path("clicks.csv").write_text("a,b\n" + "0.25,1\n" * 40)
-    words = ("adversary={name: replay, path: clicks.csv, repeat: true}", "arms=2", "algorithms=exp3")
+    Path("clicks.csv").write_text("a,b,c,d\n" + "0.25,1,0,0\n" * 40)
+    words = ("adversary={name: replay, path: clicks.csv, repeat: true}", "algorithms=exp3")
     Path("small.yaml").write_text(SMALL)
     assert call("run", "small.yaml", *words, "-q").exit_code == 0
     assert call("run", "small.yaml", *words, "-q", "--shard", "1/1").exit_code == 0

@@ -13,6 +13,8 @@ from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures import distribution_plot, distributions, styles, table
 from tests.figures.test_plot import ran
 
+pytestmark = pytest.mark.usefixtures("one_format")
+
 
 @dataclass
 class Played:

@@ -19,6 +19,8 @@ from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of, number_places, wants_logarithm
 from tests.conftest import committed
 
+pytestmark = pytest.mark.usefixtures("one_format")
+
 
 def ran(tmp_path, small, *overrides, watch=lambda played: True):
     plan, store = make_plan(load(small, list(overrides))), Store(tmp_path / "out")
