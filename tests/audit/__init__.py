@@ -23,8 +23,6 @@ FAST = {
     "rnm_ftnl, printed": {"range of signed losses forgotten"},
     "dp_linucb": {"noise scale x 0.9"},
     "dp_linucb, Wishart": {"rows x 0.9"},
-    "dp_linucb, BLT": {"|c| of half of the rounds"},
-    "ldp_linucb": {"noise scale x 0.5"},
     "plain_dp_linucb": {"the base's ε"},
 }
 
@@ -70,6 +68,8 @@ SHORT = {
         ["noise scale x 0.5", "noise on one coordinate", "base fed a thousandth of the true loss", "noise by the loss"],
     ),
     "dp_scrible, scalar": (32, 2**10, ["noise scale x 0.75", "noise reused"]),
+    "dp_linucb, BLT": (16, 2**9, ["|c| of half of the rounds"]),
+    "ldp_linucb": (16, 2**9, ["sensitivity of the vector alone", "earlier arms kept in a field", "noise by the data"]),
     "adac_oful": (32, 2**10, ["noise scale x 0.5", "phases by rewards", "arms by the true sums"]),
     "squarecb": (
         64,

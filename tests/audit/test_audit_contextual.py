@@ -1,5 +1,7 @@
 """The auditor of the game `contextual`: how it transforms noise, the mutants it catches, the algorithms it accepts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -124,7 +126,19 @@ def test_answers_that_use_a_coin_again_are_not_independent(period):
     assert p < 1e-9 and lag == period
 
 
+@pytest.mark.slow
 def test_a_field_that_carries_a_reward_past_the_view_is_named():
+    check_carrier()
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_field_that_carries_a_reward_past_the_view_of_a_short_game_is_named(monkeypatch):
+    subject = CORRECT["dp_linucb"]
+    monkeypatch.setitem(CORRECT, "dp_linucb", replace(subject, setting=subject.setting._replace(horizon=64)))
+    check_carrier()
+
+
+def check_carrier():
     mutant = next(m for m in MUTANTS if m.name == "β grows with rewards")
     found = mutant.audited(0.001, 2**14, 0)
     assert found.verdict == "VIOLATION"

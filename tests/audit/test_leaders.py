@@ -1,11 +1,13 @@
 """Audits of leaders by report-noisy-max: the probabilities of experts, and noise that cannot be audited."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.audit.leaders import _race
-from privbandits_cli.audit.mutants import Mutant
+from privbandits_cli.audit.mutants import CORRECT, Mutant
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games.linear import Setting, Simplex
 from privbandits_cli.games.steps import composition, steps
@@ -66,6 +68,18 @@ def unforgotten(state, x, rng):
             state.losses[i] = before[i] + state.scale * rng.laplace[i]
 
 
+@pytest.mark.slow
 def test_noise_that_stays_in_the_state_is_not_accused():
+    check_unforgotten()
+
+
+@pytest.mark.usefixtures("plainly")
+def test_noise_that_stays_in_the_state_of_a_short_game_is_not_accused(monkeypatch):
+    subject = CORRECT["rnm_ftnl"]
+    monkeypatch.setitem(CORRECT, "rnm_ftnl", replace(subject, setting=subject.setting._replace(horizon=64)))
+    check_unforgotten()
+
+
+def check_unforgotten():
     found = Mutant("noisy sums stay", "rnm_ftnl", "choose", unforgotten).audited(0.001, 2**18, 0)
     assert found.verdict == "NOT AUDITABLE" and "stay in the state" in found.found

@@ -57,7 +57,11 @@ def test_what_a_gain_costs_is_the_delta_between_two_sums(law):
 
 @pytest.mark.parametrize(
     ("name", "epsilon", "verdict"),
-    [("dist_dp_se", 0.5, "CONSISTENT"), ("dist_rdp_se", 0.5, "CONSISTENT"), ("dist_dp_se", 1e-5, "NOT AUDITABLE")],
+    [
+        ("dist_dp_se", 0.5, "CONSISTENT"),
+        pytest.param("dist_rdp_se", 0.5, "CONSISTENT", marks=pytest.mark.slow),
+        pytest.param("dist_dp_se", 1e-5, "NOT AUDITABLE", marks=pytest.mark.slow),
+    ],
 )
 def test_noise_that_is_larger_than_the_view_says_is_not_accused(name, epsilon, verdict, monkeypatch):
     """The view and the guarantee are those of ε = 1."""
@@ -72,9 +76,9 @@ def test_noise_that_is_larger_than_the_view_says_is_not_accused(name, epsilon, v
 @pytest.mark.parametrize(
     ("name", "own", "verdict"),
     [
-        ("dist_dp_se", {"epsilon": 40.0, "growth": 4}, "CONSISTENT"),
+        pytest.param("dist_dp_se", {"epsilon": 40.0, "growth": 4}, "CONSISTENT", marks=pytest.mark.slow),
         ("dist_dp_se", {"epsilon": 1e-6}, "NOT AUDITABLE"),
-        ("dist_rdp_se", {"epsilon": 7.3, "s": 100.0}, "CONSISTENT"),
+        pytest.param("dist_rdp_se", {"epsilon": 7.3, "s": 100.0}, "CONSISTENT", marks=pytest.mark.slow),
         ("dist_rdp_se", {"epsilon": 60.0}, "NOT AUDITABLE"),
     ],
 )

@@ -7,7 +7,6 @@ import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli.cli import app
-from tests.conftest import some
 
 OWN = '''\
 """The arm with the largest <θ~, x>, where θ~ = V^-1 u~ has Gaussian noise from a tree."""
@@ -145,27 +144,49 @@ FAULTS = {
 }
 
 
-def audited(tmp_path, text):
+def audited(tmp_path, text, config=CONFIG, budget=2**18):
     Path(tmp_path / "own.py").write_text(text)
-    Path(tmp_path / "small.yaml").write_text(CONFIG)
+    Path(tmp_path / "small.yaml").write_text(config)
     files = [str(tmp_path / "small.yaml"), "--include", str(tmp_path / "own.py")]
-    result = CliRunner().invoke(app, ["audit", *files, "--json"])
+    result = CliRunner().invoke(app, ["audit", *files, "--budget", str(budget), "--json"])
     assert result.exit_code in (0, 4), result.stderr
     (row,) = json.loads(result.stdout)
     return row
 
 
+FEW = CONFIG.replace("65536", "32")  # rounds, for plain Python
+
+
+@pytest.mark.usefixtures("plainly")
+def test_an_honest_learner_is_not_accused_in_a_short_game(tmp_path):
+    found = audited(tmp_path, OWN, FEW, budget=2**10)
+    assert found["verdict"] == "CONSISTENT", found["found"]
+    assert "of 32 rounds" in found["played"] and found["assumed"] == ""
+
+
+@pytest.mark.slow
 def test_an_honest_learner_is_not_accused_in_the_configured_game(tmp_path):
     found = audited(tmp_path, OWN)
     assert found["verdict"] == "CONSISTENT", found["found"]
     assert "4 of 65,536 rounds" in found["played"] and found["assumed"] == ""
 
 
-@pytest.mark.parametrize("fault", some(FAULTS, "noise by the data"))
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("fault", ["exact sums past the view", "a hint of middle rewards", "noise by the data"])
+def test_a_planted_fault_is_found_in_a_short_game(tmp_path, fault):
+    check_fault(tmp_path, fault, FEW)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(tmp_path, fault):
+    check_fault(tmp_path, fault, CONFIG)
+
+
+def check_fault(tmp_path, fault, config):
     right, wrong, words = FAULTS[fault]
     assert OWN.count(right) == 1
-    found = audited(tmp_path, OWN.replace(right, wrong))
+    found = audited(tmp_path, OWN.replace(right, wrong), config)
     assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
 
 

@@ -272,6 +272,7 @@ LINEAR = [
 ]
 
 
+@pytest.mark.slow
 def test_a_leader_with_linear_laplace_noise_is_audited_over_the_whole_game(tmp_path):
     found = audited(tmp_path, broken(LEADER, LINEAR))
     assert found["verdict"] == "CONSISTENT" and "games of 65,536 rounds, N = 3" in found["played"], found
