@@ -13,6 +13,7 @@ from privbandits_cli.mechanisms.k_ary import KAryTree
 from privbandits_cli.mechanisms.smooth import HIGHEST, MOST_ITEMS, Smooth, SmoothTree, closed_level, next_code
 from privbandits_cli.mechanisms.tree import KAry, trailing_zeros_in
 from privbandits_cli.numerics.jit import compile_step
+from tests.conftest import some
 
 add_item = compile_step(arm_trees.add_item)
 ITEMS = [1, 2, 3, 15, 16, 17, 100, 777, 5000]
@@ -185,7 +186,7 @@ def test_too_many_items_for_a_smooth_tree():
         Smooth.best(MOST_ITEMS + 1)
 
 
-@pytest.mark.parametrize("kind", BEST)
+@pytest.mark.parametrize("kind", some(BEST, "smooth"))
 def test_the_noise_of_prefixes_has_the_variance_of_their_nodes(kind):
     """Prefixes of 60 items, 40,000 times: covariances within 6 errors, which fresh noise for each prefix is not."""
     items, draws, rng = 60, 40_000, np.random.default_rng(3)

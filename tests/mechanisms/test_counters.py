@@ -21,6 +21,7 @@ from privbandits_cli.mechanisms.smooth import SmoothTree, next_code
 from privbandits_cli.mechanisms.square_root import MOST_ROUNDS, SquareRoot
 from privbandits_cli.numerics.jit import compile_step, record
 from tests import plain_counters
+from tests.conftest import some
 
 LINEAR = {  # those whose noise is linear in their numbers
     "tree, fresh top-up": partial(FreshTopUp, law="gaussian"),
@@ -73,8 +74,16 @@ def by_unit_numbers(made, compiled=False):
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 27, 100])
 @pytest.mark.parametrize("name", LINEAR)
 def test_the_steps_make_the_noise_of_the_plain_twin(name, n):
-    made = LINEAR[name](n)
-    found, wanted = by_unit_numbers(made, compiled=n == 100), plain_counters.matrix(made)
+    equals_the_plain_twin(LINEAR[name](n), compiled=False)
+
+
+@pytest.mark.parametrize("name", some(LINEAR, "smooth"))
+def test_compiled_steps_make_the_noise_of_the_plain_twin(name):
+    equals_the_plain_twin(LINEAR[name](100), compiled=True)
+
+
+def equals_the_plain_twin(made, compiled):
+    found, wanted = by_unit_numbers(made, compiled), plain_counters.matrix(made)
     np.testing.assert_allclose(found[:, : wanted.shape[1]], wanted, atol=1e-9)
     assert (found[:, wanted.shape[1] :] == 0).all()  # numbers of the round after the last prefix
 
@@ -132,7 +141,7 @@ def test_the_sensitivity_of_laplace_noise_is_that_of_a_linear_programme(name, n)
     assert max(least) == pytest.approx(made.sensitivity(), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("name", some(LINEAR, "smooth", "tree, shared top-up, Laplace"))
 def test_noise_has_its_covariance(name):
     """4e4 draws at T = 100, within six errors of each entry.
 

@@ -129,8 +129,15 @@ def test_no_two_records_move_the_matrix_further_than_its_noise_allows():
     assert max(found) == pytest.approx(SIGNED.norm**2 / oracle.sigma)
 
 
-@pytest.mark.parametrize("drawn", ["steps", "twin"])
-@pytest.mark.parametrize("kind", ["quadratic", "logistic with matrix"])
+@pytest.mark.parametrize(
+    ("kind", "drawn"),
+    [
+        ("quadratic", "steps"),
+        ("quadratic", "twin"),
+        ("logistic with matrix", "steps"),
+        pytest.param("logistic with matrix", "twin", marks=pytest.mark.slow),  # it solves 2000 logistic regressions
+    ],
+)
 def test_the_noise_of_a_matrix_has_its_law(kind, drawn):
     """Of a record that is 0: symmetric, N(0, σ²), and 2σ² on the diagonal; half of that would be seen."""
     oracle, rng, d = KINDS[kind][0].tuned(SIGNED, 0.1, 1.0, 1e-5, False), Generator(SFC64(4)), SIGNED.dimension
