@@ -58,9 +58,9 @@ def changes(model: type[Parameters]) -> Iterator[dict[str, Any]]:
         yield from ({name: value} for value in ends(field.annotation, field.metadata))
 
 
-def variants(model: type[Parameters], make: Any) -> list[Any]:
-    """What `make` makes of each change, and of each together with the ends of ε."""
-    epsilon = model.model_fields.get("epsilon")
+def variants(model: type[Parameters], make: Any, pairs: bool = True) -> list[Any]:
+    """What `make` makes of each change, and in `pairs` of each together with the ends of ε."""
+    epsilon = model.model_fields.get("epsilon") if pairs else None
     budgets = [{}, *({"epsilon": value} for value in (ends(epsilon.annotation, epsilon.metadata) if epsilon else ()))]
     found = {}
     for words in (budget | change for budget in budgets for change in changes(model)):

@@ -9,16 +9,18 @@ from scipy import stats
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.games.steps import composition, steps
-from tests.conftest import foe, make, match
+from privbandits_cli.numerics.jit import uncompiled
+from tests.conftest import foe, make, match, some
 from tests.naive import regrets, tsallis_by_bisection
 
 PAPER = Setting(2**18, 4)
 
 
-def ready(algorithm, setting=PAPER):
-    """The steps of an algorithm and its first state."""
+def ready(algorithm, setting=PAPER, plain=True):
+    """The steps of an algorithm, in plain Python or compiled, and its first state."""
     tuned = algorithm.tuned(setting)
-    return steps(composition(tuned)), tuned.state(setting)[0]
+    with uncompiled(plain):
+        return steps(composition(tuned)), tuned.state(setting)[0]
 
 
 def distribution(bound, state, n_arms=4):
@@ -91,7 +93,7 @@ def test_exp3s_polynomial_is_for_small_steps_of_either_sign():
 # ------------------------------------------------------------------------------------------ the reduction
 
 
-@pytest.mark.parametrize("adversary", ["deterministic", "stochastic", "switching_costs"])
+@pytest.mark.parametrize("adversary", some(["deterministic", "stochastic", "switching_costs"], "stochastic"))
 def test_without_noise_it_is_its_base(adversary, shared_streams):
     exp2 = make("exp2")
     silent = [make("dp_reduction", epsilon=math.inf, base=base) for base in (exp2, make("exp3"))]
@@ -120,7 +122,7 @@ NESTED = {
 }
 
 
-@pytest.mark.parametrize("nested", NESTED)
+@pytest.mark.parametrize("nested", some(NESTED, "reduction of blocks"))
 def test_wrappers_compose(nested):
     game = match(foe("stochastic"), [NESTED[nested]()], 1200, checkpoints=[7, 1200])
     twin = regrets(game.adversary, game.algorithms[0], game.setting, [7, 1200], game.seed, 1)
@@ -189,13 +191,25 @@ def test_at_epsilon_1_the_tuning_by_variance_learns():
 # ------------------------------------------------------------------------------------------ privacy
 
 
-@pytest.mark.parametrize("make_it", NESTED.values(), ids=NESTED)
-def test_releases_are_audited_in_blocks_too(make_it):
-    found = audit(make_it().tuned(PAPER), PAPER, budget=2**14)
-    assert found.verdict == "CONSISTENT"
-    scaled = make("mini_batch", tau=3, base=make("dp_exp3_lap", epsilon=1.0)).tuned(PAPER)
+AUDITED = NESTED | {"blocks of noise": lambda: make("mini_batch", tau=3, base=make("dp_exp3_lap", epsilon=1.0))}
+
+
+@pytest.mark.parametrize("nested", AUDITED)
+def test_short_releases_are_audited_in_blocks_too(nested):
+    setting = Setting(24, 4)
+    with uncompiled():
+        assert audit(AUDITED[nested]().tuned(setting), setting, budget=2**11).verdict == "CONSISTENT"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nested", AUDITED)
+def test_releases_are_audited_in_blocks_too(nested):
+    assert audit(AUDITED[nested]().tuned(PAPER), PAPER, budget=2**14).verdict == "CONSISTENT"
+
+
+def test_a_gain_in_a_block_of_three_has_a_third_of_epsilon():
+    scaled = AUDITED["blocks of noise"]().tuned(PAPER)
     assert scaled.guarantee(PAPER).epsilon == pytest.approx(1 / 3)
-    assert audit(scaled, PAPER, budget=2**14).verdict == "CONSISTENT"
 
 
 def test_the_noise_of_a_release_has_its_law():

@@ -47,9 +47,9 @@ def settings(game: str) -> list[Setting]:
     return [Setting(horizon, n, **known) for horizon in HORIZONS for n, known in GAMES[game]]
 
 
-def variants(name: str) -> list[Any]:
-    """An algorithm with each parameter at each of its ends, and with each of these at the ends of ε."""
-    return extremes.variants(Registry().find("algorithms", name), partial(make, name))
+def variants(name: str, pairs: bool) -> list[Any]:
+    """An algorithm with each parameter at each of its ends, and in `pairs` with each of these at the ends of ε."""
+    return extremes.variants(Registry().find("algorithms", name), partial(make, name), pairs)
 
 
 def unlimited(algorithm: Any) -> bool:
@@ -87,12 +87,12 @@ def check(given: Any, setting: Setting) -> None:
 THIRD = dict.fromkeys(("dp_ftrl", "dp_ftpl", "dp_linucb", "exp3_tau", "noisy_ftrl"), 3)
 
 
-def check_all(name: str, every: int) -> None:
+def check_all(name: str, every: int, pairs: bool = True) -> None:
     """Each variant in one of `every` settings, which rotate; warnings are errors."""
     here = settings(Registry().find("algorithms", name).game)
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
         warnings.simplefilter("error")
-        for i, variant in enumerate(variants(name)):
+        for i, variant in enumerate(variants(name, pairs)):
             for setting in here[i % every :: every]:
                 try:
                     check(variant, setting)
@@ -102,7 +102,7 @@ def check_all(name: str, every: int) -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_what_an_algorithm_states_is_finite_or_an_error(name: str) -> None:
-    check_all(name, every=29)
+    check_all(name, every=37, pairs=False)
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def play(given: Any, setting: Setting, side: str, states: list[Any]) -> None:
     assert states and not any(np.isnan(part).any() for state in states for part in numbers(state))
 
 
-def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch, pairs: bool = True) -> None:
     """Each variant in one of `every` games, which rotate; warnings are errors."""
     here = games(Registry().find("algorithms", name).game)
     states: list[Any] = []
@@ -209,7 +209,7 @@ def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
     over = "ignore" if wraps else "raise"
     with uncompiled(), warnings.catch_warnings(), np.errstate(all="raise", under="ignore", over=over):
         warnings.simplefilter("error")
-        for i, variant in enumerate(variants(name)):
+        for i, variant in enumerate(variants(name, pairs)):
             for setting, side in here[i % every :: every]:
                 try:
                     play(variant, setting, side, states)
@@ -219,7 +219,7 @@ def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_games_at_the_ends_have_finite_regrets_or_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    play_all(name, 31, monkeypatch)
+    play_all(name, 31, monkeypatch, pairs=False)
 
 
 @pytest.mark.slow
