@@ -58,7 +58,8 @@ test-all: $(DEV)  ## run all tests; if nothing is uncommitted, the commit is rec
 	test -n "$$(git status --porcelain 2>&1)" || git rev-parse HEAD > .ci/tested
 
 test-touched: $(DEV)  ## run the slow tests of what has changed since the commit $$CI_BASE, or that in .ci/tested
-	files=$$($(BIN)/python -m tests.touched) && { test -z "$$files" || $(PYTEST) -m slow $$files || test $$? -eq 5; }
+	rooms=$$($(BIN)/python -m tests.touched) && echo "$$rooms" | while read -r room; do \
+	  test -z "$$room" || $(PYTEST) -m slow $$room </dev/null || test $$? -eq 5 || exit 1; done
 
 browser: docs $(DEV)  ## test the report pages and the site in a headless Chromium, if one is installed
 	$(BIN)/python -m pytest -rs tests/report/test_browser.py tests/docs/test_browser.py

@@ -1,4 +1,4 @@
-"""The tests that depend on what has changed since a commit: `python -m tests.touched` prints their files.
+"""The tests that depend on what has changed since a commit: `python -m tests.touched` prints a line for each room.
 
 The commit is the one in the environment's CI_BASE, or else in .ci/tested. If git does not know it, every test depends.
 
@@ -18,6 +18,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -117,10 +118,13 @@ class Checkout:
 
 
 def main():
-    """Print the files, or on the standard error that there are none."""
+    """Print the files of each room in a line, or on the standard error that there are none."""
     paths, checkout = changed(ROOT), Checkout(ROOT)
     found = checkout.tests if paths is None else checkout.touched(paths)
-    print(*found, sep="\n") if found else print("no test depends on what has changed", file=sys.stderr)
+    for _, room in groupby(found, key=lambda file: file.rpartition("/")[0]):
+        print(*room)
+    if not found:
+        print("no test depends on what has changed", file=sys.stderr)
 
 
 if __name__ == "__main__":
