@@ -75,6 +75,9 @@ def update(state, losses: np.ndarray, rng: Draws) -> None:
             kept.noisy[:] += kept.nodes[j]
 '''
 
+FEW = 64  # rounds: plain Python plays them
+LENGTHS = [FEW, pytest.param(2**16, marks=pytest.mark.slow)]
+
 NOISE, LEAST = "state.scale * rng.laplace\n", "np.argmin(state.kept.noisy)"
 SCALE = "scale=levels * n / self.epsilon"
 
@@ -188,8 +191,16 @@ GUESSER_FAULTS = {
 }
 
 
-def audited(folder, text, experiment=EXPERIMENT):
+@pytest.fixture
+def by_length(request, horizon):
+    """Short games are plain Python."""
+    if horizon == FEW:
+        request.getfixturevalue("plainly")
+
+
+def audited(folder, text, experiment=EXPERIMENT, horizon=2**16):
     """The only row of the audit of this file."""
+    experiment = experiment.replace("2^16", str(horizon))
     (folder / "own.py").write_text(text)
     (folder / "own.yaml").write_text(experiment)
     words = ["audit", str(folder / "own.yaml"), "--include", str(folder / "own.py"), "--json"]
@@ -209,12 +220,15 @@ def broken(text, changes):
 ON_THE_BALL = EXPERIMENT.replace("simplex", "sphere").replace("linear\n", "linear\nfeedback: bandit\n")
 
 
+@pytest.mark.usefixtures("by_length")
+@pytest.mark.parametrize("horizon", LENGTHS)
 @pytest.mark.parametrize(("text", "experiment"), [(LEADER, EXPERIMENT), (GUESSER, ON_THE_BALL)])
-def test_an_honest_file_is_consistent(tmp_path, text, experiment):
-    found = audited(tmp_path, text, experiment)
+def test_an_honest_file_is_consistent(tmp_path, text, experiment, horizon):
+    found = audited(tmp_path, text, experiment, horizon)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert 0.85 < found["epsilon_seen"] < 1 + 1e-9  # exact for the points that were played
-    assert "65,536 rounds, N = 3" in found["played"]
+    least = 0.5 if (text, horizon) == (GUESSER, FEW) else 0.85  # its first points have the length 1/2
+    assert least < found["epsilon_seen"] < 1 + 1e-9  # exact for the points that were played
+    assert f"{horizon:,} rounds, N = 3" in found["played"]
 
 
 PER_LEVEL = [  # numbers for every level are drawn in every round
@@ -242,27 +256,27 @@ IN_CHOOSE = [  # the node of a round is closed in the next one
 ]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [pytest.param(PER_LEVEL, marks=pytest.mark.slow), LOCAL, IN_CHOOSE],
-    ids=["per level", "local", "in choose"],
-)
-def test_other_honest_leaders_are_consistent(tmp_path, changes):
-    found = audited(tmp_path, broken(LEADER, changes))
+@pytest.mark.usefixtures("by_length")
+@pytest.mark.parametrize("horizon", LENGTHS)
+@pytest.mark.parametrize("changes", [PER_LEVEL, LOCAL, IN_CHOOSE], ids=["per level", "local", "in choose"])
+def test_other_honest_leaders_are_consistent(tmp_path, changes, horizon):
+    found = audited(tmp_path, broken(LEADER, changes), horizon=horizon)
     assert found["verdict"] == "CONSISTENT", found["found"]
     assert found["epsilon_seen"] == pytest.approx(1.0)
 
 
+@pytest.mark.usefixtures("by_length")
 @pytest.mark.parametrize(
-    ("factor", "cost"),
+    ("factor", "cost", "horizon"),
     [
-        pytest.param("2.0 if state.t > 30_000 else 1.0", 31 / 32, marks=pytest.mark.slow),
-        ("2.0 if level == 0 else 32 / 31", 0.5 / 16 + 15 / 16 * 31 / 32),
+        pytest.param("2.0 if state.t > 30_000 else 1.0", 31 / 32, 2**16, marks=pytest.mark.slow),
+        pytest.param("2.0 if level == 0 else 32 / 31", 0.5 / 16 + 15 / 16 * 31 / 32, 2**16, marks=pytest.mark.slow),
+        ("2.0 if level == 0 else 32 / 31", 0.5 / 6 + 5 / 6 * 31 / 32, FEW),
     ],
-    ids=["more noise later", "a share of ε for each level"],
+    ids=["more noise later", "a share of ε for each level", "the same in a short game"],
 )
-def test_a_leader_may_have_more_noise_in_some_nodes(tmp_path, factor, cost):
-    found = audited(tmp_path, broken(LEADER, [(NOISE, f"({factor}) * {NOISE}")]))
+def test_a_leader_may_have_more_noise_in_some_nodes(tmp_path, factor, cost, horizon):
+    found = audited(tmp_path, broken(LEADER, [(NOISE, f"({factor}) * {NOISE}")]), horizon=horizon)
     assert found["verdict"] == "CONSISTENT", found["found"]
     assert found["epsilon_seen"] == pytest.approx(cost)
 
@@ -279,11 +293,11 @@ def test_a_leader_with_linear_laplace_noise_is_audited_over_the_whole_game(tmp_p
     assert found["epsilon_seen"] == pytest.approx(1.0, rel=1e-9) and "Laplace noise" in found["claim"]
 
 
-@pytest.mark.parametrize("horizon", some([2**16, 100], 100))
+@pytest.mark.usefixtures("by_length")
+@pytest.mark.parametrize("horizon", [FEW, *(pytest.param(n, marks=pytest.mark.slow) for n in (100, 2**16))])
 def test_a_leader_may_write_into_its_random_numbers(tmp_path, horizon):
     own = [(NOISE, "rng.laplace\n"), ("    state.t += 1\n", "    rng.laplace[:] *= state.scale\n    state.t += 1\n")]
-    experiment = EXPERIMENT.replace("2^16", str(horizon))
-    found = audited(tmp_path, broken(LEADER, [*LINEAR, *own]), experiment)
+    found = audited(tmp_path, broken(LEADER, [*LINEAR, *own]), horizon=horizon)
     assert found["verdict"] == "CONSISTENT" and found["epsilon_seen"] == pytest.approx(1.0, rel=1e-9), found
 
 
@@ -316,10 +330,7 @@ def test_faults_of_a_leader_that_closes_nodes_in_choose_are_found(tmp_path, name
     "name",
     some(
         LEADER_FAULTS,
-        "a hint of losses of exactly 0.5",
-        "in proportion to the loss",
         "delta for epsilon",
-        "numbers used twice",
     ),
 )
 def test_faults_of_a_leader_are_found(tmp_path, name):
@@ -328,7 +339,37 @@ def test_faults_of_a_leader_are_found(tmp_path, name):
     assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
 
 
-@pytest.mark.parametrize("name", some(GUESSER_FAULTS, "half of the noise", "numbers used twice"))
+AT_ONCE = [  # faults of a leader that a short game shows in the same words
+    "choose by the exact sums",
+    "a hint of losses of exactly 0.5",
+    "a quarter from level 2 up",
+    "less on the last coordinate",
+    "in proportion to the loss",
+    "the sign of the noise",
+    "no noise",
+    "each loss counted twice",
+    "numbers used twice",
+]
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_faults_of_a_leader_are_found_in_a_short_game(tmp_path, name):
+    words, *changes = LEADER_FAULTS[name]
+    found = audited(tmp_path, broken(LEADER, changes), horizon=FEW)
+    assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("name", [name for name in GUESSER_FAULTS if "round" not in name])
+def test_faults_of_a_bandit_are_found_in_a_short_game(tmp_path, name):
+    words, *changes = GUESSER_FAULTS[name]
+    found = audited(tmp_path, broken(GUESSER, changes), ON_THE_BALL, FEW)
+    assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GUESSER_FAULTS)
 def test_faults_of_a_bandit_are_found(tmp_path, name):
     words, *changes = GUESSER_FAULTS[name]
     found = audited(tmp_path, broken(GUESSER, changes), ON_THE_BALL)
@@ -338,9 +379,11 @@ def test_faults_of_a_bandit_are_found(tmp_path, name):
 NORMALS = [('"laplace"', '"normal"'), ("rng.laplace", "rng.normal")]
 
 
+@pytest.mark.usefixtures("by_length")
+@pytest.mark.parametrize("horizon", LENGTHS)
 @pytest.mark.parametrize(("text", "experiment"), [(LEADER, EXPERIMENT), (GUESSER, ON_THE_BALL)])
-def test_noise_of_other_numbers_than_the_view_declares_is_not_auditable(tmp_path, text, experiment):
-    found = audited(tmp_path, broken(text, NORMALS), experiment)
+def test_noise_of_other_numbers_than_the_view_declares_is_not_auditable(tmp_path, text, experiment, horizon):
+    found = audited(tmp_path, broken(text, NORMALS), experiment, horizon)
     assert found["verdict"] == "NOT AUDITABLE" and "not made of `rng.laplace`" in found["found"]
 
 

@@ -190,9 +190,9 @@ def changed(changes):
     return text
 
 
-def audited(folder, text):
+def audited(folder, text, config=CONFIG):
     (folder / "greedy.py").write_text(text, encoding="utf-8")
-    (folder / "greedy.yaml").write_text(CONFIG, encoding="utf-8")
+    (folder / "greedy.yaml").write_text(config, encoding="utf-8")
     experiment = load(folder / "greedy.yaml", include=[folder / "greedy.py"])
     (row,) = audit_experiment(experiment, alpha=0.001, budget=2**18, seed=0, test="bets")
     return row
@@ -205,6 +205,18 @@ def test_a_fault_in_a_users_file_is_found(tmp_path, name):
     assert row["verdict"] == "VIOLATION" and found in row["found"]
 
 
+SHORT = CONFIG.replace("65536", "32").replace("epsilon: 1", "epsilon: 1, explore: 0")  # for plain Python
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("name", ["gains counted twice", "no noise for the last arm", "noise that depends on the gain"])
+def test_a_fault_in_a_users_file_is_found_in_a_short_game(tmp_path, name):
+    changes, found = FAULTS[name]
+    row = audited(tmp_path, changed(changes), SHORT)
+    assert row["verdict"] == "VIOLATION" and found in row["found"]
+
+
+@pytest.mark.slow
 def test_the_honest_file_is_consistent_and_its_privacy_loss_is_exact(tmp_path):
     """An arm with 2^15 to 2^16 - 1 gains has nodes on 16 of the 17 levels, and its first gain is in all of them."""
     row = audited(tmp_path, HONEST)
