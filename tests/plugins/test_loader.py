@@ -26,7 +26,7 @@ from privbandits_cli.games.guards import PluginError
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins import loader, messages, registry
 from privbandits_cli.plugins.registry import Registry, including
-from tests.conftest import ROOT, SMALL, foe, make, match
+from tests.conftest import ROOT, SMALL, foe, make, match, some
 from tests.engine.test_engine import csvs, manifest, outputs
 
 CLI = ROOT / "privbandits_cli" / "cli"
@@ -129,7 +129,7 @@ def test_an_own_file_may_have_a_class_of_tuned_parameters():
 
 
 def test_own_files_change_no_other_number():
-    small = Path("small.yaml"), "adversary=stochastic"
+    small = Path("small.yaml"), "adversary=stochastic", "algorithms=exp3"
     _, _, without = outputs(Path("without"), *small)
     _, _, beside = outputs(Path("beside"), *small, "include=mine.py", "algorithms+=mine")
     rows = set(beside["summary.csv"].splitlines())
@@ -314,11 +314,12 @@ def test_an_error_is_shown_at_its_line_before_anything_is_played(old, new, messa
         ("linear", "x /=", "x += rng.normal[1]\n    x /=", "rng.normal holds no random numbers: ask for them"),
         ("linear", "x /=", "x += np.random.rand()\n    x /=", "np.random.rand draws other numbers"),
         ("contextual", "if rng.random()", "if np.random.rand()", "np.random.rand draws other numbers"),
-        (
+        pytest.param(
             "contextual",
             "int(rng.integers(0, ",
             "int(rng.integers(",
             "cannot be compiled: No implementation of function",
+            marks=pytest.mark.slow,
         ),
         ("contextual", "int(rng.integers(0, ", "int(rng.choice(", "cannot be compiled: Unknown attribute 'choice'"),
     ],
@@ -331,14 +332,14 @@ def test_an_error_in_a_file_of_another_game_is_shown_at_its_line(game, old, new,
     assert result.exit_code == 2 and message in result.stderr and "theirs.py:" in result.stderr, result.output
 
 
-def test_random_numbers_that_draws_asks_for_are_taken():
+@pytest.mark.parametrize("how", [["--python"], pytest.param([], marks=pytest.mark.slow)], ids=["plain", "compiled"])
+def test_random_numbers_that_draws_asks_for_are_taken(how):
     assert call("new", "algorithm", "theirs.py", "--game", "linear").exit_code == 0
     edited("x /=", "x *= np.exp(rng.normal[1])\n    x /=", "theirs.py")
     draws = '    def draws(self, setting, rounds):\n        return {"normal": np.full(len(rounds), 2)}\n\n    def state'
     edited("    def state", draws, "theirs.py")
-    result = call(
-        "run", "smoke_linear", "adversary=alternating", "horizon=60", "--include", "theirs.py", "algorithms=theirs"
-    )
+    words = ["adversary=alternating", "horizon=60", "--include", "theirs.py", "algorithms=theirs"]
+    result = call("run", "smoke_linear", *words, *how)
     assert result.exit_code == 0, result.output
 
 
@@ -454,7 +455,9 @@ def test_a_helper_keeps_its_defaults_compiled_or_not():
     assert csvs(Path("results/small")) == csvs(Path("plain/small"))
 
 
-@pytest.mark.parametrize("arguments", ["gain, *others, shift=1.0", "gain, scale=2.0, *, shift"])
+@pytest.mark.parametrize(
+    "arguments", some(["gain, *others, shift=1.0", "gain, scale=2.0, *, shift"], "gain, scale=2.0, *, shift")
+)
 def test_a_helper_that_cannot_keep_its_defaults_is_refused_at_its_line(arguments):
     with Path("mine.py").open("a") as file:
         file.write(f"\n\ndef moved({arguments}):\n    return gain + shift\n")
@@ -475,9 +478,19 @@ def test_the_line_of_an_error_is_the_users():
     ("harm", "message", "at"),
     [
         ("raise ValueError('late')", "ValueError: late", "raise ValueError"),
-        ("state.means[0] = 1.0 / (gain - gain)", "ZeroDivisionError: division by zero", "state.means[0] ="),
+        pytest.param(
+            "state.means[0] = 1.0 / (gain - gain)",
+            "ZeroDivisionError: division by zero",
+            "state.means[0] =",
+            marks=pytest.mark.slow,
+        ),
         ("state.means[0] = np.inf - np.inf * gain", "state.means is not a number (NaN)", "state.means[0] ="),
-        ("state.means[:] = 0.0\n        state.explore = 9e9", "choose returned arm", "def choose"),
+        pytest.param(
+            "state.means[:] = 0.0\n        state.explore = 9e9",
+            "choose returned arm",
+            "def choose",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_late_error_is_shown_at_its_line_too(harm, message, at):
@@ -529,13 +542,11 @@ def test_an_error_of_a_file_that_was_edited_since_has_the_line_that_was_read():
 def test_built_in_games_are_not_guarded_and_own_ones_are(monkeypatch):
     from privbandits_cli.games import rounds
 
-    bound = {}
-    monkeypatch.setattr(rounds, "bind", lambda template, *key, **names: bound.setdefault(key[0], names["GUARDED"]))
+    monkeypatch.setattr(rounds, "bind", lambda template, **names: names["GUARDED"])
     known, _ = including([Path("mine.py")])
     mine = known.find("algorithms", "mine")
-    for modules in (("privbandits_cli.algorithms.exp3",), (mine.__module__,)):
-        rounds.loop.__wrapped__(modules, "layout", rounds.Kind(True))
-    assert bound == {"privbandits_cli.algorithms.exp3": False, mine.__module__: True}
+    for module, guarded in (("privbandits_cli.algorithms.exp3", False), (mine.__module__, True)):
+        assert rounds.loop.__wrapped__((module,), "layout", rounds.Kind(), False) is guarded
 
 
 @pytest.mark.parametrize(
@@ -573,6 +584,7 @@ def test_python_runs_it_uncompiled_with_its_own_traceback():
     assert call("run", "small.yaml", *words, "--engine", "processes").exit_code == 2
 
 
+@pytest.mark.slow
 def test_python_gives_the_same_numbers():
     words = ("--include", "mine.py", "algorithms=[mine, exp3]", "adversary=switching_costs", "horizon=60", "-q")
     assert call("run", "small.yaml", *words).exit_code == 0
@@ -793,13 +805,22 @@ SMALLER = {  # of what `new` prints: as much as is played in a second
 FOES = {"bandit": "stochastic", "linear": "{name: gap, gap: 0.4}", "contextual": "sphere_arms"}
 
 
-@pytest.mark.parametrize("game", ["bandit", "linear", "contextual"])
-@pytest.mark.parametrize("kind", ["algorithm", "adversary"])
-def test_new_writes_a_short_file_that_runs_at_once(kind, game, desk):
+CREATED = [(kind, game) for game in SMALLER for kind in ("algorithm", "adversary")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "game", "how"),
+    [
+        ("algorithm", "bandit", []),
+        *((*created, ["--python"]) for created in CREATED),
+        *(pytest.param(*created, [], marks=pytest.mark.slow) for created in CREATED[1:]),
+    ],
+)
+def test_new_writes_a_short_file_that_runs_at_once(kind, game, how, desk):
     result = call("new", kind, "fresh_one.py", "--game", game)
     text = Path("fresh_one.py").read_text()
     assert result.exit_code == 0 and text.count("\n") < 40 and max(map(len, text.splitlines())) <= 120
-    words = [*shlex.split(result.stdout.splitlines()[-1])[1:], *SMALLER[game]]
+    words = [*shlex.split(result.stdout.splitlines()[-1])[1:], *SMALLER[game], *how]
     played = call(*words, *([f"adversary={FOES[game]}"] if kind == "algorithm" else []))
     assert played.exit_code == 0 and "Fresh one" in played.stdout, played.output
     assert f"\nGame: {game}\n" in call("show", "fresh_one", "--include", "fresh_one.py").stdout
@@ -815,7 +836,7 @@ def test_new_writes_a_private_algorithm_that_every_command_accepts():
     written = call("new", "algorithm", "fresh_one.py", "--private")
     assert written.exit_code == 0
     plays, states, tunes, audits = (shlex.split(line)[1:] for line in written.stdout.splitlines()[-4:])
-    played = call(*plays, *SMALLER["bandit"], "adversary=stochastic")
+    played = call(*plays, *SMALLER["bandit"], "adversary=stochastic", "--python")
     assert played.exit_code == 0 and "Fresh one" in played.stdout and "(ε = 1)" in played.stdout, played.output
     (block,) = json.loads(call(*states, "--json").stdout)
     assert block["upper"] == 1.0 and "tree" in block["bounds"][0]["source"]
@@ -830,8 +851,13 @@ def test_new_writes_a_private_algorithm_that_every_command_accepts():
     ("old", "new", "found"),
     [
         ("state.scale * rng.laplace", "0.5 * state.scale * rng.laplace", "needs more noise"),
-        ("(state.sums[arm] + noise)", "state.sums[arm]", "no noise hides it"),
-        ("np.argmax(state.means)", "np.argmax(state.sums)", "gains act through sums of the state"),
+        pytest.param("(state.sums[arm] + noise)", "state.sums[arm]", "no noise hides it", marks=pytest.mark.slow),
+        pytest.param(
+            "np.argmax(state.means)",
+            "np.argmax(state.sums)",
+            "gains act through sums of the state",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_audit_refutes_the_private_template_without_its_noise(old, new, found):

@@ -178,7 +178,11 @@ def match_of(name, *overrides):
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ("experts", ("algorithms=[weights, ftrl]", "adversary=my_losses", "include=[weights.py, my_losses.py]")),
+        pytest.param(
+            "experts",
+            ("algorithms=[weights, ftrl]", "adversary=my_losses", "include=[weights.py, my_losses.py]"),
+            marks=pytest.mark.slow,
+        ),
         ("ball", ("algorithms=[point]", "include=[point.py]")),
         ("contexts", ("algorithms=[slope]", "adversary=my_arms", "include=[slope.py, my_arms.py]")),
     ],
@@ -287,14 +291,13 @@ def test_what_the_compiler_fails_on_without_a_message_has_its_line(harm):
 
 
 def test_built_in_algorithms_are_not_guarded_and_own_ones_are(monkeypatch):
-    bound = {}
     for game, name, words in ((linear, "weights", ("full",)), (contextual, "slope", ("", False))):
-        monkeypatch.setattr(game, "bind", lambda template, *key, **names: bound.setdefault(key[0], names["GUARDED"]))
+        monkeypatch.setattr(game, "bind", lambda template, **names: names["GUARDED"])
         own = match_of(name).algorithms[0]
         built_in = make("ftrl") if game is linear else make("linucb")
         for modules in [(type(built_in).__module__,), (type(own).__module__,)]:
-            game.loop.__wrapped__(modules, "layout", *words)
-            assert bound[modules[0]] == guards.guarded(modules) == is_users(modules[0])
+            guarded = game.loop.__wrapped__(modules, "layout", *words)
+            assert guarded == guards.guarded(modules) == is_users(modules[0])
             array = np.zeros(3)
             assert (guards.shown(array, modules) is array) != guards.guarded(modules)
 
@@ -404,7 +407,7 @@ def test_what_promises_nothing_is_not_tuned(bounds):
     assert bounds or "nothing is proved about the privacy of weights: define `guarantee`" in result.stderr
 
 
-@pytest.mark.parametrize("kernel", [lambda: sphere_arms.filler(3, 4), switching_costs.compiled_walk])
+@pytest.mark.parametrize("kernel", [sphere_arms.filler, switching_costs.compiled_walk])
 def test_a_kernel_of_a_plain_rehearsal_is_not_the_games(kernel):
     with uncompiled():
         plain = kernel()

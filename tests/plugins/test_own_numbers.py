@@ -14,7 +14,7 @@ from privbandits_cli.games.bandit import play
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import SMALL
+from tests.conftest import SMALL, some
 
 THOMPSON = '''\
 """Thompson sampling (Thompson 1933) for gains in [0, 1]: the arm with the largest draw from its Beta posterior."""
@@ -119,10 +119,21 @@ WRAPPED = {
 }
 
 
-@pytest.mark.parametrize("text", [THOMPSON, GAUSSIAN], ids=["beta", "normal"])
-@pytest.mark.parametrize("name", WRAPPED)
-def test_numbers_depend_on_no_block_lane_or_compiler(text, name):
-    match = planned(text, name=WRAPPED[name])
+TEXTS = {"beta": THOMPSON, "normal": GAUSSIAN}
+
+
+@pytest.mark.parametrize(
+    "case",
+    some(
+        [(text, name) for text in TEXTS for name in WRAPPED],
+        ("beta", "alone"),
+        ("normal", "mini-batches of noisy gains"),
+    ),
+    ids=", ".join,
+)
+def test_numbers_depend_on_no_block_lane_or_compiler(case):
+    text, name = case
+    match = planned(TEXTS[text], name=WRAPPED[name])
     regrets = play(match, range(5))
     assert np.isfinite(regrets).all() and np.ptp(regrets[0, :, -1]) > 0
     np.testing.assert_array_equal(play(match, range(5), block=7, lanes=2), regrets)
@@ -335,7 +346,7 @@ AUDITED = {
 }
 
 
-@pytest.mark.parametrize("name", AUDITED)
+@pytest.mark.parametrize("name", some(AUDITED, "several uniform numbers", "another of several", "a leak"))
 def test_other_numbers_are_audited_as_part_of_the_game_or_not_at_all(name):
     """All numbers but the Laplace number of a release are the same in both games of the audit."""
     edits, verdict, found = AUDITED[name]
