@@ -15,7 +15,7 @@ from privbandits_cli.games.linear import loss_set
 from privbandits_cli.games.players import Contexts, Setting
 from privbandits_cli.games.rewards import REWARDS
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import foe
+from tests.conftest import foe, some
 from tests.extremes import unfit, variants
 
 ADVERSARIES = [name for name, model in Registry().every("adversaries") if not issubclass(model, PlaysFile)]
@@ -63,21 +63,22 @@ def wrong_arms(adversary: Any, setting: Setting, rng: Any) -> Iterator[str]:
 WRONG = {"bandit": wrong_gains, "linear": wrong_losses, "contextual": wrong_arms}
 
 
+@pytest.mark.parametrize("every", some([1, 5], 5))
 @pytest.mark.parametrize("name", ADVERSARIES)
-def test_rounds_at_the_ends_are_valid_or_an_error(name: str) -> None:
+def test_rounds_at_the_ends_are_valid_or_an_error(name: str, every: int) -> None:
+    """Each variant in one of `every` settings, which rotate; warnings are errors."""
     model = Registry().find("adversaries", name)
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
         warnings.simplefilter("error")
-        for given in variants(model, partial(foe, name)):
-            for n, words in GAMES[given.game]:
-                for horizon in HORIZONS:
-                    setting = Setting(horizon, n, **words)
-                    try:
-                        if unfit(given, setting):
-                            continue
-                        adversary = given.tuned(setting)
-                        known = adversary.revealed(setting)
-                        assert known.u is None or 0 < known.u < np.inf
-                        assert not list(WRONG[given.game](adversary, known, np.random.Generator(np.random.SFC64(1))))
-                    except BaseException as error:
-                        raise AssertionError(f"{given!r} in {setting}: {error!r}") from error
+        settings = [Setting(horizon, n, **words) for n, words in GAMES[model.game] for horizon in HORIZONS]
+        for i, given in enumerate(variants(model, partial(foe, name))):
+            for setting in settings[i % every :: every]:
+                try:
+                    if unfit(given, setting):
+                        continue
+                    adversary = given.tuned(setting)
+                    known = adversary.revealed(setting)
+                    assert known.u is None or 0 < known.u < np.inf
+                    assert not list(WRONG[given.game](adversary, known, np.random.Generator(np.random.SFC64(1))))
+                except BaseException as error:
+                    raise AssertionError(f"{given!r} in {setting}: {error!r}") from error

@@ -232,15 +232,15 @@ def workers_elsewhere(monkeypatch):
 
 
 def test_a_run_is_repeated_from_its_config_and_a_changed_log_is_refused(monkeypatch):
-    replayed = "adversary={name: replay, path: log.csv}"
-    _, _, first = outputs(Path("results/small"), Path("small.yaml"), replayed)
+    replayed = "adversary={name: replay, path: log.csv}", "algorithms=exp3"
+    _, _, first = outputs(Path("results/small"), Path("small.yaml"), *replayed)
     assert workers_elsewhere(monkeypatch) == {str(Path("elsewhere").absolute())}
     _, _, again = outputs(Path("again"), Path("results/small/config.yaml"), jobs=2, engine="processes")
     assert again == first
     spoiled(17, "0.1,0.2,0.3", "log.csv")
     with pytest.raises(ConfigError, match="is not the file that was played"):
         load(Path("results/small/config.yaml"))
-    assert outputs(Path("results/small"), Path("small.yaml"), replayed)[2] != first  # played anew
+    assert outputs(Path("results/small"), Path("small.yaml"), *replayed)[2] != first  # played anew
 
 
 def test_a_log_that_changes_while_it_is_played_fails_its_trials():

@@ -44,6 +44,7 @@ def test_tuning_reaches_epsilon_exactly_and_the_printed_rule_wastes_noise():
     assert spent["paper"] < 0.95 and found["paper"].rho == pytest.approx(1 / (4 * math.log(1.25e5)))
 
 
+@pytest.mark.slow
 def test_noise_has_its_price():
     """C2, T = 10^6: a tenth of ρ costs more than the sampling error of 24 trials."""
     game = match(foe("bernoulli", means="C2"), [make("adac_ucb", rho=rho) for rho in (1.0, 1e-3)], 10**6, 5)

@@ -183,6 +183,7 @@ def test_an_epsilon_of_the_noise_is_found_for_an_epsilon_of_privacy(epsilon):
     assert type(make("dist_rdp_se")).for_epsilon(1e-8, 1e-12, {}) == {}  # no order is large enough
 
 
+@pytest.mark.slow
 def test_noise_costs_little_where_epsilon_is_large():
     """C2, T = 10^6: the regret at ε = 0.01 is several times that at ε = 100, of both algorithms."""
     own = [make(name, epsilon=epsilon, p=0.1) for name in BOTH for epsilon in (0.01, 100.0)]

@@ -19,7 +19,7 @@ def words(n, seed):
 
 def behind(**parameters):
     """Steps and state in round T with these losses."""
-    bound, state = ready("ftpl_frechet", Setting(1000, 3), **parameters)
+    bound, state = ready("ftpl_frechet", Setting(1000, 3), plain=False, **parameters)
     state.losses[:], state.t = LOSSES, T
     return bound, state
 
@@ -83,6 +83,7 @@ def test_a_gain_of_one_costs_no_draw():
     assert state.losses.tolist() == LOSSES.tolist() and state.t == T + 1
 
 
+@pytest.mark.slow
 def test_it_is_good_in_both_worlds():
     """K = 8: i.i.d. gains and the constrained adversary; at most twice the regret of Tsallis-INF, unlike EXP3."""
     for adversary in (foe("constrained"), foe("bernoulli", means=[0.5625] + 7 * [0.4375])):

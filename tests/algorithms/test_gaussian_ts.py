@@ -34,7 +34,7 @@ def test_rounds_by_hand():
 @pytest.mark.parametrize("c", [1.0, 3.0])
 def test_arms_are_drawn_by_the_probability_that_they_are_best(c):
     sums, plays = [3.0, 10.0, 0.0], [5.0, 30.0, 1.0]
-    bound, state = ready("gaussian_ts", SMALL, mu=None, b=0, c=c)
+    bound, state = ready("gaussian_ts", SMALL, plain=False, mu=None, b=0, c=c)
     state.gains[:], state.plays[:] = sums, plays
     table = np.random.default_rng(4).standard_normal((40_000, 3))
     found = np.bincount([bound["choose"](state, numbers(*row)) for row in table], minlength=3)

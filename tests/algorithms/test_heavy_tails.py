@@ -10,6 +10,7 @@ from scipy import stats
 from privbandits_cli.actions import privacy
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.games.steps import composition, steps
+from privbandits_cli.numerics.jit import uncompiled
 from tests.conftest import foe, make, match
 from tests.experiment.test_config import errors, plan_of
 from tests.naive import ends
@@ -33,7 +34,8 @@ summary: {groups: 4}
 
 def ready(name, setting, **own):
     algorithm = make(name, **own).tuned(setting)
-    return steps(composition(algorithm)), algorithm.state(setting)[0]
+    with uncompiled():
+        return steps(composition(algorithm)), algorithm.state(setting)[0]
 
 
 def played(bound, state, gains, laplace=0.0):
@@ -300,6 +302,7 @@ def test_the_bound_of_theorem_2_is_minimised_over_the_gap_threshold():
         assert make("dp_robust_ucb", **own).tuned(setting).regret_bound(np.array([t]), setting) is None
 
 
+@pytest.mark.slow
 def test_less_noise_is_less_regret():
     """On C2 at ε = 1, with the bonus for the noise, a smooth tree loses less in every trial than a tree in any."""
     own = {"epsilon": 1.0, "bonus": "chernoff"}

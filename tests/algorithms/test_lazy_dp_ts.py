@@ -25,7 +25,7 @@ def test_epochs_double_and_forget():
 @pytest.mark.parametrize(("log", "base"), [("e", math.e), ("2", 2)])
 def test_arms_are_drawn_from_optimistic_posteriors(log, base):
     """Two arms: how often the first draw exceeds the second one, against a sum over a grid."""
-    bound, state = ready("lazy_dp_ts", Setting(1000, 2), epsilon=2.0, log=log)
+    bound, state = ready("lazy_dp_ts", Setting(1000, 2), plain=False, epsilon=2.0, log=log)
     state.t, state.counts[:], state.sums[:] = 500, [16, 64], [-2.0, 30.0]
     p = [min(1, (s + 1.5 * math.log(500, base)) / n) for s, n in ((-2, 16), (30, 64))]
     first, second = (stats.beta(p * n + 1, (1 - p) * n + 1) for p, n in zip(p, (16, 64), strict=True))
@@ -36,6 +36,7 @@ def test_arms_are_drawn_from_optimistic_posteriors(log, base):
     assert 0.05 < wanted < 0.95 and stats.binomtest(wins, 20_000, wanted).pvalue > 1e-6
 
 
+@pytest.mark.slow
 def test_the_papers_figure_is_that_of_ln():
     """C2, ε = 1, T = 10^5: read off 490; about 572 with ln and 820 with base 2."""
     game = match(foe("bernoulli", means="C2"), [make("lazy_dp_ts", log=log) for log in ("e", "2")], 10**5, 5)
@@ -54,6 +55,7 @@ def test_epochs_of_dp_ts_by_hand():
     assert seen == [3, 3 + 5, 3 + 7, 10 + 2 * 11, 10 + 2 * 13, 10 + 2 * (13 + 17), 10 + 19]
 
 
+@pytest.mark.slow
 def test_the_papers_figure_of_dp_ts_is_that_of_base_2():
     """C2, ε = 0.5, T = 10^6: read off 36,000; about 37,000 with base 2 and 17,000 with ln."""
     game = match(foe("bernoulli", means="C2"), [make("dp_ts", log=log, epsilon=0.5) for log in ("e", "2")], 10**6, 5)

@@ -119,6 +119,7 @@ def test_the_first_phase_is_counted_in_units_of_one_over_epsilon():
     assert arms == [0] * 5 + [1] * 5 and state.plays.tolist() == [5, 5] and state.noises.tolist() == [1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "own", "centre", "low", "high"),
     [

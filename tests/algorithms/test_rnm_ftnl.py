@@ -11,7 +11,7 @@ from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex
 from privbandits_cli.games.match import Match
 from tests.algorithms.test_algorithms import ready
-from tests.conftest import foe, make
+from tests.conftest import foe, make, some
 from tests.naive_linear import regrets
 
 NOISES = ("laplace", "gumbel", "printed")
@@ -21,8 +21,9 @@ TWO = Setting(1000, 2, space=Simplex(2))
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("adversary", ["gap", "iid_uniform", "alternating", "drifting"])
-@pytest.mark.parametrize(("n", "horizon"), [(2, 1), (3, 64), (10, 300)])
-def test_the_twin_plays_the_same_game(noise, adversary, n, horizon):
+@pytest.mark.parametrize("size", some([(2, 1), (3, 64), (10, 300)], (3, 64)), ids=str)
+def test_the_twin_plays_the_same_game(noise, adversary, size):
+    n, horizon = size
     known = foe(adversary).revealed(Setting(horizon, n, space=Simplex(n)))
     algorithm = make("rnm_ftnl", noise=noise)
     match = Match(foe(adversary), [algorithm], known, np.array([horizon]), 3)

@@ -102,6 +102,7 @@ def test_arms_beyond_the_threshold_leave_and_the_last_is_played_for_ever():
     assert plays[1] > 9000 and plays[0] == plays[2]  # both lie more than D/2 below in the same epoch
 
 
+@pytest.mark.slow
 def test_the_width_that_is_printed_drops_good_arms():
     """With R for √R in err the best arm of five is often lost after one epoch; with √R hardly ever."""
     adversary = foe("bernoulli", means=[0.6, 0.5, 0.5, 0.5, 0.5])

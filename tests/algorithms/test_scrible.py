@@ -12,9 +12,9 @@ from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere, play
 from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
-from privbandits_cli.numerics.jit import bind
+from privbandits_cli.numerics.jit import bind, uncompiled
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import make
+from tests.conftest import make, some
 from tests.naive_scrible import hessian, inequalities, leader, least, regrets, slab
 
 NONE = np.empty(0)
@@ -41,10 +41,11 @@ def match(space, algorithm, horizon=1000, checkpoints=None, gap=0.3, seed=5):
     return Match(Registry().find("adversaries", "gap")(gap=gap), [algorithm.tuned(known)], known, rounds, seed)
 
 
-def fresh(space, eta, algorithm="scrible"):
-    """The state of a SCRiBLe with this eta, and its steps."""
+def fresh(space, eta, algorithm="scrible", plain=True):
+    """The state of a SCRiBLe with this eta, and its steps, in plain Python or compiled."""
     tuned = make(algorithm, eta=eta).tuned(setting(space))
-    return tuned.state(setting(space)), steps(composition(tuned))
+    with uncompiled(plain):
+        return tuned.state(setting(space)), steps(composition(tuned))
 
 
 def axes(space):
@@ -127,12 +128,21 @@ def test_there_is_no_cancellation_at_the_border():
     assert np.linalg.norm(plays, axis=1).max() <= 1 + 4 * 2.0**-52
 
 
+@pytest.mark.parametrize("plain", some([True, False], True), ids=["plain", "compiled"])
 @pytest.mark.parametrize("algorithm", [{}, {"epsilon": 2.0}, {"epsilon": 2.0, "noise": "scalar"}], ids=str)
 @pytest.mark.parametrize("space", [Sphere(1), Sphere(4), Cube(4), slab(1, 1.0), slab(3, 0.1)], ids=named)
-def test_it_plays_as_its_twin(space, algorithm):
+def test_it_plays_as_its_twin(space, algorithm, plain):
     """To rounding and, on a polytope, Newton's decrement of 1e-6."""
     name = "dp_scrible" if algorithm else "scrible"
     game = match(space, make(name, **algorithm), 150, np.arange(1, 151))
+    with uncompiled(plain):
+        found = play(game, [0])[0, 0]
+    np.testing.assert_allclose(found, regrets(game), rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["scrible", "dp_scrible"])
+def test_compiled_steps_play_the_twins_game(name):
+    game = match(slab(3, 0.2), make(name), 150, np.arange(1, 151))
     np.testing.assert_allclose(play(game, [0])[0, 0], regrets(game), rtol=1e-6, atol=1e-5)
 
 
@@ -158,7 +168,7 @@ def worst(states, uniform, losses, noise, a, b, found):
 
 def excess(space, rounds, eta):
     """The largest excess in a long game at a large eta, whose constant loss and noise drive the plays to the border."""
-    state, step = fresh(space, eta)
+    state, step = fresh(space, eta, plain=False)
     loop = bind(worst, choose=step["choose"], update=step["update"])
     a = (
         np.array(space.a)
@@ -209,7 +219,7 @@ def test_plays_at_the_very_border_are_clipped(space):
 
 def test_plays_on_a_ball_of_many_coordinates_are_clipped():
     """Without clipping, rounding would lead 6 units in the last place outside."""
-    state, step = fresh(Sphere(3000), 1.0)
+    state, step = fresh(Sphere(3000), 1.0, plain=False)
     rng, x = np.random.default_rng(1), np.empty(3000)
     for size in 10 ** rng.uniform(12, 16, 60):
         state[0]["losses"] = size * rng.uniform(0.5, 1, 3000)
@@ -254,7 +264,8 @@ def test_needless_rows_change_nothing():
     assert parameter(longer) == parameter(plain) == 4
     assert longer.largest_loss() == pytest.approx(1, abs=1e-12)
     game, other = (match(space, make("scrible"), 50) for space in (plain, longer))
-    np.testing.assert_allclose(play(game, [0]), play(other, [0]), rtol=1e-9)
+    with uncompiled():
+        np.testing.assert_allclose(play(game, [0]), play(other, [0]), rtol=1e-9)
 
 
 def test_unsupported_settings_are_reported():
@@ -269,7 +280,8 @@ def test_unsupported_settings_are_reported():
 @pytest.mark.parametrize("space", [Sphere(1), Cube(2), slab(1, 1.0)], ids=named)
 def test_the_shortest_games_are_played(space, horizon):
     for algorithm in (make("scrible"), make("dp_scrible", epsilon=1.0)):
-        found = play(match(space, algorithm, horizon), [0])
+        with uncompiled():
+            found = play(match(space, algorithm, horizon), [0])
         assert np.isfinite(found).all()
         assert np.abs(found).max() <= 2 * horizon
 
