@@ -18,7 +18,7 @@ from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import SMALL, match
+from tests.conftest import SMALL, match, some
 from tests.engine.test_engine import csvs, outputs
 
 ROWS = np.random.default_rng(5).random((300, 3)).round(4)
@@ -231,8 +231,9 @@ def workers_elsewhere(monkeypatch):
         return set(Parallel(n_jobs=2)(delayed(os.getcwd)() for _ in range(2)))
 
 
-def test_a_run_is_repeated_from_its_config_and_a_changed_log_is_refused(monkeypatch):
-    replayed = "adversary={name: replay, path: log.csv}", "algorithms=exp3"
+@pytest.mark.parametrize("own", some([[], ["algorithms=exp3"]], ["algorithms=exp3"]), ids=["three", "one"])
+def test_a_run_is_repeated_from_its_config_and_a_changed_log_is_refused(monkeypatch, own):
+    replayed = ["adversary={name: replay, path: log.csv}", *own]
     _, _, first = outputs(Path("results/small"), Path("small.yaml"), *replayed)
     assert workers_elsewhere(monkeypatch) == {str(Path("elsewhere").absolute())}
     _, _, again = outputs(Path("again"), Path("results/small/config.yaml"), jobs=2, engine="processes")
