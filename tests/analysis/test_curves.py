@@ -37,13 +37,14 @@ plot: {against: horizon, worst: best, log: true, slopes: true}
 
 @pytest.fixture
 def ran(tmp_path):
-    """Runs a config text into a folder; the plan, its store and the folder."""
+    """Runs a config text into a folder, perhaps in plain Python; the plan, its store and the folder."""
 
-    def played(text, *overrides, name="out", jobs=2):
+    def played(text, *overrides, name="out", plain=False):
         path = tmp_path / "swept.yaml"
         path.write_text(text)
         plan, store = make_plan(load(path, list(overrides))), Store(tmp_path / name)
-        run.run(plan, store, Engine(), jobs, ["test"])
+        with uncompiled(plain):
+            run.run(plan, store, Engine(), 1 if plain else 2, ["test"])
         return plan, store, tmp_path / name
 
     return played
@@ -117,8 +118,7 @@ plot: {against: epsilon, best: [gamma, oracle]}
 
 
 def test_a_line_is_the_best_of_a_grid_at_each_point(ran):
-    with uncompiled():
-        _, _, folder = ran(GRID, jobs=1)
+    _, _, folder = ran(GRID, plain=True)
     (lines,) = table.read(folder).panels.values()
     swept, level, linucb = lines
     means = {}
@@ -199,7 +199,7 @@ experiment: ftrls
 game: linear
 set: simplex
 dimension: 3
-horizon: [64, 256]
+horizon: [16, 32]
 trials: 3
 seed: 1
 checkpoints: 1
@@ -235,8 +235,8 @@ def without_names(folder, name):
 @pytest.mark.parametrize("labels", [MARKED, GREEK])
 def test_a_label_is_only_read(ran, labels):
     """Brackets, commas, equals signs and Greek letters in a label change what is read, and nothing else."""
-    _, _, plain = ran(FTRLS % PLAIN, name="plain")
-    _, _, marked = ran(FTRLS % labels, name="marked")
+    _, _, plain = ran(FTRLS % PLAIN, name="plain", plain=True)
+    _, _, marked = ran(FTRLS % labels, name="marked", plain=True)
     for name in ("summary.csv", "final.csv"):
         assert without_names(plain, name) == without_names(marked, name)
     for against in ("", "horizon"):
@@ -251,7 +251,7 @@ def test_a_label_is_only_read(ran, labels):
 def test_entries_that_share_a_label_stay_two_lines(ran, label):
     """Only the guarantee tells them apart in a legend, and a figure against epsilon has no guarantees."""
     text = FTRLS.replace('label: "%s", nodes', f"{label}nodes") % PLAIN[:2]
-    _, _, folder = ran(text.replace("gaussian, epsilon: [1, 4]", "gaussian, epsilon: [1, 5]"), "horizon=64")
+    _, _, folder = ran(text.replace("gaussian, epsilon: [1, 4]", "gaussian, epsilon: [1, 5]"), "horizon=16", plain=True)
     lines = table.read(folder).panels["G"]
     assert [line.label for line in lines] == ["F", "DP-FTRL (nodes = laplace)", "DP-FTRL (nodes = gaussian)"]
     assert [line.x.tolist() for line in lines] == [[1, 5], [1, 4], [1, 5]]
@@ -260,6 +260,7 @@ def test_entries_that_share_a_label_stay_two_lines(ran, label):
         "algorithms=[ftrl, {name: dp_ftrl, epsilon: 1}, {name: dp_ftrl, epsilon: 4}]",
         "plot={against: horizon, worst: gap}",
         name="given",
+        plain=True,
     )
     labels = [line.label for line in table.read(folder).panels["G"]]
     assert labels == ["FTRL", "DP-FTRL (ε = 1)", "DP-FTRL (ε = 4)"]
@@ -271,7 +272,7 @@ def test_lines_of_one_name_have_distinct_legends(ran):
     learners += ", {name: ftrl, label: B}, {name: dp_ftpl, label: B, epsilon: [1, 4]}"
     learners += ", {name: dp_ftrl, label: B, epsilon: [6, 8]}"
     learners += ", {name: dp_ftpl, label: C, epsilon: [2, 3]}, {name: dp_ftrl, label: C, epsilon: [3, 5]}]"
-    _, _, folder = ran(FTRLS % PLAIN, "horizon=64", f"algorithms={learners}")
+    _, _, folder = ran(FTRLS % PLAIN, "horizon=16", f"algorithms={learners}", plain=True)
     lines = table.read(folder).panels["G"]
     assert [(line.label, line.level) for line in lines] == [
         ("A", False),
@@ -285,7 +286,7 @@ def test_lines_of_one_name_have_distinct_legends(ran):
 
 
 def test_the_manifest_describes_every_curve_in_every_setting(ran):
-    plan, _, folder = ran(FTRLS % PLAIN)
+    plan, _, folder = ran(FTRLS % PLAIN, plain=True)
     found = read_manifest(folder)
     assert list(found["curves"]) == [curve.key for curve in plan.curves]
     for curve in plan.curves:
@@ -297,7 +298,7 @@ def test_the_manifest_describes_every_curve_in_every_setting(ran):
         )
     covered = [key for entry in found["privacy"] for key in entry["curves"]]
     assert sorted(covered) == sorted(found["curves"]) and len(found["privacy"]) == 2 * 5
-    assert {entry["setting"]["horizon"] for entry in found["privacy"]} == {64, 256}
+    assert {entry["setting"]["horizon"] for entry in found["privacy"]} == {16, 32}
     of = {key: entry["facts"] for entry in found["privacy"] for key in entry["curves"]}
     assert all(of[curve.key] == curve.algorithm.facts(curve.setting) for curve in plan.curves)
     assert any("deviation" in facts for facts in of.values())
@@ -307,7 +308,7 @@ def test_the_manifest_describes_every_curve_in_every_setting(ran):
 
 
 def test_a_folder_whose_manifest_lacks_the_names_is_refused(ran):
-    _, _, folder = ran(FTRLS % PLAIN, "horizon=64")
+    _, _, folder = ran(FTRLS % PLAIN, "horizon=16", plain=True)
     text = (folder / "manifest.json").read_text()
     (folder / "manifest.json").write_text(text.replace('"curves": {', '"forgotten": {', 1))
     with pytest.raises(ValueError, match="does not describe the curves: run the experiment again"):

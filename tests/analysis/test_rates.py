@@ -71,9 +71,9 @@ def test_nothing_is_stated_where_no_theorem_speaks():
 
 HEAVY = """\
 experiment: rates
-horizon: [1000, 2000]
+horizon: [100, 200]
 arms: 5
-trials: 8
+trials: 4
 seed: 3
 checkpoints: 3
 adversary: [{name: pareto, v: 0.5}, bernoulli]
@@ -86,16 +86,16 @@ summary: {centre: mean, bars: sd}
 """
 
 
-@pytest.mark.parametrize("overrides", [["horizon=2000"], ["plot={against: horizon}"]], ids=["rounds", "swept"])
+@pytest.mark.parametrize("overrides", [["horizon=200"], ["plot={against: horizon}"]], ids=["rounds", "swept"])
 def test_a_figure_has_what_is_stated_of_its_learners(ran, overrides):  # noqa: F811
-    folder = ran(HEAVY, *overrides)[2]
+    folder = ran(HEAVY, *overrides, plain=True)[2]
     read = table.read(folder, bounds=True)
     pareto, bernoulli = read.panels.values()
     names = [{rate.name for rate in line.rates} for line in pareto]
     assert names == [set(), {FIVE}, {ZHOU, EIGHT, NINE, SEVEN}, set()]  # ε = 2 is beyond the theorems
     titles = ["lower bound without privacy", *(f"lower bound for ε-DP, ε = {x}" for x in (0.5, 0.5, 2))]
     assert [[rate.title for rate in line.rates] for line in bernoulli] == [[title] for title in titles]
-    means = foe("bernoulli").mean_gains(Setting(2000, 5))
+    means = foe("bernoulli").mean_gains(Setting(200, 5))
     for line, epsilon in zip(bernoulli, (math.inf, 0.5, 0.5, 2.0), strict=True):
         np.testing.assert_allclose(line.rates[0].regret, least_regret(line.x, means, epsilon))
     drawn = plot.figure(read)
@@ -109,13 +109,13 @@ def test_a_figure_has_what_is_stated_of_its_learners(ran, overrides):  # noqa: F
 
 def test_a_figure_against_epsilon_has_one_lower_bound(ran):  # noqa: F811
     """Its value at each ε, in the figure and in the tables; the level line without privacy has none."""
-    text = HEAVY.replace("[{name: pareto, v: 0.5}, bernoulli]", "bernoulli").replace("[1000, 2000]", "2000")
+    text = HEAVY.replace("[{name: pareto, v: 0.5}, bernoulli]", "bernoulli").replace("[100, 200]", "200")
     text = text.replace("epsilon: 0.5", "epsilon: [0.25, 0.5, 4]").replace("epsilon: 2", "epsilon: [0.25, 0.5, 4]")
-    folder = ran(text, "plot={against: epsilon, bounds: true}")[2]
+    folder = ran(text, "plot={against: epsilon, bounds: true}", plain=True)[2]
     read = table.read(folder)
     (lines,) = read.panels.values()
-    means = foe("bernoulli").mean_gains(Setting(2000, 5))
-    wanted = [least_regret(np.array([2000.0]), means, epsilon)[0] for epsilon in (0.25, 0.5, 4)]
+    means = foe("bernoulli").mean_gains(Setting(200, 5))
+    wanted = [least_regret(np.array([200.0]), means, epsilon)[0] for epsilon in (0.25, 0.5, 4)]
     assert [[rate.title for rate in line.rates] for line in lines] == [[]] + [["lower bound for ε-DP"]] * 3
     for line in lines[1:]:
         np.testing.assert_allclose(line.rates[0].regret, wanted)
