@@ -128,7 +128,7 @@ def test_the_commands_for_own_files_run(own, containing):
     Path("my_bandit.py").unlink() if "my_bandit" in containing else None
     for line in block(OWN_FILES, "", f"privbandits new {containing}").splitlines():
         words = words_of(line)
-        alone = [] if "adversary" in line else ["adversary=stochastic"]
+        alone = ["algorithms=[my_bandit]"] if "adversary" in line else ["adversary=stochastic"]
         result = CliRunner().invoke(app, words + (SMALLER + alone if words[0] == "run" else []))
         assert result.exit_code == 0, (line, result.output)
         if words[0] == "run":

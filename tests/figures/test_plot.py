@@ -17,7 +17,8 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import plot, styles, table
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.scales import axes_of, number_places, wants_logarithm
-from tests.conftest import committed
+from tests.conftest import committed, some
+from tests.test_results import COMMITTED
 
 pytestmark = pytest.mark.usefixtures("one_format")
 
@@ -33,8 +34,8 @@ def rows(folder):
         return list(csv.DictReader(file))
 
 
-def test_lines_and_bars_are_the_csvs(tmp_path, small):
-    folder = ran(tmp_path, small)
+def test_lines_and_bars_are_the_csvs(finished):
+    folder = finished
     drawn = plot.figure(table.read(folder))
     axes = [axis for axis in drawn.axes if axis.get_title()]
     assert [axis.get_title() for axis in axes] == ["(a) Stochastic", "(b) Switching costs"]
@@ -72,8 +73,8 @@ def test_every_kind_of_bar(tmp_path, small, bars):
     plot.figure(read)
 
 
-def test_bounds_are_the_theorems(tmp_path, small):
-    folder = ran(tmp_path, small)
+def test_bounds_are_the_theorems(finished):
+    folder = finished
     panels = table.read(folder, bounds=True).panels
     exp3, _, tau = panels["Stochastic"]
     assert (exp3.bound > exp3.regret)[-1] and (tau.bound > tau.regret)[-1]
@@ -82,9 +83,9 @@ def test_bounds_are_the_theorems(tmp_path, small):
     assert drawn.axes[0].get_xscale() == "log"
 
 
-def test_bounds_that_nothing_can_exceed_are_not_drawn(tmp_path, small):
+def test_bounds_that_nothing_can_exceed_are_not_drawn(finished):
     """DP-EXP3-Lap's bound at ε = 1 is above all 1,000 rounds; EXP3-τ's is so in the first rounds only."""
-    folder = ran(tmp_path, small)
+    folder = finished
     read = table.read(folder, bounds=True)
     _, lap, tau = read.panels["Stochastic"]
     early = np.isnan(tau.bound)
@@ -97,12 +98,11 @@ def test_bounds_that_nothing_can_exceed_are_not_drawn(tmp_path, small):
     assert not [note for note in table.read(folder).notes() if "empty" in note]
 
 
-def test_an_incomplete_figure_is_marked(tmp_path, small):
-    folder = ran(tmp_path, small, watch=lambda played: False)
+def test_an_incomplete_figure_is_marked(tmp_path, small, finished):
+    folder = ran(tmp_path / "part", small, watch=lambda played: False)
     texts = [text.get_text() for text in plot.figure(table.read(folder)).texts]
     assert any(text.startswith("PARTIAL ") and text.endswith("/16") for text in texts)
-    whole = ran(tmp_path, small)
-    assert not plot.figure(table.read(whole)).texts
+    assert not plot.figure(table.read(finished)).texts
 
 
 def test_styles_are_fixed_per_algorithm_and_distinct(tmp_path, small):
@@ -130,8 +130,8 @@ def test_more_algorithms_than_colours_stay_distinct():
     assert found["EXP3"] == styles.styles_of([("exp3", "EXP3")])["EXP3"]
 
 
-def test_the_same_bytes_twice_and_text_as_text(tmp_path, small):
-    folder = ran(tmp_path, small)
+def test_the_same_bytes_twice_and_text_as_text(tmp_path, finished):
+    folder = finished
     digests = []
     for name in ("one", "two"):
         paths = plot.save(plot.figure(table.read(folder)), tmp_path, name, plot.FORMATS)
@@ -147,7 +147,7 @@ def test_nothing_overlaps(tmp_path, small):
     for overrides in (
         [],
         ["adversary=[deterministic, stochastic, oblivious, fully_oblivious, switching_costs]"],
-        ["adversary=stochastic", "algorithms=[exp3, exp3_tau, ucb1, uniform, tsallis_inf]"],
+        ["adversary=stochastic", "algorithms=[exp3_tau, {name: exp3, gamma: [0.1, 0.2, 0.4, 0.8]}]"],
     ):
         drawn = plot.figure(table.read(ran(tmp_path, small, *overrides)))
         renderer = drawn.canvas.get_renderer()
@@ -273,13 +273,10 @@ def test_a_parameter_of_nought_keeps_its_place():
     assert x.kind == "linear" and x.low < 0 < 2 < x.high
 
 
-def test_no_two_curves_of_a_committed_figure_share_a_marker_or_a_dash():
-    alike = []
-    for path in sorted(committed().glob("results/*/summary.csv")):
-        found = styles.styles_of(table.read(path.parent).named()).values()
-        if not len({style.marker for style in found}) == len({style.stroke for style in found}) == len(found):
-            alike.append(path.parent.name)
-    assert not alike
+@pytest.mark.parametrize("name", some([name for name, _ in COMMITTED], "fig1", "frontier", "price_noisy", "trust"))
+def test_no_two_curves_of_a_committed_figure_share_a_marker_or_a_dash(name):
+    found = styles.styles_of(table.read(committed() / "results" / name).named()).values()
+    assert len({style.marker for style in found}) == len({style.stroke for style in found}) == len(found)
 
 
 def test_many_curves_never_share_both_marker_and_dash():
@@ -287,8 +284,8 @@ def test_many_curves_never_share_both_marker_and_dash():
     assert len({(style.marker, style.stroke) for style in found}) == 120
 
 
-def test_what_theory_says_of_a_curve_has_its_marker(tmp_path, small):
-    read = table.read(ran(tmp_path, small), bounds=True)
+def test_what_theory_says_of_a_curve_has_its_marker(finished):
+    read = table.read(finished, bounds=True)
     looks = styles.styles_of(read.named())
     for axis, lines in zip(plot.figure(read).axes, read.panels.values(), strict=False):
         hollow = [line for line in axis.lines if line.get_markerfacecolor() == "white"]
