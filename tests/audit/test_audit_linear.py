@@ -435,7 +435,6 @@ def test_points_whose_noise_law_is_inaccurate_are_not_auditable(monkeypatch):
     assert digits(40, 2**16) == ("NOT AUDITABLE", True)
 
 
-@pytest.mark.usefixtures("plainly")
 def test_points_of_a_short_game_whose_noise_law_is_inaccurate_are_not_auditable(monkeypatch):
     """Twelve coordinates; control: the digits that an audit asks for."""
     assert digits(12, 2**9) == ("CONSISTENT", False)
