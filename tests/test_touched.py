@@ -69,7 +69,7 @@ def test_a_change_selects_the_tests_that_depend_on_it(checkout, path, tests):
 
 
 def test_the_base_is_a_commit_that_git_knows(checkout, monkeypatch):
-    """Committed or not, a change counts; without a known base, so does every file."""
+    """Committed or not, a change counts; with a base that git does not know, every file does, and with none, none."""
 
     def git(*words):
         identity = ("-c", "user.name=a", "-c", "user.email=a@b")
@@ -78,12 +78,14 @@ def test_the_base_is_a_commit_that_git_knows(checkout, monkeypatch):
     monkeypatch.delenv("CI_BASE", raising=False)
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):  # set by git while it runs a hook
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CI_BASE", "HEAD")
     assert changed(checkout) is None  # no repository
+    monkeypatch.delenv("CI_BASE")
     git("init")
     git("add", ".")
     git("commit", "-m", "first")
     first = git("rev-parse", "HEAD").stdout.strip()
-    assert changed(checkout) is None  # no base
+    assert changed(checkout) == set()  # no base
     (checkout / ".ci").mkdir()
     (checkout / ".ci" / "tested").write_text(f"{first}\n")
     assert changed(checkout) == set()

@@ -1,6 +1,7 @@
 """The tests that depend on what has changed since a commit: `python -m tests.touched` prints a line for each room.
 
 The commit is the one in the environment's CI_BASE, or else in .ci/tested. If git does not know it, every test depends.
+Where neither names a commit, there is nothing to compare with, and no test is named: `make test-all` writes .ci/tested.
 
 A test depends on the files that it imports, and on those that they import. Some imports are not statements:
 
@@ -32,12 +33,15 @@ FROM = re.compile(r"\bfrom (privbandits_cli[\w.]*|tests[\w.]*) import (\w+(?:, \
 
 
 def changed(root):
-    """The files that are not as they were in the commit; None if git does not know it."""
+    """The files that are not as they were in the commit; None if git does not know it, and none without a commit."""
     tested = root / ".ci" / "tested"
     commit = os.environ.get("CI_BASE") or (tested.read_text(encoding="utf-8").strip() if tested.is_file() else "")
+    if not commit:
+        print("no commit is recorded in .ci/tested; `make test-all` records one", file=sys.stderr)
+        return set()
     command = ["git", "diff", "--name-only", "--no-renames", "-z", f"{commit}^{{commit}}", "--"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
-    return set(done.stdout.split("\0")) - {""} if commit and done.returncode == 0 else None
+    return set(done.stdout.split("\0")) - {""} if done.returncode == 0 else None
 
 
 def modules(nodes):
