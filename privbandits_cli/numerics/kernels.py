@@ -75,7 +75,11 @@ class Kernels:
             return None
         from numba.core.compiler import CompileResult
 
-        return CompileResult._rebuild(target, *pickle.loads(content[:-CHECKSUM]))
+        try:
+            return CompileResult._rebuild(target, *pickle.loads(content[:-CHECKSUM]))
+        except Exception as error:  # whatever is raised by what this process lacks
+            _drop(file, error)
+            return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         """Write a compiled function; a full disk costs no more than the time to compile it again."""
@@ -113,11 +117,11 @@ def _versions() -> str:
     return repr([sys.version_info[:3], *(version(name) for name in ("numba", "llvmlite", "numpy"))])
 
 
-def _drop(file: Path, error: OSError) -> None:
+def _drop(file: Path, error: Exception) -> None:
     """Delete a damaged file, and say so."""
     with suppress(OSError):
         file.rmdir() if file.is_dir() and not file.is_symlink() else file.unlink()
-    reason = error.strerror or error
+    reason = getattr(error, "strerror", None) or error
     warnings.warn(f"a compiled kernel is dropped and compiled anew ({reason}): {file}", KernelWarning, stacklevel=2)
 
 

@@ -90,6 +90,11 @@ def test_lines_count_where_errors_name_them():
     assert digest(moved) == digest(FUNCTION) and digest(moved, places=True) != digest(FUNCTION, places=True)
 
 
+def test_a_users_module_counts_because_its_kernels_name_it():
+    one, other = (types.FunctionType(times.__code__, {"__name__": name, "scaled": scale}) for name in ("one", "other"))
+    assert of_function(one) == of_function(other) and of_function(one, places=True) != of_function(other, places=True)
+
+
 def test_a_value_that_numba_alone_knows_is_equal_to_none_of_another_process():
     unknown = object()
     changed = FUNCTION.replace("TABLE[i]", "TABLE")

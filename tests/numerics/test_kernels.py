@@ -1,6 +1,8 @@
 """Kernels on disk: whatever is wrong with a file, the kernel is compiled anew; old ones make room."""
 
+import hashlib
 import os
+import pickle
 import warnings
 
 import numba
@@ -85,6 +87,14 @@ def test_a_damaged_file_is_compiled_anew(file, content):
     (told,) = doubled()
     assert "dropped and compiled anew" in told and str(file) in told
     assert file.is_file() and not file.is_symlink() and doubled() == []
+
+
+def test_a_file_that_cannot_be_loaded_here_is_compiled_anew(file):
+    """As one that names a module that this process does not know."""
+    content = pickle.dumps(("nothing", "of", "numba"))
+    file.write_bytes(content + hashlib.sha256(content).digest())
+    (told,) = doubled()
+    assert "dropped and compiled anew" in told and loaded() == (True, [])
 
 
 def test_a_kernel_that_cannot_be_kept_is_played(place, monkeypatch):
