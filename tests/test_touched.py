@@ -69,7 +69,7 @@ def test_a_change_selects_the_tests_that_depend_on_it(checkout, path, tests):
 
 
 def test_the_base_is_a_commit_that_git_knows(checkout, monkeypatch):
-    """Committed or not, a change counts; with a base that git does not know, every file does, and with none, none."""
+    """An uncommitted change counts, too. With a base that git does not know every file counts; without a base, none."""
 
     def git(*words):
         identity = ("-c", "user.name=a", "-c", "user.email=a@b")

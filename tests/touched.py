@@ -1,6 +1,6 @@
 """The tests that depend on what has changed since a commit: `python -m tests.touched` prints a line for each room.
 
-The commit is the one in the environment's CI_BASE, or else in .ci/tested. If git does not know it, every test depends.
+The commit is the one in the environment's CI_BASE, or else in .ci/tested. If git does not know it, all tests are named.
 Where neither names a commit, there is nothing to compare with, and no test is named: `make test-all` writes .ci/tested.
 
 A test depends on the files that it imports, and on those that they import. Some imports are not statements:

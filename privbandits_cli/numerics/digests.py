@@ -60,7 +60,7 @@ def _of_function(function: types.FunctionType, above: tuple[Any, ...], *options:
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     given = [_text(value, inside) for value in (*options, *defaults, *cells)]
     found = [_text(value, inside) for value in _globals(code, function.__globals__)]
-    lines = [function.__module__, _lines(code)] if places else []  # its code names its module, a user's is of one text
+    lines = [function.__module__, _lines(code)] if places else []  # the code holds the name of a user's module
     return sha(_code(code, function.__doc__), *given, *found, *lines)
 
 

@@ -203,7 +203,7 @@ def _part(function: Callable[..., Any], names: dict[str, Any], inlined: bool) ->
 
 
 def _njit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """The function as numba compiles it by itself, with its own cache: the same numbers, after a longer wait."""
+    """Compile a function by numba alone, with numba's own cache. It takes longer, and gives the same numbers."""
     from numba import njit
 
     made: Callable[..., Any] = njit(**options)(function)

@@ -104,7 +104,7 @@ class Kernels:
         """Nothing: it is."""
 
     def disable(self) -> None:
-        """Nothing: numba asks for this where it may not cache, and then `save_overload` finds so."""
+        """Nothing: `save_overload` leaves out what cannot be kept."""
 
     def flush(self) -> None:
         """Delete the compiled function."""

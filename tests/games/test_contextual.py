@@ -66,7 +66,7 @@ LEARNERS = {
 }
 WITHOUT_PRIVACY = ("linucb", "linucb, rho", "lints", "lints, v", "plain", "squarecb")
 REST = pytest.mark.slow  # left to `make test-all`
-# A step compiles for longer than it plays a short game in plain Python: compiled are few learners, and all in the rest.
+# Compiling a learner takes longer than its short game in plain Python. So `make test` compiles a few of them only.
 PLAIN = [True, pytest.param(False, marks=REST)]
 
 

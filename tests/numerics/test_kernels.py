@@ -1,4 +1,4 @@
-"""Kernels on disk: whatever is wrong with a file, the kernel is compiled anew; old ones make room."""
+"""Kernels on disk: a damaged file is compiled anew, and the files that were not used for longest are deleted."""
 
 import hashlib
 import os
@@ -57,7 +57,7 @@ def test_a_kernel_is_read_from_disk(file):
 
 
 def test_any_byte_that_changes_is_found(file):
-    """200 places, the first and last byte of the code and of its checksum among them."""
+    """At 200 places: the ends of the code and of its checksum, and random ones."""
     content = file.read_bytes()
     n, rng = len(content), np.random.default_rng(1)
     ends = [0, n - kernels.CHECKSUM - 1, n - kernels.CHECKSUM, n - 1]
