@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import gc
 import os
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ from tests.workers import free_memory, workers
 os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages would be broken at it
 os.unsetenv("COLUMNS")  # and by readline, behind the back of `os.environ`
 ROOT = Path(__file__).resolve().parent.parent
+KEEPERS = tuple(f"privbandits_cli.{room}." for room in ("audit", "games", "numerics"))  # their caches hold kernels
 
 # Parameters of the examples. A new algorithm needs a line only if it has parameters without default beside `epsilon`.
 NEEDED = {
@@ -138,6 +140,16 @@ def pytest_xdist_auto_num_workers(config):
     """The processes of `-n auto`, unless PYTEST_XDIST_AUTO_NUM_WORKERS has their number."""
     if "PYTEST_XDIST_AUTO_NUM_WORKERS" not in os.environ:
         return workers(cores(), free_memory())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _free_kernels():
+    """After each file of tests, its compiled kernels are forgotten; others load those that they need from disk."""
+    yield
+    for cached in gc.get_objects():
+        if type(cached) is functools._lru_cache_wrapper and cached.__module__.startswith(KEEPERS):
+            cached.cache_clear()
+    gc.collect()
 
 
 SMALL = """\

@@ -4,21 +4,18 @@ If they do not, some field of the state carried the secret past the release. `ca
 one twin is put into a copy of the other, which then plays.
 """
 
-import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from numpy.typing import NDArray
 
-from privbandits_cli.numerics.jit import Records
-
-memmove = ctypes.CDLL(None).memmove  # an assignment of records is compiled byte by byte, which takes seconds
-memmove.argtypes, memmove.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t], ctypes.c_void_p
+from privbandits_cli.numerics.jit import Records, compiled_in
 
 
+@compiled_in("privbandits_cli.audit.compiled_copy")
 def copy(states: Records, source: int, target: int) -> None:
-    """states[target] = states[source]."""
-    memmove(states[target:].ctypes.data, states[source:].ctypes.data, states.itemsize)
+    """Copy a state over another one."""
+    states[target] = states[source]
 
 
 def carrier(first: Records, second: Records, differs: Callable[[Records], bool]) -> str:

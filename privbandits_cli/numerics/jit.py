@@ -157,7 +157,7 @@ def _rebound(function: Callable[..., Any], names: dict[str, Any]) -> types.Funct
 
 
 def compile_step(function: Callable[..., Any], **names: Any) -> Callable[..., Any]:
-    """Compile one step of a loop with these globals. It is not cached: the loop that contains it is."""
+    """Compile one step of a loop with these globals. Only what Python calls is kept on disk: loops and lone steps."""
     return _part(function, names, inlined=not vars(function).get("once"))
 
 
@@ -193,13 +193,13 @@ def _part(function: Callable[..., Any], names: dict[str, Any], inlined: bool) ->
     if interpreted():
         return _rebound(function, names)
     users, copy = is_users(function.__module__), _rebound(function, names)
-    vars(copy)["digest"] = of_function(copy, inlined, places=users)
+    vars(copy)["digest"] = digest = of_function(copy, inlined, places=users)
     options = {"nogil": True, "forceinline": inlined, "boundscheck": users}  # a user's index out of bounds must raise
     if not numba_was_tried():
         return _njit(copy, **options)
     from privbandits_cli.numerics.parts import Part
 
-    return Part(copy, **options)
+    return Part(copy, _kernels(copy, digest), **options)
 
 
 def _njit(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -249,12 +249,18 @@ def bind(template: Callable[..., Any], **names: Any) -> Callable[..., Any]:
     if interpreted():
         return function
     vars(function)["digest"] = digest = of_function(function, "whole", places=is_users(template.__module__))
-    function.__qualname__ = f"{function.__name__}__{digest[:16]}"
-    place = folder()
-    if place is None:
+    kernels = _kernels(function, digest)
+    if kernels is None:
         warnings.warn("compiled kernels cannot be kept: set NUMBA_CACHE_DIR to a folder", KernelWarning, stacklevel=2)
     if not numba_was_tried():
-        return _njit(function, nogil=True, cache=place is not None)
+        function.__qualname__ = f"{function.__name__}__{digest[:16]}"
+        return _njit(function, nogil=True, cache=kernels is not None)
     from privbandits_cli.numerics.parts import whole
 
-    return whole(function, Kernels(place, function.__qualname__) if place else None, nogil=True)
+    return whole(function, kernels, nogil=True)
+
+
+def _kernels(function: Callable[..., Any], digest: str) -> Kernels | None:
+    """The place on disk of a function of this digest, if there is a folder for it."""
+    place = folder()
+    return Kernels(place, f"{function.__name__}__{digest[:16]}") if place else None

@@ -83,10 +83,10 @@ class WholeCompiler(Compiler):
 
 
 class Part(CPUDispatcher):
-    """A function that a `whole` function calls. If Python calls it, it is first compiled on its own."""
+    """A function that a `whole` function calls. If Python calls it, it is first compiled on its own, and kept."""
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        self.options = options
+    def __init__(self, function: Callable[..., Any], kernels: Kernels | None, **options: Any) -> None:
+        self.kernels, self.options = kernels, options
         targeted = options | {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         super().__init__(function, targetoptions=targeted, pipeline_class=PartCompiler)
 
@@ -96,13 +96,19 @@ class Part(CPUDispatcher):
     @cached_property
     def alone(self) -> Callable[..., Any]:
         """The function on its own."""
-        made: Callable[..., Any] = whole(self.py_func, **self.options)
+        made: Callable[..., Any] = whole(self.py_func, self.kernels, **self.options)
         return made
 
 
 def whole(function: Callable[..., Any], kernels: Kernels | None = None, **options: Any) -> Callable[..., Any]:
-    """The function with its parts, compiled for Python, and kept on disk; it is never called from C."""
+    """The function with its parts, compiled for Python, and kept on disk; it is never called from C.
+
+    It gets the name of its kernels, which no other function has: of two loops of one name, the one that was loaded
+    first would be called.
+    """
     options |= {"no_cfunc_wrapper": True, "pipeline_class": WholeCompiler}
+    if kernels is not None:
+        function.__qualname__ = kernels.name
     made: Any = njit(**options)(function)
     if kernels is not None:
         made._cache = kernels

@@ -9,7 +9,7 @@ from scipy import stats
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.mechanisms import tree
-from privbandits_cli.numerics.jit import compile_step, uncompiled
+from privbandits_cli.numerics.jit import bind, compile_step, unbound
 from tests.conftest import make
 from tests.naive import Tree, ends
 
@@ -93,6 +93,17 @@ def test_the_epsilon_of_a_tree_is_the_sum_over_an_items_nodes(horizon, levels):
     assert max(grown) <= promised and (horizon == 2 or grown[0] < promised)
 
 
+update = unbound
+
+
+def noisy_sums(states, numbers, out):
+    """Fill `out[state, gains]` with the noisy sums of gains of 0."""
+    for i in range(len(states)):
+        for n in range(out.shape[1]):
+            update(states[i], 0, 0.0, Draws(0.0, numbers[i, n]))
+            out[i, n] = states[i].means[0] * (n + 1)
+
+
 def test_errors_of_prefixes_follow_their_law():
     """DP-Robust-UCB on gains of 0, so n times the mean is noise alone, of variance Σ 2 scale² over the nodes.
 
@@ -100,15 +111,9 @@ def test_errors_of_prefixes_follow_their_law():
     """
     setting, samples = Setting(1000, 2), 4000
     algorithm = make("dp_robust_ucb", epsilon=0.5).tuned(setting)
-    with uncompiled():  # from Python it is called as fast
-        bound = steps(composition(algorithm))
-    rng = np.random.default_rng(5)
-    found = np.empty((samples, 64))
-    for row in found:
-        state = algorithm.state(setting)[0]
-        for n in range(64):
-            bound["update"](state, 0, 0.0, Draws(0.0, rng.laplace()))
-            row[n] = state.means[0] * (n + 1)
+    numbers, found = np.random.default_rng(5).laplace(size=(samples, 64)), np.empty((samples, 64))
+    play = bind(noisy_sums, update=steps(composition(algorithm))["update"])
+    play(np.repeat(algorithm.state(setting), samples), numbers, found)
     bounds = np.sqrt(0.5 * np.arange(1, 65) / math.log(1000) ** 1.5)  # B_n at v = 1, u = 1
     scale = 2 * bounds * 10 / 0.5  # of 10 levels
     wanted = shares(64) @ (2 * scale**2)

@@ -145,17 +145,22 @@ def test_a_loop_makes_machine_code_of_its_parts(capfd):
     assert capfd.readouterr().out == 2 * "half of 0.0\n"
 
 
-def test_python_may_call_a_part():
-    """The part is then compiled on its own. Loops that contain it are not affected."""
+def test_python_may_call_a_part(monkeypatch, tmp_path):
+    """The part is then compiled on its own, and kept. Loops that contain it are not affected."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     part = compile_step(noisy_half)
     assert part(3.0) == 1.5
     assert compile_step(halves, half=part)(np.array([1.0, 3.0])) == 2.0
     with pytest.raises(ValueError, match="below zero"):
         part(-1.0)
+    assert sorted(path.name.partition("__")[0] for path in tmp_path.rglob("*.nbc")) == ["halves", "noisy_half"]
+    again = compile_step(noisy_half)
+    assert again(3.0) == 1.5 and again.alone.stats.cache_hits and not again.alone.stats.cache_misses
 
 
-def test_names_of_parts_stay_in_their_loop():
+def test_names_of_parts_stay_in_their_loop(monkeypatch, tmp_path):
     """A loop from another process may have parts of the same names, which its own process has numbered."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # a loop from disk has lost these names
     loop = bind(halves, half=compile_once(noisy_half))
     loop(np.ones(2))
     (compiled,) = loop.overloads.values()
