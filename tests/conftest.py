@@ -84,6 +84,18 @@ def some(values, *kept):
     return [value if value in kept else pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
+class Steps:
+    """How the tests that call steps themselves make them, if they do not say it: in plain Python or compiled."""
+
+    plain = True
+
+
+@pytest.fixture(params=some([True, False], True), ids=["plain", "compiled"])
+def by_hand(request, monkeypatch):
+    """Steps are plain Python, and in `make test-all` also compiled: no twin plays from a state that is set by hand."""
+    monkeypatch.setattr(Steps, "plain", request.param)
+
+
 @pytest.fixture
 def shared_streams(monkeypatch):
     """Algorithms draw the same numbers whatever their parameters."""

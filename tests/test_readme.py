@@ -122,13 +122,21 @@ ASKING = ("list", "show", "validate", "privacy", "tune", "audit")  # they write 
 SMALLER = ["horizon=2^9", "trials=24"]  # what the tutorial plays, in a second
 
 
-@pytest.mark.parametrize("containing", ["algorithm my_bandit.py", "algorithm my_private.py", "adversary my_game.py"])
-def test_the_commands_for_own_files_run(own, containing):
+@pytest.mark.parametrize(
+    ("containing", "few"),
+    [
+        ("algorithm my_bandit.py", []),
+        ("algorithm my_private.py", []),
+        ("adversary my_game.py", ["algorithms=[my_bandit]"]),
+        pytest.param("adversary my_game.py", [], marks=pytest.mark.slow),  # beside the algorithms of Figure 1
+    ],
+)
+def test_the_commands_for_own_files_run(own, containing, few):
     """Each block of commands, in its order, from the one that writes the file."""
     Path("my_bandit.py").unlink() if "my_bandit" in containing else None
     for line in block(OWN_FILES, "", f"privbandits new {containing}").splitlines():
         words = words_of(line)
-        alone = ["algorithms=[my_bandit]"] if "adversary" in line else ["adversary=stochastic"]
+        alone = few if "adversary" in line else ["adversary=stochastic"]
         result = CliRunner().invoke(app, words + (SMALLER + alone if words[0] == "run" else []))
         assert result.exit_code == 0, (line, result.output)
         if words[0] == "run":

@@ -14,6 +14,7 @@ from tests.conftest import foe, make, match
 TWO = Setting(10**6, 2)
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_an_episode_by_hand():
     """ρ = 2: the deviation of a sum's noise is 1/2; arm 0 has episodes of 1 and 1 rounds."""
     bound, state = ready("adac_ucb", TWO, rho=2.0, beta=3.5)

@@ -27,6 +27,7 @@ def after(name, history, setting=TWO, **own):
 HISTORY = [(0, 1.0), (1, 0.0), (0, 0.0), (1, 1.0), (0, 1.0), (0, 1.0)]  # means 3/4 of 4 and 1/2 of 2
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(
     ("name", "own", "indices"),
     [
@@ -124,6 +125,7 @@ def test_thompson_draws_arms_by_the_probability_that_they_are_best():
     assert stats.chisquare(found, np.roll(p, 1) / sum(p) * found.sum()).pvalue < 1e-12
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_thompson_counts_a_gain_as_one_by_a_coin():
     bound, state = ready("thompson", Setting(100, 3))
     words = np.random.default_rng(5).integers(2**64, size=20_000, dtype=np.uint64)
@@ -132,6 +134,7 @@ def test_thompson_counts_a_gain_as_one_by_a_coin():
     assert stats.binomtest(int(state.gains[0]), 20_000, 0.3).pvalue > 1e-6
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_the_estimates_of_exp3_ix_are_too_low_by_gamma():
     bound, state = after("exp3_ix", HISTORY, eta=0.1, gamma=0.05)
     p = distribution(bound, state, 2)
@@ -140,6 +143,7 @@ def test_the_estimates_of_exp3_ix_are_too_low_by_gamma():
     assert state.gains[0] - before[0] == pytest.approx(-0.1 * 0.6 / (p[0] + 0.05)) and state.gains[1] == before[1]
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_exp3_p_adds_its_bias_to_every_arm():
     bound, state = after("exp3_p", HISTORY, beta=0.02, eta=0.1, gamma=0.1)
     p, before = distribution(bound, state, 2), state.gains.copy()
@@ -160,6 +164,7 @@ def test_the_bound_of_exp3_p_is_the_papers_at_its_parameters():
     assert make("exp3_p", gamma=1e-6).tuned(setting).regret_bound(np.ones(1), setting) is None
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_exp3_pp_explores_less_where_the_gap_is_clear():
     """After 3000 rounds with a gap of 1 the worse arm is explored with ln(x)/(32 x), not with η."""
     bound, state = ready("exp3_pp", Setting(1000, 2))

@@ -26,6 +26,7 @@ def test_a_batch_longer_than_the_game_is_an_error():
     assert "does not fit" in next(make("batched_htinf", epsilon=0.001).errors(Setting(500, 4)))
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_batched_htinf_feeds_noisy_means_by_hand():
     """ε = 0.4: three rounds, the mean of their gains, and the last round's noise over ετ = 1.2."""
     bound, state = ready(make("batched_htinf", epsilon=0.4, sigma=100.0))

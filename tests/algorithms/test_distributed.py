@@ -25,6 +25,7 @@ def turns(bound, state, gain, laplace=0.0):
     return length
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(("growth", "lengths"), [(2, [2, 4, 8, 16]), (4, [4, 16, 64, 256])])
 def test_batches_grow(growth, lengths):
     bound, state = ready("dist_dp_se", Setting(1000, 2), epsilon=2.0, growth=growth)
@@ -113,6 +114,7 @@ def noise_tails(name, epsilon, plays, s=10.0):
     return lambda x: 2 * special.ive(math.floor(x * g) + further, (g / epsilon) ** 2).sum()
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_the_widths_cover_the_noise(name, epsilon):
@@ -128,6 +130,7 @@ def test_the_widths_cover_the_noise(name, epsilon):
         turns(bound, state, 0.5)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("name", BOTH)
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
 def test_the_server_is_rarely_wrong_by_m(name, epsilon):

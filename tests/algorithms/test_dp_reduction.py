@@ -10,16 +10,16 @@ from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import uncompiled
-from tests.conftest import foe, make, match, some
+from tests.conftest import Steps, foe, make, match, some
 from tests.naive import regrets, tsallis_by_bisection
 
 PAPER = Setting(2**18, 4)
 
 
-def ready(algorithm, setting=PAPER, plain=True):
+def ready(algorithm, setting=PAPER, plain=None):
     """The steps of an algorithm, in plain Python or compiled, and its first state."""
     tuned = algorithm.tuned(setting)
-    with uncompiled(plain):
+    with uncompiled(Steps.plain if plain is None else plain):
         return steps(composition(tuned)), tuned.state(setting)[0]
 
 
@@ -82,6 +82,7 @@ def test_weights_are_recomputed_before_all_underflow():
     np.testing.assert_allclose(distribution(bound, state), reference("exp2", state), rtol=1e-9)
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_exp3s_polynomial_is_for_small_steps_of_either_sign():
     """A step of -3 by the polynomial would be a weight far from exp -3; the limit was on one side only."""
     bound, state = ready(make("exp3", gamma=0.5), Setting(100, 4))
@@ -106,6 +107,7 @@ def test_without_noise_it_is_its_base(adversary, shared_streams):
     assert not np.array_equal(found[6], found[0])  # the comparison can fail
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_the_base_is_fed_the_gain_and_its_noise_unscaled():
     bound, state = ready(make("dp_reduction", epsilon=0.5, base=make("tsallis_inf")))
     for arm, (gain, noise) in enumerate([(0.25, 7.0), (1.0, -40.0), (0.0, 0.5)]):
@@ -212,6 +214,7 @@ def test_a_gain_in_a_block_of_three_has_a_third_of_epsilon():
     assert scaled.guarantee(PAPER).epsilon == pytest.approx(1 / 3)
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_the_noise_of_a_release_has_its_law():
     """g' - g of the reduction is Laplace with scale 1/ε by a Kolmogorov-Smirnov test; with half the scale it is not."""
     bound, state = ready(make("dp_exp2", epsilon=0.5))

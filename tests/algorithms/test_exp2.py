@@ -16,6 +16,7 @@ from tests.naive import regrets
 MU = [0.4, 0.3, 0.2, 0.1]
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_exp2_by_hand():
     """K = 2, η = 0.5, γ = 0.5, μ = (0.8, 0.2): two rounds worked on paper."""
     bound, state = ready(make("exp2", eta=0.5, gamma=0.5, mu=[0.8, 0.2]), Setting(10, 2))
@@ -30,6 +31,7 @@ def test_exp2_by_hand():
     np.testing.assert_allclose(distribution(bound, state, 2)[0], 0.5 * v / (v + w) + 0.4, rtol=1e-13)
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_exp2s_estimates_are_unbiased_by_exact_enumeration():
     """In rational arithmetic: Σ_i p_i (estimate of arm j after i was played) = l_j, and the second moment is l_j²/p_j.
 

@@ -18,7 +18,7 @@ from privbandits_cli.mechanisms import shared_top_up, tree
 from privbandits_cli.numerics.jit import compile_step, uncompiled
 from privbandits_cli.plugins.registry import Registry
 from tests import plain_counters
-from tests.conftest import foe, make, some
+from tests.conftest import Steps, foe, make, some
 from tests.naive_linear import regrets
 
 HOMES = [Simplex(2), Simplex(5), Sphere(1), Sphere(4), Cube(1), Cube(3)]
@@ -49,11 +49,11 @@ def setting(space, horizon=1000, signed=False):
     return Setting(horizon, space.dimension, space=space, signed=signed)
 
 
-def ready(name, space, horizon=1000, plain=True, **parameters):
+def ready(name, space, horizon=1000, plain=None, **parameters):
     """The steps of a tuned algorithm, in plain Python or compiled, and its first state."""
     known = setting(space, horizon)
     algorithm = make(name, **parameters).tuned(known)
-    with uncompiled(plain):
+    with uncompiled(Steps.plain if plain is None else plain):
         return algorithm, steps(composition(algorithm)), algorithm.state(known)[0]
 
 
@@ -174,6 +174,7 @@ def test_ftpl_keeps_its_own_perturbation_beside_the_noise_of_a_counter():
 # --------------------------------------------------------------------------------------------- points
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(
     ("space", "regulariser"),
     [(Simplex(5), "entropic"), (Simplex(5), "euclidean"), (Sphere(4), "euclidean"), (Cube(3), "euclidean")],
@@ -208,6 +209,7 @@ def test_ftrl_minimises_the_regularised_loss(space, regulariser):
         assert cost(x) < cost(start) and not np.allclose(x, start, atol=1e-3)  # control: the start is no minimum
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_the_projection_on_the_simplex_meets_its_conditions():
     """x is the nearest point if and only if y - x is the same number where x > 0, and no larger elsewhere."""
     _, bound, state = ready("ftrl", Simplex(6), regulariser="euclidean", eta=2.0)
@@ -224,6 +226,7 @@ def test_the_projection_on_the_simplex_meets_its_conditions():
     assert len(seen) >= 4  # corners, edges and the inside
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("space", HOMES, ids=str)
 def test_ftpl_plays_the_best_point_against_the_perturbed_losses(space):
     _, bound, state = ready("ftpl", space)
@@ -239,7 +242,7 @@ def test_ftpl_plays_the_best_point_against_the_perturbed_losses(space):
 
 def released(name, n, horizon, losses, change=lambda t, kind, numbers: numbers, **parameters):
     """What the leader sees before each round, `[rounds, n]`, and its algorithm; random numbers may be changed."""
-    algorithm, bound, state = ready(name, Simplex(n), horizon, plain=n < 100, **parameters)
+    algorithm, bound, state = ready(name, Simplex(n), horizon, plain=Steps.plain and n < 100, **parameters)
     counts = algorithm.draws(setting(Simplex(n), horizon), np.arange(1, horizon + 1))
     rng = np.random.default_rng(horizon)
     make_numbers = {
@@ -257,6 +260,7 @@ def released(name, n, horizon, losses, change=lambda t, kind, numbers: numbers, 
     return np.array(seen), algorithm
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("horizon", [1, 2, 3, 16, 17, 100])
 @pytest.mark.parametrize("law", [law for _, law in LAWS])
 def test_without_noise_prefix_t_is_the_sum_of_the_first_t_losses(law, horizon):
@@ -316,6 +320,7 @@ def test_top_up_noise_has_the_law_of_its_laplace_numbers(horizon):
         assert stats.kstest(found[0] / scale, "laplace").pvalue > 1e-4
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("buffers", [1, 3])
 def test_prefixes_of_a_blt_have_its_noise_to_every_digit(buffers):
     losses, n, horizon = np.random.default_rng(1).random((200, 3)), 3, 200

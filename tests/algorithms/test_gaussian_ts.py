@@ -18,6 +18,7 @@ def numbers(*normal):
     return Numbers(0.0, 0.0, np.array(normal), 0)
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_rounds_by_hand():
     """b = 1 and c = 4: after one pull of each arm the draws are S/2 + √2 z, and S/3 + √(4/3) z after two."""
     bound, state = ready("gaussian_ts", SMALL, mu=None, b=1, c=4.0)
@@ -49,6 +50,7 @@ def test_arms_are_drawn_by_the_probability_that_they_are_best(c):
     assert stats.chisquare(found, best(1.5 * c)).pvalue < 1e-12
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(("b", "horizon"), [(0, 2), (0, 50), (1, 50), (7, 50), (16, 50), (17, 50)])
 def test_the_account_is_that_of_the_worst_and_of_the_best_order_of_arms(b, horizon):
     """The change of an arm's draws after a gain, added up over all rounds of two games in which arms are forced."""

@@ -11,7 +11,7 @@ from privbandits_cli.actions import privacy
 from privbandits_cli.games.bandit import Draws, Setting, play
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import uncompiled
-from tests.conftest import foe, make, match
+from tests.conftest import Steps, foe, make, match
 from tests.experiment.test_config import errors, plan_of
 from tests.naive import ends
 
@@ -34,7 +34,7 @@ summary: {groups: 4}
 
 def ready(name, setting, **own):
     algorithm = make(name, **own).tuned(setting)
-    with uncompiled():
+    with uncompiled(Steps.plain):
         return steps(composition(algorithm)), algorithm.state(setting)[0]
 
 
@@ -112,6 +112,7 @@ def test_the_ledger_has_each_tuning_once(tmp_path):
 # ----------------------------------------------------------------------------------------- by hand
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_robust_ucb_cuts_and_widens_by_hand():
     """v = 1, u = 4: B = √(4n / ln t²) = 1.70 in rounds 1 and 2, then 1.91 for n = 2 in round 3."""
     bound, state = ready("robust_ucb", Setting(10, 2), v=1.0, u=4.0)
@@ -125,6 +126,7 @@ def test_robust_ucb_cuts_and_widens_by_hand():
     assert state.means[0] == pytest.approx(3.5 / 3)
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_dp_robust_ucb_by_hand():
     """T = 1000, ε = 0.5, v = 0.5, u = 2: 10 levels; B_n = (n / ln^1.5 T)^(2/3) = n^(2/3) / ln T."""
     log_t = math.log(1000)
@@ -141,6 +143,7 @@ def test_dp_robust_ucb_by_hand():
     assert state.means[0] == pytest.approx((first * 0.9 + scale * second * noise) / 2, rel=1e-12)
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_dp_robust_ucb_with_a_smooth_tree_by_hand():
     """T = 1000: height 20 with 17 ones, so a gain is in 3 nodes, and each of the first 17 gains closes a node."""
     bound, state = ready("dp_robust_ucb", Setting(1000, 2), epsilon=0.5, v=0.5, u=2.0, counter="smooth")
@@ -153,6 +156,7 @@ def test_dp_robust_ucb_with_a_smooth_tree_by_hand():
     assert "with 2.4 times the noise" in algorithm.caveats(Setting(1000, 2))[1]
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_dp_ucb_with_the_bonus_of_its_own_noise_by_hand():
     """T = 1000, ε = 0.5: √(2 ln t/n) + 6 (4 ln t - 17 ln(1 - θ²)) / (θ n), with the same θ in all rounds."""
     bound, state = ready("dp_ucb", Setting(1000, 2), epsilon=0.5, bonus="chernoff", counter="smooth")
@@ -185,6 +189,7 @@ def test_results_without_a_counter_keep_their_identity(name):
     assert "k_ary" in make(name, counter="k_ary").identity()
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_ldp_robust_ucb_reports_by_hand():
     """v = 1, u = 1, ε = 4, truncation 0.5: in round 1 B = √(4 √(1/(4 ln 2))) / 2 = 0.775, noise 0.387 a unit."""
     bound, state = ready("ldp_robust_ucb", Setting(1000, 2), epsilon=4.0, truncation=0.5, constants=1.0)
@@ -199,6 +204,7 @@ def test_ldp_robust_ucb_reports_by_hand():
     assert state.width * state.grown * state.rates[0] == pytest.approx(bonus, rel=1e-12)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("name", ["ldp_ucb", "ldp_robust_ucb"])
 def test_local_learners_play_every_arm_4_ln_t_times_for_any_gains(name):
     bound, state = ready(name, Setting(10_000, 3))
@@ -211,6 +217,7 @@ def test_local_learners_play_every_arm_4_ln_t_times_for_any_gains(name):
     assert state.plays.min() < 4 * math.log(5000)
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_adap_ucb_doubles_and_forgets():
     """Arm 0 earns 1 - t/100, arm 1 nothing; ε so large that bonuses are small: 0, 1, then 0 for 1, 2, 4, 8 rounds."""
     bound, state = ready("adap_ucb", Setting(1000, 2), epsilon=1e6)
@@ -252,6 +259,7 @@ def test_the_noise_of_the_hybrid_mechanism_costs_epsilon():
     assert spent[1:].max() == pytest.approx(0.8, rel=1e-12)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
 def test_reports_have_the_law_that_makes_them_private(epsilon):
     rng, n, gain = np.random.default_rng(4), 20_000, 0.7

@@ -12,6 +12,7 @@ from tests.conftest import make
 from tests.naive import tsallis_by_bisection
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_htinf_without_large_losses_is_tsallis_inf(shared_streams):
     """σ = 1 and no skipped round: once Θ√(t p) >= 1, no loss in [0, 1] is skipped at p >= 1/4."""
     bound, state = ready(make("htinf"))
@@ -28,6 +29,7 @@ def test_htinf_without_large_losses_is_tsallis_inf(shared_streams):
         assert state.losses.tolist() == plain.losses.tolist()
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("loss", [-1.0, 1.0])
 def test_htinf_skips_at_its_threshold_and_at_most_doubles(loss):
     """Just below it the loss counts, and (p_i)^(3/2) of the arm alone at most doubles; just above it is skipped."""
@@ -48,6 +50,7 @@ def test_htinf_skips_at_its_threshold_and_at_most_doubles(loss):
     assert doubled == pytest.approx(2)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("seed", range(5))
 def test_htinf_solves_its_equation(seed):
     rng = np.random.default_rng(seed)

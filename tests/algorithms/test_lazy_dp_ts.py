@@ -11,6 +11,7 @@ from tests.algorithms.test_algorithms import ready
 from tests.conftest import foe, make, match
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_epochs_double_and_forget():
     """Gains of 1 and noise of 3/ε: releases after 1, 2, 4 and 8 gains, each of its own gains."""
     bound, state = ready("lazy_dp_ts", Setting(100, 1), epsilon=0.5)
@@ -44,6 +45,7 @@ def test_the_papers_figure_is_that_of_ln():
     assert 480 < natural < 660 and 700 < binary < 940
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_epochs_of_dp_ts_by_hand():
     """ε = 2: an epoch has noise of scale 1, a node of the tree in an epoch of 2^e gains scale e; gains of 1."""
     bound, state = ready("dp_ts", Setting(100, 1), epsilon=2.0)

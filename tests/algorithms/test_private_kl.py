@@ -25,6 +25,7 @@ def played(bound, state, rounds, gain=lambda arm, t: 1.0 - arm, noise=0.0):
     return arms
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("name", ["dp_klucb", "dp_imed", "adap_klucb"])
 def test_a_phase_plays_one_arm_as_often_as_before(name):
     """Gains of 1 and 0 without noise: the arm with gains of 1 has phases of 1, 1, 2, 4, ... rounds."""
@@ -36,6 +37,7 @@ def test_a_phase_plays_one_arm_as_often_as_before(name):
     assert len(changes) <= 4
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(("alpha", "lengths"), [(2.0, [1, 1, 2, 4, 8]), (1.1, [1, 1, 1, 1]), (1.5, [1, 1, 1, 2, 3])])
 def test_phases_grow_by_alpha(alpha, lengths):
     bound, state = ready("dp_klucb", Setting(1000, 1), epsilon=1.0, alpha=alpha)
@@ -48,6 +50,7 @@ def test_phases_grow_by_alpha(alpha, lengths):
     assert seen == lengths
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_sums_keep_all_gains_and_all_noise_or_those_of_the_last_phase():
     """One arm, phases of 1, 1, 2 and 4 rounds with gains of 1, noise of 3/ε at each end."""
     for memory, wanted in (("all", (8 + 4 * 6, 8, 4)), ("last", (4 + 6, 4, 1))):
@@ -57,6 +60,7 @@ def test_sums_keep_all_gains_and_all_noise_or_those_of_the_last_phase():
         assert state.plays[0] == 8 and state.total == 0
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(
     ("width", "own", "rate", "h"), [("asymptotic", {}, 0.5, 0), ("chernoff", {"eta": 0.2}, 0.4, 1)]
 )
@@ -113,6 +117,7 @@ def test_the_optimal_index_is_the_least_over_a_grid_and_below_that_of_every_eta(
                 assert math.expm1(-found) >= math.expm1(-other) - 1e-9
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_the_first_phase_is_counted_in_units_of_one_over_epsilon():
     bound, state = ready("dp_klucb", TWO, epsilon=0.5, first=2.2)
     arms = played(bound, state, 10)

@@ -31,6 +31,7 @@ def test_the_twin_plays_the_same_game(noise, adversary, size):
     np.testing.assert_array_equal(found, [regrets(match, trial)[0] for trial in range(4)])
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_an_epoch_follows_the_leader_of_the_one_before_alone():
     """Rounds 4 to 7 lead to expert 2 in rounds 8 to 15, although expert 1 has the smaller loss over all rounds."""
     bound, state = ready("rnm_ftnl", TWO, epsilon=1e9)
@@ -52,6 +53,7 @@ def first_leads(noise, scale, behind):
     return math.fsum(integrate.quad(lambda x: law.pdf(x) * law.sf(x + behind), *ends)[0] for ends in parts)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(("noise", "scale"), [("laplace", 4.0), ("gumbel", 4.0), ("printed", 2.0)])
 def test_the_leader_has_its_law(noise, scale):
     """ε = 1/2, the sums of the epoch before are 5 and 2: against quadrature, or the logistic law."""

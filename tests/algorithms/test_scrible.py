@@ -14,7 +14,7 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import composition, steps
 from privbandits_cli.numerics.jit import bind, uncompiled
 from privbandits_cli.plugins.registry import Registry
-from tests.conftest import make, some
+from tests.conftest import Steps, make, some
 from tests.naive_scrible import hessian, inequalities, leader, least, regrets, slab
 
 NONE = np.empty(0)
@@ -41,10 +41,10 @@ def match(space, algorithm, horizon=1000, checkpoints=None, gap=0.3, seed=5):
     return Match(Registry().find("adversaries", "gap")(gap=gap), [algorithm.tuned(known)], known, rounds, seed)
 
 
-def fresh(space, eta, algorithm="scrible", plain=True):
+def fresh(space, eta, algorithm="scrible", plain=None):
     """The state of a SCRiBLe with this eta, and its steps, in plain Python or compiled."""
     tuned = make(algorithm, eta=eta).tuned(setting(space))
-    with uncompiled(plain):
+    with uncompiled(Steps.plain if plain is None else plain):
         return tuned.state(setting(space)), steps(composition(tuned))
 
 
@@ -73,6 +73,7 @@ def states(space, eta=0.1):
         yield losses, state, step
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("space", SETS, ids=named)
 def test_the_leader_is_the_minimiser_and_the_half_axes_are_those_of_its_hessian(space):
     n = space.dimension
@@ -89,6 +90,7 @@ def test_the_leader_is_the_minimiser_and_the_half_axes_are_those_of_its_hessian(
             assert half @ h @ half == pytest.approx(1, abs=1e-4)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("space", [Sphere(2), Sphere(4), Cube(4)], ids=named)
 def test_the_directions_are_eigenvectors_with_the_eigenvalues_of_numpy(space):
     n = space.dimension
@@ -102,6 +104,7 @@ def test_the_directions_are_eigenvectors_with_the_eigenvalues_of_numpy(space):
             np.testing.assert_allclose(h @ d, (d @ d) * d, rtol=1e-6, atol=1e-6 * np.linalg.norm(h))
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("space", SETS, ids=named)
 def test_the_estimate_is_unbiased_over_its_2n_plays(space):
     n = space.dimension
@@ -117,6 +120,7 @@ def test_the_estimate_is_unbiased_over_its_2n_plays(space):
             )
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_there_is_no_cancellation_at_the_border():
     """At η|L| = 1e12, r = 1 in doubles; the half-axis along x is still 1/√(q (q + 1))."""
     state, step = fresh(Sphere(3), 1e12)
@@ -202,6 +206,7 @@ def test_every_play_lies_in_the_set(space, step):
         assert over > -1e-2
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("space", [Sphere(1), Sphere(3), Cube(3), slab(3, 1.0), slab(3, 1e-6)], ids=named)
 def test_plays_at_the_very_border_are_clipped(space):
     """From leaders within 1e-3 to 1e-9 of the border, where half-axes would sometimes end outside by rounding."""
@@ -240,6 +245,7 @@ def test_estimates_that_grow_without_end_are_an_error(space):
         excess(space, 100_000, 5.0)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("thickness", [1.0, 1e-3, 2.5e-6, 4e-7])
 def test_newtons_decrement_is_small_in_every_round_however_thin_the_polytope(thickness):
     """In x, with QR so that no condition number is squared; the box is half as thick as it is wide at 1."""
@@ -259,6 +265,7 @@ def test_newtons_decrement_is_small_in_every_round_however_thin_the_polytope(thi
     assert np.linalg.norm(state[0]["losses"]) * eta > 1  # negative control: it has moved away from the centre
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_needless_rows_change_nothing():
     """Rows of zeros, and rows parallel to a tighter row, affect neither nu nor the play."""
     plain = inequalities([[1, 0], [-1, 0], [0, 1], [0, -1]], [1, 1, 1, 1])
@@ -267,7 +274,7 @@ def test_needless_rows_change_nothing():
     assert parameter(longer) == parameter(plain) == 4
     assert longer.largest_loss() == pytest.approx(1, abs=1e-12)
     game, other = (match(space, make("scrible"), 50) for space in (plain, longer))
-    with uncompiled():
+    with uncompiled(Steps.plain):
         np.testing.assert_allclose(play(game, [0]), play(other, [0]), rtol=1e-9)
 
 
@@ -279,11 +286,12 @@ def test_unsupported_settings_are_reported():
     assert not list(make("scrible").errors(setting(Sphere(3))))
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("horizon", [1, 2, 3])
 @pytest.mark.parametrize("space", [Sphere(1), Cube(2), slab(1, 1.0)], ids=named)
 def test_the_shortest_games_are_played(space, horizon):
     for algorithm in (make("scrible"), make("dp_scrible", epsilon=1.0)):
-        with uncompiled():
+        with uncompiled(Steps.plain):
             found = play(match(space, algorithm, horizon), [0])
         assert np.isfinite(found).all()
         assert np.abs(found).max() <= 2 * horizon

@@ -21,6 +21,7 @@ def lengths(cost, n_arms, horizon):
     return blocks[: int(np.searchsorted(np.cumsum(blocks), horizon)) + 1]
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("name", BOTH)
 def test_blocks_by_hand(name):
     """a_n = 3/4 √n for λ = 1 and four arms: 0.75, 1.06, ..., 1.98, 2.12; an arm is kept until the block ends."""
@@ -40,6 +41,7 @@ def test_blocks_by_hand(name):
     assert lengths(1, 4, 17).tolist() == [1, 2, 2, 2, 2, 2, 2, 3, 3]
 
 
+@pytest.mark.usefixtures("by_hand")
 def test_the_noisy_loss_of_a_block_by_hand():
     """ε = 2: block 2 has the losses 1 and 1/4, and the noise of its last round over ε."""
     bound, state = ready("dp_tsallis_switch", epsilon=2.0)
@@ -51,6 +53,7 @@ def test_the_noisy_loss_of_a_block_by_hand():
     assert state.losses[arm] - before == pytest.approx((1.25 - 1.5) / state.p[arm])
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("name", BOTH)
 def test_the_estimate_of_a_block_is_unbiased(name):
     """Σ_i p_i (estimate of arm j after a block of arm i) is the loss of j in the block: exact, no sampling."""
@@ -68,6 +71,7 @@ def test_the_estimate_of_a_block_is_unbiased(name):
     np.testing.assert_allclose(expected, (1 - gains).sum(0), rtol=1e-9)
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize(("name", "square"), [("tsallis_switch", 0.0), ("dp_tsallis_switch", 2 / 0.5**2)])
 def test_the_learning_rate_is_that_of_the_size_of_a_block(name, square):
     """In block 9, a = 3/4 √9: p by bisection at η = 2 √(2/(9 ((a + 1)² + 2/ε²))), and not at that of another block."""

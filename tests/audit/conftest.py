@@ -7,6 +7,7 @@ import pytest
 
 from privbandits_cli.audit import mutants, target
 from privbandits_cli.numerics.jit import uncompiled
+from tests.conftest import some
 
 
 @pytest.fixture
@@ -16,3 +17,10 @@ def plainly(monkeypatch):
         monkeypatch.setattr(module, name, cache(getattr(module, name).__wrapped__))
     with uncompiled(), np.errstate(over="ignore"):
         yield
+
+
+@pytest.fixture(params=some([True, False], True), ids=["plain", "compiled"])
+def either(request):
+    """An audit in plain Python, and in `make test-all` also compiled."""
+    if request.param:
+        request.getfixturevalue("plainly")

@@ -369,7 +369,7 @@ def test_noise_is_measured_to_a_millionth(subject):
     assert more.verdict == "CONSISTENT" and "noise is larger than the claim needs" in more.found
 
 
-@pytest.mark.usefixtures("plainly")
+@pytest.mark.usefixtures("either")
 def test_fewer_rounds_and_more_coordinates():
     """Games of two rounds if the experiment has no more, and at most ten coordinates, with the same claim."""
     for space, own in ((Simplex(200), {}), (Sphere(200), {"nodes": "gaussian", "delta": 1e-6})):

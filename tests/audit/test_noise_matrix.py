@@ -1,5 +1,7 @@
 """The audit of noise by its whole matrix: exact costs, faults, and what it cannot audit."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -14,6 +16,12 @@ from tests.conftest import some
 
 ROUNDS = 24
 NUMBERS = 48  # of each coordinate, some of which have no effect: all matrices share their compiled loops
+
+
+@pytest.fixture(params=some([NUMBERS, 0], NUMBERS), ids=["shared", "alone"])
+def numbers(request, monkeypatch):
+    """In `make test-all` the matrices are audited also without the numbers that have no effect."""
+    monkeypatch.setattr(sys.modules[__name__], "NUMBERS", request.param)
 
 
 def nodes(t, k, signed):
@@ -108,6 +116,7 @@ def audited(algorithm, space, **more):
     return audit(algorithm, Setting(ROUNDS, space.dimension, space=space), **more)
 
 
+@pytest.mark.usefixtures("numbers")
 @pytest.mark.parametrize("normal", [False, True])
 @pytest.mark.parametrize("name", MATRICES)
 def test_the_cost_of_a_loss_is_exact(name, normal):
@@ -123,6 +132,7 @@ def check(name, normal, space):
     assert less.verdict == "VIOLATION" and "is allowed" in less.found
 
 
+@pytest.mark.usefixtures("numbers")
 @pytest.mark.parametrize("space", some([Sphere(3), Cube(2)], Cube(2)), ids=str)
 @pytest.mark.parametrize("normal", [False, True])
 def test_the_cost_on_other_sets_is_exact(normal, space):
@@ -138,6 +148,7 @@ def test_golden_costs():
     assert exact(MATRICES["redrawn"], False) == pytest.approx(ROUNDS - 1)
 
 
+@pytest.mark.usefixtures("numbers")
 def test_prefix_0_is_a_release_too():
     """Its noise is known, so that it hides nothing later."""
     known = np.hstack([np.tri(ROUNDS)[:, :1], np.eye(ROUNDS)[:, 1:]])
@@ -148,6 +159,7 @@ def test_prefix_0_is_a_release_too():
     assert found.verdict == "VIOLATION" and found.found == "no noise of its own hides the loss of round 1 in prefix 1"
 
 
+@pytest.mark.usefixtures("numbers")
 def test_a_prefix_without_noise_is_found():
     rows = 100 * k_ary(2)
     rows[12] = 0.0
@@ -157,6 +169,7 @@ def test_a_prefix_without_noise_is_found():
         assert found.found == "no noise of its own hides the loss of round 1 in prefix 12"
 
 
+@pytest.mark.usefixtures("numbers")
 @pytest.mark.parametrize("n", some([2, 3], 2))
 def test_less_noise_in_one_coordinate_is_found_on_sets_whose_losses_change_one_at_a_time(n):
     for space, normal in ((Cube(n), False), (Cube(n), True), (Sphere(n), True)):
@@ -229,7 +242,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.usefixtures("plainly")
+@pytest.mark.usefixtures("either")
 @pytest.mark.parametrize(("step", "broken", "verdict", "words"), FAULTS, ids=lambda one: getattr(one, "__name__", None))
 def test_a_fault_is_found(step, broken, verdict, words, monkeypatch):
     monkeypatch.setattr(
@@ -249,11 +262,13 @@ def test_a_fault_is_found(step, broken, verdict, words, monkeypatch):
 original = by_matrix.Parameters.draws
 
 
+@pytest.mark.usefixtures("numbers")
 def test_noise_that_rounding_hides_is_not_auditable():
     found = audited(leader(1e-14 * k_ary(2), False, 1.0), Simplex(2))
     assert found.verdict in ("NOT AUDITABLE", "VIOLATION")
 
 
+@pytest.mark.usefixtures("numbers")
 def test_laplace_noise_at_a_delta_is_judged_at_delta_0_only():
     algorithm = leader(2 * 5 * k_ary(2), False, 1.0).model_copy(update={"delta": 1e-3})
     assert audited(algorithm, Simplex(2)).verdict == "CONSISTENT"

@@ -486,9 +486,11 @@ summary: {groups: 1}
 """
 
 
-def test_a_run_says_before_it_starts_that_noise_is_wasted(tmp_path, monkeypatch):
+@pytest.mark.parametrize("measured", some([False, True], False))
+def test_a_run_says_before_it_starts_that_noise_is_wasted(tmp_path, monkeypatch, measured):
     (tmp_path / "wasted.yaml").write_text(CONTEXTUAL)
-    monkeypatch.setattr(run, "estimated", lambda chunks, wait: (1.0, 1))  # seconds, from so many rounds
+    if not measured:
+        monkeypatch.setattr(run, "estimated", lambda chunks, wait: (1.0, 1))  # seconds, from so many rounds
     result = call("run", tmp_path / "wasted.yaml", "--results", tmp_path, "--dry-run")
     need = "the noise is far larger than the ε of the config requires, it gives ε = 0, δ = 0.1"
     warning = f"note: DP-LinUCB (ε = 0, δ = 0.1) (epsilon = 1) and 1 more: {need}: set `calibration: exact`"

@@ -152,6 +152,20 @@ def test_the_claims_tables_are_those_of_the_committed_one(monkeypatch, name):
     assert len(verdict.findall(section)) == len(played.claims)
 
 
+@pytest.mark.slow
+def test_the_verdicts_of_the_pages_are_those_of_the_committed_table(monkeypatch):
+    """Of all claims together, in its order; the other tests of pages say that all claims hold."""
+    monkeypatch.setattr(experiments, "verdicts", verdicts)
+    experiments.every.cache_clear()
+    claims = sum(len(one.claims) for one in experiments.every())
+    shown = [text for path, text in sorted(experiments.pages()) if path.startswith("_generated/claims/")]
+    experiments.every.cache_clear()
+    verdict = re.compile(r"\| (\*\*FAILS\*\*|HOLDS|NOT DECIDED) \|")
+    kept = verdict.findall((committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8"))
+    assert [found for text in shown for found in verdict.findall(text)] == kept
+    assert len(kept) == claims > 100
+
+
 def test_every_claim_is_in_the_committed_table():
     kept = (committed() / "results" / "CLAIMS.md").read_text(encoding="utf-8")
     assert (

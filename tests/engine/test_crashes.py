@@ -3,12 +3,13 @@
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from privbandits_cli.cli import app
-from tests.conftest import SMALL
+from tests.conftest import SMALL, some
 from tests.engine.test_engine import csvs, manifest
 
 CRASHES = {
@@ -70,7 +71,10 @@ RUN = ["run", "small.yaml", "--include", "crashing.py", "--jobs", "2"]
 def run(*words):
     """A run in a process of its own, which may die."""
     command = [sys.executable, "-m", "privbandits_cli", *RUN, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return SimpleNamespace(
+        exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr, output=done.stdout + done.stderr
+    )
 
 
 def run_here(*words):
@@ -82,11 +86,12 @@ def chunks(desk):
     return sorted((desk / "results" / "small" / "chunks").glob("*stochastic*.npz"))
 
 
+@pytest.mark.parametrize("how", some([run_here, run], run_here))
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", ERRORS)
-def test_what_a_file_raises_is_an_error_of_its_trials(desk, kind, engine):
+def test_what_a_file_raises_is_an_error_of_its_trials(desk, kind, engine, how):
     (desk / "crashing.py").write_text(MINE.replace("pass  # HERE", CRASHES[kind]))
-    done = run_here("--engine", engine)
+    done = how("--engine", engine)
     assert done.exit_code == 1, done.output
     assert f"crashing.py:{DEEPER if kind == 'recursion' else LINE}: {ERRORS[kind]}" in done.stderr
     made = manifest(desk / "results" / "small")
@@ -102,11 +107,11 @@ def test_what_ends_a_process_is_named_and_loses_no_finished_chunk(desk, kind, en
     done = run("--engine", engine)
     kept = chunks(desk)
     if engine == "threads":
-        assert done.returncode in (3, -11)
+        assert done.exit_code in (3, -11)
         assert "crashing.py ended it; finished trials are kept" in done.stderr
         assert kind != "segfault" or f'File "crashing.py", line {LINE} in gains' in done.stderr
     else:
-        assert done.returncode == 1, done.stderr
+        assert done.exit_code == 1, done.stderr
         made = manifest(desk / "results" / "small")
         assert {failure["adversary"] for failure in made["failures"]} == {"crashing"}
         assert all("that played it died" in one["error"] or "process died" in one["error"] for one in made["failures"])
@@ -120,19 +125,24 @@ def test_what_ends_a_process_is_named_and_loses_no_finished_chunk(desk, kind, en
     assert csvs(desk / "results" / "small") == csvs(desk / "whole" / "small")
 
 
-@pytest.mark.parametrize("kind", CRASHES)
+ALIVE = [(kind, run_here) for kind in ERRORS]
+KILLED = [(kind, run) for kind in DEADLY]
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [*ALIVE, *KILLED, *(pytest.param(kind, run, marks=pytest.mark.slow) for kind in ERRORS)]
+)
 @pytest.mark.parametrize("place", ["import", "first round"])
-def test_a_crash_before_anything_is_played_names_the_file_too(desk, kind, place):
+def test_a_crash_before_anything_is_played_names_the_file_too(desk, kind, how, place):
     text = MINE.replace("class Parameters", f"{CRASHES[kind]}\n\n\nclass Parameters")
     if place == "first round":
         text = MINE.replace("if late and rounds.stop > 500", "if True").replace("pass  # HERE", CRASHES[kind])
     (desk / "crashing.py").write_text(text)
+    done = how("--json")
     if kind in DEADLY:
-        done = run("--json")
-        assert done.returncode in (3, -11) and "the run was killed, or " in done.stderr
+        assert done.exit_code in (3, -11) and "the run was killed, or " in done.stderr
         assert kind != "segfault" or 'File "crashing.py", line ' in done.stderr
     else:
-        done = run_here("--json")
         assert done.exit_code == 2 and ERRORS[kind] in done.stderr and "Traceback" not in done.stderr
     assert "crashing.py" in done.stderr and not chunks(desk)
     assert not (desk / "results" / "small" / "manifest.json").exists()
@@ -141,4 +151,4 @@ def test_a_crash_before_anything_is_played_names_the_file_too(desk, kind, place)
 def test_without_a_death_there_are_no_last_words(desk):
     (desk / "crashing.py").write_text(MINE.replace("0.165", "0"))
     done = run("--json")
-    assert done.returncode == 0 and "killed" not in done.stderr and json.loads(done.stdout)["experiment"] == "small"
+    assert done.exit_code == 0 and "killed" not in done.stderr and json.loads(done.stdout)["experiment"] == "small"

@@ -82,9 +82,13 @@ def test_jobs_and_engines_change_no_byte(small, tmp_path, unbroken, jobs, engine
 
 
 @pytest.mark.slow
-def test_processes_compile_what_would_take_long(small, tmp_path, monkeypatch):
-    """The third loop of an algorithm and the fourth, which they write to the cache on disk."""
-    few = ["algorithms=[uniform]", "adversary=[stochastic, deterministic, oblivious, switching_costs]", "trials=4"]
+@pytest.mark.parametrize(
+    "few",
+    [["algorithms=[uniform]", "adversary=[stochastic, deterministic, oblivious, switching_costs]", "trials=4"], []],
+    ids=["one", "three"],
+)
+def test_processes_compile_what_would_take_long(small, tmp_path, monkeypatch, few):
+    """The third loop of an algorithm and the fourth, or those of three, which they write to the cache on disk."""
     whole = outputs(tmp_path / "whole", small, *few)[2]
     get_reusable_executor().shutdown(kill_workers=True)  # new processes read the folder of the cache
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
@@ -268,12 +272,14 @@ class Parameters(bandit.Adversary):
 '''
 
 
-def test_only_chunks_that_kill_their_process_fail(small, tmp_path):
+@pytest.mark.parametrize("trials", some([8, 16], 8))
+def test_only_chunks_that_kill_their_process_fail(small, tmp_path, trials):
     (tmp_path / "deadly.py").write_text(DEADLY.replace("PARENT", str(os.getpid())))
-    changes = [f"include={tmp_path / 'deadly.py'}", "adversary=[deadly, stochastic]", "algorithms=[exp3]", "trials=8"]
+    changes = [f"include={tmp_path / 'deadly.py'}", "adversary=[deadly, stochastic]", "algorithms=[exp3]"]
+    changes.append(f"trials={trials}")
     plan, *_ = outputs(tmp_path / "bad", small, *changes, jobs=2, engine="processes")
     (foe,) = {curve.adversary.identity() for curve in plan.curves if curve.adversary.name == "deadly"}
-    fatal = {trial for trial in range(8) if stream(3, "gains", foe, trial=trial).random() < 0.1}
+    fatal = {trial for trial in range(trials) if stream(3, "gains", foe, trial=trial).random() < 0.1}
     failures = manifest(tmp_path / "bad")["failures"]
     failed = {failure["trial"] for failure in failures}
     assert failures[0]["error"] == "the worker process died" and {f["adversary"] for f in failures} == {"deadly"}
@@ -281,7 +287,7 @@ def test_only_chunks_that_kill_their_process_fail(small, tmp_path):
         chunk for chunk in plan.chunks(lambda curve: np.empty(0, np.int64), 2) if foe in chunk.match[0].identity()
     ]
     assert fatal and failed == {trial for chunk in chunks if fatal & {*chunk.trials} for trial in chunk.trials}
-    assert len(failed) < 8
+    assert len(failed) < trials
 
 
 def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):

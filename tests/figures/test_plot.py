@@ -98,11 +98,13 @@ def test_bounds_that_nothing_can_exceed_are_not_drawn(finished):
     assert not [note for note in table.read(folder).notes() if "empty" in note]
 
 
-def test_an_incomplete_figure_is_marked(tmp_path, small, finished):
+@pytest.mark.parametrize("resumed", some([False, True], False))
+def test_an_incomplete_figure_is_marked(tmp_path, small, finished, resumed):
     folder = ran(tmp_path / "part", small, watch=lambda played: False)
     texts = [text.get_text() for text in plot.figure(table.read(folder)).texts]
     assert any(text.startswith("PARTIAL ") and text.endswith("/16") for text in texts)
-    assert not plot.figure(table.read(finished)).texts
+    whole = ran(tmp_path / "part", small) if resumed else finished
+    assert not plot.figure(table.read(whole)).texts
 
 
 def test_styles_are_fixed_per_algorithm_and_distinct(tmp_path, small):
@@ -142,12 +144,20 @@ def test_the_same_bytes_twice_and_text_as_text(tmp_path, finished):
     assert b"/Type3" not in pdf and b"/FontFile2" in pdf
 
 
-def test_nothing_overlaps(tmp_path, small):
+@pytest.mark.parametrize(
+    "five",
+    some(
+        ["exp3_tau, {name: exp3, gamma: [0.1, 0.2, 0.4, 0.8]}", "exp3, exp3_tau, ucb1, uniform, tsallis_inf"],
+        "exp3_tau, {name: exp3, gamma: [0.1, 0.2, 0.4, 0.8]}",
+    ),
+    ids=["swept", "named"],
+)
+def test_nothing_overlaps(tmp_path, small, five):
     """Titles, tick labels and the legend of every panel stay inside the figure and off each other."""
     for overrides in (
         [],
         ["adversary=[deterministic, stochastic, oblivious, fully_oblivious, switching_costs]"],
-        ["adversary=stochastic", "algorithms=[exp3_tau, {name: exp3, gamma: [0.1, 0.2, 0.4, 0.8]}]"],
+        ["adversary=stochastic", f"algorithms=[{five}]"],
     ):
         drawn = plot.figure(table.read(ran(tmp_path, small, *overrides)))
         renderer = drawn.canvas.get_renderer()

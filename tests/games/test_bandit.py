@@ -10,7 +10,7 @@ from privbandits_cli.games.drawing import SIDE_BY_SIDE
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import borrower, compile_step, record, uncompiled
 from privbandits_cli.numerics.lanes import LANES
-from tests.conftest import fit, foe, make, match, playing
+from tests.conftest import fit, foe, make, match, playing, some
 from tests.games.test_lanes import SEVERAL
 from tests.naive import gain_table
 
@@ -101,11 +101,15 @@ def test_regret_is_against_the_best_arm_up_to_each_checkpoint():
 
 
 @pytest.mark.parametrize(
-    ("adversary", "names"),
-    [*SEVERAL, *(pytest.param(name, None, marks=pytest.mark.slow) for name in playing("adversaries"))],
+    ("adversary", "names", "horizon"),
+    [
+        *((*several, 400) for several in SEVERAL),
+        *(pytest.param(name, None, 700, marks=pytest.mark.slow) for name in playing("adversaries")),
+    ],
 )
-def test_results_do_not_depend_on_blocks_lanes_other_algorithms_or_order(adversary, names):
-    game = match(foe(adversary), everyone(foe(adversary), names), 400, checkpoints=[1, 7, 200, 400])
+def test_results_do_not_depend_on_blocks_lanes_other_algorithms_or_order(adversary, names, horizon):
+    marks = [1, 7, horizon // 2, horizon]
+    game = match(foe(adversary), everyone(foe(adversary), names), horizon, checkpoints=marks)
     whole = play(game, range(6))
     np.testing.assert_array_equal(play(game, range(6), block=97), whole)
     np.testing.assert_array_equal(play(game, range(6), lanes=1), whole)
@@ -122,14 +126,15 @@ def test_checkpoints_change_no_number():
     np.testing.assert_array_equal(fine[:, :, [9, 499]], coarse)
 
 
-def test_all_algorithms_of_a_trial_meet_the_same_game(monkeypatch):
+@pytest.mark.parametrize("plain", some([True, False], True))
+def test_all_algorithms_of_a_trial_meet_the_same_game(monkeypatch, plain):
     """The gains' stream is named after the adversary alone."""
     names = []
     real = bandit.stream
     monkeypatch.setattr(
         bandit, "stream", lambda seed, *n, trial: names.append((*n, trial)) or real(seed, *n, trial=trial)
     )
-    with uncompiled(), np.errstate(over="ignore"):  # no number matters
+    with uncompiled(plain), np.errstate(over="ignore"):  # no number matters
         play(match(foe("stochastic"), everyone(foe("stochastic")), 50), [0, 1])
     gains = [name for name in names if name[0] == "gains"]
     assert gains == [("gains", foe("stochastic").identity(), 0), ("gains", foe("stochastic").identity(), 1)]

@@ -144,11 +144,12 @@ def test_alternating_losses_cancel():
 # ------------------------------------------------------------------------------------------------ game
 
 
-def test_regret_is_counted_on_the_losses():
+@pytest.mark.parametrize("n", some([3, 4], 4))
+def test_regret_is_counted_on_the_losses(n):
     """By hand: entropic FTRL on the losses of the adversary."""
-    found = linear.play(game(foe("gap", gap=0.3), Simplex(4), 200, checkpoints=[1, 50, 200]), trials=[4])
-    losses = played(foe("gap", gap=0.3), Simplex(4), 200, 200, trial=4)[0]
-    eta, total, suffered, wanted = (np.log(4) / 200) ** 0.5, np.zeros(4), 0.0, {}
+    found = linear.play(game(foe("gap", gap=0.3), Simplex(n), 200, checkpoints=[1, 50, 200]), trials=[4])
+    losses = played(foe("gap", gap=0.3), Simplex(n), 200, 200, trial=4)[0]
+    eta, total, suffered, wanted = (np.log(n) / 200) ** 0.5, np.zeros(n), 0.0, {}
     for t, loss in enumerate(losses, 1):
         x = np.exp(-eta * total) / np.exp(-eta * total).sum()
         suffered += x @ loss
@@ -157,12 +158,12 @@ def test_regret_is_counted_on_the_losses():
     np.testing.assert_allclose(found[0, 0], [wanted[t] for t in (1, 50, 200)], rtol=1e-10)
 
 
-def blocks_change_no_number(name):
+def blocks_change_no_number(name, n, horizon):
     algorithm = make(name)
-    spaces = [space for space in (Simplex(4), Sphere(4)) if not list(algorithm.errors(setting(space)))]
+    spaces = [space for space in (Simplex(n), Sphere(n)) if not list(algorithm.errors(setting(space)))]
     assert spaces
     for space in spaces:
-        known = game(foe("gap"), space, 150, [algorithm], checkpoints=[1, 100, 150])
+        known = game(foe("gap"), space, horizon, [algorithm], checkpoints=[1, 100, horizon])
         whole = linear.play(known, [0, 1])
         for block in (1, 37):
             np.testing.assert_array_equal(linear.play(known, [0, 1], block), whole)
@@ -172,12 +173,18 @@ def blocks_change_no_number(name):
 @pytest.mark.parametrize("name", playing("algorithms", "linear"))
 def test_blocks_change_no_number_in_plain_python(name):
     with uncompiled():
-        blocks_change_no_number(name)
+        blocks_change_no_number(name, 4, 150)
 
 
-@pytest.mark.parametrize("name", some(playing("algorithms", "linear"), "dp_ftrl"))
-def test_blocks_change_no_number(name):
-    blocks_change_no_number(name)
+@pytest.mark.parametrize(
+    ("name", "n", "horizon"),
+    [
+        ("dp_ftrl", 4, 150),
+        *(pytest.param(name, 3, 300, marks=pytest.mark.slow) for name in playing("algorithms", "linear")),
+    ],
+)
+def test_blocks_change_no_number(name, n, horizon):
+    blocks_change_no_number(name, n, horizon)
 
 
 def test_a_bandits_gains_are_losses_of_experts():
@@ -205,10 +212,11 @@ def test_a_loss_outside_its_set_is_reported_with_its_round(monkeypatch):
         linear.play(game(wild, Simplex(4), 10), trials=[0])
 
 
-def test_long_games_keep_the_regret_bound():
+@pytest.mark.parametrize("n", some([2, 4], 4))
+def test_long_games_keep_the_regret_bound(n):
     """FTRL's regret against alternating losses stays below 2 √(T ln N): the game is played to its end."""
-    regret = linear.play(game(foe("alternating"), Simplex(4), 10**5), trials=[0])[0, 0, 0]
-    assert 0 < regret < 2 * (10**5 * np.log(4)) ** 0.5
+    regret = linear.play(game(foe("alternating"), Simplex(n), 10**5), trials=[0])[0, 0, 0]
+    assert 0 < regret < 2 * (10**5 * np.log(n)) ** 0.5
 
 
 # --------------------------------------------------------------------------------------------- configs

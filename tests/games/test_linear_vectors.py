@@ -15,7 +15,7 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.mechanisms import counters
 from privbandits_cli.numerics.jit import compile_step, uncompiled
 from privbandits_cli.numerics.vectors import WIDTH
-from tests.conftest import foe, make, playing
+from tests.conftest import foe, make, playing, some
 from tests.games.test_lanes import on_every_processor
 
 COUNTERS = [
@@ -54,11 +54,11 @@ def equal(game, trials=WIDTH + 3, **how):
     return found
 
 
-@pytest.mark.parametrize("learners", [SOME, pytest.param(LEARNERS, marks=REST)], ids=["some", "all"])
-@pytest.mark.parametrize("space", [Simplex(4), Sphere(4), Cube(4)], ids=str)
-def test_vectors_equal_single_trials(space, learners):
+@pytest.mark.parametrize(("learners", "n"), [(SOME, 4), pytest.param(LEARNERS, 5, marks=REST)], ids=["some", "all"])
+@pytest.mark.parametrize("kind", [Simplex, Sphere, Cube])
+def test_vectors_equal_single_trials(kind, learners, n):
     """All learners against the same losses, with marks within blocks and at their ends."""
-    game = match(learners, space, checkpoints=[1, 2, 7, 8, 63, 64, 65, 128, 150])
+    game = match(learners, kind(n), checkpoints=[1, 2, 7, 8, 63, 64, 65, 128, 150])
     assert all(linear.in_vectors(game, algorithm) for algorithm in game.algorithms)
     found = equal(game, block=7)
     np.testing.assert_array_equal(found, linear.play(game, range(WIDTH + 3)))
@@ -88,11 +88,12 @@ def test_whatever_plays_in_vectors_equals_single_trials_against_every_adversary(
         equal(match([make(name) for name in ABLE], space, adversary=foe(adversary)))
 
 
-def test_a_projection_on_the_simplex_in_vectors():
+@pytest.mark.parametrize("n", some([4, 6], 4))
+def test_a_projection_on_the_simplex_in_vectors(n):
     """In one round, the point of one trial may be a corner while all coordinates of another are positive."""
     learners = [make("ftrl", regulariser="euclidean", eta=eta) for eta in (0.01, 0.5, 20.0)]
     learners += [make(name, epsilon=1.0, base=learners[1]) for name in ("noisy_ftrl", "dp_ftrl")]
-    equal(match(learners, Simplex(4), checkpoints=range(1, 151)))
+    equal(match(learners, Simplex(n), checkpoints=range(1, 151)))
 
 
 def test_vectors_against_signed_losses(monkeypatch):
@@ -118,8 +119,9 @@ def test_beside_learners_that_play_alone(more):
     equal(game)
 
 
-def test_any_number_of_trials_plays_the_same_games():
-    game = match([make("ftrl"), make("dp_ftrl", epsilon=1.0)], Simplex(4))
+@pytest.mark.parametrize("dimension", some([3, 4], 4))
+def test_any_number_of_trials_plays_the_same_games(dimension):
+    game = match([make("ftrl"), make("dp_ftrl", epsilon=1.0)], Simplex(dimension))
     whole = linear.play(game, range(WIDTH + 1))
     for n in range(1, WIDTH + 1):
         np.testing.assert_array_equal(linear.play(game, range(n)), whole[:, :n])

@@ -117,7 +117,8 @@ def test_any_number_of_trials_plays_the_same_games():
         np.testing.assert_array_equal(contextual.play(game, range(n)), whole[:, :n])
 
 
-def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(monkeypatch):
+@pytest.mark.parametrize("horizon", some([127, 200], 127))
+def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(monkeypatch, horizon):
     """A shift of the size of the noise: in some rounds of some trials the last V is used again."""
     whole, kept = dp_linucb.Tuned.state, []
 
@@ -129,10 +130,10 @@ def test_a_matrix_that_is_not_positive_definite_is_left_out_in_its_trial_alone(m
     monkeypatch.setattr(dp_linucb.Tuned, "state", weaker)
     monkeypatch.setattr(contextual, "widely", lambda records: kept.append(widely(records)) or kept[-1])
     learner = make("dp_linucb", epsilon=0.5, delta=0.1)
-    game = match(foe("sphere_arms", gap=0.1), [learner], 127, checkpoints=range(1, 128))
+    game = match(foe("sphere_arms", gap=0.1), [learner], horizon, checkpoints=range(1, horizon + 1))
     equal(game)
     strange = next(state for state in kept if "indefinite" in state.dtype.names)["indefinite"][0]
-    assert len(set(strange)) > 4 and strange.min() > 0 and strange.max() < 127
+    assert len(set(strange)) > 4 and strange.min() > 0 and strange.max() < horizon
 
 
 def invert_all(records):

@@ -128,8 +128,9 @@ def test_an_own_file_may_have_a_class_of_tuned_parameters():
     assert "`state` should take (self, setting)" in errors()
 
 
-def test_own_files_change_no_other_number():
-    small = Path("small.yaml"), "adversary=stochastic", "algorithms=exp3"
+@pytest.mark.parametrize("others", some([[], ["algorithms=exp3"]], ["algorithms=exp3"]), ids=["three", "one"])
+def test_own_files_change_no_other_number(others):
+    small = Path("small.yaml"), "adversary=stochastic", *others
     _, _, without = outputs(Path("without"), *small)
     _, _, beside = outputs(Path("beside"), *small, "include=mine.py", "algorithms+=mine")
     rows = set(beside["summary.csv"].splitlines())
