@@ -23,6 +23,9 @@ FILES = {
         "@pytest.fixture\ndef made(_made):\n    pass\n"
     ),
     "tests/naive.py": "x = 1\n",
+    "tests/room/conftest.py": "x = 1\n",
+    "tests/room/greedy.py": "x = 1\n",
+    "tests/room/test_room.py": "FILE = Path(__file__).with_name('greedy.py')\n",
     "tests/test_plain.py": "from tests import naive\n",
     "tests/test_made.py": "def test(made):\n    pass\n",
     "tests/test_own.py": "from privbandits_cli import load\n",
@@ -33,7 +36,8 @@ FILES = {
 PLAIN, MADE, OWN, STARTED, CODE, CONFIG = (
     f"tests/test_{name}.py" for name in ("plain", "made", "own", "started", "code", "config")
 )
-EVERY = sorted([PLAIN, MADE, OWN, STARTED, CODE, CONFIG])
+ROOM = "tests/room/test_room.py"
+EVERY = sorted([PLAIN, MADE, OWN, STARTED, CODE, CONFIG, ROOM])
 
 
 @pytest.fixture
@@ -51,6 +55,8 @@ def checkout(tmp_path):
         ("tests/test_plain.py", [PLAIN]),
         ("tests/naive.py", [PLAIN]),
         ("tests/conftest.py", EVERY),
+        ("tests/room/conftest.py", [ROOM]),
+        ("tests/room/greedy.py", [ROOM]),
         ("privbandits_cli/report/page.py", [MADE, STARTED]),
         ("privbandits_cli/report/templates/page.css", [MADE, STARTED]),
         ("privbandits_cli/engine/play.py", [CODE, OWN, STARTED]),

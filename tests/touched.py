@@ -6,7 +6,8 @@ Where neither names a commit, there is nothing to compare with, and no test is n
 A test depends on the files that it imports, and on those that they import. Some imports are not statements:
 
 - A test imports the modules that its strings name, for it may start `python -m privbandits_cli`.
-- A test imports what the fixtures import that it asks for.
+- A test imports the `conftest.py` of each folder around it, and what the fixtures import that it asks for.
+- A test imports the files of `tests/` whose name is one of its strings.
 - The package imports `api` for those that import one of its names, such as `run`, and for no other.
 - The registry imports every algorithm and adversary, for it finds them in their folders.
 - A module imports the files of its room that are not Python.
@@ -93,7 +94,9 @@ class Checkout:
         names = [file.removesuffix(".py").replace("/", ".")]  # with its packages
         names += modules(node for node in self.trees[file].body if file != CONFTEST or not is_fixture(node))
         if file.startswith("tests/") and file != CONFTEST:
-            names += ["tests.conftest", *self._asked(self.trees[file])]
+            folders = names[0].split(".")[:-1]
+            names += [".".join([*folders[:end], "conftest"]) for end in range(1, len(folders) + 1)]
+            names += self._asked(self.trees[file])
             for text in self.strings[file]:
                 names += re.findall(r"\bprivbandits_cli\.[\w.]*\w", text)
                 names += [f"{module}.{name}" for module, found in FROM.findall(text) for name in found.split(", ")]
@@ -112,6 +115,8 @@ class Checkout:
 
     def _readers(self, file):
         """What imports a file without a statement."""
+        name = file.rpartition("/")[2]
+        yield from (test for test, texts in self.strings.items() if name in texts and file.startswith("tests/"))
         if file.startswith(PLAYERS):
             yield REGISTRY
         elif not file.startswith(ROOMS):
