@@ -8,6 +8,7 @@ RUN := $(VENV)/.run
 DEV := $(VENV)/.dev
 DOCS := $(VENV)/.docs
 # The tests of all rooms compile so many kernels that each room has processes of its own, which give their memory back.
+# Some files take longer than all others of their room: its processes share them.
 ROOMS := $(sort $(dir $(wildcard tests/*/test_*.py)))
 # A file's tests share compiled kernels, so one process runs them all.
 PYTEST := $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
@@ -53,7 +54,8 @@ test: $(DEV)  ## run the tests that a commit needs, on every core
 	$(PYTEST) -m 'not slow'
 
 test-all: $(DEV)  ## run all tests; if nothing is uncommitted, the commit is recorded in .ci/tested
-	for room in $(ROOMS) '$(wildcard tests/test_*.py)'; do $(PYTEST) $$room || failed="$$failed $$room"; done; \
+	for room in $(ROOMS) '$(wildcard tests/test_*.py)'; do \
+	  $(PYTEST) --dist worksteal $$room || failed="$$failed $$room"; done; \
 	  test -z "$$failed" || { echo "failed:$$failed"; exit 1; }
 	test -n "$$(git status --porcelain 2>&1)" || git rev-parse HEAD > .ci/tested
 
