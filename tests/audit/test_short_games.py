@@ -14,7 +14,8 @@ def shorter(monkeypatch, name):
     """The subject in a short game, in which its mutants are audited, too; and the budget."""
     horizon, budget, _ = SHORT[name]
     subject = CORRECT[name]
-    monkeypatch.setitem(CORRECT, name, replace(subject, setting=subject.setting._replace(horizon=horizon)))
+    setting = subject.setting._replace(horizon=horizon, n_arms=min(subject.setting.n_arms, 6))
+    monkeypatch.setitem(CORRECT, name, replace(subject, setting=setting))
     return CORRECT[name], budget
 
 
