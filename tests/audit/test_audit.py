@@ -18,7 +18,7 @@ from tests.conftest import make, some
 
 SETTING = Setting(2**18, 4)
 SMALL = Setting(2**12, 4)
-SHORT_GAME = Setting(32, 4)  # for plain Python
+SHORT_GAME = Setting(12, 4)  # for plain Python
 OTHERS = {name for name, subject in CORRECT.items() if subject.setting.space or subject.setting.contexts}
 BANDITS = [name for name in CORRECT if name not in OTHERS]  # those: test_audit_linear.py, test_audit_contextual.py
 
@@ -186,13 +186,13 @@ def test_a_long_game_is_audited_in_its_first_rounds():
 
 @pytest.mark.usefixtures("plainly")
 def test_a_longer_game_than_is_played_is_audited_in_its_first_rounds(monkeypatch):
-    monkeypatch.setattr(coupling, "LONGEST", 32)
-    check_long(32)
+    monkeypatch.setattr(coupling, "LONGEST", 12)
+    check_long(12, 2**10)
 
 
-def check_long(longest):
+def check_long(longest, budget=2**12):
     long = Setting(4 * longest, 2)
-    found = audit(make("adap_ucb", epsilon=1.0).tuned(long), long, budget=2**12)
+    found = audit(make("adap_ucb", epsilon=1.0).tuned(long), long, budget=budget)
     assert found.verdict == "CONSISTENT" and f"{longest:,} rounds" in found.played
     assert found.assumed == f"rounds after {longest:,} are like these"
 
@@ -300,13 +300,14 @@ def grouped(noise, **own):
     return evidence.by_groups(noise, evidence.windows(rounds), LEVEL, **own)
 
 
-def test_correct_noise_is_accused_at_most_as_often_as_stated():
-    """Of 300 samples at most the 1e-6 quantile of Bin(300, 0.05) have p < 0.05; Bonferroni makes it fewer."""
+@pytest.mark.parametrize("samples", some([100, 300], 100))
+def test_correct_noise_is_accused_at_most_as_often_as_stated(samples):
+    """At most the 1e-6 quantile of Bin(samples, 0.05) have p < 0.05; Bonferroni makes it fewer."""
     rng = np.random.default_rng(5)
-    noise = rng.laplace(size=(300, 4096))
-    coins = rng.integers(0, 2, (300, 4096)).astype(float)
+    noise = rng.laplace(size=(samples, 4096))
+    coins = rng.integers(0, 2, (samples, 4096)).astype(float)
     accused = sum(grouped(own, coins=coin).p < 0.05 for own, coin in zip(noise, coins, strict=True))
-    assert accused <= stats.binom.ppf(1 - 1e-6, 300, 0.05)
+    assert accused <= stats.binom.ppf(1 - 1e-6, samples, 0.05)
 
 
 def test_errors_of_a_quarter_of_the_scale_are_found_where_they_are():
@@ -338,10 +339,11 @@ def test_larger_noise_is_told_from_wrong_noise():
     assert found.more < LEVEL < found.p
 
 
-def test_the_power_that_is_stated_is_reached():
-    """At the stated share of the scale, 95 % of 400 samples of the weakest group are found, up to six deviations."""
+@pytest.mark.parametrize("samples", some([100, 400], 100))
+def test_the_power_that_is_stated_is_reached(samples):
+    """At the stated share of the scale, 95 % of the samples of the weakest group are found, up to six deviations."""
     rng = np.random.default_rng(9)
     share = grouped(rng.laplace(size=2**12)).share
     low = np.where(np.arange(1, 2**12 + 1) <= 64, share, 1.0)  # the first window is the weakest
-    found = sum(grouped(rng.laplace(size=2**12) * low).p < LEVEL for _ in range(400))
-    assert found >= 380 - 6 * np.sqrt(400 * 0.95 * 0.05)
+    found = sum(grouped(rng.laplace(size=2**12) * low).p < LEVEL for _ in range(samples))
+    assert found >= 0.95 * samples - 6 * np.sqrt(samples * 0.95 * 0.05)

@@ -83,15 +83,23 @@ def test_the_score_is_the_likelihood_ratio_of_the_whole_wishart_density():
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("test", some(["bets", "counts"], "bets"))
+@pytest.mark.parametrize("budget", some([2**13, 2**15], 2**13))
 @pytest.mark.parametrize("name", some(CONTEXTUAL, *FAST))  # the others in short games: tests/audit/test_short_games.py
-def test_no_correct_algorithm_is_flagged(name, test, seed):
-    found = CORRECT[name].audited(0.001, 2**15, seed, test)
+def test_no_correct_algorithm_is_flagged(name, budget, test, seed):
+    found = CORRECT[name].audited(0.001, budget, seed, test)
     assert found.verdict == "CONSISTENT", found.found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", each([mutant for mutant in MUTANTS if mutant.subject in CONTEXTUAL]))
 def test_every_mutant_is_caught(mutant):
     assert mutant.audited(0.001, 2**18, 0).verdict == "VIOLATION"
+
+
+@pytest.mark.parametrize("name", [name for name in CONTEXTUAL if name in FAST])
+def test_fast_mutants_are_caught_with_a_small_budget(name):
+    found = [m.audited(0.001, 2**14, 0).verdict for m in MUTANTS if m.subject == name and m.name in FAST[name]]
+    assert found == ["VIOLATION"] * len(FAST[name])
 
 
 @pytest.mark.slow
@@ -134,7 +142,7 @@ def test_a_field_that_carries_a_reward_past_the_view_is_named():
 @pytest.mark.usefixtures("plainly")
 def test_a_field_that_carries_a_reward_past_the_view_of_a_short_game_is_named(monkeypatch):
     subject = CORRECT["dp_linucb"]
-    monkeypatch.setitem(CORRECT, "dp_linucb", replace(subject, setting=subject.setting._replace(horizon=64)))
+    monkeypatch.setitem(CORRECT, "dp_linucb", replace(subject, setting=subject.setting._replace(horizon=16)))
     check_carrier()
 
 

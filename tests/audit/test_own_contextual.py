@@ -154,14 +154,14 @@ def audited(tmp_path, text, config=CONFIG, budget=2**18):
     return row
 
 
-FEW = CONFIG.replace("65536", "32")  # rounds, for plain Python
+FEW = CONFIG.replace("65536", "16")  # rounds, for plain Python
 
 
 @pytest.mark.usefixtures("plainly")
 def test_an_honest_learner_is_not_accused_in_a_short_game(tmp_path):
     found = audited(tmp_path, OWN, FEW, budget=2**10)
     assert found["verdict"] == "CONSISTENT", found["found"]
-    assert "of 32 rounds" in found["played"] and found["assumed"] == ""
+    assert "of 16 rounds" in found["played"] and found["assumed"] == ""
 
 
 @pytest.mark.slow

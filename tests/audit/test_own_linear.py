@@ -313,9 +313,20 @@ LINEAR_FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", some(LINEAR_FAULTS, "the same after round 60,000"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LINEAR_FAULTS)
 def test_faults_of_a_leader_with_linear_noise_are_found(tmp_path, name):
-    found = audited(tmp_path, broken(LEADER, [*LINEAR, *LEADER_FAULTS[name][1:]]))
+    check_linear_fault(tmp_path, name, 2**16)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("name", ["less on the last coordinate", "in proportion to the loss", "numbers used twice"])
+def test_faults_of_a_leader_with_linear_noise_are_found_in_a_short_game(tmp_path, name):
+    check_linear_fault(tmp_path, name, FEW)
+
+
+def check_linear_fault(tmp_path, name, horizon):
+    found = audited(tmp_path, broken(LEADER, [*LINEAR, *LEADER_FAULTS[name][1:]]), horizon=horizon)
     assert found["verdict"] == "VIOLATION" and LINEAR_FAULTS[name] in found["found"], found["found"]
 
 
