@@ -49,11 +49,12 @@ QUICK = [(0, name, "bets") for name in FAST if name != "dist_rdp_se"] + [(0, "dp
 
 
 @pytest.mark.parametrize(
-    ("seed", "name", "test"),
-    [pytest.param(*one, marks=[] if one in QUICK else [pytest.mark.slow]) for one in TESTED],
+    ("seed", "name", "test", "budget"),
+    [(*one, 2**16) for one in QUICK if one in TESTED]
+    + [pytest.param(*one, 2**18, marks=pytest.mark.slow) for one in TESTED],
 )
-def test_no_correct_algorithm_is_flagged(seed, name, test):
-    found = CORRECT[name].audited(0.001, 2**18, seed, test)
+def test_no_correct_algorithm_is_flagged(seed, name, test, budget):
+    found = CORRECT[name].audited(0.001, budget, seed, test)
     assert found.verdict == "CONSISTENT" and found.refutable is not None
 
 
@@ -109,10 +110,12 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("name", some(WORDS, "dp_exp3_lap"))
-def test_the_claim_has_the_same_words_whether_it_is_refuted_or_not(name):
+@pytest.mark.parametrize(
+    ("name", "budget"), [("dp_exp3_lap", 2**15), *(pytest.param(name, 2**18, marks=pytest.mark.slow) for name in WORDS)]
+)
+def test_the_claim_has_the_same_words_whether_it_is_refuted_or_not(name, budget):
     broken = next(mutant for mutant in MUTANTS if mutant.subject == name)
-    audits = CORRECT[name].audited(0.001, 2**18, 0), broken.audited(0.001, 2**18, 0)
+    audits = CORRECT[name].audited(0.001, budget, 0), broken.audited(0.001, budget, 0)
     assert [found.verdict for found in audits] == ["CONSISTENT", "VIOLATION"]
     assert {found.claim for found in audits} == {f"ε = 1 of {WORDS[name]}"}
 

@@ -90,11 +90,12 @@ def test_every_audited_algorithm_declares_a_view_of_what_its_state_has(name):
     assert all(np.size(views.read(states[0], place)) for place in places)
 
 
-def audited(tmp_path, text, *words):
+def audited(tmp_path, text, *words, horizon=1000, budget=2**14):
     Path(tmp_path / "own.py").write_text(text)
     Path(tmp_path / "small.yaml").write_text(SMALL)
     given = ["--include", str(tmp_path / "own.py"), "algorithms=[{name: own, " + ", ".join(words) + "}]"]
-    return CliRunner().invoke(app, ["audit", str(tmp_path / "small.yaml"), *given, "--budget", "16384", "--json"])
+    given.append(f"horizon={horizon}")
+    return CliRunner().invoke(app, ["audit", str(tmp_path / "small.yaml"), *given, "--budget", str(budget), "--json"])
 
 
 def test_the_own_algorithm_plays(tmp_path, monkeypatch):
@@ -106,9 +107,23 @@ def test_the_own_algorithm_plays(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.stderr
 
 
-@pytest.mark.parametrize(("share", "verdict"), [(1.0, "CONSISTENT"), (0.5, "VIOLATION")])
+VERDICTS = [(1.0, "CONSISTENT"), (0.5, "VIOLATION")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("share", "verdict"), VERDICTS)
 def test_an_own_algorithm_is_audited_by_the_view_that_it_declares(tmp_path, share, verdict):
-    found = json.loads(audited(tmp_path, OWN, f"share: {share}").stdout)
+    check_verdict(tmp_path, share, verdict)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize(("share", "verdict"), VERDICTS)
+def test_an_own_algorithm_of_a_short_game_is_audited_by_the_view_that_it_declares(tmp_path, share, verdict):
+    check_verdict(tmp_path, share, verdict, horizon=12, budget=2**10)
+
+
+def check_verdict(tmp_path, share, verdict, **game):
+    found = json.loads(audited(tmp_path, OWN, f"share: {share}", **game).stdout)
     assert [row["verdict"] for row in found] == [verdict] and found[0]["claim"].startswith("ε = 1 of ")
 
 
