@@ -12,7 +12,7 @@ from privbandits_cli.mechanisms.arm_trees import BEST, chosen, resolved
 from privbandits_cli.mechanisms.k_ary import KAryTree
 from privbandits_cli.mechanisms.smooth import HIGHEST, MOST_ITEMS, Smooth, SmoothTree, closed_level, next_code
 from privbandits_cli.mechanisms.tree import KAry, trailing_zeros_in
-from privbandits_cli.numerics.jit import compile_step
+from privbandits_cli.numerics.jit import bind, compile_step, unbound
 from tests.conftest import some
 
 add_item = compile_step(arm_trees.add_item)
@@ -186,16 +186,25 @@ def test_too_many_items_for_a_smooth_tree():
         Smooth.best(MOST_ITEMS + 1)
 
 
+next_prefix = unbound
+
+
+def noises(fresh, noise, codes, k, out):
+    """Fill `out[game, prefix]` from the numbers `fresh[game, item]`."""
+    for i in range(len(fresh)):
+        noise[:], codes[:] = 0.0, codes[1]
+        for n in range(fresh.shape[1]):
+            out[i, n] = next_prefix(noise, codes, 0, k, fresh[i, n])
+
+
 @pytest.mark.parametrize("kind", some(BEST, "smooth"))
 def test_the_noise_of_prefixes_has_the_variance_of_their_nodes(kind):
     """Prefixes of 60 items, 40,000 times: covariances within 6 errors, which fresh noise for each prefix is not."""
     items, draws, rng = 60, 40_000, np.random.default_rng(3)
     counter = BEST[kind](items)
     fresh, made = rng.laplace(size=(draws, items)), np.empty((draws, items))
-    for row, out in zip(fresh, made, strict=True):
-        noise, codes = np.zeros((1, counter.height + 1)), np.full(1, counter.first)
-        for n in range(items):
-            out[n] = add_item(noise, codes, 0, counter.k, row[n])
+    noise, codes = np.zeros((1, counter.height + 1)), np.full(2, counter.first)  # the second stays the first code
+    bind(noises, next_prefix=add_item)(fresh, noise, codes, counter.k, made)
     taken = shares(counter, items)
     wanted = 2.0 * taken @ taken.T
     np.testing.assert_array_equal(np.diag(wanted), 2 * nodes(counter, items))
