@@ -88,6 +88,12 @@ THIRD = dict.fromkeys(("dp_ftrl", "dp_ftpl", "dp_linucb", "exp3_tau", "noisy_ftr
 WHOLE = [(name, THIRD.get(name, 1)) for name in ALGORITHMS]
 
 
+def few(every: int) -> list[Any]:
+    """Each algorithm in one of `every` settings, and those with many variants in fewer; the rest is slow."""
+    rest = [pytest.param(name, every, marks=pytest.mark.slow) for name in THIRD]
+    return [(name, every * THIRD.get(name, 1)) for name in ALGORITHMS] + rest
+
+
 def check_all(name: str, every: int, pairs: bool = True) -> None:
     """Each variant in one of `every` settings, which rotate; warnings are errors."""
     here = settings(Registry().find("algorithms", name).game)
@@ -101,9 +107,9 @@ def check_all(name: str, every: int, pairs: bool = True) -> None:
                     raise AssertionError(f"{variant!r} in {setting}: {error!r}") from error
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_what_an_algorithm_states_is_finite_or_an_error(name: str) -> None:
-    check_all(name, every=37, pairs=False)
+@pytest.mark.parametrize(("name", "every"), few(37))
+def test_what_an_algorithm_states_is_finite_or_an_error(name: str, every: int) -> None:
+    check_all(name, every, pairs=False)
 
 
 @pytest.mark.slow
@@ -218,9 +224,11 @@ def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch, pairs: bool
                     raise AssertionError(f"{variant!r} in {setting}, {side}: {error!r}") from error
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_games_at_the_ends_have_finite_regrets_or_an_error(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    play_all(name, 31, monkeypatch, pairs=False)
+@pytest.mark.parametrize(("name", "every"), few(31))
+def test_games_at_the_ends_have_finite_regrets_or_an_error(
+    name: str, every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play_all(name, every, monkeypatch, pairs=False)
 
 
 @pytest.mark.slow
