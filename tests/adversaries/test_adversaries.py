@@ -256,7 +256,7 @@ def test_u_is_the_moment_of_the_law(name, v, above):
     """
     own = {HEAVY[name]: 1 + v + above} if above and HEAVY[name] else {}
     adversary, setting = instance(name, v=v, **own)
-    y = np.linspace(-180, 80 if above and HEAVY[name] else 30, 400_001)
+    y = np.linspace(-180, 80 if above and HEAVY[name] else 30, 100_001)
     best = law(adversary, 0.9)
     found = np.trapezoid((1 + v) * np.exp((1 + v) * y) * (best.sf(np.exp(y)) + best.cdf(-np.exp(y))), y)
     assert setting.v == v

@@ -10,7 +10,7 @@ from privbandits_cli.accounting import gaussian
 from privbandits_cli.algorithms import dist_dp_se, dist_rdp_se
 from privbandits_cli.games.bandit import Numbers, Setting, play
 from tests.algorithms.test_algorithms import ready
-from tests.conftest import ROOT, foe, make, match
+from tests.conftest import ROOT, foe, make, match, some
 
 LEVEL = 1e-6
 BOTH = ("dist_dp_se", "dist_rdp_se")
@@ -45,10 +45,11 @@ def test_the_server_decodes_a_sum_modulo_m_by_hand(noise, decoded):
     assert state.means[1] == decoded / 6 and state.sums[1] == 0
 
 
-def test_gains_are_rounded_at_random():
+@pytest.mark.parametrize("n", some([4000, 20_000], 4000))
+def test_gains_are_rounded_at_random(n):
     """g = 3: the gain 0.4 is 1.2, and so 2 with probability 0.2; 0 and 1 are always 0 and 3."""
     _, state = ready("dist_dp_se", Setting(1000, 2), epsilon=2.0)
-    words = np.random.default_rng(1).integers(2**64, size=20_000, dtype=np.uint64)
+    words = np.random.default_rng(1).integers(2**64, size=n, dtype=np.uint64)
 
     def rounded(gain):
         found = []
@@ -60,10 +61,10 @@ def test_gains_are_rounded_at_random():
         return found
 
     assert set(rounded(0.0)) == {0.0} and set(rounded(1.0)) == {3.0}
-    some = rounded(0.4)
-    assert set(some) == {1.0, 2.0}
-    assert stats.binomtest(some.count(2.0), len(some), 0.2).pvalue > LEVEL
-    assert stats.binomtest(some.count(2.0), len(some), 0.4).pvalue < 1e-12  # control: the part of the gain itself
+    seen = rounded(0.4)
+    assert set(seen) == {1.0, 2.0}
+    assert stats.binomtest(seen.count(2.0), n, 0.2).pvalue > LEVEL
+    assert stats.binomtest(seen.count(2.0), n, 0.4).pvalue < 1e-12  # control: the part of the gain itself
 
 
 @pytest.mark.parametrize("scale", [1.42, 10.0, 3e4])

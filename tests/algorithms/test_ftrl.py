@@ -106,9 +106,10 @@ def test_the_shortest_games(name, parameters, horizon, plain):
 @in_plain
 @pytest.mark.parametrize("space", HOMES, ids=str)
 @pytest.mark.parametrize("buffers", [1, 3, 5])
-def test_the_twin_with_the_whole_matrix_plays_the_same_game(buffers, space, plain):
+@pytest.mark.parametrize("longest", some([40, 77], 40))
+def test_the_twin_with_the_whole_matrix_plays_the_same_game(longest, buffers, space, plain):
     """The twin multiplies dense matrices, so that rounding may differ."""
-    for horizon, checkpoints in ((1, [1]), (2, [1, 2]), (3, [3]), (77, [1, 2, 33, 77])):
+    for horizon, checkpoints in ((1, [1]), (2, [1, 2]), (3, [3]), (longest, [1, 2, 33, longest])):
         match = game(make("dp_ftrl", buffers=buffers, **BLT), space, horizon, checkpoints)
         with uncompiled(plain):
             found = linear.play(match, trials=[2])[0, 0]
@@ -338,12 +339,13 @@ def test_prefixes_of_a_blt_have_its_noise_to_every_digit(buffers):
     assert (found[0] == 0).all()  # no loss is in it
 
 
-def test_prefixes_of_a_blt_have_its_covariance():
-    """4e4 coordinates at T = 100: S_ij has the error √((S_ii S_jj + S_ij²)/n), and six are allowed.
+@pytest.mark.parametrize("case", some([(20_000, 30), (40_000, 100)], (20_000, 30)), ids=str)
+def test_prefixes_of_a_blt_have_its_covariance(case):
+    """From so many coordinates: S_ij has the error √((S_ii S_jj + S_ij²)/n), and six are allowed.
 
     Controls: independent noise of the same variances, and 5 % less noise, are detected.
     """
-    n, horizon = 40_000, 100
+    n, horizon = case
     found, algorithm = released("dp_ftrl", n, horizon, np.zeros((horizon, n)), **BLT)
     known = setting(Simplex(n), horizon)
     left = plain_counters.matrix(algorithm.sums(known))
@@ -431,10 +433,11 @@ def test_all_nodes_of_a_loss_are_an_upper_bound_where_some_are_hidden(parameters
 
 
 @pytest.mark.parametrize("space", [Simplex(10), Sphere(10), Cube(10)], ids=str)
+@pytest.mark.parametrize("most", some([60, 300], 60))
 @pytest.mark.parametrize("buffers", some([1, 3, 8], 1, 3))
-def test_a_blt_has_exactly_the_epsilon_and_delta_asked_for(buffers, space):
+def test_a_blt_has_exactly_the_epsilon_and_delta_asked_for(buffers, space, most):
     """μ is the distance of the means of two streams, in the metric of the covariance of all prefixes."""
-    for horizon, epsilon in ((2, 0.7), (3, 1.0), (300, 0.1), (300, 20.0)):
+    for horizon, epsilon in ((2, 0.7), (3, 1.0), (most, 0.1), (most, 20.0)):
         known = setting(space, horizon)
         algorithm = make("dp_ftrl", epsilon=epsilon, buffers=buffers, **BLT).tuned(known)
         upper, lower = algorithm.bounds(known, 1e-6)

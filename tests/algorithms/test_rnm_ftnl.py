@@ -54,19 +54,20 @@ def first_leads(noise, scale, behind):
 
 
 @pytest.mark.usefixtures("by_hand")
+@pytest.mark.parametrize("n", some([8000, 20_000], 8000))
 @pytest.mark.parametrize(("noise", "scale"), [("laplace", 4.0), ("gumbel", 4.0), ("printed", 2.0)])
-def test_the_leader_has_its_law(noise, scale):
+def test_the_leader_has_its_law(noise, scale, n):
     """ε = 1/2, the sums of the epoch before are 5 and 2: against quadrature, or the logistic law."""
     bound, state = ready("rnm_ftnl", TWO, epsilon=0.5, noise=noise)
     rng, wins, x = np.random.default_rng(3), 0, np.empty(2)
-    for _ in range(20_000):
+    for _ in range(n):
         fork = state.copy()
         fork.t, fork.losses[:] = 8, [5.0, 2.0]
         bound["choose"](fork, x, Draws(rng.random(2), rng.laplace(size=2), EMPTY))
         wins += int(x[0])
     p, other = (first_leads(noise, scale * factor, 3.0) for factor in (1, 1.5))
-    assert stats.binomtest(wins, 20_000, p).pvalue > 1e-6
-    assert stats.binomtest(wins, 20_000, other).pvalue < 1e-6  # negative control
+    assert stats.binomtest(wins, n, p).pvalue > 1e-6
+    assert stats.binomtest(wins, n, other).pvalue < 1e-6  # negative control
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])

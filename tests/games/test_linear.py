@@ -408,11 +408,12 @@ def test_a_match_knows_its_game():
     ],
     ids=lambda setting: f"{setting.space.name}{' signed' * setting.signed}",
 )
-def test_no_round_costs_more_than_the_largest_regret(setting):
+@pytest.mark.parametrize("several", some([100, 500], 100))
+def test_no_round_costs_more_than_the_largest_regret(setting, several):
     """max <l, x> - min <l, x> over losses: some reach it, and none exceeds it."""
     space, losses = setting.decisions(), loss_set(setting)
     axes = np.concatenate([np.eye(setting.n_arms), -np.eye(setting.n_arms)])
-    found = [axes, losses.swinging(np.array([1.0])), losses.uniform(np.random.default_rng(1))(500)]
+    found = [axes, losses.swinging(np.array([1.0])), losses.uniform(np.random.default_rng(1))(several)]
     every = np.concatenate(found)
     every = every[losses.excess(every) <= 1e-9]
     width = -space.least(-every) - space.least(every)
