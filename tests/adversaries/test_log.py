@@ -17,7 +17,7 @@ from privbandits_cli.games.logged import Exhausted, ask, take
 from privbandits_cli.games.match import Match
 from privbandits_cli.numerics.jit import compile_step, uncompiled
 from privbandits_cli.numerics.streams import stream
-from tests.conftest import make, some
+from tests.conftest import Steps, make, some
 from tests.engine.test_engine import outputs
 
 THETA = np.array([[0.5, 0.2, -0.1], [0.45, -0.2, 0.2], [0.4, 0.1, 0.15]])
@@ -128,7 +128,7 @@ def test_blocks_and_other_learners_change_no_number(learners, block):
 
 
 def test_plain_python_plays_the_same():
-    played = match([make("dp_linucb"), make("linucb")], (5, 40))
+    played = match([make("linucb"), make("dp_linucb")])._replace(checkpoints=np.array([5, 40]))
     with uncompiled():
         found = contextual.play(played, [0])
     np.testing.assert_allclose(found, contextual.play(played, [0]), atol=1e-9)
@@ -140,6 +140,7 @@ def test_the_log_may_end():
         contextual.play(played, [0])
 
 
+@pytest.mark.usefixtures("by_hand")
 @pytest.mark.parametrize("noise", some(["gaussian", "wishart"], "gaussian"))
 def test_a_release_is_drawn_once_a_round(noise):
     """Choosing again without a new row draws nothing, as privacy is that of one release for each number of rows."""
@@ -147,12 +148,12 @@ def test_a_release_is_drawn_once_a_round(noise):
 
     known = ready().revealed(setting())
     private = make("dp_linucb", noise=noise).tuned(known)
-    states, choose = private.state(known), steps(composition(private))["choose"]
-    probe = compile_step(lambda states, choose, arms, rng: choose(states[0], arms, rng))
+    with uncompiled(Steps.plain):
+        states, choose = private.state(known), steps(composition(private))["choose"]
     rng, arms = np.random.default_rng(1), np.eye(9, 3)
-    first = probe(states, choose, arms, rng)
+    first = choose(states[0], arms, rng)
     after, noise = rng.bit_generator.state, states["counter"]["noise"].copy()
-    assert probe(states, choose, arms, rng) == first and rng.bit_generator.state == after
+    assert choose(states[0], arms, rng) == first and rng.bit_generator.state == after
     np.testing.assert_array_equal(states["counter"]["noise"], noise)
 
 
@@ -178,13 +179,14 @@ def replayed(made, events, policy, rounds):
     return np.mean(rewards), int(events.places["seen"][0])
 
 
+@pytest.mark.parametrize("logs", some([60, 200], 60))
 @pytest.mark.parametrize("name", some(POLICIES, "first positive"))
-def test_replay_is_unbiased(name):
-    """Within 3 standard errors of the true value, over 200 logs; without thinning the same policies are found out."""
+def test_replay_is_unbiased(name, logs):
+    """Within 3 standard errors of the true value, over many logs; without thinning the same policies are found out."""
     x = np.random.default_rng(0).uniform(-1, 1, (200_000, 2))
     chosen = np.array([POLICIES[name](row) for row in x[:50_000]])
     truth = (THETA[chosen, 0] + (THETA[chosen, 1:] * x[:50_000]).sum(axis=1)).mean()
-    logs, rounds, means, naive, seen = 200, 40, [], [], []
+    rounds, means, naive, seen = 40, [], [], []
     for trial in range(logs):
         write("one.csv", simulated(1500, trial, share=0.6))
         made, adversary = read("one.csv"), log.Parameters(path="one.csv").tuned(setting(rounds))
@@ -193,7 +195,7 @@ def test_replay_is_unbiased(name):
         means.append(mean)
         seen.append(n / len(events.order))
         every = events._replace(order=np.arange(len(made.rows)))
-        naive.append(replayed(made, every.opened(()), POLICIES[name], 200)[0])
+        naive.append(replayed(made, every.opened(()), POLICIES[name], 400)[0])
     error = np.std(means, ddof=1) / math.sqrt(logs)
     own = np.std(x[:, 0]) * 0.3 / math.sqrt(50_000)  # of the truth
     assert abs(np.mean(means) - truth) < 3 * math.hypot(error, own)
@@ -255,6 +257,7 @@ def test_the_largest_horizon_is_served_by_nearly_every_log():
     assert log.most_rounds(10, 0.1) == 0
 
 
+@pytest.mark.usefixtures("one_format")
 @pytest.mark.parametrize("engine", some(["threads", "processes"], "threads"))
 def test_a_run_is_the_same_whatever_the_jobs_and_engine(engine):
     one = outputs(Path("one"), Path("ads.yaml"))[2]

@@ -231,6 +231,7 @@ def workers_elsewhere(monkeypatch):
         return set(Parallel(n_jobs=2)(delayed(os.getcwd)() for _ in range(2)))
 
 
+@pytest.mark.usefixtures("one_format")
 @pytest.mark.parametrize("own", some([[], ["algorithms=exp3"]], ["algorithms=exp3"]), ids=["three", "one"])
 def test_a_run_is_repeated_from_its_config_and_a_changed_log_is_refused(monkeypatch, own):
     replayed = ["adversary={name: replay, path: log.csv}", *own]
@@ -251,6 +252,7 @@ def test_a_log_that_changes_while_it_is_played_fails_its_trials():
         next(curve.adversary.gains(curve.setting, stream(1, "x", trial=0), blocks(300, 300)))
 
 
+@pytest.mark.usefixtures("one_format")
 def test_the_csv_and_the_npy_of_a_log_play_the_same_gains_and_experts_lose_them():
     linear = "experiment: x\ngame: linear\nset: simplex\ndimension: 3\nhorizon: 300\ntrials: 4\nalgorithms: ftrl\n"
     Path("linear.yaml").write_text(linear + "adversary: {name: replay, path: log.npy}\nsummary: {groups: 2}\n")

@@ -184,6 +184,7 @@ def test_a_config_that_does_not_fit_is_refused(message):
     assert message in found and found.startswith("wrong.yaml:9:")
 
 
+@pytest.mark.usefixtures("one_format")
 @pytest.mark.parametrize("engine", some(["threads", "processes"], "threads"))
 def test_a_run_is_the_same_whatever_the_jobs_and_engine(engine):
     one = outputs(Path("one"), Path("flowers.yaml"))[2]

@@ -312,13 +312,14 @@ def test_the_factor_of_a_matrix():
 # ------------------------------------------------------------------------------------------- learners
 
 
+@pytest.mark.parametrize("games", some([80, 200], 80))
 @pytest.mark.parametrize("shape", some([(12, D), (120, 6)], (12, D)), ids=str)
-def test_linucb_meets_the_same_arms_while_lambda_is_kept(shape):
+def test_linucb_meets_the_same_arms_while_lambda_is_kept(shape, games):
     """V^-1 becomes smaller. The mean regret of LinUCB is that of the same learner that does not say so."""
 
     def played(lasting, monkeypatch):
         monkeypatch.setattr(type(make("linucb")), "growing", lasting)
-        found = contextual.play(match(crowd_foe(), [make("linucb")], 300, *shape), range(200))[0, :, -1]
+        found = contextual.play(match(crowd_foe(), [make("linucb")], 300, *shape), range(games))[0, :, -1]
         return found.mean(), found.var() / len(found)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -411,30 +412,33 @@ def test_a_file_of_ones_own_promises_how_it_reads_the_arms(tmp_path, imported, p
             contextual.play(played, [0])
 
 
+@pytest.mark.parametrize("case", some([(150, 0.9), (600, 0.2)], (150, 0.9)), ids=str)
 @pytest.mark.parametrize("shape", some([(2, 4), (D, 12), (4, 16), (9, 81), (16, 256)], (D, 12)), ids=str)
-def test_regrets_have_the_law_of_arms_drawn_ahead(shape):
-    """The means of 600 games of each kind differ by less than five deviations; with other means they differ by more."""
+def test_regrets_have_the_law_of_arms_drawn_ahead(shape, case):
+    """The means of games of each kind differ by less than five deviations; with other means they differ by more."""
+    games, best = case
 
     def played(adversary):
         d, k = shape
         game = match(adversary, [make("linucb")], 150, k, d)
         how = {"width": 1} if shape == (D, 12) else {}  # vectors would be compiled for this test alone
-        found = contextual.play(game, range(600), **how)[0, :, -1]
+        found = contextual.play(game, range(games), **how)[0, :, -1]
         return found.mean(), found.var() / len(found)
 
     (ahead, ahead_error), (demanded, error) = played(foe("sphere_arms", gap=0.1)), played(crowd_foe())
     assert abs(ahead - demanded) < 5 * np.sqrt(ahead_error + error)
-    other, other_error = played(crowd_foe(best=0.2))
+    other, other_error = played(crowd_foe(best=best))
     assert abs(ahead - other) > 5 * np.sqrt(ahead_error + other_error)
 
 
+@pytest.mark.parametrize("games", some([80, 200], 80))
 @pytest.mark.parametrize("name", some(PLAYERS, "linucb"))
-def test_a_learner_that_looks_at_all_arms_meets_the_same_law(name, monkeypatch):
-    """Its regret in 200 games has the mean of the same learner with few arms drawn."""
+def test_a_learner_that_looks_at_all_arms_meets_the_same_law(name, games, monkeypatch):
+    """Its regret in many games has the mean of the same learner with few arms drawn."""
 
     def played():
         game = match(crowd_foe(), [LEARNERS[name]()], 80, 12, 4)
-        found = contextual.play(game, range(200))[0, :, -1]
+        found = contextual.play(game, range(games))[0, :, -1]
         return found.mean(), found.var() / len(found)
 
     few, error = played()
@@ -454,7 +458,7 @@ def test_blocks_change_no_number(block, lineup):
 
 @pytest.mark.parametrize("plain", [True, pytest.param(False, marks=REST)])
 def test_a_learner_is_not_disturbed_by_others(plain):
-    both = match(crowd_foe(), [LEARNERS["gaussian"](), LEARNERS["linucb"]()], 20 if plain else 60)
+    both = match(crowd_foe(), [LEARNERS["gaussian"](), LEARNERS["linucb"]()], 8 if plain else 60)
     alone = both._replace(algorithms=both.algorithms[1:])
     with uncompiled(plain), np.errstate(over="ignore"):
         np.testing.assert_array_equal(contextual.play(both, [1])[1], contextual.play(alone, [1])[0])
