@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privbandits_cli.numerics.jit import bind, borrow, borrower, compile_once, compile_step, record, unbound
-from tests.conftest import ROOT
+from tests.conftest import ROOT, some
 
 PROGRAM = """
 import json
@@ -27,16 +27,22 @@ class Seen(event.Listener):
 
 event.register("numba:run_pass", Seen())
 regrets = []
-for adversary in ("deterministic", "stochastic", "fully_oblivious", "oblivious", "switching_costs"):
-    algorithms = [make(n) for n in ("exp3", "dp_exp3_lap", "exp3_tau")]
+for adversary in {adversaries}:
+    algorithms = [make(n) for n in {algorithms}]
     regrets.append(play(match(foe(adversary), algorithms, 300), range(3)).tolist())
 print(json.dumps([regrets, sorted(filter(None, Seen.modules))]))
 """
+FIGURE_1 = ["deterministic", "stochastic", "fully_oblivious", "oblivious", "switching_costs"]
+# The adversaries and algorithms of a program, and how many kernels it needs, of which so many play blocks
+PROGRAMS = {
+    "exp3": (["deterministic"], ["exp3"], 3, 1),
+    "figure 1": (FIGURE_1, ["exp3", "dp_exp3_lap", "exp3_tau"], 9, 3),
+}
 
 
-def process(cache, **environment):
+def process(program, cache, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", program],
         cwd=ROOT,
         env={**os.environ, "NUMBA_CACHE_DIR": str(cache), **environment},
         capture_output=True,
@@ -48,12 +54,19 @@ def process(cache, **environment):
     return regrets, modules, {path.name: path.stat().st_ino for path in cache.rglob("*") if path.is_file()}
 
 
+@pytest.fixture(scope="module", params=some(PROGRAMS, "exp3"))
+def program(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(program, tmp_path_factory):
     """Two processes one after the other with one cache, and one without numba."""
+    adversaries, algorithms, *_ = PROGRAMS[program]
+    code = PROGRAM.replace("{adversaries}", str(adversaries)).replace("{algorithms}", str(algorithms))
     cache = tmp_path_factory.mktemp("cache")
-    first, second = process(cache), process(cache)
-    return first, second, process(tmp_path_factory.mktemp("plain"), NUMBA_DISABLE_JIT="1")
+    first, second = process(code, cache), process(code, cache)
+    return first, second, process(code, tmp_path_factory.mktemp("plain"), NUMBA_DISABLE_JIT="1")
 
 
 def test_a_second_process_compiles_nothing(runs):
@@ -62,11 +75,11 @@ def test_a_second_process_compiles_nothing(runs):
     assert compiled and not nothing
 
 
-def test_figure_1_needs_nine_kernels_and_none_of_numbas_text(runs):
+def test_few_kernels_are_needed_and_none_of_numbas_text(program, runs):
     """Assigning to a slice, `.max()` and the like raise errors with a text, for which numba compiles for seconds."""
     _, modules, files = runs[0]
     kernels = [name.partition("__")[0] for name in files]
-    assert len(kernels) == 9 and kernels.count("play_block") == 3
+    assert (len(kernels), kernels.count("play_block")) == PROGRAMS[program][2:]
     assert "privbandits_cli.algorithms.exp3" in modules
     assert not [module for module in modules if module.startswith("numba.cpython.unicode")]
 
