@@ -50,7 +50,7 @@ REST = pytest.mark.slow  # left to `make test-all`
 @pytest.mark.parametrize(
     ("rival", "names"),
     [
-        ("sphere", ("linucb", "gaussian", "wishart", "local", "lints")),
+        ("sphere", ("linucb", "gaussian", "wishart", "lints")),
         ("gaussian rewards", ("linucb", "lints")),
         ("fixed", ("linucb", "gaussian", "lints")),
         *(pytest.param(rival, LEARNERS, marks=REST) for rival in FOES),
