@@ -247,7 +247,7 @@ def test_heavy_tailed_gains_follow_their_law(name):
 
 
 @pytest.mark.parametrize("name", HEAVY)
-@pytest.mark.parametrize("v", some([0.1, 0.5, 0.9, 1.0], 0.1, 1.0))
+@pytest.mark.parametrize("v", some([0.1, 0.5, 0.9, 1.0], 0.1))
 @pytest.mark.parametrize("above", [None, 0.25])
 def test_u_is_the_moment_of_the_law(name, v, above):
     """Against ∫ (1 + v) x^(1+v) P(|X| > x) dy, x = e^y, for a tail of index 2 + v, or 1.25 + v.
