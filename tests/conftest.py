@@ -11,8 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer import testing
 
 from privbandits_cli.actions import run
+from privbandits_cli.analysis import manifest
 from privbandits_cli.data.files import PlaysFile
 from privbandits_cli.engine.runner import cores
 from privbandits_cli.games import bandit
@@ -23,6 +25,9 @@ from tests.workers import free_memory, workers
 
 os.environ.pop("COLUMNS", None)  # set by a test runner's workers; messages would be broken at it
 os.unsetenv("COLUMNS")  # and by readline, behind the back of `os.environ`
+os.fsync = lambda handle: None  # no test cuts the power; a test waited 5 ms for each file
+for module, name in ((testing, "_get_command"), (manifest, "git_state"), (manifest, "version")):
+    setattr(module, name, functools.cache(getattr(module, name)))  # every command and run had it made anew
 ROOT = Path(__file__).resolve().parent.parent
 KEEPERS = tuple(f"privbandits_cli.{room}." for room in ("audit", "games", "numerics"))  # their caches hold kernels
 
@@ -198,6 +203,13 @@ def small(tmp_path):
 def one_format(monkeypatch):
     """A run draws its figure in one format: where that does not matter, all three take most of its time."""
     monkeypatch.setattr(run, "FIGURES", ("svg",))
+
+
+@pytest.fixture
+def no_figure(monkeypatch):
+    """A run draws no figure, which takes more time than its games."""
+    monkeypatch.setattr(run, "FIGURES", ())
+    monkeypatch.setattr(run, "figure_sources", lambda folder: None)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """The HTML pages: the report of an experiment, and the index of many. The templates escape everything they insert."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from privbandits_cli.accounting.rounding import at_least, at_most
@@ -44,6 +45,7 @@ def index(reports: Sequence[ReportData]) -> str:
     return _template("index.html").render(reports=reports)
 
 
+@cache
 def _template(name: str) -> "Template":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

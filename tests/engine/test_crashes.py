@@ -53,7 +53,7 @@ class Parameters(bandit.Adversary):
 '''
 DEEPER, LINE = (1 + MINE[: MINE.index(words)].count("\n") for words in ("return deeper()", "pass  # HERE"))
 FEW = SMALL.replace("[stochastic, switching_costs]", "[stochastic, crashing]").replace("  - exp3_tau\n", "")
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 ENGINES = ("threads", *(pytest.param(engine, marks=pytest.mark.slow) for engine in ("processes", "dask")))
 
 
@@ -101,7 +101,7 @@ def test_what_a_file_raises_is_an_error_of_its_trials(desk, kind, engine, how):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", DEADLY)
+@pytest.mark.parametrize("kind", some(DEADLY, "segfault"))
 def test_what_ends_a_process_is_named_and_loses_no_finished_chunk(desk, kind, engine):
     (desk / "crashing.py").write_text(MINE.replace("pass  # HERE", CRASHES[kind]))
     done = run("--engine", engine)
@@ -150,5 +150,5 @@ def test_a_crash_before_anything_is_played_names_the_file_too(desk, kind, how, p
 
 def test_without_a_death_there_are_no_last_words(desk):
     (desk / "crashing.py").write_text(MINE.replace("0.165", "0"))
-    done = run("--json")
+    done = run("--json", "--shard", "1/2")  # which draws no figure
     assert done.exit_code == 0 and "killed" not in done.stderr and json.loads(done.stdout)["experiment"] == "small"

@@ -4,6 +4,7 @@ import gc
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,7 +49,7 @@ def manifest(folder):
     return json.loads((folder / "manifest.json").read_text())
 
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +71,12 @@ def unbroken(tmp_path_factory):
 def whole(unbroken):
     """The CSVs of that run."""
     return csvs(unbroken)
+
+
+@pytest.fixture
+def played(unbroken, tmp_path):
+    """A copy of its folder."""
+    return Path(shutil.copytree(unbroken, tmp_path / "x"))
 
 
 # ------------------------------------------------------------------------------------- the same bytes
@@ -162,7 +169,7 @@ def test_a_partial_result_says_so(small, tmp_path):
     assert made["trials"]["done"] + made["trials"]["missing"] == made["trials"]["wanted"] == 96
 
 
-def test_more_trials_and_algorithms_play_only_what_is_missing(small, tmp_path):
+def test_more_trials_and_algorithms_play_only_what_is_missing(small, tmp_path, whole):
     folder, seen = tmp_path / "grow", []
     outputs(folder, small, "trials=8")
 
@@ -177,42 +184,38 @@ def test_more_trials_and_algorithms_play_only_what_is_missing(small, tmp_path):
     assert {plan.by_key[key].algorithm.name for key, _ in seen} == {"uniform"}
     seen.clear()
     assert outputs(folder, small, watch=watch)[2] == grown and not seen
-    assert grown == outputs(tmp_path / "direct", small)[2]
+    assert grown == whole
 
 
-def test_fewer_trials_use_only_the_first(small, tmp_path):
-    outputs(tmp_path / "all", small)
-    assert outputs(tmp_path / "all", small, "trials=8")[2] == outputs(tmp_path / "few", small, "trials=8")[2]
+def test_fewer_trials_use_only_the_first(small, played, tmp_path):
+    assert outputs(played, small, "trials=8")[2] == outputs(tmp_path / "few", small, "trials=8")[2]
 
 
 @pytest.mark.parametrize("harm", ["cut", "flip", "flip start", "flip end", "empty", "swapped"])
-def test_a_damaged_chunk_is_noticed_and_played_again(small, tmp_path, whole, harm):
-    folder = tmp_path / "hurt"
-    outputs(folder, small)
-    victim = sorted((folder / "chunks").glob("*.npz"))[1]
+def test_a_damaged_chunk_is_noticed_and_played_again(small, played, whole, harm):
+    victim = sorted((played / "chunks").glob("*.npz"))[1]
     content = victim.read_bytes()
     flip = bytearray(content)
     flip[{"flip start": 11, "flip end": -1}.get(harm, len(content) // 2)] ^= 1  # 11: zip's time, which it checks not
     half = content[: len(content) // 2]
     victim.write_bytes({"cut": half, "empty": b"", "swapped": half[::-1] + content[len(half) :]}.get(harm, flip))
-    _, store, found = outputs(folder, small)
+    _, store, found = outputs(played, small)
     assert store.damaged == [victim] and found == whole
 
 
-def test_leftovers_of_a_crash_are_swept(small, tmp_path):
-    outputs(tmp_path / "x", small)
-    leftover = tmp_path / "x" / "chunks" / ".half.npz.abc.tmp"
+def test_leftovers_of_a_crash_are_swept(small, played):
+    leftover = played / "chunks" / ".half.npz.abc.tmp"
     leftover.write_bytes(b"half")
-    outputs(tmp_path / "x", small)
+    outputs(played, small)
     assert not leftover.exists()
 
 
-def test_fresh_forgets(small, tmp_path):
-    plan, _, _ = outputs(tmp_path / "x", small)
-    store = Store(tmp_path / "x")
+def test_fresh_forgets(small, played):
+    plan, store = make_plan(load(small)), Store(played)
+    assert list((played / "chunks").glob("*.npz"))
     store.open(plan, fresh=True)
     assert all(len(store.done(curve)) == 0 for curve in plan.curves)
-    assert not list((tmp_path / "x" / "chunks").glob("*.npz"))
+    assert not list((played / "chunks").glob("*.npz"))
 
 
 def test_a_folder_belongs_to_one_process(tmp_path):
@@ -306,8 +309,10 @@ def test_a_failing_trial_leaves_the_rest_alone(small, tmp_path, whole, breaks):
 
 
 def test_failed_trials_are_played_by_the_next_run(small, tmp_path, whole, monkeypatch, breaks):
+    from privbandits_cli.games import bandit
+
     outputs(tmp_path / "bad", small)
-    monkeypatch.undo()
+    monkeypatch.setattr(bandit, "stream", stream)
     assert outputs(tmp_path / "bad", small)[2] == whole
 
 
@@ -330,14 +335,13 @@ def test_a_worker_process_that_dies_is_survived(small, tmp_path, whole):
 # ------------------------------------------------------------------------------------------- summary
 
 
-def test_the_summary_is_that_of_its_twin(small, tmp_path):
+def test_the_summary_is_that_of_its_twin(small, unbroken):
     import csv
 
     from tests import naive
 
-    outputs(tmp_path / "x", small)
-    rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
-    finals = list(csv.DictReader((tmp_path / "x" / "final.csv").open(encoding="utf-8")))
+    rows = list(csv.DictReader((unbroken / "summary.csv").open(encoding="utf-8")))
+    finals = list(csv.DictReader((unbroken / "final.csv").open(encoding="utf-8")))
     assert len(rows) == 6 * 8 and len(finals) == 6 * 16
     assert tuple(rows[0]) == SUMMARY and tuple(finals[0]) == FINAL
     assert [row["curve"] for row in rows[::8]] == [curve.key for curve in make_plan(load(small, [])).curves]
@@ -356,7 +360,7 @@ def test_the_summary_is_that_of_its_twin(small, tmp_path):
             assert float(row["gmd_below"]) == pytest.approx(naive.gini_mean_difference([v for v in x if v < centre]))
             assert set(json.loads(row["parameters"])) == {"adversary", "algorithm"}
             assert "gamma" in str(json.loads(row["parameters"])["algorithm"])
-    assert manifest(tmp_path / "x")["accuracy"]["confidence"] == pytest.approx(1 - np.exp(-4 / 4.5))
+    assert manifest(unbroken)["accuracy"]["confidence"] == pytest.approx(1 - np.exp(-4 / 4.5))
 
 
 def test_swept_parameters_are_the_last_columns(small, tmp_path):
@@ -431,9 +435,9 @@ def test_a_run_that_plays_nothing_keeps_its_record(small, tmp_path):
 def test_chunks_of_other_code_are_reported(small, tmp_path, monkeypatch):
     from privbandits_cli.engine import store as module
 
-    monkeypatch.setattr(module, "_digest", lambda *game: "old")
-    outputs(tmp_path / "x", small)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_digest", lambda *game: "old")
+        outputs(tmp_path / "x", small)
     plan, store, _ = outputs(tmp_path / "x", small, "trials=20")
     assert set(store.other_code) == {curve.key for curve in plan.curves}
     assert manifest(tmp_path / "x")["other_source_hashes"] == [f"old with {module.libraries()}"]
@@ -444,10 +448,10 @@ def test_chunks_are_of_other_code_if_a_module_that_played_them_differs(small, tm
     from privbandits_cli.numerics import digests
 
     real, edited = digests._module, "privbandits_cli.algorithms.dp_exp3_lap"
-    monkeypatch.setattr(digests, "_module", lambda name: ("edited", real(name)[1]) if name == edited else real(name))
-    module._digest.cache_clear()
-    outputs(tmp_path / "x", small)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(digests, "_module", lambda name: ("edited", real(name)[1]) if name == edited else real(name))
+        module._digest.cache_clear()
+        outputs(tmp_path / "x", small)
     module._digest.cache_clear()
     plan, store, _ = outputs(tmp_path / "x", small)
     assert {plan.by_key[key].algorithm.name for key in store.other_code} == {"dp_exp3_lap"}
@@ -456,9 +460,9 @@ def test_chunks_are_of_other_code_if_a_module_that_played_them_differs(small, tm
 def test_chunks_of_another_numpy_are_reported(small, tmp_path, monkeypatch):
     from privbandits_cli.engine import store as module
 
-    monkeypatch.setattr(module, "libraries", lambda: "NumPy 1.0, numba 0.1")
-    outputs(tmp_path / "x", small)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "libraries", lambda: "NumPy 1.0, numba 0.1")
+        outputs(tmp_path / "x", small)
     plan, store, _ = outputs(tmp_path / "x", small)
     assert set(store.other_code) == {curve.key for curve in plan.curves}
     assert manifest(tmp_path / "x")["other_source_hashes"] == sorted(
