@@ -266,7 +266,7 @@ def test_predictions_of_ones_own_are_checked():
         evaluate("log.csv", "uniform", predictions=np.zeros((3, 2)))
 
 
-def test_the_regret_on_a_log_is_called_an_estimate(one_format):
+def test_the_regret_on_a_log_is_called_an_estimate(no_figure):
     simulate_log("game.yaml", "made.csv", 3000)
     width = len(Path("made.csv").read_text().splitlines()[0].split(",")) - 3
     text = GAME.replace("sphere_arms", "log, path: made.csv").replace("horizon: 3000", "horizon: 20")

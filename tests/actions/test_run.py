@@ -13,7 +13,7 @@ from privbandits_cli.experiment.config import ConfigError
 from tests.actions.test_merge import call
 from tests.engine.test_engine import csvs, manifest
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 
 def test_the_api_and_the_command_leave_the_same_files(small, tmp_path):

@@ -12,7 +12,7 @@ from privbandits_cli.analysis import compare as comparing
 from privbandits_cli.analysis.compare import Difference, compare
 from tests.claims.test_verdicts import CONFIG, NOISE, call, experiment, played
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 
 @pytest.fixture

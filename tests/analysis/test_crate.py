@@ -14,7 +14,7 @@ from tests.actions.test_merge import call
 from tests.conftest import committed
 from tests.test_results import COMMITTED
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 
 def checked(folder):

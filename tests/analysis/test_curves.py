@@ -15,7 +15,7 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import distributions, plot, table
 from privbandits_cli.numerics.jit import uncompiled
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 SWEPT = """\
 experiment: swept

@@ -15,7 +15,7 @@ from tests.analysis.test_curves import ran  # noqa: F401
 from tests.conftest import foe, make, playing
 from tests.naive import coin_divergence
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 MEANS = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
 ZHOU, EIGHT, NINE, SEVEN = (

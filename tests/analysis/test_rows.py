@@ -15,7 +15,7 @@ from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.figures import table
 from tests.conftest import ROOT, committed
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 
 def test_the_columns_are_those_of_the_csv_and_the_names_and_guarantees_of_the_figure(finished):

@@ -14,7 +14,7 @@ from privbandits_cli.analysis.wins import Best, rates
 from privbandits_cli.cli import app
 from privbandits_cli.numerics.jit import uncompiled
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 CONFIG = """\
 experiment: NAME

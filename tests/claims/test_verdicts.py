@@ -19,7 +19,7 @@ from privbandits_cli.experiment.config import load
 from privbandits_cli.experiment.plan import make_plan
 from tests.conftest import ROOT, committed
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 CONFIG = """\
 experiment: small

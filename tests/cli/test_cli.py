@@ -51,12 +51,12 @@ def test_run_leaves_everything(small, tmp_path):
     assert set(made["sha256"]) == {"summary.csv", "final.csv", "chunks"}
 
 
-def test_results_fit_80_columns(small, tmp_path, one_format):
+def test_results_fit_80_columns(small, tmp_path, no_figure):
     result = call("run", small, "--results", tmp_path, "algorithms[1].label=A label that is rather long for a table")
     assert max(map(len, result.stdout.splitlines()[:-2])) <= 80
 
 
-def test_of_a_swept_adversary_the_worst_is_shown_where_the_figure_draws_it(small, tmp_path, one_format):
+def test_of_a_swept_adversary_the_worst_is_shown_where_the_figure_draws_it(small, tmp_path, no_figure):
     """Five adversaries are one column: of each algorithm the largest of its five regrets."""
     words = ["run", small, "--results", tmp_path, "adversary={name: stochastic, best: [0.55, 0.6, 0.7, 0.8, 0.9]}"]
     result = call(*words, "plot={worst: best}")
@@ -67,14 +67,14 @@ def test_of_a_swept_adversary_the_worst_is_shown_where_the_figure_draws_it(small
     assert shown == f"{worst:,.0f}"
 
 
-def test_json_is_all_of_stdout(small, tmp_path, one_format):
+def test_json_is_all_of_stdout(small, tmp_path, no_figure):
     result = call("run", small, "--results", tmp_path, "--json")
     made = json.loads(result.stdout)
     assert len(made["final"]) == 6 and made["final"][0]["trials"] == 16
     assert all((tmp_path / "small" / name).exists() for name in made["files"])
 
 
-def test_dry_run_estimates_the_time_and_writes_nothing(small, tmp_path, one_format):
+def test_dry_run_estimates_the_time_and_writes_nothing(small, tmp_path, no_figure):
     result = call("run", small, "--results", tmp_path / "r", "--dry-run", "--json")
     made = json.loads(result.stdout)
     assert made["rounds"] == 6 * 16 * 1000 and made["curves"][0]["done"] == 0
@@ -99,7 +99,7 @@ def test_a_faulty_config_writes_nothing_and_exits_2(tmp_path):
     assert len(json.loads(call("run", path, "--json").stdout)["errors"]) == 7
 
 
-def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch, one_format):
+def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch, no_figure):
     from privbandits_cli.games import bandit
 
     real = bandit.stream
@@ -121,7 +121,7 @@ def test_a_failing_trial_exits_1_and_is_listed(small, tmp_path, monkeypatch, one
     assert call("run", small, "--results", tmp_path).exit_code == 0
 
 
-def test_progress_goes_to_stderr_and_quiet_is_quiet(small, tmp_path, one_format):
+def test_progress_goes_to_stderr_and_quiet_is_quiet(small, tmp_path, no_figure):
     loud = call("run", small, "--results", tmp_path / "a")
     assert "96/96 trials" in loud.stderr and "rounds/s" in loud.stderr and "trials," not in loud.stdout
     silent = call("run", small, "--results", tmp_path / "b", "--quiet")
@@ -271,7 +271,7 @@ def test_the_command_as_a_process():
     assert version.stdout.startswith("privbandits ")
 
 
-def test_labels_are_text_and_no_markup(small, tmp_path, one_format):
+def test_labels_are_text_and_no_markup(small, tmp_path, no_figure):
     label = r"[/foo] [red]x $\\bad{$"
     small.write_text(SMALL.replace("- exp3\n", f"- {{name: exp3, label: '{label}'}}\n"))
     result = call("run", small, "--results", tmp_path)
@@ -279,7 +279,7 @@ def test_labels_are_text_and_no_markup(small, tmp_path, one_format):
     assert (tmp_path / "small" / "manifest.json").exists()
 
 
-def test_every_number_is_shown_however_many_panels(small, tmp_path, one_format):
+def test_every_number_is_shown_however_many_panels(small, tmp_path, no_figure):
     panels = ", ".join(f"{{name: stochastic, best: 0.{i}}}" for i in range(51, 60))
     result = call("run", small, "--results", tmp_path, f"adversary=[{panels}]", "--json")
     finals = {f"{row['regret']:,.0f}" for row in json.loads(result.stdout)["final"]}
@@ -298,7 +298,7 @@ def test_plot_goes_on_after_a_damaged_folder(ran, tmp_path):
     assert result.exit_code == 2 and "no config" in result.stderr and (ran / "small.png").exists()
 
 
-def test_foreign_files_among_the_chunks_do_no_harm(small, ran, one_format):
+def test_foreign_files_among_the_chunks_do_no_harm(small, ran, no_figure):
     (ran / "chunks" / "foo.npz").write_text("junk")
     assert call("run", small, "--results", ran.parent, "-q").exit_code == 0
 

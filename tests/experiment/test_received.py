@@ -30,7 +30,7 @@ from privbandits_cli.plugins.source import sources
 from tests.conftest import ROOT, SMALL
 from tests.engine.test_engine import csvs
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 FILE = (ROOT / "privbandits_cli/cli/algorithm_bandit.txt").read_text().replace("@NAME@", "mine")
 FILE = FILE.replace("@TITLE@", "Mine").replace(

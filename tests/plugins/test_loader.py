@@ -38,7 +38,7 @@ OWN = ("include=[mine.py, game.py]", "algorithms=[exp3, mine]", "adversary=game"
 
 
 @pytest.fixture(autouse=True)
-def desk(tmp_path, monkeypatch):
+def desk(tmp_path, monkeypatch, no_figure):
     """A working directory with an algorithm and an adversary of one's own, and a small experiment."""
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(ALGORITHM)

@@ -92,7 +92,7 @@ KINDS = "uniform, laplace, normal, bits"
 
 
 @pytest.fixture(autouse=True)
-def desk(tmp_path, monkeypatch):
+def desk(tmp_path, monkeypatch, no_figure):
     """A working directory with a small experiment."""
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(SMALL)

@@ -24,7 +24,7 @@ from tests.cli.test_cli import call
 from tests.conftest import SMALL
 from tests.figures.test_plot import ran, rows
 
-pytestmark = pytest.mark.usefixtures("one_format")
+pytestmark = pytest.mark.usefixtures("no_figure")
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 NASTY = '<b onclick="x">&amp; "quoted" $5_000 | `a` {x}'
