@@ -205,11 +205,16 @@ def one_format(monkeypatch):
     monkeypatch.setattr(run, "FIGURES", ("svg",))
 
 
+def without_figures(patch):
+    """From here on a run draws no figure, which takes more time than its games."""
+    patch.setattr(run, "FIGURES", ())
+    patch.setattr(run, "figure_sources", lambda folder: None)
+
+
 @pytest.fixture
 def no_figure(monkeypatch):
-    """A run draws no figure, which takes more time than its games."""
-    monkeypatch.setattr(run, "FIGURES", ())
-    monkeypatch.setattr(run, "figure_sources", lambda folder: None)
+    """A run draws no figure."""
+    without_figures(monkeypatch)
 
 
 @pytest.fixture(scope="session")

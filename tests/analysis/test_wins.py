@@ -13,6 +13,7 @@ from privbandits_cli.analysis import wins
 from privbandits_cli.analysis.wins import Best, rates
 from privbandits_cli.cli import app
 from privbandits_cli.numerics.jit import uncompiled
+from tests.conftest import without_figures
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 
@@ -40,7 +41,8 @@ def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("wins")
     for seed in (1, 2, 3):
         (root / f"t{seed}.yaml").write_text(CONFIG.replace("NAME", f"t{seed}").replace("seed: 1", f"seed: {seed}"))
-    with uncompiled():
+    with uncompiled(), pytest.MonkeyPatch.context() as patch:
+        without_figures(patch)
         return [run(load(root / f"t{seed}.yaml"), results=root / "results", jobs=1) for seed in (1, 2, 3)]
 
 

@@ -38,14 +38,14 @@ def judged(first, last, tmp_path, seconds):
 
 
 def test_mutated_configs_are_valid_or_have_errors_with_places(tmp_path):
-    found = judged(0, 60, tmp_path, seconds=600)
+    found = judged(0, 24, tmp_path, seconds=600)
     assert [row for row in found if not row[2]] == []
     codes = [row[1] for row in found]
-    assert codes.count(0) > 1 and codes.count(2) > 30
+    assert codes.count(0) > 1 and codes.count(2) > 12
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("first", "last"), [(60, 200), *((1000 + 250 * i, 1250 + 250 * i) for i in range(10))])
+@pytest.mark.parametrize(("first", "last"), [(24, 200), *((1000 + 250 * i, 1250 + 250 * i) for i in range(10))])
 def test_thousands_of_mutated_configs(first, last, tmp_path):
     found = judged(first, last, tmp_path, seconds=1800)
     assert [row for row in found if not row[2]] == []

@@ -129,7 +129,7 @@ PLAYED = {  # where an own file plays, and as what
 
 
 @pytest.fixture(autouse=True)
-def desk(tmp_path, monkeypatch):
+def desk(tmp_path, monkeypatch, no_figure):
     """A working directory with files of one's own and experiments of these games."""
     monkeypatch.chdir(tmp_path)
     for name, (game, kind, body) in FILES.items():

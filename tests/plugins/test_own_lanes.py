@@ -70,7 +70,7 @@ STEPS = {"usual": USUAL, "jump": JUMP, "idle": IDLE, "usual and idle": USUAL + I
 
 
 @pytest.fixture(autouse=True)
-def desk(tmp_path, monkeypatch):
+def desk(tmp_path, monkeypatch, no_figure):
     monkeypatch.chdir(tmp_path)
     Path("small.yaml").write_text(SMALL)
 
