@@ -29,7 +29,7 @@ def test_a_completion_lists_the_names_before_they_are_imported():
     ("kind", "panels", "width"),
     [("regret", 2, 595), ("distribution", 2, 900), ("paired", 2, 900), ("against=epsilon", 1, 595)],
 )
-def test_a_notebook_shows_every_kind_of_figure(small, finished, tmp_path, kind, panels, width):
+def test_a_notebook_shows_every_kind_of_figure(small, finished, tmp_path, kind, panels, width, no_figure):
     folder = finished
     if kind == "against=epsilon":
         sweep = load(small, "algorithms[1].epsilon=[0.1, 1]", "adversary=stochastic")
@@ -78,7 +78,7 @@ def notebook(monkeypatch, **shell):
     return fake
 
 
-def test_a_notebook_shows_the_progress_of_a_run(small, tmp_path, monkeypatch, capsys):
+def test_a_notebook_shows_the_progress_of_a_run(small, tmp_path, monkeypatch, capsys, no_figure):
     fake = notebook(monkeypatch, kernel="python3")
     run(small, tmp_path / "results")
     first, last = fake.shown[0], fake.shown[-1]
@@ -89,7 +89,7 @@ def test_a_notebook_shows_the_progress_of_a_run(small, tmp_path, monkeypatch, ca
     assert not fake.shown and capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_with_ipython_shows_none(small, tmp_path, monkeypatch, capsys):
+def test_a_terminal_with_ipython_shows_none(small, tmp_path, monkeypatch, capsys, no_figure):
     fake = notebook(monkeypatch)
     run(small, tmp_path / "results")
     assert not fake.shown and capsys.readouterr() == ("", "")
