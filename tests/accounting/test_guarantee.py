@@ -21,7 +21,13 @@ def test_numeric_never_leads():
 
 
 @pytest.mark.parametrize(
-    ("horizon", "n_arms", "delta"), [(2**18, 4, DELTA), (10_000, 2, 1e-5), (10**6, 10, 1e-9), (50, 3, 0.01)]
+    ("horizon", "n_arms", "delta"),
+    [
+        (2**18, 4, DELTA),
+        (10_000, 2, 1e-5),
+        (50, 3, 0.01),
+        pytest.param(10**6, 10, 1e-9, marks=pytest.mark.slow),
+    ],
 )
 def test_the_quoted_guarantee_is_the_ledgers_best(horizon, n_arms, delta):
     setting = Setting(horizon, n_arms)
