@@ -20,6 +20,7 @@ from privbandits_cli.engine.runner import cores
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.match import Match
+from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.plugins.registry import Registry
 from tests.workers import free_memory, workers
 
@@ -99,6 +100,21 @@ class Steps:
 def by_hand(request, monkeypatch):
     """Steps are plain Python, and in `make test-all` also compiled: no twin plays from a state that is set by hand."""
     monkeypatch.setattr(Steps, "plain", request.param)
+
+
+@pytest.fixture
+def plainly():
+    """Loops are plain Python: an audit of a short game takes less time than compiling it."""
+    with uncompiled(), np.errstate(over="ignore"):
+        yield
+
+
+@pytest.fixture(params=some([True, False], True), ids=["plain", "compiled"])
+def either(request):
+    """True: loops are plain Python. In `make test-all` they are also compiled (False)."""
+    if request.param:
+        request.getfixturevalue("plainly")
+    return request.param
 
 
 @pytest.fixture

@@ -91,6 +91,7 @@ def test_the_file_on_reproducibility_is_up_to_date():
     assert len(claims.findall(made)) == len(claims.findall(table)) > 100
 
 
+@pytest.mark.slow  # the next test says more, unless it fails
 def test_the_tables_of_rates_are_those_of_the_committed_figures():
     made = price_tables(committed() / "results")
     assert made == (committed() / "results" / "price_tables.md").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -23,7 +23,7 @@ from privbandits_cli.games.steps import STEPS, composition, filled_in, steps
 from privbandits_cli.mechanisms.matrix_tree import n_levels
 from privbandits_cli.mechanisms.smooth import Smooth
 from privbandits_cli.mechanisms.tree import KAry, depth, height
-from privbandits_cli.numerics.jit import Records, compile_step, record
+from privbandits_cli.numerics.jit import Records, compile_step, kept, record
 from privbandits_cli.plugins.registry import Registry
 
 ARMS = Setting(2**14, 4)
@@ -88,7 +88,7 @@ class Mutant:
         return audit(parameters, setting, alpha, budget, seed, mutated(self, composition(parameters)), state, test)
 
 
-@cache
+@kept
 def mutated(mutant: Mutant, modules: tuple[str, ...]) -> Steps:
     """The steps of the algorithm of these modules, compiled with the broken step in place of the right one."""
     if mutant.broken is None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,7 +12,7 @@ from privbandits_cli.audit.evidence import Test
 from privbandits_cli.games.players import Setting
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.games.views import Place, View, reader
-from privbandits_cli.numerics.jit import Records, compile_once, compile_step, unbound
+from privbandits_cli.numerics.jit import Records, compile_once, compile_step, kept, unbound
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
 
@@ -89,7 +88,7 @@ class Target(Generic[V]):
         return tuple((name, step) for name, step in (self.steps | places | bound).items() if name in called)
 
 
-@cache
+@kept
 def _compiled(
     how: Callable[..., Any], template: Callable[..., Any], names: tuple[tuple[str, Callable[..., Any]], ...]
 ) -> Callable[..., Any]:
@@ -97,6 +96,6 @@ def _compiled(
     return made
 
 
-@cache
+@kept
 def _reader(place: Place, layout: str) -> Callable[..., Any]:
     return reader(place)  # one for each layout: numba confuses records that begin with the same fields

@@ -117,6 +117,7 @@ def linucb_mistakes(arms, means):
     return np.cumsum(wrong)
 
 
+@pytest.mark.usefixtures("either")
 def test_the_regret_is_the_number_of_wrong_classes():
     adversary, known = ready(), ready().revealed(setting())
     match = Match(adversary, [make("linucb").tuned(known)], known, np.arange(1, 241), 5)

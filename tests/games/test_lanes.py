@@ -35,9 +35,9 @@ def laned(algorithm):
 ALL = [name for name in playing("algorithms") if laned(make(name))]
 REST = pytest.mark.slow  # left to `make test-all`
 # One of each kind: with `usual`, with `refine` and `usual`, with `jump`, with `idle`, with `refine`, and one that plays
-# alone. Against an adversary without known means loops differ, but in all steps alike: the first two are enough.
+# alone. Against an adversary with known means loops differ, but in all steps alike: the first two are enough.
 KINDS = ["exp3", "htinf", "dp_ucb", "dp_se", "thompson", "gaussian_ts"]
-SEVERAL = [(name, KINDS if name == "bernoulli" else KINDS[:2]) for name in playing("adversaries")]
+SEVERAL = [(name, KINDS if name == "stochastic" else KINDS[:2]) for name in playing("adversaries")]
 # Large and small steps, weights that must be recomputed, gains far outside [0, 1], rounds that are ignored
 FEW_EXTREME = [
     make("exp3", gamma=1.0),
@@ -194,11 +194,11 @@ def test_lanes_equal_single_steps_where_most_gains_are_unusual(monkeypatch, adve
 
 @pytest.mark.parametrize(
     ("adversary", "learners"),
-    [("bernoulli", FEW_DECIDING), *(pytest.param(name, DECIDING, marks=REST) for name in ("bernoulli", "pareto"))],
+    [("stochastic", FEW_DECIDING), *(pytest.param(name, DECIDING, marks=REST) for name in ("bernoulli", "pareto"))],
     ids=["few", "bernoulli", "pareto"],
 )
 def test_lanes_equal_single_steps_where_decisions_are_frequent(monkeypatch, adversary, learners):
-    against = foe(adversary, means=[0.9, 0.5, 0.45, 0.1])
+    against = foe(adversary, **({} if adversary == "stochastic" else {"means": [0.9, 0.5, 0.45, 0.1]}))
     game = match(against, [one for one in learners if fit(one, against)], 12_000, checkpoints=[1, 99, 5000, 12_000])
     assert all(map(laned, game.algorithms))
     (one, states), (other, expected) = both(monkeypatch, game, range(LANES + 1), block=1000)
