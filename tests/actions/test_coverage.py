@@ -25,13 +25,24 @@ def test_the_truth_is_the_value_in_many_contexts(case):
     assert abs(value_in(world, policy[:, ::-1]) - case.truth) > 40 * spread  # another policy has another value
 
 
+def committed_rows():
+    """The rows of `results/ope.csv`, by world, estimator and rows of a log."""
+    found = rows_of(committed() / "results" / "ope.csv")
+    return {(row["world"], row["estimator"], row["rows"]): row for row in found}
+
+
+@pytest.mark.slow
 def test_the_committed_numbers_are_played_again():
-    kept = {(row["world"], row["estimator"], row["rows"]): row for row in rows_of(committed() / "results" / "ope.csv")}
-    assert len(kept) == 2 * 4 * len(coverage.SIZES)
+    kept = committed_rows()
     for row in coverage.measured(1000, 1, sizes=(100,)):
         one = kept[row.world, row.estimator, "100"]
         assert int(one["logs"]) == row.logs and float(one["coverage"]) == pytest.approx(row.coverage, abs=1e-6)
         assert float(one["bias"]) == pytest.approx(row.bias, abs=1e-6)
+
+
+def test_the_committed_intervals_hold_the_value():
+    kept = committed_rows()
+    assert len(kept) == 2 * 4 * len(coverage.SIZES)
     for (world, estimator, rows), one in kept.items():
         if int(rows) >= 500 and not ("wrong" in world and estimator == "direct"):
             assert abs(float(one["coverage"]) - 0.95) < 3 * math.sqrt(0.95 * 0.05 / 1000), (world, estimator, rows)

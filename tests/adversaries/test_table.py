@@ -155,6 +155,7 @@ def test_the_target_has_one_name():
     assert ready(target=3).identity() == ready(target="kind").identity()
 
 
+@pytest.mark.usefixtures("either")
 def test_a_game_of_several_passes():
     adversary = ready(repeat=True)
     known = adversary.revealed(setting(600))

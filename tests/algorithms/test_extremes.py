@@ -107,7 +107,7 @@ def check_all(name: str, every: int, pairs: bool = True) -> None:
                     raise AssertionError(f"{variant!r} in {setting}: {error!r}") from error
 
 
-@pytest.mark.parametrize(("name", "every"), few(37))
+@pytest.mark.parametrize(("name", "every"), few(73))
 def test_what_an_algorithm_states_is_finite_or_an_error(name: str, every: int) -> None:
     check_all(name, every, pairs=False)
 
@@ -224,7 +224,7 @@ def play_all(name: str, every: int, monkeypatch: pytest.MonkeyPatch, pairs: bool
                     raise AssertionError(f"{variant!r} in {setting}, {side}: {error!r}") from error
 
 
-@pytest.mark.parametrize(("name", "every"), few(31))
+@pytest.mark.parametrize(("name", "every"), few(61))
 def test_games_at_the_ends_have_finite_regrets_or_an_error(
     name: str, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

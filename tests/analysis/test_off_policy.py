@@ -11,7 +11,7 @@ from privbandits_cli.analysis.off_policy import direct, doubly_robust, fitted, i
 from privbandits_cli.analysis.simulated_logs import World, contextual_world, linear_world, logged, softmax, value_in
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.contextual import Contexts
-from tests.conftest import foe
+from tests.conftest import foe, some
 
 ALL = (ips, snips, direct, doubly_robust)
 
@@ -238,10 +238,11 @@ def coverages(law, rows, logs):
     return {name: np.mean(each) for name, each in held.items()}
 
 
-@pytest.mark.parametrize("law", ["bernoulli", pytest.param("gaussian", marks=pytest.mark.slow)])
-def test_intervals_hold_the_value(law):
-    """Of 1,000 logs, 95 % do up to 3 standard deviations of a binomial share; shorter intervals are found out."""
-    found, logs = coverages(law, 500, 1000), 1000
+@pytest.mark.parametrize("logs", some([400, 1000], 400))
+@pytest.mark.parametrize("law", some(["bernoulli", "gaussian"], "bernoulli"))
+def test_intervals_hold_the_value(law, logs):
+    """Of the logs, 95 % do up to 3 standard deviations of a binomial share; shorter intervals are found out."""
+    found = coverages(law, 500, logs)
     within = 3 * math.sqrt(0.95 * 0.05 / logs)
     for estimator in ALL:
         assert abs(found[estimator.__name__] - 0.95) < within, (estimator.__name__, found)

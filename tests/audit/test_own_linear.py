@@ -329,11 +329,19 @@ def check_linear_fault(tmp_path, name, horizon):
     assert found["verdict"] == "VIOLATION" and LINEAR_FAULTS[name] in found["found"], found["found"]
 
 
-@pytest.mark.parametrize("name", some(["the same after round 60,000", "nodes are forgotten"], "nodes are forgotten"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["the same after round 60,000", "nodes are forgotten"])
 def test_faults_of_a_leader_that_closes_nodes_in_choose_are_found(tmp_path, name):
     words, *changes = LEADER_FAULTS[name]
     found = audited(tmp_path, broken(LEADER, [*IN_CHOOSE, *changes]))
     assert found["verdict"] == "VIOLATION" and words in found["found"], found["found"]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_leader_that_forgets_nodes_in_choose_is_found_in_a_short_game(tmp_path):
+    words, (old, new) = LEADER_FAULTS["nodes are forgotten"]
+    found = audited(tmp_path, broken(LEADER, [*IN_CHOOSE, (old, new.replace("5000", "5"))]), horizon=16)
+    assert found["verdict"] == "VIOLATION" and words.replace("5,000", "5") in found["found"], found["found"]
 
 
 @pytest.mark.parametrize(

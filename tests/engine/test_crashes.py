@@ -148,6 +148,7 @@ def test_a_crash_before_anything_is_played_names_the_file_too(desk, kind, how, p
     assert not (desk / "results" / "small" / "manifest.json").exists()
 
 
+@pytest.mark.slow
 def test_without_a_death_there_are_no_last_words(desk):
     (desk / "crashing.py").write_text(MINE.replace("0.165", "0"))
     done = run("--json", "--shard", "1/2")  # which draws no figure

@@ -222,7 +222,7 @@ def lineups():
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
-def test_every_processor_plays_the_same_bytes(tmp_path):
+def test_every_processor_plays_the_same_bytes():
     own = [linear.play(game, range(9)).tolist() for game in lineups()]
-    for name, found in on_every_processor(PROGRAM, tmp_path):
+    for name, found in on_every_processor(PROGRAM):
         assert found == own, name

@@ -487,7 +487,7 @@ def small():
 
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="these are names of x86-64 processors")
-def test_every_processor_plays_the_same_bytes(tmp_path):
+def test_every_processor_plays_the_same_bytes():
     own = contextual.play(small(), [0, 1])
-    for name, found in on_every_processor(PROGRAM, tmp_path):
+    for name, found in on_every_processor(PROGRAM):
         assert found == own.tolist(), name
