@@ -4,6 +4,7 @@ import atexit
 import functools
 import gc
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -183,12 +184,21 @@ def pytest_collection_finish():
 
 @pytest.fixture(scope="module", autouse=True)
 def _free_kernels():
-    """After each file of tests, its compiled kernels are forgotten; others load those that they need from disk."""
+    """After a file of tests that took more memory than those before, compiled kernels are forgotten.
+
+    Others load those that they need from disk.
+    """
     yield
-    for cached in gc.get_objects():
-        if type(cached) is functools._lru_cache_wrapper and cached.__module__.startswith(KEEPERS):
-            cached.cache_clear()
-    gc.collect()
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if used > 1.03 * most_used[-1]:
+        most_used.append(used)
+        for cached in gc.get_objects():
+            if type(cached) is functools._lru_cache_wrapper and cached.__module__.startswith(KEEPERS):
+                cached.cache_clear()
+        gc.collect()
+
+
+most_used = [0]
 
 
 SMALL = """\
