@@ -212,9 +212,7 @@ def test_plays_as_its_twin(players, trial):
     """The same arms and the same regrets, bit for bit, as a plain program written from the paper."""
     name, adversary = players
     checkpoints = [1, 2, 499, 1500]
-    # Trees as high as those of the learners above have the same loop; lower ones are left to `make test-all`
-    planned = 20_000 if trial == 3 and name in ("dp_robust_ucb", "dp_ts", "dp_ucb") else 1500
-    game = match(foe(adversary), [make(name)], planned, checkpoints=checkpoints)
+    game = match(foe(adversary), [make(name)], 1500, checkpoints=checkpoints)
     found = play(game, [0, 3], block=400)[0]
     twin = regrets(game.adversary, game.algorithms[0], game.setting, checkpoints, game.seed, trial)
     assert found[[0, 3].index(trial)].tolist() == twin

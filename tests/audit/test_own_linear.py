@@ -344,13 +344,8 @@ def test_a_leader_that_forgets_nodes_in_choose_is_found_in_a_short_game(tmp_path
     assert found["verdict"] == "VIOLATION" and words.replace("5,000", "5") in found["found"], found["found"]
 
 
-@pytest.mark.parametrize(
-    "name",
-    some(
-        LEADER_FAULTS,
-        "delta for epsilon",
-    ),
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LEADER_FAULTS)
 def test_faults_of_a_leader_are_found(tmp_path, name):
     words, *changes = LEADER_FAULTS[name]
     found = audited(tmp_path, broken(LEADER, changes))

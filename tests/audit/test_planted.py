@@ -10,7 +10,6 @@ import pytest
 from privbandits_cli.actions.audit import audit_experiment
 from privbandits_cli.experiment.config import load
 from privbandits_cli.numerics.jit import PluginError
-from tests.conftest import some
 
 HONEST = Path(__file__).with_name("greedy.py").read_text(encoding="utf-8")
 CONFIG = """\
@@ -198,7 +197,8 @@ def audited(folder, text, config=CONFIG):
     return row
 
 
-@pytest.mark.parametrize("name", some(FAULTS, "argmax of exact sums"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_in_a_users_file_is_found(tmp_path, name):
     changes, found = FAULTS[name]
     row = audited(tmp_path, changed(changes))
@@ -209,7 +209,10 @@ SHORT = CONFIG.replace("65536", "32").replace("epsilon: 1", "epsilon: 1, explore
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize("name", ["gains counted twice", "no noise for the last arm", "noise that depends on the gain"])
+@pytest.mark.parametrize(
+    "name",
+    ["argmax of exact sums", "gains counted twice", "no noise for the last arm", "noise that depends on the gain"],
+)
 def test_a_fault_in_a_users_file_is_found_in_a_short_game(tmp_path, name):
     changes, found = FAULTS[name]
     row = audited(tmp_path, changed(changes), SHORT)

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 import pytest
 
 from privbandits_cli.claims.verdicts import Verdict, verdicts
-from privbandits_cli.experiment.config import keys_of, load, shipped
+from privbandits_cli.experiment.config import load, shipped
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, committed, some
 
@@ -139,7 +139,7 @@ def test_every_experiment_with_claims_is_on_one_page_of_a_paper(pages):
 
 
 @pytest.mark.parametrize(
-    "name", some([name for name in shipped() if keys_of(ROOT / "configs" / f"{name}.yaml").claims], *JUDGED)
+    "name", some([name for name in shipped() if "\nclaims:" in (ROOT / f"configs/{name}.yaml").read_text()], *JUDGED)
 )
 def test_the_claims_tables_are_those_of_the_committed_one(monkeypatch, name):
     """Verdicts, in the order of `results/CLAIMS.md`."""

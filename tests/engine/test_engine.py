@@ -124,6 +124,7 @@ def test_no_process_is_started_where_it_would_not_help(small, monkeypatch, jobs,
     assert bool(elsewhere) == (jobs > 1 and seconds > 0.1 and kept)
 
 
+@pytest.mark.slow
 def test_processes_that_cannot_compile_are_done_without(small, tmp_path, whole, monkeypatch):
     monkeypatch.setattr(runner, "LONG", 0.0)
     monkeypatch.setattr(runner, "pack", lambda loop: [][0])
@@ -275,7 +276,8 @@ class Parameters(bandit.Adversary):
 '''
 
 
-@pytest.mark.parametrize("trials", some([8, 16], 8))
+@pytest.mark.slow
+@pytest.mark.parametrize("trials", [8, 16])
 def test_only_chunks_that_kill_their_process_fail(small, tmp_path, trials):
     (tmp_path / "deadly.py").write_text(DEADLY.replace("PARENT", str(os.getpid())))
     changes = [f"include={tmp_path / 'deadly.py'}", "adversary=[deadly, stochastic]", "algorithms=[exp3]"]
@@ -617,6 +619,7 @@ assert {logger.name for logger in loggers if logger.level != 7} == set()
 """
 
 
+@pytest.mark.slow
 def test_an_import_changes_neither_warnings_nor_logging():
     done = subprocess.run([sys.executable, "-c", IMPORTED_TWICE], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
