@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from privbandits_cli.experiment import config
 from privbandits_cli.experiment.config import Experiment
+from privbandits_cli.experiment.files import at_home
 from privbandits_cli.experiment.received import Trust
 
 if TYPE_CHECKING:
@@ -38,11 +39,11 @@ def load(
     include: files with your own algorithms and adversaries; they are executed, as are those that the config includes.
     Raises ConfigError with all errors at once.
     """
-    return config.load(Path(path), list(overrides), smoke, _paths(include))
+    return config.load(at_home(path), list(overrides), smoke, _paths(include))
 
 
 def _paths(include: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    return tuple(map(Path, [include] if isinstance(include, str | Path) else include))
+    return tuple(map(at_home, [include] if isinstance(include, str | Path) else include))
 
 
 def _loaded(experiment: Experiment | str | Path) -> Experiment:
@@ -69,8 +70,9 @@ def run(
     from privbandits_cli.experiment.plan import make_plan
 
     chosen = Engine.parse(engine)
+    chosen.check_guarded()
     plan = make_plan(_loaded(experiment))
-    store = Store(Path(results) / plan.folder)
+    store = Store(at_home(results) / plan.folder)
     events = Events(playing=lambda: _progress(plan, store))
     outcome = run(plan, store, chosen, jobs or runner.cores(), ["privbandits_cli.run"], fresh=fresh, events=events)
     if outcome.failures:
@@ -117,7 +119,7 @@ def summary(folder: str | Path, final: bool = False) -> "Rows":
     """
     from privbandits_cli.analysis import rows
 
-    return rows.summary(Path(folder), final)
+    return rows.summary(at_home(folder), final)
 
 
 def trials(folder: str | Path) -> "Rows":
@@ -128,7 +130,7 @@ def trials(folder: str | Path) -> "Rows":
     """
     from privbandits_cli.analysis import rows
 
-    return rows.trials(Path(folder))
+    return rows.trials(at_home(folder))
 
 
 def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -> "Rows":
@@ -166,7 +168,7 @@ def evaluate(
     from privbandits_cli.analysis.rows import Rows
 
     columns = {"action": action, "reward": reward, "propensity": propensity}
-    found = logs.evaluate(str(log), policy, columns, predictions, confidence)
+    found = logs.evaluate(str(at_home(log)), policy, columns, predictions, confidence)
     for caution in found.cautions:
         warnings.warn(caution, stacklevel=2)
     return Rows.of(found.estimates)
@@ -191,7 +193,7 @@ def simulate_log(
     """
     from privbandits_cli.actions import logs
 
-    return logs.simulate(_loaded(experiment), Path(path), rows, temperature, share)
+    return logs.simulate(_loaded(experiment), at_home(path), rows, temperature, share)
 
 
 def plot(
@@ -214,4 +216,4 @@ def plot(
     from privbandits_cli.figures import write
 
     wanted = write.kind(kind, pair, log, bounds)
-    return write.drawn(Path(folder), wanted, Trust(_paths(include), trust)).on_screen()
+    return write.drawn(at_home(folder), wanted, Trust(_paths(include), trust)).on_screen()

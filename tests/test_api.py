@@ -43,9 +43,9 @@ def test_a_notebook_shows_every_kind_of_figure(small, finished, tmp_path, kind, 
 
 
 def test_a_figure_from_python_is_the_commands(finished, tmp_path):
-    from privbandits_cli.figures.plot import STYLE, matplotlib
+    from privbandits_cli.figures.mpl import styled
 
-    with matplotlib.rc_context(fname=STYLE):
+    with styled():
         plot(finished).savefig(tmp_path / "mine.png", metadata={"Software": None})
     assert (tmp_path / "mine.png").read_bytes() == (finished / "small.png").read_bytes()
 

@@ -38,13 +38,7 @@ FLOORS = [
 ALONE = {
     "joblib": {"engine/runner.py"},
     "distributed": {"engine/cluster.py"},
-    "matplotlib": {
-        "figures/plot.py",
-        "figures/distribution_plot.py",
-        "figures/counters_plot.py",
-        "figures/coverage_plot.py",
-        "figures/wins_plot.py",
-    },
+    "matplotlib": {"figures/mpl.py"},
     "typer": {
         "cli/app.py",
         "cli/check.py",

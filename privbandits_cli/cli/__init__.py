@@ -13,6 +13,8 @@ from privbandits_cli.cli import run, merge, slurm  # --help lists them in the or
 from privbandits_cli.cli import figures, check, logs
 from privbandits_cli.cli import new, show, privacy, validate
 
+from privbandits_cli.cli.streams import printing
+
 # isort: on
 
 __all__ = ["app", "check", "figures", "logs", "main", "merge", "new", "privacy", "run", "show", "slurm", "validate"]
@@ -22,4 +24,5 @@ def main() -> None:
     """The entry point of the command `privbandits`."""
     gc.set_threshold(100_000)  # imports, loops and figures make many objects and little garbage: saves 0.2 s
     warnings.formatwarning = in_one_line
-    app()
+    with printing():
+        app()

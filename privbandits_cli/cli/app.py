@@ -1,5 +1,6 @@
 """The Typer application, and helpers that its commands share."""
 
+import errno
 import json
 import math
 import os
@@ -21,8 +22,16 @@ python_warning = warnings.formatwarning
 OK, FAILED, USAGE, REFUTED, VIOLATED, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 130, 143
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+REFUSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+
 class Commands(TyperGroup):
-    """The commands, with one place for the errors of configs and of users' files."""
+    """The commands, with one place for paths at home, and for the errors of configs, users' files and disks."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of a command line, with the home folder for a `~` that the shell has left: `--csv=~/x.csv`."""
+        return super().parse_args(ctx, list(map(_at_home, args)))
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
@@ -63,11 +72,27 @@ def in_one_line(message: Warning | str, category: type[Warning], *place: Any, **
     return f"warning: {message}\n" if own else python_warning(message, category, *place, **line)
 
 
+def _at_home(word: str) -> str:
+    option, equals, value = word.partition("=")
+    if option.startswith("--") and equals:
+        return f"{option}={os.path.expanduser(value)}"
+    return os.path.expanduser(word)
+
+
 def fail(*lines: str) -> typer.Exit:
     """Print error messages; the caller raises the returned exit."""
     for line in lines:
         print(fitted(line), file=sys.stderr)
     return typer.Exit(USAGE)
+
+
+def disk_error(error: OSError, *further: str) -> typer.Exit:
+    """Print what the disk, or another part of the machine, refuses; the caller raises the returned exit."""
+    hint = "make room" if error.errno in FULL else ""
+    if error.errno in REFUSED and error.filename:
+        hint = "choose another place, or change its permissions"
+    text = f"{error.filename or 'standard output'}: {error.strerror}"
+    return fail(text + (f": {hint}" if hint else ""), *further)
 
 
 @contextmanager
@@ -90,6 +115,8 @@ def reported(*kinds: type[Exception], as_json: bool = False) -> Iterator[None]:
             raise fail(messages.message(error)) from error
         if isinstance(error, (loader.IncludeError, *kinds)):
             raise fail(str(error.args[0] if isinstance(error, KeyError) else error)) from error
+        if isinstance(error, OSError) and not kinds and (error.filename or error.errno in FULL):
+            raise disk_error(error) from error
         raise
 
 
@@ -148,9 +175,13 @@ def _options(
     pass
 
 
-def dumps(data: object) -> str:
-    """JSON on one line; infinities and NaN, which JSON lacks, become text; halves of characters are escaped."""
-    text = json.dumps(_finite(data), ensure_ascii=False, allow_nan=False)
+def dumps(data: object, indent: int | None = None) -> str:
+    """JSON, without `indent` on one line; infinities and NaN, which JSON lacks, become text.
+
+    What standard output cannot encode is escaped: halves of characters, and all signs beyond ASCII unless it is UTF-8.
+    """
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    text = json.dumps(_finite(data), ensure_ascii=not unicode, allow_nan=False, indent=indent)
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

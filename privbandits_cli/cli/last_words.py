@@ -19,7 +19,8 @@ def last_words(first: str) -> Iterator[Callable[[str], None]]:
     if not faulthandler.is_enabled():
         faulthandler.enable(2, all_threads=False)
     command = [sys.executable, "-I", "-S", "-c", WITNESS]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True) as witness:
+    pipe, escaped = subprocess.PIPE, "backslashreplace"
+    with subprocess.Popen(command, stdin=pipe, errors=escaped, start_new_session=True) as witness:
 
         def say(words: str) -> None:
             assert witness.stdin is not None

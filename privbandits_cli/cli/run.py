@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privbandits_cli.analysis.format import counted
-from privbandits_cli.cli.app import FAILED, OK, app, dumps, fail, fitted, reported
+from privbandits_cli.cli.app import FAILED, FULL, OK, app, disk_error, dumps, fail, fitted, reported
 from privbandits_cli.cli.include import announced, debugged
 from privbandits_cli.cli.last_words import last_words
 from privbandits_cli.cli.options import AsJson, Config, Include, Overrides, Results, Smoke
@@ -84,11 +84,11 @@ def run(
             raise fail("--jobs counts cores of this machine, but --scheduler uses all of its workers: leave --jobs out")
         plan = make_plan(load(config, overrides, smoke, include or (), admit=announced(quiet)), _part(shard))
         store = Store(results / plan.folder)
-        say(_if_it_dies(plan))
+        say(_if_it_dies(plan, fresh))
         jobs = 1 if python else jobs or runner.cores()
         for line in terminal.remark_lines(plan):
             print(fitted(line), file=sys.stderr)
-        with errors_reported(plan, store, stop, say):
+        with errors_reported(plan, store, stop, say, fresh):
             if dry_run:
                 if not fresh:
                     store.open(plan, clean=False)
@@ -102,10 +102,15 @@ def run(
             raise typer.Exit(show(plan, store, outcome, stop, quiet or python, as_json))
 
 
-def _if_it_dies(plan: "Plan") -> str:
+def same_command(fresh: bool) -> str:
+    """What continues a run: with `--fresh` the same command would start afresh."""
+    return f"the same command{' without --fresh' * fresh} continues"
+
+
+def _if_it_dies(plan: "Plan", fresh: bool) -> str:
     """The message if the run dies without one."""
     files = ", ".join(source.path for source in plan.own_files)
-    kept = "finished trials are kept, and the same command continues"
+    kept = f"finished trials are kept, and {same_command(fresh)}"
     if not files:
         return f"the run was killed; {kept}"
     return f"the run was killed, or {files} ended it; {kept}; --engine processes names the trials that end a process"
@@ -124,14 +129,17 @@ def _part(shard: str | None) -> tuple[int, int]:
 
 @contextmanager
 def errors_reported(
-    plan: "Plan", store: "Store", stop: Stop, say: Callable[[str], None] = lambda words: None
+    plan: "Plan", store: "Store", stop: Stop, say: Callable[[str], None] = lambda words: None, fresh: bool = False
 ) -> Iterator[None]:
-    """Exit with a message if a run cannot start or continue; `say` takes back the last words if it is stopped."""
+    """Exit with a message if a run cannot start or continue; `say` takes back the last words if it is stopped.
+
+    fresh: the same command would delete what is kept.
+    """
     from privbandits_cli.engine.store import Busy
 
     def kept() -> str:
         done, trials = store.progress(plan)
-        return f"{done}/{trials} trials are kept; the same command continues from there"
+        return f"{done}/{trials} trials are kept; {same_command(fresh)} from there"
 
     try:
         yield
@@ -141,7 +149,10 @@ def errors_reported(
         print(f"{error}\n{kept()}", file=sys.stderr)
         raise typer.Exit(FAILED) from error
     except OSError as error:
-        raise fail(f"{error.filename or store.folder}: {error.strerror}", kept()) from error
+        if error.filename is None and error.errno in FULL:  # standard output
+            raise
+        error.filename = error.filename or str(store.folder)
+        raise disk_error(error, *[kept()] * (store.progress(plan)[0] > 0)) from error
     except Stopped:
         print(f"\nstopped: {kept()}", file=sys.stderr, flush=True)
         say("")

@@ -1,6 +1,5 @@
 """`validate` and `schema`: whether configs are correct, and which keys they may have."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -61,4 +60,4 @@ def schema() -> None:
     """Print the JSON schema of experiments."""
     from privbandits_cli.experiment.schema import schema as experiment_schema
 
-    print(json.dumps(experiment_schema(), indent=1, ensure_ascii=False))
+    print(dumps(experiment_schema(), indent=1))

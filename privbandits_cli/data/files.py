@@ -11,7 +11,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, field_validator
 
 from privbandits_cli.games import players
 from privbandits_cli.games.players import Setting
@@ -30,6 +30,11 @@ class PlaysFile(players.Adversary):
     path: str = Field(description="the file, relative to the working directory")
     sha256: str | None = Field(None, description="sha256 of the file; default: that of the current file")
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
+
+    @field_validator("path")
+    @classmethod
+    def _at_home(cls, path: str) -> str:
+        return os.path.expanduser(path)
 
     def identity(self) -> str:
         """Name and parameters without the path: the content of the file counts, not its location."""

@@ -1,10 +1,12 @@
 """Running a plan: chunks of trials, the engines that play them, the store that keeps them."""
 
+import multiprocessing
 import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 Kind = Literal["threads", "processes", "dask"]
+GUARD = 'put what it does below `if __name__ == "__main__":`, as each Dask worker first runs the script'
 
 
 class EngineError(Exception):
@@ -36,6 +38,11 @@ class Engine:
         if not parts or int(parts[2]) > 65535:
             raise EngineError(f"--scheduler {scheduler}: give tcp://HOST:PORT, as `dask scheduler` prints it")
         return cls(found, f"tcp://{parts[1]}:{parts[2]}")
+
+    def check_guarded(self) -> None:
+        """Raise EngineError in a Dask worker that runs the script which starts it."""
+        if self.kind == "dask" and getattr(multiprocessing.current_process(), "_inheriting", False):
+            raise EngineError(f"this script calls `run`: {GUARD}")
 
     def __str__(self) -> str:
         return self.address or self.kind

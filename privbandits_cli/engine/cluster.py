@@ -18,7 +18,7 @@ from multiprocessing import resource_tracker
 
 from distributed import Client, Future, KilledWorker, LocalCluster, get_worker
 
-from privbandits_cli.engine import EngineError, EngineLost
+from privbandits_cli.engine import GUARD, EngineError, EngineLost
 from privbandits_cli.engine.payload import pack, unpack
 from privbandits_cli.engine.play import Played, load, loops, lost, play_chunk
 from privbandits_cli.engine.trackers import start_silently
@@ -92,7 +92,7 @@ def run(chunks: Sequence[Chunk], jobs: int, address: str | None) -> Iterator[Pla
             silence_logs=logging.CRITICAL,
         )
     except (OSError, RuntimeError) as error:
-        raise EngineError(f"no Dask worker can be started here: {error}") from error
+        raise EngineError(f"no Dask worker can be started here: {error} If a script calls `run`, {GUARD}") from error
     return _run(Client(cluster), chunks)
 
 

@@ -11,6 +11,7 @@ import hashlib
 import io
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.engine.play import Played
-from privbandits_cli.experiment.files import write_atomically
+from privbandits_cli.experiment.files import DiskWarning, of_file, write_atomically
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.experiment.received import KEPT, inside
 from privbandits_cli.games.steps import composition
@@ -132,19 +133,24 @@ class Store:
     def locked(self) -> Iterator[None]:
         """Reserve the folder for this process; raises Busy if another process holds it.
 
-        Raises Outside if a file or folder that is written to is a link that leads out of it.
+        Warns where the file system has no locks, as some of NFS and Lustre: the folder is then not reserved. Raises
+        Outside if a file or folder that is written to is a link that leads out of it.
         """
         places = [inside(self.folder, name) for name in ("chunks", "lock", "journal.jsonl", KEPT)]
         self.chunks.mkdir(parents=True, exist_ok=True)
-        with places[1].open("a+") as lock:
+        with places[1].open("a+", encoding="utf-8") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 lock.seek(0)
                 raise Busy(f"process {lock.read().strip() or '?'} is running in {self.folder}") from None
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
+            except OSError as error:
+                text = f"{self.folder} cannot be locked ({error.strerror})"
+                warnings.warn(f"{text}: start no second run in it before this one ends", DiskWarning, stacklevel=3)
+            with of_file(places[1]):
+                lock.truncate(0)
+                lock.write(str(os.getpid()))
+                lock.flush()
             yield
 
     def open(self, plan: Plan, fresh: bool = False, clean: bool = True, here: bool = False) -> None:
@@ -233,7 +239,8 @@ class Store:
 
     def note(self, **event: Any) -> None:
         """Append an event to the journal."""
-        with (self.folder / "journal.jsonl").open("a", encoding="utf-8") as journal:
+        path = self.folder / "journal.jsonl"
+        with of_file(path), path.open("a", encoding="utf-8") as journal:
             journal.write(json.dumps(event) + "\n")
 
     def pieces(self, curve: Curve) -> Iterator[tuple[Trials, Floats, str]]:

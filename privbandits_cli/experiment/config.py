@@ -188,7 +188,7 @@ def _included(document: Document, folder: Path, further: Sequence[Path], admit: 
     """The registry with the users' files; beside the config of a results folder are copies of them."""
     given = document.data.get("include", [])
     named = [given] if isinstance(given, str) else given if isinstance(given, list) else []
-    names = {name: ("include", i) for i, name in enumerate(named) if isinstance(name, str)}
+    names = {os.path.expanduser(name): ("include", i) for i, name in enumerate(named) if isinstance(name, str)}
     if further:
         document.data["include"] = list(dict.fromkeys([*map(str, named), *(path.as_posix() for path in further)]))
     files = []

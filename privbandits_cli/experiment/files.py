@@ -1,21 +1,63 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and the paths that people write."""
 
+import errno
 import os
-import tempfile
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from uuid import uuid4
+
+
+class DiskWarning(UserWarning):
+    """What the file system of a folder cannot do."""
+
+
+LACKING = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # what a file system says of an operation that it lacks
+
+
+def at_home(path: str | Path) -> Path:
+    """The path with the home folder in place of a `~` at its start; the path itself if that folder is unknown."""
+    with suppress(RuntimeError):
+        return Path(path).expanduser()
+    return Path(path)
 
 
 def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
-    """Write a file so that a reader, also after a crash, sees the old content or the new, never a mixture."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    """Write a file so that a reader, also after a crash, sees the old content or the new, never a mixture.
+
+    It has the permissions of any new file (umask). Raises OSError with `path` as its file name.
+    """
+    name = path.with_name(f".{path.name}.{uuid4().hex[:8]}.tmp")
+    with of_file(path):
+        try:
+            with name.open("xb") as file:
+                file.writelines([content] if isinstance(content, bytes) else content)
+                file.flush()
+                _through(file.fileno())
+            name.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                name.unlink()
+            raise
+
+
+@contextmanager
+def of_file(path: Path) -> Iterator[None]:
+    """Give this file's name to an OSError; one of writing has none."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines([content] if isinstance(content, bytes) else content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
         raise
+
+
+def _through(handle: int) -> None:
+    """Write what the operating system holds of a file to the disk, if the file system can."""
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in LACKING:
+            raise
+        reason = f"this file system cannot write through to the disk ({error.strerror})"
+        warnings.warn(f"{reason}: if the machine crashes, delete files that are empty", DiskWarning, stacklevel=3)

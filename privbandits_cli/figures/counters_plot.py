@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.typing import NDArray
 
-from privbandits_cli.figures.plot import COLUMN, STYLE, Figure, finish
+from privbandits_cli.figures.mpl import FigureCanvasAgg, styled
+from privbandits_cli.figures.plot import COLUMN, Figure, finish
 from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
 from privbandits_cli.numerics.types import Floats
 
@@ -28,7 +27,7 @@ class Curve:
 def figure(counters: Sequence[Curve], least: Floats) -> Figure:
     """Draw the root mean square of E over the first t prefixes; least: the bound for Gaussian noise, `[points]`."""
     laws = list(dict.fromkeys(noise.law for noise in counters))
-    with matplotlib.rc_context(fname=STYLE):
+    with styled():
         out = Figure(figsize=(2 * COLUMN, 3.3), layout="constrained")
         FigureCanvasAgg(out)
         axes = out.subplots(1, len(laws), squeeze=False)[0]

@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-import matplotlib
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.ticker import FixedLocator, NullLocator
 
-from privbandits_cli.figures.plot import COLUMN, STYLE, Figure, finish
+from privbandits_cli.figures.mpl import FigureCanvasAgg, FixedLocator, NullLocator, styled
+from privbandits_cli.figures.plot import COLUMN, Figure, finish
 from privbandits_cli.figures.styles import MARKERS, PALETTE, STROKES
 
 NAMES = {"ips": "IPS", "snips": "SNIPS", "direct": "direct method", "doubly_robust": "doubly robust"}
@@ -18,7 +16,7 @@ Point = tuple[str, str, int, float, float, float]  # world, estimator, rows, cov
 def figure(points: Sequence[Point], logs: int) -> Figure:
     """Draw the coverage of 95 % intervals; coverages below the axis are marked at its lower end."""
     worlds = list(dict.fromkeys(point[0] for point in points))
-    with matplotlib.rc_context(fname=STYLE):
+    with styled():
         out = Figure(figsize=(2 * COLUMN, 2.7), layout="constrained")
         FigureCanvasAgg(out)
         axes = out.subplots(1, len(worlds), squeeze=False, sharey=True)[0]

@@ -2,14 +2,10 @@
 
 import textwrap
 
-import matplotlib
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.ticker import NullLocator
-
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.plot import COLUMN, STYLE, Figure, escaped, finish, fit
+from privbandits_cli.figures.mpl import Axes, FigureCanvasAgg, NullLocator, styled
+from privbandits_cli.figures.plot import COLUMN, Figure, escaped, finish, fit
 from privbandits_cli.figures.styles import Style, styles_of
 
 ROW = 0.125  # inches
@@ -24,7 +20,7 @@ def figure(drawn: Distributions) -> Figure:
     columns = 1 if n == 1 else 2
     sizes = [places(rows)[1][-1] + 1 for rows in drawn.panels.values()]
     heights = [max(sizes[i : i + columns]) for i in range(0, n, columns)]
-    with matplotlib.rc_context(fname=STYLE):
+    with styled():
         size = (COLUMN * columns, sum(ROW * height + 0.55 for height in heights) + 0.35)
         out = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(out)

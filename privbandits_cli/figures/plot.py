@@ -8,25 +8,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as AnyFigure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.figures.line import Line
+from privbandits_cli.figures.mpl import (
+    Axes,
+    Axis,
+    FigureCanvasAgg,
+    FixedLocator,
+    FuncFormatter,
+    Line2D,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+    styled,
+)
+from privbandits_cli.figures.mpl import Figure as AnyFigure
 from privbandits_cli.figures.scales import Scale, beyond, number_places, thousands
 from privbandits_cli.figures.styles import styles_of
 from privbandits_cli.figures.table import Table
 
-STYLE = Path(__file__).with_name("privbandits.mplstyle")
 FORMATS = ("pdf", "png", "svg")
 COLUMN = 3.5  # inches: one column of a two-column paper
 PRINT = 300  # dots per inch in a file
@@ -80,7 +86,7 @@ def figure(table: Table, log: bool = False) -> Figure:
     n_rows = math.ceil(n / n_columns)
     rows = math.ceil(len(texts) / _columns(texts))
     legend_height = 0 if in_cell else 0.17 * rows + 0.5
-    with matplotlib.rc_context(fname=STYLE):
+    with styled():
         height = (2.3 if n == 1 else 1.42 * n_rows) + legend_height
         out = Figure(figsize=(COLUMN, height), layout="constrained")
         FigureCanvasAgg(out)
@@ -241,7 +247,7 @@ def save(drawn: AnyFigure, folder: Path, name: str, formats: Sequence[str]) -> l
         raise ValueError(f"unknown format '{unknown[0]}'{suggestion(unknown[0], FORMATS)}")
     paths = []
     undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
-    with matplotlib.rc_context(fname=STYLE):
+    with styled():
         for kind in formats:
             paths.append(folder / f"{name}.{kind}")
             content = io.BytesIO()

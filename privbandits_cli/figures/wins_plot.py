@@ -4,14 +4,12 @@ import math
 import textwrap
 from collections.abc import Sequence
 
-import matplotlib
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.analysis.wins import Rate
-from privbandits_cli.figures.plot import COLUMN, STYLE, Figure, escaped, finish
+from privbandits_cli.figures.mpl import Axes, FigureCanvasAgg, styled
+from privbandits_cli.figures.plot import COLUMN, Figure, escaped, finish
 
 CELL = 0.36  # inches
 NAMES = 0.75  # inches beside a matrix
@@ -29,7 +27,7 @@ def figure(rates: Sequence[Rate], trials: int) -> Figure:
     columns = min(3, len(levels))
     rows = math.ceil(len(levels) / columns)
     side = CELL * most + NAMES
-    with matplotlib.rc_context(fname=STYLE):
+    with styled():
         out = Figure(figsize=(max(COLUMN, side * columns), (side + 0.15) * rows + 0.45), layout="constrained")
         FigureCanvasAgg(out)
         axes = list(out.subplots(rows, columns, squeeze=False).flat)

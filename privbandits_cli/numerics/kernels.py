@@ -67,7 +67,8 @@ class Kernels:
             content = file.read_bytes()
             if hashlib.sha256(content[:-CHECKSUM]).digest() != content[-CHECKSUM:]:
                 raise OSError("its checksum is wrong")
-            os.utime(file)  # it is used: see `_evict`
+            with suppress(OSError):  # another user's file
+                os.utime(file)  # it is used: see `_evict`
         except FileNotFoundError:
             return None
         except OSError as error:

@@ -1,8 +1,11 @@
 """Running: the same bytes whatever the jobs, engine, order or interruption; resume; failures; damage."""
 
+import errno
+import fcntl
 import gc
 import json
 import logging
+import multiprocessing
 import os
 import shutil
 import signal
@@ -26,7 +29,7 @@ from privbandits_cli.engine import Engine, EngineError, runner
 from privbandits_cli.engine.play import estimated
 from privbandits_cli.engine.store import Busy, Store, code_here
 from privbandits_cli.experiment.config import load
-from privbandits_cli.experiment.files import write_atomically
+from privbandits_cli.experiment.files import DiskWarning, write_atomically
 from privbandits_cli.experiment.plan import make_plan
 from privbandits_cli.numerics.streams import stream
 from tests.conftest import SMALL, some
@@ -224,6 +227,23 @@ def test_a_folder_belongs_to_one_process(tmp_path):
         pass
     with Store(tmp_path).locked():
         pass
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EIO])
+def test_a_file_system_without_locks_is_used_with_a_note(tmp_path, monkeypatch, number):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.warns(DiskWarning, match="start no second run in it before this one ends"), Store(tmp_path).locked():
+        assert (tmp_path / "lock").read_text() == str(os.getpid())
+
+
+def test_a_dask_worker_that_runs_its_script_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(EngineError, match="__main__"):
+        Engine("dask").check_guarded()
+    Engine("processes").check_guarded()
 
 
 def test_atomic_writes_leave_the_old_file_when_they_fail(tmp_path, monkeypatch):
