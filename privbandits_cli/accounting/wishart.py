@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 
 from privbandits_cli.accounting import gaussian
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 
 Change = Literal["add", "remove", "replace"]
@@ -139,7 +140,7 @@ class Losses:
         from scipy import optimize
 
         if not LEAST_DELTA <= delta < 1:
-            raise ValueError(f"delta must lie in [{LEAST_DELTA:g}, 1) for Wishart noise, got {delta}")
+            raise ValueError(f"delta must lie in [{exact(LEAST_DELTA)}, 1) for Wishart noise, got {delta}")
         if self.delta(0.0) <= delta:
             return 0.0
         most = float(self.losses[-1])
@@ -168,7 +169,8 @@ def freedom(epsilon_: float, delta: float, nodes: int, replace: bool = True) -> 
 
     mu = gaussian.mu_of(epsilon_, delta)
     if mu**2 * MOST_FREEDOM < nodes:
-        raise ValueError(f"ε = {epsilon_:g} at δ = {delta:g} takes more than {MOST_FREEDOM:.0e} rows of Wishart noise")
+        what = f"ε = {exact(epsilon_)} at δ = {exact(delta)}"
+        raise ValueError(f"{what} takes more than {MOST_FREEDOM:.0e} rows of Wishart noise")
     guess = nodes / mu**2 * (1 if replace else 0.5)
 
     def excess(logarithm: float) -> float:

@@ -18,6 +18,7 @@ from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
 from privbandits_cli.games import contextual
 from privbandits_cli.games.rewards import REWARDS
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 
 ESTIMATORS: Mapping[str, Callable[..., Estimate]] = {
@@ -152,7 +153,7 @@ def simulate(experiment: Experiment, path: Path, rows: int, temperature: float, 
     it has fewer rounds than `rows`.
     """
     if not temperature > 0 or not 0 <= share <= 1:
-        raise ValueError(f"temperature {temperature:g} must be above 0, and share {share:g} between 0 and 1")
+        raise ValueError(f"temperature {exact(temperature)} must be above 0, and share {exact(share)} between 0 and 1")
     met = experiment.matchups
     if experiment.keys.game != "contextual" or len(met) != 1:
         raise ValueError("a log is made from a contextual game with one adversary and one horizon and dimension")

@@ -121,11 +121,11 @@ def tune(
     every = ((other, model) for other, model in registry.every("algorithms") if issubclass(model, Algorithm))
     known = [other for other, model in every if model.private or model.has_guarantee_alone()]
     if name not in registry.names("algorithms"):
-        raise KeyError(f"unknown algorithm '{name}'" + suggestion(name, registry.names("algorithms")))
+        raise KeyError(f"unknown algorithm '{name}'" + _suggestion(registry, name))
     model = registry.find("algorithms", name)
     assert issubclass(model, Algorithm)
     if base is not None and base not in registry.names("algorithms"):
-        raise KeyError(f"unknown base '{base}'" + suggestion(base, registry.names("algorithms")))
+        raise KeyError(f"unknown base '{base}'" + _suggestion(registry, base))
     given: dict[str, Parameters] = {} if base is None else {"base": registry.find("algorithms", base)()}
     if base is not None and "base" not in model.model_fields:
         raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
@@ -148,6 +148,10 @@ def tune(
             if choice == "certified" and rows[-1]["epsilon"] is None:
                 raise ValueError(f"nothing is proved about the privacy of {name}: define `guarantee`")
     return rows
+
+
+def _suggestion(registry: Registry, name: str) -> str:
+    return suggestion(name, registry.names("algorithms"), registry.shown("algorithms"))
 
 
 def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str, Any]:

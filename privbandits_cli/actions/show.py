@@ -90,7 +90,8 @@ def facts(
     kind = next((kind for kind in kinds if name in registry.names(kind)), None)
     if kind is None:
         known = [name for kind in kinds for name in registry.names(kind)]
-        raise KeyError(f"unknown name '{name}'" + suggestion(name, known))
+        displayed = registry.shown("adversaries") | registry.shown("algorithms")
+        raise KeyError(f"unknown name '{name}'" + suggestion(name, known, displayed))
     model = registry.find(kind, name)
     given = given or {}
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}

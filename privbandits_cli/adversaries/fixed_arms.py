@@ -17,6 +17,7 @@ from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Floats, Law, Setting
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.games.rewards import REWARDS
+from privbandits_cli.numerics.text import exact
 
 
 class Parameters(contextual.Adversary):
@@ -79,14 +80,15 @@ class Parameters(contextual.Adversary):
             else:
                 yield from self._mean_errors(np.array(self.vectors) @ np.array(self.theta))
         if self.norm is not None and norms.max() > self.norm * (1 + SLACK):
-            yield f"arm {norms.argmax() + 1} has norm {norms.max():.6g}, above the declared bound norm = {self.norm:g}"
+            longest = f"arm {norms.argmax() + 1} has norm {exact(norms.max())}"
+            yield f"{longest}, above the declared bound norm = {exact(self.norm)}"
         if self.theta_norm is not None and theta_norm > self.theta_norm * (1 + SLACK):
-            yield f"θ has norm {theta_norm:.6g}, above the declared bound theta_norm = {self.theta_norm:g}"
+            yield f"θ has norm {exact(theta_norm)}, above the declared bound theta_norm = {exact(self.theta_norm)}"
 
     def _mean_errors(self, means: Floats) -> Iterator[str]:
         law = REWARDS[self.rewards]
         if means.min() < law.lowest_mean - SLACK or means.max() > law.largest + SLACK:
-            found, allowed = f"[{means.min():.4g}, {means.max():.4g}]", f"[{law.lowest_mean:g}, {law.largest:g}]"
+            found, allowed = f"[{exact(means.min())}, {exact(means.max())}]", f"[{law.lowest_mean:g}, {law.largest:g}]"
             yield f"the means <θ, x> lie in {found}, but those of {self.rewards} rewards must lie in {allowed}"
 
 

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from privbandits_cli.games import linear
 from privbandits_cli.games.linear import Floats, Ints, Setting, Simplex, loss_set
+from privbandits_cli.numerics.text import exact
 
 
 class Parameters(linear.Adversary):
@@ -35,4 +36,4 @@ class Parameters(linear.Adversary):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(setting.space, Simplex) and self.gap > 0.5:
-            yield f"gap = {self.gap:g}: the mean loss 1/2 - gap of an expert would be negative; take at most 0.5"
+            yield f"gap = {exact(self.gap)}: the mean loss 1/2 - gap of an expert would be negative; take at most 0.5"

@@ -36,6 +36,7 @@ from privbandits_cli.data.logs import Logged, logged
 from privbandits_cli.games import contextual
 from privbandits_cli.games.contextual import Law, Setting
 from privbandits_cli.games.logged import Events, new_place
+from privbandits_cli.numerics.text import exact
 
 DEVIATIONS = 5.0  # fewer events than expected, that a horizon must leave room for
 
@@ -98,7 +99,7 @@ class Parameters(PlaysFile, contextual.Adversary):
         elif setting.horizon > (most := most_rounds(len(log.rows), log.least)):
             kept = f"keeps each of {len(log.rows)} events with probability {log.least:.3g}, the smallest propensity"
             hint = f"set `horizon: {most}`, or less" if most else "it is too short"
-            yield f"{self.path}: a learner {kept}, which is unlikely to serve {setting.horizon:g} rounds: {hint}"
+            yield f"{self.path}: a learner {kept}, which is unlikely to serve {exact(setting.horizon)} rounds: {hint}"
 
 
 def most_rounds(events: int, least: float) -> int:

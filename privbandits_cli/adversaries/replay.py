@@ -35,6 +35,7 @@ from privbandits_cli.data.files import (
 from privbandits_cli.data.logs import NAMES
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
+from privbandits_cli.numerics.text import exact
 
 ROWS = 65536  # rows that are checked together
 # Names of columns, in lower case, of a log of the arms that were played.
@@ -98,12 +99,12 @@ class Parameters(PlaysRows, bandit.Adversary):
         if found is None:
             return
         row, column, value, least, most = found
-        what = f"{_place(self.path, row)} column {column} is {value:g}"
+        what = f"{_place(self.path, row)} column {column} is {exact(value)}"
         if np.isnan(value):
             yield f"{what}: every round needs a gain for every arm"
         elif np.isfinite([least, most]).all():
-            hint = f"if all numbers are gains, `scale: [{least:g}, {most:g}]` covers them"
-            yield f"{what}, outside [{low:g}, {high:g}]: {hint}"
+            hint = f"if all numbers are gains, `scale: [{exact(least)}, {exact(most)}]` covers them"
+            yield f"{what}, outside [{exact(low)}, {exact(high)}]: {hint}"
         else:
             yield f"{what}: gains must be finite"
 

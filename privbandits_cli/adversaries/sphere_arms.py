@@ -23,6 +23,7 @@ from privbandits_cli.games.on_demand import Crowd, direction
 from privbandits_cli.games.vector_loop import new_rounds
 from privbandits_cli.numerics.jit import Records, bind, kept, record
 from privbandits_cli.numerics.sfc64 import Words, fill_normal, layers, source, uniform
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.vector_fills import words_of_trials
 from privbandits_cli.numerics.vectors import WIDTH, column, everywhere, generators, lane, vectors_of, widely
 
@@ -88,7 +89,7 @@ class Parameters(contextual.Adversary):
         if setting.known().dimension < 2:
             yield "on a line the only means are 1 and -1: set a dimension of at least 2"
         if self.gap >= 2 * self.best:
-            yield f"gap = {self.gap:g} leaves no room for other means in [-{self.best:g}, {self.best:g} - gap]"
+            yield f"gap = {exact(self.gap)} leaves no room for other means: take less than {exact(2 * self.best)}"
 
 
 def fill(arms: Floats, means: Floats, rooms: Records, low: float, high: float, best: float) -> None:

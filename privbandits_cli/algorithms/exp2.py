@@ -36,7 +36,7 @@ class Parameters(bandit.Algorithm):
     def _distribution(cls, mu: list[float] | None) -> list[float] | None:
         """Refuse a list that does not sum to 1."""
         if mu is not None and abs(sum(mu) - 1) > 1e-6:
-            raise PydanticCustomError("mu", "should sum to 1, not to {total}", {"total": f"{sum(mu):g}"})
+            raise PydanticCustomError("mu", "should sum to 1, not to {total}", {"total": f"{sum(mu):.9g}"})
         return mu
 
     def errors(self, setting: Setting) -> Iterator[str]:

@@ -27,6 +27,7 @@ from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record
+from privbandits_cli.numerics.text import exact
 
 SENSITIVITY = math.sqrt(4.5)
 
@@ -56,7 +57,7 @@ class Parameters(contextual.Algorithm):
     def errors(self, setting: Setting) -> Iterator[str]:
         known = setting.known()
         if max(known.norm, known.reward) > 1 + SLACK:
-            yield f"arms and rewards must have norm at most 1; here L = {known.norm:g}, B = {known.reward:g}"
+            yield f"arms and rewards must have norm at most 1; here L = {exact(known.norm)}, B = {exact(known.reward)}"
 
     def tuned(self, setting: Setting) -> "Tuned":
         return Tuned(**dict(self) | {"alpha": self.alpha or min(0.5, 1 / setting.horizon)})

@@ -17,6 +17,7 @@ from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
+from privbandits_cli.numerics.text import exact
 
 base_choose: Any = unbound
 base_begin: Any = unbound
@@ -68,11 +69,12 @@ class Parameters(bandit.Algorithm):
             return
         tau = int(self.tuned(setting).tau)
         if rule and rule.certified and tau > setting.horizon:
-            length = f"no block length makes {self.title} provably {self.epsilon}-private in {setting.horizon:g} rounds"
+            wanted = f"{self.epsilon}-private in {exact(setting.horizon)} rounds"
+            length = f"no block length makes {self.title} provably {wanted}"
             known = math.isfinite(self._costs(int(setting.horizon), setting))
             yield length if known else f"nothing is proved about the privacy of {self.title} for any block length"
         elif tau > setting.horizon:
-            yield f"a block of {tau} rounds does not fit into the horizon of {setting.horizon:g}"
+            yield f"a block of {tau} rounds does not fit into the horizon of {exact(setting.horizon)}"
         else:
             yield from self.base.errors(shortened(setting, tau))
 

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.analysis.estimates import quantile
 from privbandits_cli.analysis.format import counted
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
 ROUNDING = 1e-6  # by which a sum of probabilities may miss 1: those of a file may have 32 bits
@@ -74,12 +75,12 @@ def new_log(features: Floats, actions: Ints, rewards: Floats, propensities: Floa
         (np.isfinite(features).reshape(n, -1).all(axis=1), lambda i: "a feature is not a finite number"),
         (
             (played >= 0) & (played < n_actions) & (played == np.floor(played)),
-            lambda i: f"the action is {played[i]:g}, but actions are whole numbers from 0 to {n_actions - 1}",
+            lambda i: f"the action is {exact(played[i])}, but actions are whole numbers from 0 to {n_actions - 1}",
         ),
-        (np.isfinite(rewards), lambda i: f"the reward is {rewards[i]:g}, not a finite number"),
+        (np.isfinite(rewards), lambda i: f"the reward is {exact(rewards[i])}, not a finite number"),
         (
             (chance > 0) & (chance <= 1),
-            lambda i: f"the propensity is {chance[i]:g}, but a probability above 0 and at most 1 is needed",
+            lambda i: f"the propensity is {exact(chance[i])}, but a probability above 0 and at most 1 is needed",
         ),
     )
     return Log(features, played.astype(np.int64), rewards, chance, n_actions)
@@ -142,7 +143,7 @@ def doubly_robust(log: Log, policy: Floats, predictions: Floats | None = None, c
 def _estimate(weights: Floats, value: float, terms: Floats, confidence: float) -> Estimate:
     """Value ± the quantile of Student's t x sd / √n, which is infinite for a single row."""
     if not 0 < confidence < 1:
-        raise ValueError(f"the confidence is {confidence:g}, but must lie between 0 and 1")
+        raise ValueError(f"the confidence is {exact(confidence)}, but must lie between 0 and 1")
     n, largest = len(terms), float(weights.max())
     relative = weights / (largest or 1.0)  # whose squares do not overflow
     error = float(terms.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf

@@ -2,7 +2,10 @@
 
 import csv
 import io
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +61,7 @@ def evaluate(
         raise fail(f"{out}: no such folder: {out.parent}")
     if out is not None and out.exists() and (out.is_dir() or out.samefile(log)):
         raise fail(f"{out}: this is {'a folder' if out.is_dir() else 'the log'}: give --csv another file")
-    with reported(ValueError, OSError):
+    with reported(ValueError, OSError), _options_named():
         chosen = loader.policy(Path(policy)) if policy.endswith(".py") and not policy.startswith("always:") else policy
         found = logs.evaluate(str(log), chosen, columns, confidence=confidence)
     if as_json:
@@ -72,6 +75,20 @@ def evaluate(
         writer.writerows(table)
         write_atomically(out, text.getvalue().encode())
         print(f"wrote {shown(str(out))}", file=sys.stderr if as_json else None)
+
+
+@contextmanager
+def _options_named() -> Iterator[None]:
+    """Name this command's options where a message names the keys of a config: `--action item` for `action: item`."""
+    try:
+        yield
+    except ValueError as error:
+        options = re.sub(r"`(action|reward|propensity)(?:: ([^`]+))?`", lambda key: _option(*key.groups()), str(error))
+        raise ValueError(options) from error
+
+
+def _option(key: str, value: str | None) -> str:
+    return f"`--{key} {value}`" if value else f"`--{key}`"
 
 
 @app.command()

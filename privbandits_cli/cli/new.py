@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from privbandits_cli.cli.app import app, fail
+from privbandits_cli.cli.app import app, disk_error, fail
 
 Kind = Literal["algorithm", "adversary"]
 Game = Literal["bandit", "linear", "contextual"]
@@ -48,6 +48,7 @@ def new(
       privbandits new adversary my_game.py
       privbandits new algorithm my_experts.py --game linear
     """
+    from privbandits_cli.experiment.files import of_file
     from privbandits_cli.plugins.registry import Registry
 
     name = path.stem
@@ -61,12 +62,13 @@ def new(
     text = Path(__file__).with_name(template).read_text(encoding="utf-8")
     text = text.replace("@NAME@", name).replace("@TITLE@", name.replace("_", " ").strip().capitalize())
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with of_file(path), path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
         raise fail(f"{path} exists and is left unchanged") from error
     except OSError as error:
-        raise fail(f"{path}: {error.strerror}") from error
+        path.unlink(missing_ok=True)
+        raise disk_error(error) from error
     experiment, put = TRIALS[kind, game]
     given = f"--include {shlex.quote(str(path))}"
     print(f"{path} is written. Edit it, then run\n")

@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from privbandits_cli.numerics.text import exact
+
 
 def rounds(given: str) -> int:
     """A horizon as in a config: `65536`, `2^16`, `1e5`."""
@@ -28,9 +30,9 @@ def parameters(given: list[str] | None) -> dict[str, Any]:
 
 
 def level(value: float | None) -> float | None:
-    """A probability strictly between 0 and 1."""
+    """A probability above 0 and below 1."""
     if value is not None and not 0 < value < 1:
-        raise typer.BadParameter(f"must be between 0 and 1, got {value:g}")
+        raise typer.BadParameter(f"must be above 0 and below 1, got {exact(value)}")
     return value
 
 

@@ -4,14 +4,16 @@ import codecs
 import errno
 import os
 import sys
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from privbandits_cli.cli.app import FAILED, disk_error
+from privbandits_cli.experiment.names import latin
 
-GREEK = "GREEK SMALL LETTER "
-SPELT = {"≤": "<=", "≥": ">=", "∞": "inf", "√": "sqrt ", "×": "x", "−": "-", "–": "-", "—": "-", "·": "*", "→": "->"}
+SPELT = {
+    "≤": "<=", "≥": ">=", "∞": "inf", "√": "sqrt ", "×": "x", "−": "-", "–": "-", "—": "-", "·": "*", "→": "->",
+    "±": "+-", "²": "^2", "³": "^3", "½": "1/2", "‖": "||", "Σ": "sum ", "’": "'", "…": "...",
+}  # fmt: skip
 
 
 def spelt(error: UnicodeError) -> tuple[str, int]:
@@ -21,10 +23,8 @@ def spelt(error: UnicodeError) -> tuple[str, int]:
 
 
 def _ascii(sign: str) -> str:
-    name = unicodedata.name(sign, "")
-    if sign in SPELT or name.startswith(GREEK):
-        return SPELT.get(sign) or name.removeprefix(GREEK).lower()
-    return unicodedata.normalize("NFKD", sign).encode("ascii", "ignore").decode() or "?"
+    text = SPELT.get(sign) or latin(sign)
+    return text if text.isascii() else "?"
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from privbandits_cli.convex.losses import Ball, CrossPolytope, LossSet, UnitCube, lengths
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 
 
@@ -74,7 +75,7 @@ class Simplex(Space):
 
     def violation(self, point: Floats) -> str:
         least, total = point.min(), point.sum()
-        return f"a coordinate is {least:.6g}" if -least >= abs(total - 1) else f"it sums to {total:.6g}, not 1"
+        return f"a coordinate is {exact(least)}" if -least >= abs(total - 1) else f"it sums to {total:.12g}, not 1"
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Sphere(Space):
         return lengths(points) - 1
 
     def violation(self, point: Floats) -> str:
-        return f"its norm is {np.linalg.norm(point):.6g}"
+        return f"its norm is {np.linalg.norm(point):.12g}"
 
     def __str__(self) -> str:
         return "the unit ball"
@@ -115,7 +116,7 @@ class Cube(Space):
         return np.asarray(np.abs(points).max(axis=1) - 1)
 
     def violation(self, point: Floats) -> str:
-        return f"a coordinate is {point[np.argmax(np.abs(point))]:.6g}"
+        return f"a coordinate is {exact(point[np.argmax(np.abs(point))])}"
 
     def __str__(self) -> str:
         return f"the cube [-1, 1]^{self.dimension}"

@@ -11,6 +11,7 @@ import numpy as np
 
 from privbandits_cli.data.files import Stamp, check_is_file, stamp
 from privbandits_cli.data.tables import READ_AS, Column, Texts, columns_of, features_of, labels_of, scales_of
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
 NAMES = {  # in lower case
@@ -67,9 +68,9 @@ def _logged(path: str, given: tuple[str | None, str | None, str | None], stamp: 
     ):
         if not right.all():
             i = int(np.argmin(right))
-            raise ValueError(f"{path}: row {i + 1} has {column[i]:g} in column {name!r}: {needed}")
+            raise ValueError(f"{path}: row {i + 1} has {exact(column[i])} in column {name!r}: {needed}")
     if propensities.min() * len(classes) > 1 + 1e-9:
-        least = f"the smallest is {propensities.min():g}, of {len(classes)} actions"
+        least = f"the smallest is {exact(propensities.min())}, of {len(classes)} actions"
         raise ValueError(f"{path}: the propensities in column {own[2]!r} cannot add up to 1: {least}")
     if not columns:
         raise ValueError(f"{path}: there is no feature beside {', '.join(own)}")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.data.files import INDEX, Stamp, check_is_file, index_column, numbering, stamp
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
 MOST_TEXTS = 100  # of a column; more of them are names, not features
@@ -147,7 +148,7 @@ def scales_of(path: str, rows: Floats, names: tuple[str, ...]) -> tuple[Floats, 
     wrong = ~np.isfinite(width) | ~np.isfinite(factor)
     if wrong.any():
         i = int(np.argmax(wrong))
-        raise ValueError(f"{path}: column {names[i]!r} ranges from {low[i]:g} to {high[i]:g}: rescale it")
+        raise ValueError(f"{path}: column {names[i]!r} ranges from {exact(low[i])} to {exact(high[i])}: rescale it")
     parts = (rows[first : first + PART] for first in range(0, len(rows), PART))
     longest = max(float((((part - low) * factor) ** 2).sum(1).max()) for part in parts)
     return low, factor / np.sqrt(longest) if longest > 0 else factor
@@ -232,7 +233,7 @@ def _arrow(path: str, read: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
     try:
         import pyarrow as arrow
     except ImportError as error:
-        needed = "pip install 'privbandits[tables]'"
+        needed = "pip install pyarrow"
         raise ValueError(f"{path}: {kind} tables are read with pyarrow, which is missing: {needed}") from error
     try:
         yield from read(path)

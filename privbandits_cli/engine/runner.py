@@ -97,7 +97,7 @@ def _dask() -> ModuleType:
     try:
         from privbandits_cli.engine import cluster
     except ModuleNotFoundError as error:
-        raise EngineError("--engine dask needs Dask: pip install '.[dask]' in the checkout, or distributed") from error
+        raise EngineError("--engine dask needs Dask: pip install distributed") from error
     return cluster
 
 

@@ -20,6 +20,7 @@ from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.patience import OutOfTime
 from privbandits_cli.experiment.settings import listed
 from privbandits_cli.experiment.variants import Variant, flat
+from privbandits_cli.numerics.text import exact
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _check_condition(condition: Condition, values: Sequence[Any], known: Iterabl
         hint = suggestion(condition.name, known)
         raise ClaimError(f"no curve has a parameter '{condition.name}'" + hint, condition.at)
     if not any(condition.admits(value) for value in values):
-        wanted = condition.value if isinstance(condition.value, str) else f"{condition.value:g}"
+        wanted = condition.value if isinstance(condition.value, str) else exact(condition.value)
         shown = ", ".join(dict.fromkeys(str(value) for value in values))
         message = f"no curve has {condition.name} {condition.relation} {wanted}; the values are {shown}"
         raise ClaimError(message, condition.at)

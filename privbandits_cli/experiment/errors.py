@@ -8,6 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from privbandits_cli.experiment.document import Error, Loc
+from privbandits_cli.experiment.names import latin
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
@@ -89,13 +90,37 @@ def _known(model: type[BaseModel], inside: Loc) -> list[str]:
     return [*model.model_fields, *(DRAWN[kind] if issubclass(model, Parameters) else [])]
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
-    """`, did you mean '...'?`; the known words, too, if they are few or if none is similar."""
+def suggestion(word: str, known: Iterable[str], shown: Mapping[str, str] = {}) -> str:
+    """`, did you mean '...'?`; the known words, too, if they are few or if none is similar.
+
+    shown: known words by the names that figures give them.
+    """
     known = list(dict.fromkeys(known))
-    word = word if len(word) < LONG else ""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    hint = f", did you mean '{close[0]}'?" if close else ""
-    return hint if close and len(known) > FEW else f"{hint} (known: {', '.join(known)})"
+    meant = _meant(word, {**shown, **dict(zip(known, known, strict=True))}) if len(word) < LONG else None
+    hint = f", did you mean '{meant}'?" if meant is not None else ""
+    return hint if hint and len(known) > FEW else f"{hint} (known: {', '.join(known)})"
+
+
+def _meant(word: str, known: Mapping[str, str]) -> str | None:
+    """The known word that is meant: of a number the same number, else the word that is spelt most like this one."""
+    number = _number(word)
+    if number is not None:
+        return next((name for text, name in known.items() if _number(text) == number), None)
+    plain = {_plain(text): name for text, name in known.items()}
+    close = difflib.get_close_matches(_plain(word), plain, n=1, cutoff=0.5)
+    return plain[close[0]] if close else None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _plain(text: str) -> str:
+    """A word as the names of files are spelt: `exp3_tau` of `EXP3-τ`."""
+    return re.sub(r"\W+", "_", "".join(map(latin, text)).lower().replace("+", "p")).strip("_")
 
 
 def misfit(registry: Registry, model: type[Parameters], key: str, nested: Parameters) -> str | None:

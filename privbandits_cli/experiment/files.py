@@ -48,8 +48,7 @@ def of_file(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        error.filename, error.filename2 = str(path), None
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _through(handle: int) -> None:

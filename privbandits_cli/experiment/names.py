@@ -1,5 +1,7 @@
 """Names of curves and panels that keep their parts: a name is composed from data and never parsed again."""
 
+import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Self
 
@@ -11,6 +13,14 @@ SYMBOLS = {
     "delta": "δ", "df": "degrees of freedom", "epsilon": "ε", "eta": "η", "gamma": "γ", "horizon": "T", "memory": "m",
     "mu": "μ", "norm": "L", "rho": "ρ", "sigma": "σ", "tau": "τ", "theta": "θ", "theta_norm": "S",
 }  # fmt: skip
+
+
+def latin(sign: str) -> str:
+    """A Greek letter by its name, a letter without its accents, and any other sign as it is."""
+    greek = re.fullmatch(r"GREEK (?:SMALL|CAPITAL) LETTER (?:FINAL )?([A-Z]+)", unicodedata.name(sign, ""))
+    if greek:
+        return greek[1].lower().replace("lamda", "lambda")
+    return "".join(part for part in unicodedata.normalize("NFKD", sign) if not unicodedata.combining(part))
 
 
 def symbol(parameter: str) -> str:

@@ -68,7 +68,7 @@ def variants(registry: Registry, kind: Kind, entry: Any, loc: Loc, errors: list[
         if name in registry.unusable:
             return []
         what = {"algorithms": "algorithm", "adversaries": "adversary"}[kind]
-        message = f"unknown {what} '{short(name)}'" + suggestion(name, registry.names(kind))
+        message = f"unknown {what} '{short(name)}'" + suggestion(name, registry.names(kind), registry.shown(kind))
         errors.append(Error((*loc, "name"), message))
         return []
     drawn = {key: entry.get(key, "") for key in DRAWN[kind]}

@@ -38,6 +38,7 @@ from privbandits_cli.numerics.jit import (
 from privbandits_cli.numerics.lanes import aligned
 from privbandits_cli.numerics.sfc64 import Fill, layers
 from privbandits_cli.numerics.streams import stream
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 from privbandits_cli.numerics.vector_fills import words_of_trials
 from privbandits_cli.numerics.vectors import WIDTH, widely
@@ -329,7 +330,7 @@ def _check_norms(players: Records) -> None:
     beyond, most = np.max(players["beyond"]), np.max(players["most"])
     if beyond:
         norm, bound = math.sqrt(beyond), math.sqrt(most)
-        raise ValueError(f"an arm of norm {norm:.6g} was played, but the declared bound is L = {bound:.6g}")
+        raise ValueError(f"an arm of norm {exact(norm)} was played, but the declared bound is L = {exact(bound)}")
 
 
 def _play_one_by_one(match: Match, trials: Sequence[int], block: int) -> Floats:

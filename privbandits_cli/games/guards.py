@@ -18,6 +18,7 @@ from privbandits_cli.convex.losses import SLACK, LossSet
 from privbandits_cli.convex.spaces import Space
 from privbandits_cli.games.players import Contexts, Setting, papers_delta
 from privbandits_cli.numerics.jit import PluginError, Records, is_users, plain
+from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
 
 OUTSIDE = 1e-6  # how far outside its set a point may be, as a fraction of the set's radius
@@ -245,7 +246,7 @@ def next_gains(table: Iterator[Any], adversary: Any, rounds: range, n_arms: int)
     wrong = ~((found >= least) & (found <= most)) | ~np.isfinite(found)
     if wrong.any():
         t, arm = np.argwhere(wrong)[0]
-        message = f"the gain of round {rounds[t]}, arm {arm} is {found[t, arm]:g}"
+        message = f"the gain of round {rounds[t]}, arm {arm} is {exact(found[t, arm])}"
         hint = f"{message}: outside [0, 1]; rescale it, or set `bounded = False` in the class"
         raise PluginError(hint if adversary.bounded else message, gains)
     return found
@@ -285,9 +286,9 @@ def next_arms(
     wide, far = ~(norms <= known.norm * (1 + SLACK)), ~((means >= least - SLACK) & (means <= most + SLACK))
     least_of = arms.min(axis=1)  # of each arm's coordinates
     for wrong, word, values, limit in (
-        (wide, "norm", norms, f"over L = {known.norm:g}, by `bounds`"),
+        (wide, "norm", norms, f"over L = {exact(known.norm)}, by `bounds`"),
         ((least_of < 0) & known.nonnegative, "least coordinate", least_of, "below 0, but the class is `nonnegative`"),
-        (far, "mean", means, f"outside [{least:g}, {most:g}], by `law` and `bounds`"),
+        (far, "mean", means, f"outside [{exact(least)}, {exact(most)}], by `law` and `bounds`"),
     ):
         if wrong.any():
             t, arm = np.argwhere(wrong)[0]

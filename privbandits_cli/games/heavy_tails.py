@@ -18,6 +18,7 @@ from privbandits_cli.games.drawing import side_by_side
 from privbandits_cli.games.parameters import Size
 from privbandits_cli.numerics.jit import bind, kept
 from privbandits_cli.numerics.lanes import aligned
+from privbandits_cli.numerics.text import exact
 
 Moment = Annotated[float, Field(ge=0.1, le=1)]  # v; below 0.1 no game is long enough to learn anything
 Factor = Annotated[float, Field(ge=1e-6, le=1e6)]  # of a constant that a paper prints
@@ -122,8 +123,9 @@ class HeavyTailed(Stationary):
     def _too_heavy(self, name: str, value: float | None) -> Iterator[str]:
         """The error if a tail of this index has no moment of order 1 + v; it only has those of smaller orders."""
         if value is not None and value <= 1 + self.v:
-            lower = f", or v below {value - 1:g}" if value > 1 else ""
-            yield f"{name} = {value:g} has no moment of order 1 + v = {1 + self.v:g}: set {name} above it{lower}"
+            lower = f", or v below {value - 1:.12g}" if value > 1 else ""
+            order = f"1 + v = {1 + self.v:.12g}"
+            yield f"{name} = {exact(value)} has no moment of order {order}: set {name} above it{lower}"
 
 
 def stretch(z: Floats, location: Floats, scale: Floats, gains: Floats) -> None:
@@ -163,7 +165,8 @@ class Robust(Algorithm):
         if isinstance(self.u, str) and self._factor() <= 0:
             yield f"u = {self.u}: give a positive number, or a multiple of the adversary's u such as 0.5x"
         if self.v is not None and setting.v not in (None, self.v) and not isinstance(self.u, float):
-            yield f"the adversary's u is for v = {setting.v:g}: with v = {self.v:g} give u as a number, or leave v out"
+            theirs, own = exact(setting.v), exact(self.v)
+            yield f"the adversary's u is for v = {theirs}: with v = {own} give u as a number, or leave v out"
 
     def _factor(self) -> float:
         """The factor of a multiple such as 0.5x; 0 for any other text."""

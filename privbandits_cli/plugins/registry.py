@@ -54,6 +54,10 @@ class Registry:
         """The names of all algorithms or adversaries, in alphabetical order."""
         return tuple(sorted({*built_in(kind), *installed(kind), *self._own(kind)}))
 
+    def shown(self, kind: Kind) -> dict[str, str]:
+        """The names by what figures call them: `dp_exp3_lap` is DP-EXP3-Lap."""
+        return {model.display: name for name, model in self.every(kind) if model.display}
+
     def find(self, kind: Kind, name: str) -> type[Parameters]:
         """The parameters' class of this name; KeyError if there is none, IncludeError if its file cannot be used."""
         found: type[Parameters]

@@ -81,6 +81,19 @@ def test_the_command_prints_and_writes_what_is_right_by_hand():
     assert data["estimates"][1]["value"] == pytest.approx(value) and data["actions"] == ["no", "yes"]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "name the action, `--action ...`"),
+        (["--action", "y"], "name the propensity, `--propensity ...`"),
+        (["--action", "z"], "no column is called 'z': `--action` is one of x, y, click"),
+    ],
+)
+def test_the_command_names_its_options(words, said):
+    Path("odd.csv").write_text("x,y,click\n0.1,a,1\n0.2,b,0\n")
+    assert said in call("odd.csv", "--policy", "uniform", *words).stderr
+
+
 def test_policies_by_name_are_those_of_a_function():
     n = 200
     for name, probabilities in (("uniform", [0.5, 0.5]), ("always:yes", [0, 1])):
@@ -98,7 +111,7 @@ def test_columns_are_named():
     assert "call it" not in call("own.csv", "--policy", "mine.py", *words).stderr
     assert call("own.csv", "--policy", "mine.py", *words).stdout == call("log.csv", "--policy", "mine.py").stdout
     refused = call("own.csv", "--policy", "mine.py")
-    assert refused.exit_code == 2 and "name the action, `action: ...`" in refused.stderr
+    assert refused.exit_code == 2 and "name the action, `--action ...`" in refused.stderr
 
 
 @pytest.mark.parametrize(

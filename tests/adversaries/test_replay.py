@@ -120,6 +120,14 @@ def test_a_wrong_value_is_reported_with_its_row_and_column(text, message):
         load(Path("small.yaml"), ["adversary={name: replay, path: bad.csv}"])
 
 
+@pytest.mark.parametrize("factor", [1234567.891, 1.01234567, -1e12])
+def test_the_scale_that_a_hint_names_covers_the_numbers(factor):
+    np.save("log.npy", ROWS * factor)
+    (said,) = replay.Parameters(path="log.npy").errors(Setting(300, 3))
+    scale = list(map(float, re.search(r"scale: \[(.*), (.*)\]", said).groups()))
+    assert not list(replay.Parameters(path="log.npy", scale=scale).errors(Setting(300, 3)))
+
+
 def test_empty_lines_are_counted_in_a_csv_and_rows_in_an_array():
     spoiled(17, "\n0.1,nan,0.2")
     assert next(replay.Parameters(path="bad.csv").errors(Setting(300, 3))).startswith("bad.csv:18: column 2 is nan")

@@ -244,6 +244,12 @@ def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
     assert refused.exit_code == 2 and "leave --jobs out" in refused.stderr
 
 
+@pytest.mark.parametrize("command", ["privacy smoke", "tune dp_exp3_lap --epsilon 1"])
+def test_a_delta_of_0_or_just_above_1_is_refused_in_words_that_are_true(command):
+    assert "must be above 0 and below 1, got 0" in call(*command.split(), "--delta", "0").stderr
+    assert "got 1.0000001" in call(*command.split(), "--delta", "1.0000001").stderr
+
+
 def test_help_lists_the_commands_in_the_order_of_use():
     listed = re.findall(r"^  ([a-z]+)  ", call("--help").stdout.partition("Commands:")[2], re.MULTILINE)
     wanted = (

@@ -10,6 +10,7 @@ from privbandits_cli.experiment.config import ConfigError, load
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.patience import Patience
 from privbandits_cli.experiment.plan import make_plan
+from privbandits_cli.plugins.registry import Registry
 from tests.conftest import SMALL
 from tests.experiment.test_config import PLANTED, errors
 
@@ -92,6 +93,41 @@ def test_odd_values_are_errors_not_tracebacks(tmp_path, line, words):
         old for old in SMALL.splitlines() if not old.startswith((f"{key}:", "  -" if key == "algorithms" else "\0"))
     ]
     assert any(words in error for error in errors(tmp_path, "\n".join([*kept, line]) + "\n"))
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("EXP3", "exp3"),
+        ("DP-EXP3-Lap", "dp_exp3_lap"),
+        ("EXP3-τ", "exp3_tau"),
+        ("EXP3++", "exp3_pp"),
+        ("FTPL-Fréchet", "ftpl_frechet"),
+        ("Thompson sampling", "thompson"),
+        ("thompson-sampling", "thompson"),
+        ("TSALLIS INF", "tsallis_inf"),
+        ("Exp3", "exp3"),
+    ],
+)
+def test_the_names_of_figures_are_known(word, meant):
+    registry = Registry()
+    names = registry.names("algorithms")
+    assert suggestion(word, names, registry.shown("algorithms")) == f", did you mean '{meant}'?"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("0", ["0.0", "1.0", "2.0"], "0.0"),
+        ("1e3", ["10", "1000.0"], "1000.0"),
+        ("2", ["12", "22"], None),
+        ("7.0", ["1", "7"], "7"),
+        ("基线", ["基准线", "exp3"], "基准线"),
+    ],
+)
+def test_a_number_means_the_same_number_and_no_similar_text(word, known, meant):
+    hint = "" if meant is None else f", did you mean '{meant}'?"
+    assert suggestion(word, known) == f"{hint} (known: {', '.join(known)})"
 
 
 def test_a_similar_word_is_suggested_without_a_long_list_and_any_other_gets_the_list():

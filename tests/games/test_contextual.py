@@ -484,7 +484,7 @@ summary: {centre: mean}
         (
             "sphere_arms",
             "{name: fixed_arms, vectors: [[1, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 1]], theta: [0.1, 0, 0], norm: 1}",
-            "x.yaml:7:12: arm 3 has norm 1.41421, above the declared bound norm = 1",
+            "x.yaml:7:12: arm 3 has norm 1.4142135623730951, above the declared bound norm = 1",
         ),
         (
             "sphere_arms",
