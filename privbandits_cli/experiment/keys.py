@@ -53,6 +53,9 @@ class Plot(_Section):
     best: list[str] | None = Field(
         None, description="of curves that differ in these swept parameters only, draw the one with the smallest regret"
     )
+    font: str | None = Field(
+        None, description="an installed font, such as Noto Sans CJK SC; signs that it lacks are from the usual one"
+    )
     price: Price | None = Field(None, description="compare regrets with that of an algorithm without privacy")
     slopes: bool = Field(False, description="fit the slope of the log mean regret against the logarithm of `against`")
 

@@ -4,12 +4,13 @@ import textwrap
 
 from privbandits_cli.analysis.format import counted
 from privbandits_cli.figures.distributions import Distribution, Distributions, places
-from privbandits_cli.figures.mpl import Axes, FigureCanvasAgg, NullLocator, styled
-from privbandits_cli.figures.plot import COLUMN, Figure, escaped, finish, fit
+from privbandits_cli.figures.mpl import Axes, FigureCanvasAgg, NullLocator, inches, styled
+from privbandits_cli.figures.plot import COLUMN, TITLE, Figure, escaped, finish, fit, wrapped
 from privbandits_cli.figures.styles import Style, styles_of
 
 ROW = 0.125  # inches
 DARK = "#222222"
+LONG = 3.2  # inches of a row's name; a longer one is smaller
 MANY = 200  # from this number on, points are drawn smaller
 
 
@@ -20,7 +21,7 @@ def figure(drawn: Distributions) -> Figure:
     columns = 1 if n == 1 else 2
     sizes = [places(rows)[1][-1] + 1 for rows in drawn.panels.values()]
     heights = [max(sizes[i : i + columns]) for i in range(0, n, columns)]
-    with styled():
+    with styled(drawn.font):
         size = (COLUMN * columns, sum(ROW * height + 0.55 for height in heights) + 0.35)
         out = Figure(figsize=size, layout="constrained")
         FigureCanvasAgg(out)
@@ -28,7 +29,7 @@ def figure(drawn: Distributions) -> Figure:
         axes = list(cells.flat)
         for i, title in enumerate(drawn.panels):
             _panel(axes[i], drawn, title, styles)
-            axes[i].set_title(escaped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title))
+            axes[i].set_title(escaped(wrapped(f"({chr(97 + i)}) {title}" if 1 < n <= 26 else title, TITLE, 7.5)))
             if i + columns >= n:
                 axes[i].set_xlabel(drawn.x_label)
         note = textwrap.fill(f"{counted(drawn.fewest, 'trial')}; {drawn.note}", 84 * columns)
@@ -50,7 +51,8 @@ def _panel(axis: Axes, drawn: Distributions, title: str, styles: dict[str, Style
     for row, text in titles.items():
         box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
         where = axis.get_yaxis_transform()
-        axis.text(0.005, row + 0.1, escaped(text), transform=where, fontsize=5.5, va="center", zorder=5, bbox=box)
+        size = 5.5 * min(1.0, LONG / inches(text, 5.5))
+        axis.text(0.005, row + 0.1, escaped(text), transform=where, fontsize=size, va="center", zorder=5, bbox=box)
     if drawn.paired:
         axis.axvline(0, color="#555555", lw=0.7, zorder=1)
     for row, one in zip(rows, members, strict=True):

@@ -84,6 +84,7 @@ class Distributions:
     fewest: int  # trials of the row that has the fewest
     wanted: int
     named: list[tuple[str, str]]  # (algorithm, label) of every line of the figure over rounds, whose styles are used
+    font: str | None = None  # whose signs are taken first
 
 
 def places(rows: Sequence[Distribution]) -> tuple[dict[int, str], list[int]]:
@@ -192,7 +193,8 @@ def _figure(
     if any(scale.kind == "asinh" for scale in scales.values()):
         note += "; axis: linear near 0, logarithmic far from it"
     named = [(curve.algorithm, str(curves.line_name(curve))) for curve in curves.drawn]
-    return Distributions(panels, scales, x_label, note, paired, min(sizes), curves.config.get("trials", wanted), named)
+    wanted = curves.config.get("trials", wanted)
+    return Distributions(panels, scales, x_label, note, paired, min(sizes), wanted, named, curves.plot.font)
 
 
 def _ordered(curves: Curves) -> Iterator[tuple[Name, list[Curve]]]:

@@ -1,7 +1,9 @@
 """matplotlib: the only module that imports it. It draws into files, and needs no window."""
 
 import os
+import re
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +22,9 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont
 from matplotlib.lines import Line2D
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 __all__ = [
@@ -29,20 +33,62 @@ __all__ = [
     "Figure",
     "FigureCanvasAgg",
     "FixedLocator",
+    "FontWarning",
     "FuncFormatter",
     "Line2D",
     "LogLocator",
     "MaxNLocator",
     "NullFormatter",
     "NullLocator",
+    "glyphs",
+    "inches",
     "styled",
 ]
 
 STYLE = Path(__file__).with_name("privbandits.mplstyle")
 
 
+class FontWarning(UserWarning):
+    """What the font of a figure lacks."""
+
+
 @contextmanager
-def styled() -> Iterator[None]:
-    """Draw in the style of all figures."""
-    with matplotlib.rc_context(fname=STYLE):
+def styled(font: str | None = None) -> Iterator[None]:
+    """Draw in the style of all figures; font: an installed one, whose signs are taken first."""
+    with matplotlib.rc_context({"font.family": [*_installed(font), "sans-serif"]}, fname=STYLE):
         yield
+
+
+def _installed(font: str | None) -> list[str]:
+    if font is None:
+        return []
+    try:
+        findfont(FontProperties(family=font), fallback_to_default=False)
+    except ValueError:
+        lists = Path(matplotlib.get_cachedir()) / "fontlist*.json"
+        text = f"no font is called {font!r} here: give another name as `font` of `plot`"
+        warnings.warn(f"{text}, or, if you have just installed it, delete {lists}", FontWarning, stacklevel=4)
+        return []
+    return [font]
+
+
+def inches(text: str, size: float) -> float:
+    """The width of a line of text in the font of the figure, of a size in points."""
+    with glyphs():
+        points: float = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)[0]
+    return points / 72
+
+
+@contextmanager
+def glyphs() -> Iterator[set[str]]:
+    """Collect the signs that no font has, in place of a warning for each of them."""
+    lacking = set[str]()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        yield lacking
+    for one in said:
+        found = re.match(r"Glyph (\d+) ", str(one.message))
+        if found:
+            lacking.add(chr(int(found[1])))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

@@ -2,7 +2,9 @@
 
 import io
 import math
+import re
 import textwrap
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,18 +16,22 @@ from numpy.typing import NDArray
 from privbandits_cli.analysis.format import amount
 from privbandits_cli.experiment.errors import suggestion
 from privbandits_cli.experiment.files import write_atomically
+from privbandits_cli.experiment.names import Name
 from privbandits_cli.figures.line import Line
 from privbandits_cli.figures.mpl import (
     Axes,
     Axis,
     FigureCanvasAgg,
     FixedLocator,
+    FontWarning,
     FuncFormatter,
     Line2D,
     LogLocator,
     MaxNLocator,
     NullFormatter,
     NullLocator,
+    glyphs,
+    inches,
     styled,
 )
 from privbandits_cli.figures.mpl import Figure as AnyFigure
@@ -41,6 +47,9 @@ PAGE = 900.0  # dots: the width of a notebook's page
 
 RATES = ((0, (8, 2)), (0, (8, 2, 1, 2)), (0, (3, 3)), (0, (8, 2, 1, 2, 1, 2)), (0, (3, 8)))  # none dotted
 BROAD = 24  # letters: of two longer titles beside each other, the notes are on lines of their own
+LEGEND, CELL = 2.9, 1.3  # inches of a line in a legend below the panels, and in a free cell
+TITLE, HIGH = 2.9, 1.3  # inches of a line above a panel that is a column wide, and beside a panel
+TALL = 9  # lines of a legend in a free cell
 WIDE = 54  # letters of two labels, at most, that fit beside each other
 BARS: dict[str, Any] = {"fmt": "none", "elinewidth": 0.6, "capthick": 0.6, "alpha": 0.8}
 NUMBER: dict[str, Any] = {"color": "#333333", "fontsize": 5, "rotation": 90, "va": "bottom"}
@@ -66,7 +75,8 @@ class Figure(AnyFigure):
 
     def savefig(self, fname: Any, **options: Any) -> None:
         """Write it to a file as the commands do: by default 300 dots per inch, whatever the resolution on screen."""
-        super().savefig(fname, **{"dpi": PRINT, **options})
+        with glyphs():  # `finish` has told what the font lacks
+            super().savefig(fname, **{"dpi": PRINT, **options})
 
     def _repr_png_(self) -> bytes:
         """The picture that IPython shows."""
@@ -80,28 +90,56 @@ def figure(table: Table, log: bool = False) -> Figure:
     table = replace(table, log=log or table.log)
     n = len(table.panels)
     styles = line_styles(table.named()) | _rate_styles(table)
-    in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4
-    texts = _legend_texts(table, styles, broken=in_cell)
     n_columns = 1 if n == 1 else 2
     n_rows = math.ceil(n / n_columns)
-    rows = math.ceil(len(texts) / _columns(texts))
-    legend_height = 0 if in_cell else 0.17 * rows + 0.5
-    with styled():
-        height = (2.3 if n == 1 else 1.42 * n_rows) + legend_height
-        out = Figure(figsize=(COLUMN, height), layout="constrained")
+    with styled(table.font):
+        in_cell = n % 2 == 1 and n > 1 and len(styles) <= 4 and _lines(_legend_texts(table, styles, True)) <= TALL
+        texts = _legend_texts(table, styles, broken=in_cell)
+        titles = [_title(title, i if 1 < n <= 26 else None, TITLE / n_columns) for i, title in enumerate(table.panels)]
+        height = (2.3 if n == 1 else 1.42 * n_rows) + 0.12 * sum(max(0, _lines([text]) - 2) for text in titles)
+        legend_height = 0 if in_cell else 0.17 * math.ceil(_lines(texts) / _columns(texts)) + 0.5
+        out = Figure(figsize=(COLUMN, height + legend_height), layout="constrained")
         FigureCanvasAgg(out)
         axes = list(out.subplots(n_rows, n_columns, squeeze=False).flat)
-        for i, (title, lines) in enumerate(table.panels.items()):
+        for i, lines in enumerate(table.panels.values()):
             _panel(axes[i], lines, styles, table)
-            letter = f"({chr(97 + i)}) " if 1 < n <= 26 else ""
-            axes[i].set_title(letter + escaped(title.lines if letter and len(title) > BROAD else title))
+            axes[i].set_title(escaped(titles[i]))
             if i % n_columns == 0:
-                axes[i].set_ylabel(table.labels()[1])
+                axes[i].set_ylabel(escaped(wrapped(table.labels()[1], HIGH, 7)))
             if i + n_columns >= n:
                 axes[i].set_xlabel(table.labels()[0])
         _legend(out, axes[n] if in_cell else None, [Line2D([], [], **style) for style in styles.values()], texts, table)
         finish(out, axes[n:], table.fewest, table.wanted)
         return out
+
+
+def _title(title: Name, place: int | None, width: float) -> str:
+    """A panel's title, with a letter if it has a place among others; a long one has its notes on lines of their own."""
+    if place is None:
+        return wrapped(title, width, 7.5)
+    return wrapped(f"({chr(97 + place)}) " + (title.lines if len(title) > BROAD else title), width, 7.5)
+
+
+def _lines(texts: Iterable[str]) -> int:
+    """The number of lines of all texts."""
+    return sum(1 + text.count("\n") for text in texts)
+
+
+def wrapped(text: str, width: float, size: float) -> str:
+    """The text on lines of at most this width in inches, in a size in points; a word that is longer is parted."""
+    lines = [""]
+    for part in re.findall(r"\n|[^\s]+|[^\S\n]+", text):
+        if part == "\n":
+            lines.append("")
+        elif inches(lines[-1] + part, size) <= width:
+            lines[-1] += part
+        else:
+            lines.append("")
+            for sign in part if inches(part, size) > width else [part]:
+                if inches(lines[-1] + sign, size) > width:
+                    lines.append("")
+                lines[-1] += sign
+    return "\n".join(line.strip() for line in lines if line.strip())
 
 
 def escaped(text: str) -> str:
@@ -132,7 +170,7 @@ def _legend_texts(table: Table, styles: Iterable[str], broken: bool) -> list[str
         line = lines.get(name)
         text = name if line is None or not broken else line.label.lines
         slope = line.slope_text() if line and len(table.panels) == 1 else ""
-        texts.append(escaped(f"{text}: {slope}" if slope else text))
+        texts.append(escaped(wrapped(f"{text}: {slope}" if slope else text, CELL if broken else LEGEND, 6.5)))
     return texts
 
 
@@ -226,17 +264,26 @@ def _legend(out: Figure, cell: Axes | None, handles: list[Line2D], texts: list[s
 def _columns(texts: Sequence[str]) -> int:
     """The columns of a legend that fit beside each other: two, or one."""
     middle = math.ceil(len(texts) / 2)
-    widest = (max(map(len, half), default=0) for half in (texts[:middle], texts[middle:]))
-    return 2 if sum(widest) <= WIDE else 1
+    halves = texts[:middle], texts[middle:]
+    letters = sum(max(map(len, half), default=0) for half in halves)
+    width = sum(max((inches(text, 6.5) for text in half), default=0.0) for half in halves)
+    return 2 if letters <= WIDE and width <= LEGEND else 1
 
 
 def finish(out: AnyFigure, spare: Iterable[Axes], done: int, wanted: int) -> None:
-    """Blank the spare cells, mark an incomplete figure across its face, and lay it out once, for all formats."""
+    """Blank the spare cells, mark an incomplete figure across its face, and lay it out once, for all formats.
+
+    Warns of signs that the font lacks.
+    """
     for cell in spare:
         cell.axis("off")
     if done < wanted:
         out.text(0.5, 0.5, f"PARTIAL {done}/{wanted}", ha="center", va="center", **WATERMARK)
-    out.draw_without_rendering()
+    with glyphs() as lacking:
+        out.draw_without_rendering()
+    if lacking:
+        text = f"the font has no {' '.join(sorted(lacking))}: give one that has them, by its name, as `font` of `plot`"
+        warnings.warn(text, FontWarning, stacklevel=3)
     out.set_layout_engine("none")
 
 

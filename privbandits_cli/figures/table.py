@@ -50,6 +50,7 @@ class Table:
     wanted: int  # trials of a complete curve
     price: Price | None = None  # how regrets are compared with that of a floor
     floor: str = ""  # the floor's name in a figure
+    font: str | None = None  # whose signs are taken first
     top: float | None = None  # the upper end of a linear axis of regrets
     best: tuple[str, ...] = ()  # parameters, as the field writes them, that are at their best at each point
 
@@ -174,6 +175,7 @@ def table(found: Curves, bounds: bool = False, trust: Trust = NOBODY) -> Table:
         wanted=config.get("trials", max(int(row["trials"]) for curve in found.every for row in curve.rows)),
         price=plot.price,
         floor=next(iter(floors), ""),
+        font=plot.font,
         top=plot.top,
         best=tuple(map(found.symbol, plot.best or ())),
     )

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import io
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -354,3 +355,54 @@ def test_shades_of_one_colour_can_be_told_apart():
     for owner in ("exp3", "tsallis_inf", "mini_batch"):
         light = [sum(style.mixed()) / 3 for style in styles.styles_of([(owner, label) for label in "abc"]).values()]
         assert min(np.abs(np.diff(light))) > 1 / 12 and sorted(light) in (light, light[::-1])
+
+
+LONG = "EXP3 with the tuning of Auer, Cesa-Bianchi, Freund and Schapire (2003), gains in [0, 1]"
+RUSSIAN = "EXP3 с настройкой Ауэра, Чеза-Бьянки, Фройнда и Шапире (2003), выигрыши в [0, 1]"
+CAPITALS = "WITHOUTABLANKWITHOUTABLANKWITHOUTABLANKWITHOUTABLANKWITHOUTABLANKWITHOUTABLANK"
+SQUARES = "指数加权算法" * 14
+
+
+def labelled(label, panels):
+    """A figure with two lines of this label in so many panels, of the same title."""
+    x = np.arange(1.0, 5.0)
+    lines = [Line("exp3", Name(f"{label}{k}"), x, x * k, x * 0, x * 0, 24, None) for k in (1, 2)]
+    titles = [Name(f"{label} {place}") for place in range(panels)]
+    return table.Table("", dict.fromkeys(titles, lines), "round", "mean", "none", 0, False, 24)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the font has no")
+@pytest.mark.parametrize("panels", [1, 2, 3])
+@pytest.mark.parametrize("label", [LONG, RUSSIAN, CAPITALS, SQUARES], ids=["english", "russian", "capitals", "squares"])
+def test_long_labels_stay_in_the_figure(label, panels):
+    drawn = plot.figure(labelled(label, panels))
+    renderer, whole = drawn.canvas.get_renderer(), drawn.bbox
+    legends = [*drawn.legends, *(axis.get_legend() for axis in drawn.axes if axis.get_legend())]
+    for part in [*legends, *(axis.title for axis in drawn.axes)]:
+        box = part.get_window_extent(renderer)
+        assert whole.x0 <= box.x0 and box.x1 <= whole.x1 and whole.y0 <= box.y0 and box.y1 <= whole.y1
+    assert all(axis.bbox.height > 40 for axis in drawn.axes if axis.lines)
+
+
+def test_wrapping_keeps_every_sign_and_short_texts():
+    with plot.styled():
+        assert plot.wrapped("EXP3\n(ε = 1)", 3.0, 7) == "EXP3\n(ε = 1)"
+        for text in (LONG, RUSSIAN, CAPITALS):
+            parted = plot.wrapped(text, 1.3, 7)
+            assert "".join(parted.split()) == "".join(text.split()) and parted.count("\n") >= 2
+            assert all(plot.inches(line, 7) <= 1.3 for line in parted.split("\n"))
+
+
+def test_signs_that_the_font_lacks_are_told_in_one_sentence():
+    with pytest.warns(plot.FontWarning, match=r"the font has no 基 线: give one .* as `font` of `plot`") as said:
+        plot.figure(labelled("基线", 1)).savefig(io.BytesIO(), format="png")
+    assert len(said) == 1
+
+
+def test_a_figure_has_the_font_that_its_config_names(recwarn):
+    one = plot.figure(replace(labelled("EXP3", 1), font="DejaVu Serif"))
+    assert one.axes[0].title.get_fontfamily() == ["DejaVu Serif", "sans-serif"] and not recwarn.list
+    with pytest.warns(plot.FontWarning, match="no font is called 'Nonsense' here"):
+        other = plot.figure(replace(labelled("EXP3", 1), font="Nonsense"))
+    assert other.axes[0].title.get_fontfamily() == ["sans-serif"]
