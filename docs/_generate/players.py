@@ -12,7 +12,7 @@ from _generate.experiments import Claimed, Played, every
 from _generate.markdown import blocks, code, line, table
 from privbandits_cli.accounting.rounding import EMPTY, at_least, at_most, is_empty, pair, regret
 from privbandits_cli.actions.privacy import block
-from privbandits_cli.actions.show import OPPONENTS, facts, plain
+from privbandits_cli.actions.show import OPPONENTS, READ, facts, plain
 from privbandits_cli.experiment.settings import example
 from privbandits_cli.games.players import Algorithm
 from privbandits_cli.plugins.registry import Kind, Registry
@@ -64,10 +64,16 @@ def _index(title: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         families.setdefault(FAMILY[planned.game if planned else found[name]["game"]], []).append(name)
     for family in sorted(families, key=lambda family: list(FAMILY.values()).index(family)):
         yield f"## {family}\n"
+        read = ["read"] * any("read" in found[name] for name in families[family])
         rows = [
-            [f"[{name}]({name}.md)", line(found[name]["citation"].partition("\n\n")[0])] for name in families[family]
+            [
+                f"[{name}]({name}.md)",
+                *(found[name].get(column, "") for column in read),
+                line(found[name]["citation"].partition("\n\n")[0]),
+            ]
+            for name in families[family]
         ]
-        yield table(["name", ""], rows)
+        yield table(["name", *read, ""], rows)
         yield ""
     yield "```{toctree}\n:hidden:\n"
     yield from found
@@ -78,7 +84,8 @@ def _page(registry: Registry, kind: Kind, name: str, known: Mapping[str, Any]) -
     model = registry.find(kind, name)
     first, _, rest = known["citation"].partition("\n\n")
     yield f"# {model.display or line(re.split(' [(]|:', first)[0])}\n"
-    yield f"`{name}` · game `{known['game']}` · `privbandits_cli/{kind}/{name}.py`\n"
+    read = f" · written from {READ[known['read']]}" if "read" in known else ""
+    yield f"`{name}` · game `{known['game']}` · `privbandits_cli/{kind}/{name}.py`{read}\n"
     yield line(first) + "\n"
     yield formula(name)
     yield from blocks(rest)

@@ -25,6 +25,11 @@ OPPONENTS = {
     "linear": ((0, "oblivious"),),
     "contextual": ((0, "oblivious"),),
 }
+READ = {  # what an algorithm's file was written from
+    "paper": "the paper",
+    "code": "code; the paper was not read",
+    "secondary": "secondary sources; the paper was not read in full",
+}
 # The example that `show` uses if a parameter has no default.
 EXAMPLE: dict[str, Any] = {"base": "exp3", "epsilon": 1.0, "delta": 0.1, "gap": 0.1, "rho": 0.1}
 EXAMPLE |= {"path": "clicks.csv", "target": "kind"}
@@ -40,7 +45,7 @@ def catalogue(registry: Registry, kind: str) -> list[dict[str, Any]]:
         return here or [_experiment(located(Path(name)), name) for name in shipped()]
     known: Kind = "algorithms" if kind == "algorithms" else "adversaries"
     return [
-        {"name": name, "game": model.game, "line": _first(model), "parameters": _parameters(model)}
+        {"name": name, "game": model.game, **_read(model), "line": _first(model), "parameters": _parameters(model)}
         for name, model in registry.every(known)
     ]
 
@@ -52,6 +57,11 @@ def _experiment(path: Path, name: str) -> dict[str, Any]:
         return {"name": name, "game": "", "line": f"cannot be loaded: {error.errors[0].splitlines()[0]}"}
     more = {key: getattr(keys, key) for key in ("source", "horizon", "trials")}
     return {"name": name, "game": keys.game, "line": keys.title} | more
+
+
+def _read(model: type[Parameters]) -> dict[str, str]:
+    """What an algorithm's file was written from; empty for adversaries, and where a file does not say."""
+    return {"read": model.read} if issubclass(model, Algorithm) and model.read else {}
 
 
 def _doc(model: type[Parameters]) -> str:
@@ -95,7 +105,7 @@ def facts(
     model = registry.find(kind, name)
     given = given or {}
     out: dict[str, Any] = {"name": name, "kind": kind, "citation": _doc(model), "parameters": _parameters(model)}
-    out["game"] = model.game
+    out |= {"game": model.game, **_read(model)}
     parameters, setting, shown = _shown(registry, kind, model, given, horizon, size, space, dimension)
     out["shown_with"] = {name: plain(parameters.described()[name]) for name in shown}
     out["horizon"], out["arms"], out["set"] = horizon, setting.n_arms, setting.space.name if setting.space else None

@@ -44,6 +44,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(contextual.Algorithm):
     """ρ of zCDP, the δ at which its ε is stated, and λ, C and α of the ellipsoid."""
 
+    read = "paper"
     display = "AdaC-OFUL"
     optimistic = True
     growing = True

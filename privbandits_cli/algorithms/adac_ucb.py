@@ -28,6 +28,7 @@ __all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "upd
 class Parameters(bandit.Algorithm):
     """ρ of zCDP, the δ at which its ε is stated, and β of the confidence width."""
 
+    read = "paper"
     display = "AdaC-UCB"
     private = True
     drawn = ("normal",)

@@ -20,6 +20,7 @@ __all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "upd
 class Parameters(adap_ucb.Parameters):
     """ε, and β of the confidence width."""
 
+    read = "paper"
     display = "AdaP-KLUCB"
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> None:

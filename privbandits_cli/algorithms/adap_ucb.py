@@ -21,6 +21,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(bandit.Algorithm):
     """ε, and β of the confidence width."""
 
+    read = "paper"
     display = "AdaP-UCB"
     private = True
     drawn = ("laplace",)

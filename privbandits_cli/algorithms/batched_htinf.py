@@ -54,6 +54,7 @@ __all__ = [
 class Parameters(bandit.Algorithm):
     """ε, and HTINF's σ."""
 
+    read = "secondary"
     display = "Batched HTINF"
     private = True
     general_caveats = ("HTINF is written from memory, without its paper; the regret bound is our own derivation.",)

@@ -37,6 +37,7 @@ oracle_predict: Any = unbound
 class Parameters(ByLosses):
     """η and γ."""
 
+    read = "code"
     display = "BPO"
 
     eta: Size = Field(0.1, description="η")

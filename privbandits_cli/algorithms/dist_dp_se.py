@@ -87,6 +87,7 @@ class Batches(Distributed):
 class Parameters(Distributed):
     """ε, the failure probability p, and the growth of batches."""
 
+    read = "paper"
     display = "Dist-DP-SE"
     drawn = ("laplace", "bits")
     made_private_by = "discrete Laplace noise on the sum of each batch, drawn by its users"

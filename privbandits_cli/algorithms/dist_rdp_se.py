@@ -34,6 +34,7 @@ __all__ = ["Parameters", "choose", "probabilities", "update"]
 class Parameters(Distributed):
     """ε of the noise, s of the grid, the δ of the guarantee, the failure probability p, and the growth of batches."""
 
+    read = "paper"
     display = "Dist-RDP-SE"
     drawn = ("bits",)
     made_private_by = "Skellam noise on the sum of each batch, drawn by its users"

@@ -28,6 +28,7 @@ __all__ = ["Parameters", "choose", "probabilities", "released", "update", "usual
 class Parameters(dp_reduction.Parameters):
     """ε, and how EXP2 is tuned for the noise; EXP2's own parameters are under `base`."""
 
+    read = "paper"
     display = "DP-EXP2"
     calibrations: ClassVar = {"certified": {}, "paper": {"tuning": "printed"}}
 

@@ -17,6 +17,7 @@ __all__ = ["Parameters", "choose", "probabilities", "released", "update", "usual
 class Parameters(dp_lambda_lap.Parameters):
     """ε; EXP3's own parameters are under `base`."""
 
+    read = "paper"
     display = "DP-EXP3-Lap"
 
     epsilon: Annotated[float, Field(ge=1e-9)] | Literal["corollary_3.2"] = Field(

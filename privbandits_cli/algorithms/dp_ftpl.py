@@ -41,6 +41,7 @@ counter_release: Any = unbound
 class Parameters(Aggregating):
     """ε and δ, and how they determine the noise; FTPL's own perturbation is under `base`."""
 
+    read = "paper"
     display = "DP-FTPL"
     calibrations: ClassVar = {
         "certified": {},

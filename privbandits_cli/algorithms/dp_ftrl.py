@@ -183,6 +183,7 @@ class Summing(Aggregating):
 class Parameters(Aggregating):
     """ε, or the size of the noise instead; FTRL's own parameters are under `base`."""
 
+    read = "paper"
     display = "DP-FTRL"
     formerly: ClassVar = {"calibration": {"nodes": "honest"}}
 

@@ -23,6 +23,7 @@ __all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "upd
 class Parameters(Phased):
     """ε, and the growth α of plays."""
 
+    read = "secondary"
     display = "DP-IMED"
 
     def state(self, setting: Setting) -> Records:

@@ -90,6 +90,7 @@ class Phased(bandit.Algorithm):
 class Parameters(Phased):
     """ε, the growth α of plays, the width of the index, and the phases that it uses."""
 
+    read = "secondary"
     display = "DP-KLUCB"
     calibrations: ClassVar = {"certified": {"width": "optimal", "first": 16.0}, "paper": {}}
 

@@ -50,6 +50,7 @@ def corollary_3_2_epsilon(setting: Setting) -> float:
 class Parameters(NoisyGains):
     """ε, the acceptance threshold b and the base."""
 
+    read = "paper"
     theorem = "Theorem 3.2"
     calibrations: ClassVar = {"certified": {"b": "least_bound"}, "paper": {}}
 

@@ -83,6 +83,7 @@ def jointly(epsilon: float, delta: float, source: str, status: Status) -> Guaran
 class Parameters(contextual.Algorithm):
     """ε and δ, the noise, and the shift."""
 
+    read = "paper"
     display = "DP-LinUCB"
     optimistic = True
     private = True

@@ -76,6 +76,7 @@ class Noisy(NoisyGains):
 class Parameters(Noisy):
     """ε and the base."""
 
+    read = "paper"
     theorem = "Lemma 4.2 of Agarwal & Singh"
 
     epsilon: Annotated[float, Field(ge=1e-9)] = Field(description="ε; the noise has scale 1/ε")

@@ -31,6 +31,7 @@ __all__ = ["Parameters", "canary", "choose", "idle", "note", "probabilities", "s
 class Parameters(Eliminating):
     """ε, the moment (v, u), the confidence β, and the scale of the width."""
 
+    read = "paper"
     display = "DP-Robust-SE"
     private = True
     drawn = ("laplace",)

@@ -30,6 +30,7 @@ __all__ = ["Parameters", "canary", "choose", "probabilities", "update"]
 class Parameters(Robust):
     """ε, the moment (v, u), and the scale of the width."""
 
+    read = "paper"
     display = "DP-Robust-UCB"
     private = True
     drawn = ("laplace",)

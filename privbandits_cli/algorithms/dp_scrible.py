@@ -27,6 +27,7 @@ base_update: Any = unbound
 class Parameters(linear.Algorithm):
     """ε and the noise; SCRiBLe's own parameters are under `base`."""
 
+    read = "paper"
     feedback: ClassVar[Feedback] = "bandit"
     display = "DP-SCRiBLe"
     private = True

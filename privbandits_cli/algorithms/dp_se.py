@@ -22,6 +22,7 @@ __all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "upd
 class Parameters(bandit.Algorithm):
     """ε, and the confidence β."""
 
+    read = "paper"
     display = "DP-SE"
     private = True
     drawn = ("laplace",)

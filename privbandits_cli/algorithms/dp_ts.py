@@ -29,6 +29,7 @@ from privbandits_cli.numerics.logarithm import logarithm
 class Parameters(lazy_dp_ts.Parameters):
     """ε, and the base of the logarithm."""
 
+    read = "paper"
     display = "DP-TS"
     made_private_by = "Laplace noise on the sum of each epoch, and a tree within it"
     general_caveats = (

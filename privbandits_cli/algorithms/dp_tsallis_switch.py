@@ -21,6 +21,7 @@ __all__ = ["Parameters", "choose", "probabilities", "update"]
 class Parameters(tsallis_switch.Blocks):
     """ε and λ."""
 
+    read = "secondary"
     display = "DP-Tsallis-Switch"
     private = True
     drawn = ("uniform", "laplace")

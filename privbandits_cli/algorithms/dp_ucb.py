@@ -41,6 +41,7 @@ POWERS = {"mishra_thakurta": -4.0, "azize": -2.0}  # of T, the default of γ; Az
 class Parameters(bandit.Algorithm):
     """ε and the bonus."""
 
+    read = "paper"
     display = "DP-UCB"
     private = True
     drawn = ("laplace",)

@@ -23,6 +23,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(bandit.Algorithm):
     """The learning rate η, the amount γ of exploration, and its distribution μ."""
 
+    read = "paper"
     display = "EXP2"
 
     eta: Size | None = Field(None, description="η; default √(ln K / (3KT)), which minimises Lemma 4.4")

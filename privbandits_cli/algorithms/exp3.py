@@ -27,6 +27,7 @@ REPLAYED = "attack, at δ = 0: the canary's arm replayed"
 class Parameters(bandit.Algorithm):
     """The exploration rate γ, which is K times the learning rate."""
 
+    read = "paper"
     display = "EXP3"
 
     gamma: Share | None = Field(None, description="γ; default min(1, √(K ln K / ((e-1) T)))")

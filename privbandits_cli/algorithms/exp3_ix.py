@@ -23,6 +23,7 @@ __all__ = ["Parameters", "choose", "probabilities", "update", "usual"]
 class Parameters(bandit.Algorithm):
     """The learning rate η, and γ of the estimates."""
 
+    read = "paper"
     display = "EXP3-IX"
     general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 

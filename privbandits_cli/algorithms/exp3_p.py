@@ -22,6 +22,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(bandit.Algorithm):
     """The bias β, the learning rate η, and the exploration γ."""
 
+    read = "secondary"
     display = "EXP3.P"
 
     delta: Chance | None = Field(None, description="δ of the default β; left out, β is that for the mean regret")

@@ -24,6 +24,7 @@ __all__ = ["Parameters", "choose", "probabilities", "update"]
 class Parameters(bandit.Algorithm):
     """No parameters."""
 
+    read = "paper"
     display = "EXP3++"
     general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 

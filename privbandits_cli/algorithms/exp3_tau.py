@@ -30,6 +30,7 @@ __all__ = ["Parameters", "choose", "idle", "note", "probabilities", "stay", "upd
 class Parameters(mini_batch.Parameters):
     """The length of a block; EXP3's own parameters are under `base`."""
 
+    read = "paper"
     display = "EXP3-τ"
     private = True
 

@@ -29,6 +29,7 @@ oracle_predict: Any = unbound
 class Parameters(ByGap):
     """γ0 and r."""
 
+    read = "paper"
     display = "FastCB"
 
     gamma: Size = Field(1.0, description="γ0")

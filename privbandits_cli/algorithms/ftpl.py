@@ -36,6 +36,7 @@ SIMPLEX, SPHERE, CUBE = 0, 1, 2
 class Parameters(linear.Algorithm):
     """The deviation σ of the perturbation."""
 
+    read = "paper"
     display = "FTPL"
 
     sigma: Size | None = Field(None, description="σ; default √T on the simplex, √(T/2N), √(T/√N) on the cube")

@@ -22,6 +22,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(bandit.Algorithm):
     """c, and the number of resamplings."""
 
+    read = "paper"
     display = "FTPL-Fréchet"
     drawn = ("bits",)
     general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)

@@ -27,6 +27,7 @@ ENTROPIC, SIMPLEX, SPHERE, CUBE = 0, 1, 2, 3
 class Parameters(linear.Algorithm):
     """The learning rate η and the regulariser."""
 
+    read = "paper"
     display = "FTRL"
 
     eta: Size | None = Field(None, description="η; default √(D_R / (G T)), Corollary 3.2")

@@ -35,6 +35,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(bandit.Algorithm):
     """The first pulls b, the factor c of the variance, or the μ that sets it, and the δ at which ε is stated."""
 
+    read = "paper"
     display = "Gaussian Thompson sampling"
     private = True
     drawn = ()

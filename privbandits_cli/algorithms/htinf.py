@@ -25,6 +25,7 @@ THETA = 1 - 2 ** (-1 / 3)
 class Parameters(bandit.Algorithm):
     """The size σ of the losses."""
 
+    read = "secondary"
     display = "HTINF"
     general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 

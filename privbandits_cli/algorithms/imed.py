@@ -19,6 +19,7 @@ from privbandits_cli.numerics.kl import clipped, entropy
 class Parameters(bandit.Algorithm):
     """No parameters."""
 
+    read = "paper"
     display = "IMED"
     drawn = ()
     general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)

@@ -29,6 +29,7 @@ MARGIN = 4.0  # over n: how far the bar is set below the largest index
 class Parameters(bandit.Algorithm):
     """The exploration c."""
 
+    read = "paper"
     display = "KL-UCB"
     drawn = ()
     general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)

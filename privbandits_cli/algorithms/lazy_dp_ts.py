@@ -32,6 +32,7 @@ BASES = {"e": 1.0, "2": math.log(2)}
 class Parameters(bandit.Algorithm):
     """ε, and the base of the logarithm."""
 
+    read = "paper"
     display = "Lazy-DP-TS"
     private = True
     drawn = ("laplace", "bits")

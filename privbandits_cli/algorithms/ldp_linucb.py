@@ -35,6 +35,7 @@ SENSITIVITY = math.sqrt(4.5)
 class Parameters(contextual.Algorithm):
     """ε and δ of a report, and the ellipsoid's α."""
 
+    read = "paper"
     display = "LDP-LinUCB"
     optimistic = True
     private = True

@@ -35,6 +35,7 @@ __all__ = ["Parameters", "canary", "choose", "idle", "note", "probabilities", "s
 class Parameters(Eliminating):
     """ε, the moment (v, u), the confidence β, how fast the width shrinks, and the scale of the width."""
 
+    read = "paper"
     display = "LDP-Robust-SE"
     private = True
     local = True

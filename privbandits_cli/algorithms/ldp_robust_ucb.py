@@ -29,6 +29,7 @@ from privbandits_cli.numerics.vectors import where
 class Parameters(Robust):
     """ε, the moment (v, u), and the scales of the width and of the truncation."""
 
+    read = "paper"
     display = "LDP-Robust-UCB"
     private = True
     local = True

@@ -26,6 +26,7 @@ from privbandits_cli.numerics.vectors import where
 class Parameters(bandit.Algorithm):
     """ε, and the kind of report."""
 
+    read = "paper"
     display = "LDP-UCB"
     private = True
     local = True

@@ -29,6 +29,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(contextual.Algorithm):
     """The regulariser ρ, and v or the α that determines it."""
 
+    read = "secondary"
     display = "LinTS"
     general_caveats = ("The draws explore, and are not meant to hide rewards: no bound on ε is proved here.",)
 

@@ -23,6 +23,7 @@ RENEWAL = 1024  # rounds
 class Parameters(contextual.Algorithm):
     """The regulariser ρ, and the ellipsoid's α."""
 
+    read = "paper"
     display = "LinUCB"
     optimistic = True
     growing = True

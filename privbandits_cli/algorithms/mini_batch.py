@@ -34,6 +34,7 @@ RuleName = Literal["corollary_3.2", "corollary_3.3", "corollary_3.3_printed", "c
 class Parameters(bandit.Algorithm):
     """The length τ of a block, as a number or by a rule, and the base."""
 
+    read = "paper"
     calibrations: ClassVar = {
         "certified": {"tau": "certified"},
         "shortest": {"tau": "shortest"},

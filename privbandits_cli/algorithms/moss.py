@@ -17,6 +17,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(bandit.Algorithm):
     """No parameters."""
 
+    read = "secondary"
     display = "MOSS"
     drawn = ()
     general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)

@@ -27,6 +27,7 @@ base_update: Any = unbound
 class Parameters(contextual.Algorithm):
     """ε for the current round, and the base that learns."""
 
+    read = "paper"
     display = "Plain DP-LinUCB"
     optimistic = True
     private = True

@@ -41,6 +41,7 @@ oracle_predict: Any = unbound
 class Parameters(Learner):
     """w, by which the width of each prediction is multiplied."""
 
+    read = "paper"
     display = "RegCB"
     oracles: ClassVar[dict[str, type[Oracle]]] = {"quadratic": Quadratic, "logistic": LogisticGram}
 

@@ -27,6 +27,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(linear.Algorithm):
     """ε, and the law of the noise."""
 
+    read = "secondary"
     display = "RNM-FTNL"
     private = True
     made_private_by = "noise on the sums of each epoch, of which the leader alone is released"

@@ -118,6 +118,7 @@ class Epochs(Eliminating):
 class Parameters(Eliminating):
     """The moment (v, u), the confidence β, and the scale of the width."""
 
+    read = "paper"
     display = "Robust SE"
 
 

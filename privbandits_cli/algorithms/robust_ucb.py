@@ -18,6 +18,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(Robust):
     """The moment (v, u), and the scale of the width."""
 
+    read = "paper"
     display = "Robust UCB"
     drawn = ()
     general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)

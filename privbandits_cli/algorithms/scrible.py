@@ -22,6 +22,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(linear.Algorithm):
     """The learning rate η, or its constant."""
 
+    read = "paper"
     feedback: ClassVar[Feedback] = "bandit"
     display = "SCRiBLe"
 

@@ -29,6 +29,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(linear.Algorithm):
     """ε and δ."""
 
+    read = "paper"
     display = "Shrinking Dartboard"
     private = True
     made_private_by = "few changes of the expert, blurred"

@@ -21,6 +21,7 @@ oracle_predict: Any = unbound
 class Parameters(ByGap):
     """γ0 and r."""
 
+    read = "paper"
     display = "SquareCB"
 
 

@@ -23,6 +23,7 @@ __all__ = ["Parameters", "begin", "choose", "refine", "settle", "update"]
 class Parameters(bandit.Algorithm):
     """The prior, which is part of the names in results."""
 
+    read = "paper"
     display = "Thompson sampling"
     drawn = ("bits",)
 

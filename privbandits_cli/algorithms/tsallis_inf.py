@@ -14,6 +14,7 @@ from privbandits_cli.numerics.jit import Record, Records, record
 class Parameters(bandit.Algorithm):
     """No parameters."""
 
+    read = "paper"
     display = "Tsallis-INF"
     general_caveats = (
         "No privacy is proved: Lemma A needs gains; with losses, the difference of two tables is amplified.",

@@ -47,6 +47,7 @@ class Blocks(bandit.Algorithm):
 class Parameters(Blocks):
     """λ."""
 
+    read = "secondary"
     display = "Tsallis-Switch"
     general_caveats = ("No privacy is proved: with losses, the difference between two tables is amplified.",)
 

@@ -15,6 +15,7 @@ from privbandits_cli.numerics.logarithm import logarithm
 class Parameters(bandit.Algorithm):
     """No parameters."""
 
+    read = "paper"
     display = "UCB1"
     drawn = ()
     general_caveats = ("The arms played are a function of the gains: no ε holds at any δ < 1.",)

@@ -31,6 +31,7 @@ oracle_predict: Any = unbound
 class Parameters(ByLosses):
     """η0."""
 
+    read = "code"
     display = "VPO"
 
     eta: Size = Field(2.0, description="η0")

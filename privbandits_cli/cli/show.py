@@ -29,7 +29,10 @@ def list_(
     include: Include = None,
     as_json: AsJson = False,
 ) -> None:
-    """List algorithms, adversaries or experiments."""
+    """List algorithms, adversaries or experiments.
+
+    The column `read` says what an algorithm's file was written from: the paper, its code, or secondary sources.
+    """
     from privbandits_cli.actions.show import catalogue
     from privbandits_cli.cli import terminal
 
@@ -37,8 +40,9 @@ def list_(
     if as_json:
         print(dumps(found))
     else:
-        rows = [[entry["name"], entry["game"], entry["line"]] for entry in found]
-        terminal.print_table(["name", "game", ""], rows, text=3)
+        columns = ["name", "game", *["read"] * (kind == "algorithms"), "line"]
+        rows = [[entry.get(column, "") for column in columns] for entry in found]
+        terminal.print_table([*columns[:-1], ""], rows, text=len(columns))
 
 
 @app.command()
@@ -72,11 +76,13 @@ def show(
 
 def _page(facts: dict[str, Any]) -> Iterator[str]:
     """The paragraphs of a page about an algorithm or adversary, 80 columns wide."""
-    from privbandits_cli.actions.show import plain
+    from privbandits_cli.actions.show import READ, plain
 
     paragraphs = re.split(r"\n\n|\n(?=- )", facts["citation"])  # each item of a list begins a new line
     yield "\n\n".join(filled(_joined(text), "", "  " * text.startswith("- ")) for text in paragraphs if text)
     yield f"\nGame: {facts['game']}"
+    if "read" in facts:
+        yield filled(f"Read: {READ[facts['read']]}")
     if facts["parameters"]:
         yield "\nParameters"
     for parameter in facts["parameters"]:

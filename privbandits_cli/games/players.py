@@ -12,6 +12,7 @@ from privbandits_cli.numerics.jit import Records
 from privbandits_cli.numerics.types import Floats
 
 Game = Literal["bandit", "linear", "contextual"]
+Read = Literal["paper", "code", "secondary"]
 
 
 class Contexts(NamedTuple):
@@ -106,6 +107,7 @@ class Algorithm(Parameters):
     `state` to `regret_bound`.
     """
 
+    read: ClassVar[Read | None] = None  # what its file was written from; None: it is ours, or the file does not say
     private: ClassVar[bool] = False  # designed to be private: legends show its epsilon
     local: ClassVar[bool] = False  # each report is private by itself, whoever collects the reports
     bounded: ClassVar[bool] = True  # it needs gains in [0, 1]

@@ -114,6 +114,9 @@ def test_a_page_says_what_show_says(pages):
     assert "[fig1, 5](#claims-fig1)<br>`in switching_costs: exp3_tau < exp3`" in text
     assert "[fig1, 1]" not in text  # it is about DP-EXP3-Lap and EXP3
     assert "No guarantee" in pages["algorithms/ucb1.md"]
+    assert "written from the paper" in text and "written from secondary sources" in pages["algorithms/moss.md"]
+    assert "| [vpo](vpo.md) | code |" in pages["algorithms/index.md"]
+    assert "| [gap](gap.md) | " in pages["adversaries/index.md"] and "| name |  |" in pages["adversaries/index.md"]
 
 
 def test_a_claim_about_a_wrapper_is_about_its_base(pages):

@@ -1,0 +1,39 @@
+"""Each algorithm says what its file was written from, and its description agrees."""
+
+import inspect
+import json
+import re
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from privbandits_cli.cli import app
+from privbandits_cli.plugins.registry import Registry
+
+OURS = {"noisy_ftrl", "uniform"}
+EVERY = dict(Registry().every("algorithms"))
+ADMITS = re.compile(
+    r"recalled|from memory|by restatements|slides|a summary of the paper|come from an abstract"
+    r"|only the paper's abstract|a description in words|have\s+not\s+read"
+)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_what_was_read_is_said_where_and_only_where_it_was_not_the_paper(name):
+    model = EVERY[name]
+    assert ("read" in vars(model)) == (name not in OURS)
+    admitted = ADMITS.search(inspect.cleandoc(sys.modules[model.__module__].__doc__)) is not None
+    assert admitted == (model.read in ("code", "secondary")) or name == "dp_tsallis_switch"  # which is built on another
+
+
+def test_list_and_show_say_what_was_read():
+    def call(*words):
+        return CliRunner().invoke(app, words).stdout
+
+    assert "Read: the paper\n" in call("show", "exp3") and "Read: code; the paper" in call("show", "vpo")
+    assert "Read: secondary sources" in call("show", "moss") and "Read:" not in call("show", "uniform")
+    assert json.loads(call("show", "moss", "--json"))["read"] == "secondary"
+    listed = {entry["name"]: entry.get("read") for entry in json.loads(call("list", "algorithms", "--json"))}
+    assert listed["exp3"] == "paper" and listed["bpo"] == "code" and listed["uniform"] is None
+    assert re.search(r"^moss +bandit +secondary ", call("list", "algorithms"), re.MULTILINE)
