@@ -105,8 +105,11 @@ class Tuned(Parameters):
 
 
 def draws(setting: Setting, b: int) -> int:
-    """The most rounds with draws that a gain may act on: those after the first pulls, and after the gain."""
-    return max(0, int(setting.horizon) - max(b * setting.n_arms, 1))
+    """The most rounds with draws that a gain may act on: those after the first pulls, and after the gain.
+
+    In a mini-batch T is T/τ, and an incomplete last block has a draw, too.
+    """
+    return max(0, math.ceil(setting.horizon) - max(b * setting.n_arms, 1))
 
 
 def share(b: int) -> float:

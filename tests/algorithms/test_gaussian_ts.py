@@ -76,6 +76,24 @@ def test_the_account_is_that_of_the_worst_and_of_the_best_order_of_arms(b, horiz
     assert algorithm.facts(setting)["mu"] == pytest.approx(cost[False])
 
 
+@pytest.mark.usefixtures("by_hand")
+@pytest.mark.parametrize(("horizon", "tau", "b"), [(8, 4, 0), (10, 4, 0), (11, 2, 2), (8, 4, 2)])
+def test_in_blocks_every_draw_counts_also_that_of_an_incomplete_last_block(horizon, tau, b):
+    """The draws of θ are counted in a game; each moves by 1/τ/(n + 1) at most, where n >= max(b, 1)."""
+    setting, base = Setting(horizon, 2), make("gaussian_ts", mu=None, b=b, c=1.0)
+    algorithm = make("mini_batch", tau=tau, base=base).tuned(setting)
+    bound, state = ready("mini_batch", setting, tau=tau, base=base)
+    count = 0
+    for _ in range(horizon):
+        state.wrapped.drawn[:] = np.nan
+        arm = bound["choose"](state, numbers(0.0, 0.0))
+        count += not np.isnan(state.wrapped.drawn).any()
+        bound["update"](state, arm, 1.0, numbers(0.0, 0.0))
+    after = count - (b == 0)  # the first draw precedes every gain
+    mu = math.sqrt(after / (max(b, 1) + 1)) / tau
+    assert algorithm.bounds(setting, 1e-6)[0].epsilon == pytest.approx(gaussian.epsilon_of(mu, 1e-6), rel=1e-9)
+
+
 def test_as_published_it_protects_nobody_in_a_long_game():
     setting = Setting(10**6, 5)
     assert make("gaussian_ts", mu=None, b=0, c=1.0).tuned(setting).guarantee(setting, 1e-5).epsilon > 250_000  # μ²/2
