@@ -124,6 +124,7 @@ def facts(
         for memory, opponent in OPPONENTS[ready.game]:
             bound = ready.regret_bound(end, setting, memory)
             out[f"bound, {opponent}"] = None if bound is None else float(bound[0])
+        out["unbounded"] = ready.unbounded(setting)
         out["largest regret"] = horizon * setting.largest_regret()
         out["bound"] = inspect.getdoc(type(ready).regret_bound) if out["bound, oblivious"] else None
     return out

@@ -129,7 +129,7 @@ class Tuned(Parameters, Summing):
         ]
         if self.calibration == "printed":
             notes.append("Theorem 3.5 states ε-privacy with δ in σ, but Gaussian noise is only (ε, δ)-private.")
-        return notes
+        return [*notes, *filter(None, [self.unbounded(setting)])]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """FTPL's bound Aσ + B t/σ, or None if the noise of prefixes grows and falls, as without top-up noise.
@@ -139,7 +139,7 @@ class Tuned(Parameters, Summing):
         largest = self.deviation(setting)
         if self.even():
             return ftpl.perturbed(largest, rounds, setting)
-        if self.counter not in ("blt", "square_root"):
+        if not self.sums(setting).steady:
             return None
         start = self.start(setting)
         return ftpl.perturbed(largest, 0 * rounds, setting) + (

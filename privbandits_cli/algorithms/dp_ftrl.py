@@ -32,6 +32,10 @@ counter_release: Any = unbound
 ONE_OF = "give either epsilon or blur"
 BUFFERS = 3  # of a BLT: at T = 2^16 its noise is 2 % above that of the square root
 VIEW = "all noisy prefixes"
+UNSTEADY = (
+    "No theorem bounds the regret: the noise of {} rises and falls from prefix to prefix, so an adversary can play "
+    "against quiet and loud rounds differently. For a bound set {}."
+)
 NOTHING = Guarantee(0.0, 0.0, "no prefix with a loss is released", "exact", neighbours=laplace.REPLACED, view=VIEW)
 
 
@@ -105,6 +109,13 @@ class Summing(Aggregating):
     def deviation(self, setting: Setting) -> float:
         """The largest standard deviation of the noise of a prefix in one coordinate."""
         return self.node_scale(setting) * math.sqrt(self.sums(setting).spread()[1])
+
+    def unbounded(self, setting: Setting) -> str:
+        """That the noise of the prefixes varies, and which counters have a bound; empty if it does not vary."""
+        if self.sums(setting).steady:
+            return ""
+        tree = "counter: tree with spare: fresh or once"
+        return UNSTEADY.format(self.named(), f"{tree}, or counter: blt" if self.law() == "gaussian" else tree)
 
     def mean_deviation(self, setting: Setting) -> float:
         """The standard deviation of the noise of a prefix in one coordinate, root mean square over the prefixes."""
@@ -299,10 +310,19 @@ class Tuned(Parameters, Summing):
             )
         if self.counter in ("blt", "square_root"):
             notes.append(f"{self.named()} is made for {last_prefix(setting):,} prefixes; it promises nothing beyond.")
-        return notes
+        return [*notes, *filter(None, [self.unbounded(setting)])]
 
-    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats:
-        """FTRL's bound plus D_noise = E [max <Z, x> - min <Z, x>] (Theorem 3.4)."""
+    def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
+        """FTRL's bound plus D_noise = E [max <Z, x> - min <Z, x>] (Theorem 3.4).
+
+        The theorem needs one law of noise for all prefixes. Gaussian noise may also grow (ours). Proof: let F_σ(L) be
+        the mean of min <L + σZ, x> + R(x)/η over x in X. x_t has the mean ∇F_σ(L_(t-1)), and F_σ is as smooth as
+        FTRL's own minimum, so <x_t, l_t> is on average at most F_σ(L_t) - F_σ(L_(t-1)) + ηG. Between two rounds σ
+        grows, and F falls by at most E max <Z, x> times the growth. All falls together are at most D_noise for the
+        last σ. If σ falls, F rises, and nothing limits how often: the bound is None.
+        """
+        if not self.sums(setting).steady:
+            return None
         return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
 
 

@@ -123,6 +123,8 @@ def _guarantees(facts: dict[str, Any]) -> Iterator[str]:
         yield f"Against {opponent} adversaries: {limit}"
         if bound is not None and is_empty(bound, most):
             yield filled(EMPTY.format(at_most(most)), "  ")
+    if facts["unbounded"]:
+        yield filled(facts["unbounded"], "  ")
     if facts["bound"]:
         yield from (filled(_joined(paragraph), "  ") for paragraph in facts["bound"].split("\n\n"))
 

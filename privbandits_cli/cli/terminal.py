@@ -291,8 +291,8 @@ def print_tuning(name: str, rows: list[dict[str, Any]]) -> None:
     for row in rows:
         entry = f"{row['choice']}: {{name: {name}, {_flow(row['parameters'])}}}".replace(": ", f":{GLUE}")
         print("\n" + filled(entry, "", "  "))  # no line break between a key and its value
-        if row["reason"]:
-            print(filled(row["reason"], "  "))
+        for sentence in filter(None, (row["reason"], row["unbounded"])):
+            print(filled(sentence, "  "))
 
 
 def _flow(parameters: dict[str, Any]) -> str:

@@ -209,6 +209,10 @@ class Algorithm(Parameters):
         self._check_tuned()
         return None
 
+    def unbounded(self, setting: Setting) -> str:
+        """Why `regret_bound` is None although other parameters have a theorem; empty if there is no such reason."""
+        return ""
+
     def errors(self, setting: Setting) -> Iterator[str]:
         """The reasons why this algorithm cannot play in this setting; by default, those of its base."""
         base = self._wrapped()

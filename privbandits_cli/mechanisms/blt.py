@@ -33,6 +33,7 @@ class Buffered(Counter):
 
     title = "a BLT"
     laws = ("gaussian",)
+    steady = True
 
     buffers: int = 3  # at T = 2^16 its noise is 2 % above that of the square root
 

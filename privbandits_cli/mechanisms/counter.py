@@ -38,6 +38,7 @@ class Noise(ABC):
 
     title: ClassVar[str]  # the counter's name in words
     laws: ClassVar[tuple[Law, ...]] = ("gaussian", "laplace")
+    steady: ClassVar[bool] = False  # the noise of all prefixes has one law, or is Gaussian and never becomes smaller
 
     n: int
     law: Law

@@ -27,6 +27,7 @@ class ToppedUp(Counter):
     """A binary tree whose prefixes all have noise of the same law."""
 
     title = "the nodes of a tree"
+    steady = True
 
     @property
     def levels(self) -> int:

@@ -31,6 +31,7 @@ class SquareRoot(Counter):
 
     title = "the square root"
     laws = ("gaussian",)
+    steady = True
 
     def squares(self) -> Floats:
         """The variance of each prefix, c_0² + ... + c_(t-1)², `[n]`."""

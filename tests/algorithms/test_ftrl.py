@@ -626,6 +626,49 @@ def test_mean_regret_stays_below_its_bound(player, space):
         assert (found.mean(axis=0) - 4 * error <= bound).all()
 
 
+@pytest.mark.parametrize("law", [{}, GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("counter", ["tree", "honaker", "smooth", "k_ary", "negative_digits", "square_root", "blt"])
+def test_a_bound_on_the_regret_needs_noise_of_one_law_or_gaussian_noise_that_grows(counter, law):
+    known = setting(Simplex(3), 40)
+    for spare in ("fresh", "once", "none") if counter == "tree" else ("fresh",):
+        algorithm = make("dp_ftrl", counter=counter, spare=spare, **law)
+        if list(algorithm.errors(known)):
+            continue
+        algorithm = algorithm.tuned(known)
+        steps = np.diff(algorithm.sums(known).variances(np.arange(1, 40)))
+        holds = (np.abs(steps) < 1e-12).all() or (law != {} and (steps > -1e-12).all())
+        assert (algorithm.regret_bound(np.array([40.0]), known) is not None) == holds
+        assert ("For a bound set counter: tree" in algorithm.unbounded(known)) == (not holds)
+        assert holds or algorithm.unbounded(known) in algorithm.caveats(known)
+
+
+def test_an_adversary_who_knows_the_deviations_exceeds_the_bound_if_noise_varies():
+    """Two experts, a binary tree without top-up noise: linear regret, above the bound for its largest noise.
+
+    The first expert is about c behind. In a round whose lowest 9 bits have few ones, the noise is low, the learner is
+    sure of the second expert, and the adversary gives it a loss of 1. If they have many ones, the first expert has a
+    loss of 1. Both kinds are equally frequent, so both experts lose the same. The mean weight of the second expert is
+    an integral over the noise. Control: the same losses, when each prefix has the noise of 11 nodes.
+    """
+    known, end = Setting(2**22, 2, space=Simplex(2)), np.array([2.0**22])
+    algorithm = make("dp_ftrl", spare="none", epsilon=0.03, **GAUSSIAN).tuned(known)
+    scale = algorithm.node_scale(known) * math.sqrt(2.0)
+    ones = np.bitwise_count(np.arange(2**9)).astype(float)
+    loss = np.where(ones < 4.5, 1.0, -1.0)  # of the second expert, less that of the first
+    behind = scale * math.sqrt(11) - np.cumsum(loss) + loss
+    z, weights = np.polynomial.hermite_e.hermegauss(60)
+
+    def regret(nodes):
+        noisy = behind[:, None] + scale * np.sqrt(nodes)[:, None] * z
+        second = (1 / (1 + np.exp(-algorithm.base.eta * noisy))) @ weights / weights.sum()
+        return loss @ second
+
+    above = [math.comb(13, high) * regret(high + ones) for high in range(14)]
+    bound = algorithm.base.regret_bound(end, known)[0] + noise_width(algorithm, known)
+    assert sum(above) > bound and algorithm.regret_bound(end, known) is None
+    assert abs(2**13 * regret(np.full_like(ones, 11))) < bound / 10
+
+
 def test_the_width_of_the_noise_is_bounded():
     """E [max <Z, x> - min <Z, x>] by 4000 draws, at most the bound and at least a third of it."""
     rng = np.random.default_rng(3)

@@ -362,6 +362,8 @@ def test_tune():
     assert "unknown base" in call("tune", "mini_batch", "--epsilon", "1", "--base", "nope").stderr
     for words in (["exp3", "--epsilon", "1"], ["nonsense", "--epsilon", "1"], ["exp3_tau", "--epsilon", "0"]):
         assert call("tune", *words).exit_code == 2
+    for shown in (call("tune", "dp_ftrl", "--epsilon", "1"), call("show", "dp_ftrl", "counter=k_ary")):
+        assert "No theorem bounds the regret: the noise of a k-ary tree" in " ".join(shown.stdout.split())
     uniform = json.loads(call("tune", "exp3_tau", "--epsilon", "1e-6", "--horizon", "1000", "--json").stdout)
     assert uniform[0]["epsilon"] == 0 and uniform[0]["parameters"]["base"]["gamma"] == 1  # which anybody may see
     assert "nothing is proved" in call("tune", "mini_batch", "--epsilon", "1", "--base", "tsallis_inf").stderr
