@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from privbandits_cli.accounting import bounded_range, draw
+from privbandits_cli.accounting import bounded_range, draw, gaussian, trees
 from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.accounting.wishart import epsilon_by_halves
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.rates import least_regret
 from privbandits_cli.audit.mutants import MUTANTS
@@ -765,6 +766,11 @@ def test_the_regret_of_linucb_with_no_more_noise_than_it_needs():
     assert states(CONTEXTUAL, "Without privacy it is {} ({}).", *found["Non-private"])
     wishart, theirs = found["Wishart, exact"], found["Wishart, the authors' noise"]
     assert states(CONTEXTUAL, "the regret falls to {} ({}), from {} ({}).", *wishart, *theirs)
+    mu = trees.redrawn(5 * 10**7 - 1)
+    nodes = gaussian.epsilon_of(gaussian.mu_of(1.0, 0.1) * mu / 27**0.5, 0.1)
+    words = "as private as {}² nodes: noise for ε = 1, δ = 0.1 by the count of nodes gives ε = {}, δ = 0.1."
+    assert states(CONTEXTUAL, words, at_most(mu), at_most(nodes, 2))
+    assert states(CONTEXTUAL, "the proved bound is {}.", at_most(epsilon_by_halves(0.1, 40 / 2 - 5, 27)))
 
 
 def test_the_regret_under_plain_privacy():

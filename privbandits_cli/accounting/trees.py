@@ -88,10 +88,30 @@ def estimate(level: int) -> float:
     return 2.0**level / (2.0 ** (level + 1) - 1)
 
 
-def redrawn(levels: int) -> float:
-    """μ of 2^(levels - 1) releases, where the node of level j is drawn anew every 2^j (`mechanisms.matrix_tree`)."""
-    precision, items = 1.0, np.ones((1, 2))
-    for _ in range(levels - 1):
-        both = _worst(np.concatenate([items + precision, items]))
-        precision, items = _through_node(2 * precision), _items_through_node(both, 2 * precision)
-    return math.sqrt(float(items[:, 1].max()))
+@cache
+def redrawn(n: int) -> float:
+    """μ of n + 1 releases 0, ..., n >= 1; the node of level j is drawn anew every 2^j (`mechanisms.matrix_tree`)."""
+
+    @cache
+    def precision(level: int, count: int) -> float:
+        """The precision about the larger nodes of the first `count` of 2^level releases that share a node."""
+        if level == 0:
+            return 1.0
+        half = 1 << level - 1
+        left = precision(level - 1, min(count, half))
+        return _through_node(left if count <= half else left + precision(level - 1, count - half))
+
+    @cache
+    def items(level: int, count: int, first: bool) -> Floats:
+        """The items of these releases; first: release 0 is one of them, which has no item."""
+        if level == 0:
+            return np.full((1, 2), 0.0 if first else 1.0)
+        half = 1 << level - 1
+        left, least = items(level - 1, min(count, half), first), precision(level - 1, min(count, half))
+        if count <= half:
+            return _items_through_node(left, least)
+        right = precision(level - 1, count - half)
+        both = _worst(np.concatenate([left + right, items(level - 1, count - half, False)]))
+        return _items_through_node(both, least + right)
+
+    return math.sqrt(float(items(n.bit_length(), n + 1, True)[:, 1].max()))

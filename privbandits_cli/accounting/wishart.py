@@ -8,10 +8,11 @@ and the power of each grows with r. The worst row has r = 1. With it and without
     1/2 - (ν - 2)/2 ln(1 + 1/C),     -1/2 - (ν - 2)/2 ln(1 - 1/C), infinite for C <= 1.
 
 Let a row be replaced by another. For orthogonal rows of norm L~ the loss is -(ν - 2)/2 ln(1 + (W22 - W11 - 1)/det W)
-with a 2 x 2 block W ~ W_2(I, ν + 1). That no pair of rows is worse has been computed, not proved; its status is
-`numeric`. The following is proved. The noise is the sum of two independent parts with half the rows each, of which one
-hides that a row was removed and the other that one was added. So replacing costs at most one loss of each kind at
-k/2.
+with a 2 x 2 block W ~ W_2(I, ν + 1). The row of zeros is a row, too, so to replace may mean to remove or to add. With
+few rows of noise or a small δ, to remove is worse than orthogonal rows; the worst of the three counts. That no other
+pair of rows is worse was computed for pairs on a grid of norms and angles, not proved; its status is `numeric`. The
+following is proved. The noise is the sum of two independent parts with half the rows each, of which one hides that a
+row was removed and the other that one was added. So replacing costs at most one loss of each kind at k/2.
 
 The losses of several nodes add up. Their law is convolved on a grid to which losses are rounded up, so that δ is not
 understated, except for the rounding errors of the Fourier transform of about 1e-15. δ below 1e-9 is refused.
@@ -149,11 +150,19 @@ class Losses:
         return float(optimize.brentq(lambda x: self.delta(x) - delta, 0.0, most, rtol=1e-12))
 
 
-@cache
 def epsilon(delta: float, freedom: float, nodes: int, replace: bool = True) -> float:
     """The ε at δ of `nodes` nodes with ν = `freedom`, if a row is replaced (numeric), or added or removed (exact)."""
-    kinds: tuple[tuple[Change, ...], ...] = (("replace",),) if replace else (("add",), ("remove",))
-    return max(Losses(changes, freedom, nodes).epsilon(delta) for changes in kinds)
+    return max(_epsilon(change, delta, freedom, nodes) for change in _changes(replace))
+
+
+def _changes(replace: bool) -> tuple[Change, ...]:
+    """The changes of which the worst counts, the one that is so most often first."""
+    return ("replace", "remove", "add") if replace else ("remove", "add")
+
+
+@cache
+def _epsilon(change: Change, delta: float, freedom: float, nodes: int) -> float:
+    return Losses((change,), freedom, nodes).epsilon(delta)
 
 
 @cache
@@ -172,9 +181,13 @@ def freedom(epsilon_: float, delta: float, nodes: int, replace: bool = True) -> 
         what = f"ε = {exact(epsilon_)} at δ = {exact(delta)}"
         raise ValueError(f"{what} takes more than {MOST_FREEDOM:.0e} rows of Wishart noise")
     guess = nodes / mu**2 * (1 if replace else 0.5)
-
-    def excess(logarithm: float) -> float:
-        return epsilon(delta, math.exp(logarithm), nodes, replace) - epsilon_
-
     low, high = math.log(max(2.5, guess / 3)), math.log(10 + 3 * guess)
-    return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-5)))
+    found = 0.0
+    for change in _changes(replace):
+
+        def excess(logarithm: float, change: Change = change) -> float:
+            return _epsilon(change, delta, math.exp(logarithm), nodes) - epsilon_
+
+        if not found or excess(math.log(found)) > 0:  # each ε falls in ν, so the largest ν is that of their maximum
+            found = math.exp(float(optimize.brentq(excess, low, high, xtol=1e-5)))
+    return found

@@ -14,11 +14,12 @@ determines its size:
 - printed: the same σ; k = d + 1 + ⌈224 m ε^-2 ln(8m/δ) ln(2/δ)⌉; α' = α/2n. The ellipsoid has α. The paper prints
   W(L~ I, k) where its Theorem 8 needs W(L~² I, k).
 - nodes: the least noise with which m nodes are (ε, δ)-private by the exact distribution of their privacy losses when a
-  row is replaced. For Wishart noise this assumes that orthogonal rows are the worst case, which was computed, not
-  proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.998 numerically, while the proved bound is 2.58.
+  row is replaced. For Wishart noise this assumes that a row orthogonal to the other, or a row of zeros, is the worst
+  case, which was computed, not proved: at ε = 1, δ = 0.1 and 5e7 rounds, k = 40 gives ε = 0.999 numerically, while the
+  proved bound is 2.571.
 - exact: the least noise with which all releases are (ε, δ)-private. The releases hide most of what the nodes would
-  reveal: at m = 27 they are as private as 1.889² nodes, while `nodes` counts 27 (`accounting.trees.redrawn`). No such
-  account is known for Wishart noise, so `exact` means `nodes` there.
+  reveal: in 5e7 rounds they are as private as 1.873² nodes, while `nodes` counts 27 (`accounting.trees.redrawn`). No
+  such account is known for Wishart noise, so `exact` means `nodes` there.
 
 The authors' tree is `counter: redrawn`. The other counters (mechanisms/counter.py) have less Gaussian noise. They sum
 vectors, which hold the lower triangle, with the diagonal divided by √2, and the last column. Replacing a row moves the
@@ -104,8 +105,8 @@ class Parameters(contextual.Algorithm):
     rho: Size | None = Field(None, description="ρ_min, instead of the value that `shift` implies")
     calibration: Literal["code", "printed", "nodes", "exact"] = Field(
         "exact",
-        description="how ε and δ determine the noise: the least that suffices, the least by a count of nodes, or the "
-        "authors' far larger noise",
+        description="how ε and δ determine the noise: the least that suffices (for Wishart noise by a computation, "
+        "status numeric), the least by a count of nodes, or the authors' far larger noise",
     )
     alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
     counter: Literal["redrawn", "tree", "honaker", "smooth", "square_root", "blt", "auto"] = Field(
@@ -318,9 +319,9 @@ class Tuned(Parameters):
         proved = losses.epsilon_by_halves(delta, k / 2 - d, m) if k / 2 - d > 2 else math.inf
         if proved < math.inf:
             out.append(jointly(proved, delta, f"Wishart noise on {m} nodes, by halves", "proved"))
-        orthogonal = losses.epsilon(delta, float(k - d), m)
-        source = f"Wishart noise on {m} nodes, orthogonal rows"
-        return [*out, jointly(orthogonal, delta, source, "numeric")]
+        found = losses.epsilon(delta, float(k - d), m)
+        source = f"Wishart noise on {m} nodes, the worst of a row orthogonal to the other, removed or added"
+        return [*out, jointly(found, delta, source, "numeric")]
 
     def facts(self, setting: Setting) -> dict[str, float]:
         """The tree's levels, σ or k of a node, the bounds on V that follow from them, and the shift."""
@@ -361,7 +362,10 @@ class Tuned(Parameters):
     def caveats(self, setting: Setting) -> list[str]:
         notes = ["Joint privacy: the arm played in a round may reveal that round's own arms, but no other round's."]
         if self.wishart:
-            notes.append("The worst case, two orthogonal rows of full norm, was found by computation, not by proof.")
+            notes.append(
+                "The worst case, two orthogonal rows of full norm or one of them and a row of zeros, was found by "
+                "computation, not by proof."
+            )
         return notes + self.remarks(setting)
 
 

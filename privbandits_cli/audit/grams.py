@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from privbandits_cli.accounting import trees
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
 from privbandits_cli.audit.evidence import Conformance
@@ -28,7 +27,7 @@ from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, accounted, weighed
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.views import Gram, Normal, Wishart, read
-from privbandits_cli.mechanisms.matrix_tree import n_levels
+from privbandits_cli.mechanisms.matrix_tree import Redrawn, n_levels
 from privbandits_cli.mechanisms.tree import trailing_zeros
 from privbandits_cli.numerics.jit import Record, unbound
 from privbandits_cli.numerics.types import Ints
@@ -217,7 +216,8 @@ def audit_grams(target: Target[Gram]) -> Audit:
     noise, level_of, round_of = (np.concatenate(parts) for parts in zip(*drawn, strict=True))
     conforms = conformance(noise, level_of, round_of, law, target.alpha / 2)
     if isinstance(law, Normal):
-        mu = trees.redrawn(n_levels(setting.horizon)) * setting.known().row_norm() ** 2 / law.sigma
+        tree = Redrawn(math.ceil(setting.horizon) - 1, "gaussian")
+        mu = tree.sensitivity() * setting.known().row_norm() ** 2 / law.sigma
         return accounted(target, so_far, mu, conforms)
     truth, hiding = moments(data), first[:, : n_levels(setting.horizon) - 1]
     coins = target.coins(len(hiding))

@@ -8,7 +8,8 @@ The releases are as private as those of a tree. The rounds t >= s, whose sums co
 ranges with at most one range of each level. Within a range, the node of that range hides the datum, and no release
 outside of it uses this node. There are at most m - 1 such nodes, because the top level is drawn before any datum. The
 paper counts m. Both counts are upper bounds: no node is released alone, and the other nodes of a release hide it. With
-Gaussian noise and m = 27, all releases together are exactly as private as 1.889² nodes (`accounting.trees.redrawn`).
+Gaussian noise and n = 5e7, m = 27, all releases together are exactly as private as 1.873² nodes
+(`accounting.trees.redrawn`).
 
 The matrices are symmetric of order d + 1. Of their rows i < d we store the columns j <= i and the last column, which
 has y. The corner is never used. `noise[j]` is the sum of the nodes at levels j and above; `noise[m]` remains 0.
@@ -49,7 +50,7 @@ class Redrawn(Noise):
         return 1 + self.n.bit_length()
 
     def sensitivity(self) -> float:
-        return trees.redrawn(self.levels)
+        return trees.redrawn(max(1, self.n))
 
     def counted(self) -> float:
         return self.cost(self.levels)

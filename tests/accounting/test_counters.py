@@ -115,17 +115,20 @@ def test_the_exact_privacy_of_trees_is_that_of_the_covariance(levels):
     fresh = np.array([[float(len(a & b)) for b in prefixes] for a in prefixes])
     fresh[np.diag_indices(len(fresh))] = levels
     assert trees.fresh_top_up(2**levels - 1) == pytest.approx(_largest_mu(fresh, 1), rel=1e-9)
-    t = np.arange(2 ** (levels - 1))
+    assert trees.fresh_top_up(2**levels - 1) < math.sqrt(levels)  # than if the nodes were released
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 7, 8, 20, 31, 32, 33, 100, 127])
+def test_the_exact_privacy_of_a_redrawn_tree_is_that_of_the_covariance_at_every_horizon(n):
+    t, levels = np.arange(n + 1), 1 + n.bit_length()
     redrawn = sum((t[:, None] >> j == t[None, :] >> j).astype(float) for j in range(levels))
-    assert trees.redrawn(levels) == pytest.approx(_largest_mu(redrawn, 0), rel=1e-9)
-    assert (
-        trees.fresh_top_up(2**levels - 1) < math.sqrt(levels) > trees.redrawn(levels)
-    )  # than if the nodes were released
+    assert trees.redrawn(n) == pytest.approx(_largest_mu(redrawn, 0), rel=1e-9)
+    assert trees.redrawn(n) < math.sqrt(levels)  # than if the nodes were released
 
 
 def test_large_trees():
     assert trees.fresh_top_up(2**16 - 1) == pytest.approx(3.139, abs=5e-4)
-    assert [round(trees.redrawn(m), 3) for m in (17, 27)] == [1.568, 1.889]
+    assert [round(trees.redrawn(n), 3) for n in (2**16 - 1, 2**26 - 1, 5 * 10**7 - 1)] == [1.568, 1.889, 1.873]
 
 
 def test_negative_digits_represent_every_prefix():
