@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 from privbandits_cli.accounting import rounding
@@ -45,15 +46,28 @@ class Guarantee:
         return rounding.pair(self.epsilon, self.delta)
 
 
-def noised(epsilon: float, delta: float, source: str, what: str, view: str) -> list[Guarantee]:
+def noised(
+    epsilon: float,
+    delta: float,
+    source: str,
+    what: str,
+    view: str,
+    share: float = 1.0,
+    neighbours: str = "the gains of one round replaced",
+) -> list[Guarantee]:
     """Bounds for Laplace noise of scale 1/epsilon times the sensitivity: proved by `source`, and exact at δ = 0.
 
     The lower bound is the test of the sign of one `what`: Laplace noise has δ(ε') = 1 - e^((ε' - ε)/2).
+    share: the largest change of a `what` in this game, as a part of the sensitivity: 0 if none is released. Then there
+    is no attack; the upper bound remains that of a longer game, which an audit tests.
     """
-    attack = max(0.0, epsilon + 2 * math.log1p(-delta))
+    known = partial(Guarantee, view=view, neighbours=neighbours)
+    if share == 0:
+        return [known(epsilon, 0.0, f"{source}; this game ends before the first {what}", "proved")]
+    attack = max(0.0, share * epsilon + 2 * math.log1p(-delta))
     return [
-        Guarantee(epsilon, 0.0, source, "proved", view=view),
-        Guarantee(attack, delta, f"attack: the sign of one {what}", "exact", lower=True, view=view),
+        known(epsilon, 0.0, source, "proved"),
+        known(attack, delta, f"attack: the sign of one {what}", "exact", lower=True),
     ]
 
 

@@ -138,9 +138,11 @@ class Summing(Aggregating):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bounds for the replacement of a loss; a game of one round releases no loss at all.
 
-        Gaussian noise has its exact ε. Laplace noise has that of the nodes of one loss. Fresh top-up noise hides part
-        of them, so that their bound may not be tight at δ > 0; no attack is claimed there. The nodes of a tree with
-        negative digits are used before their losses come, which only the bound at δ = 0 allows.
+        Gaussian noise has its exact ε. Laplace noise has that of the nodes of one loss. Top-up noise hides part of
+        them, so that their bound may not be tight at δ > 0; no attack is claimed there. The nodes of a tree with
+        negative digits are used before their losses come, which only the bound at δ = 0 allows. Noise that is drawn
+        once, before the first round, is what the empty prefix reveals. Without that prefix, a tree with shared top-up
+        noise would be more private: at n = 15 it would have μ = 1.654, not 2.
         """
         if setting.horizon <= 1:
             return [NOTHING]
@@ -151,13 +153,13 @@ class Summing(Aggregating):
             found = laplace.vectors(round(counter.sensitivity()), scale, losses.changes(), box, delta, VIEW)
             if self.counter == "negative_digits":
                 return found[:1]
-            hidden = self.counter == "tree" and self.spare == "fresh"
+            hidden = self.counter == "tree" and self.spare != "none"
             return [bound for bound in found if not hidden or not bound.lower or bound.delta == 0]
         mu = counter.sensitivity() * losses.changes()[1] / scale if scale > 0 else math.inf
         known = partial(Guarantee, gaussian.epsilon_of(mu, delta), delta, neighbours=laplace.REPLACED, view=VIEW)
         return [
             known(source=f"{self.named()}, {mu:.4g}-GDP", status="exact"),
-            known(source="attack: all prefixes from the first loss on", status="exact", lower=True),
+            known(source="attack: all prefixes, the empty one included", status="exact", lower=True),
         ]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:

@@ -84,7 +84,8 @@ class Phased(bandit.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Phases are disjoint, and the sum of each is noised once; lower bound: the test of a noisy sum's sign."""
         source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"
-        return noised(self.epsilon * sensitivity, delta, source, "noisy sum", view)
+        share = float(self.first_phase(setting) <= math.floor(setting.horizon))
+        return noised(self.epsilon * sensitivity, delta, source, "noisy sum", view, share)
 
 
 class Parameters(Phased):

@@ -18,6 +18,7 @@ from privbandits_cli.algorithms.robust_se import (
     idle,
     probabilities,
     pulled,
+    reaches_a_mean,
     stay,
     wait,
 )
@@ -50,7 +51,9 @@ class Tuned(Epochs, Parameters):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bound of Theorem 3; lower bound: the test of the sign of one noisy mean."""
         source, view = "Theorem 3: a gain is in one noisy mean", "all noisy means, and so all arms played"
-        return noised(self.epsilon, delta, source, "noisy mean", view)
+        state = self.state(setting)[0]
+        share = self.share(state.bound, setting, sensitivity) if reaches_a_mean(state, setting) else 0.0
+        return noised(self.epsilon, delta, source, "noisy mean", view, share, self.neighbours(setting))
 
 
 def noise(state: Record, rng: Draws) -> float:

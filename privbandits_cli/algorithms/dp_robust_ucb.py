@@ -10,6 +10,7 @@ replaced by the largest number of nodes that contain one gain. The bonus remains
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -95,9 +96,10 @@ class Tuned(Parameters):
         levels, view = self.tree(setting).sensitivity, "all noisy sums, and so all arms played"
         true = self.epsilon * levels / self.divisor(setting)
         source = f"Theorem 1: a gain is in {levels} nodes of one arm's tree"
-        found = [Guarantee(true, 0.0, source, "proved", view=view)]
+        known = partial(Guarantee, view=view, neighbours=self.neighbours(setting))
+        found = [known(true, 0.0, source, "proved")]
         if self.levels == "printed":
-            found.append(Guarantee(self.epsilon, 0.0, "Theorem 1, ε/log T a node as printed", "paper", view=view))
+            found.append(known(self.epsilon, 0.0, "Theorem 1, ε/log T a node as printed", "paper"))
         return found
 
     def view(self, setting: Setting) -> views.View | None:

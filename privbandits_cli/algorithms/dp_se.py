@@ -10,7 +10,16 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
-from privbandits_cli.algorithms.robust_se import choose, contest, idle, probabilities, pulled, stay, wait
+from privbandits_cli.algorithms.robust_se import (
+    choose,
+    contest,
+    idle,
+    probabilities,
+    pulled,
+    reaches_a_mean,
+    stay,
+    wait,
+)
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.games.parameters import Chance
@@ -49,7 +58,8 @@ class Tuned(Parameters):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Epochs and arms are disjoint, and each mean is noised once; lower bound: the test of a noisy mean's sign."""
         source, view = "a gain is in one noisy mean", "all noisy means, and so all arms played"
-        return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view)
+        share = float(reaches_a_mean(self.state(setting)[0], setting))
+        return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view, share)
 
 
 def begin(state: Record) -> None:

@@ -6,6 +6,8 @@ of a noisy block loss is at most (a_n + 1)² + 2/ε². No bound on the regret is
 has no bound.
 """
 
+import math
+
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee, noised
@@ -36,7 +38,8 @@ class Parameters(tsallis_switch.Blocks):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Blocks are disjoint, and the loss of each is noised once; lower bound: the test of a noisy loss's sign."""
         source, view = "a gain is in one noisy block loss", "all noisy block losses, and so all arms played"
-        return noised(self.epsilon * sensitivity, delta, source, "noisy block loss", view)
+        share = float(self.state(setting)[0].length <= math.floor(setting.horizon))
+        return noised(self.epsilon * sensitivity, delta, source, "noisy block loss", view, share)
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -60,7 +60,9 @@ class Tuned(Epochs, Parameters):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bound of Theorem 6; lower bound: the test of the sign of one report."""
         source = "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]"
-        return noised(self.epsilon, delta, source, "report", "each report, by itself: the privacy is local")
+        view = "each report, by itself: the privacy is local"
+        share = self.share(self.state(setting)[0].bound, setting, sensitivity)
+        return noised(self.epsilon, delta, source, "report", view, share, self.neighbours(setting))
 
     def caveats(self, setting: Setting) -> list[str]:
         found = super().caveats(setting)

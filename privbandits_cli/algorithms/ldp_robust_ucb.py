@@ -64,7 +64,9 @@ class Tuned(Parameters):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bound for Laplace noise on a number in [-B, B]; lower bound: the test of one report's sign."""
         source = "Laplace noise of scale 2B/ε on a gain cut to [-B, B]"
-        return noised(self.epsilon, delta, source, "report", "each report, by itself: the privacy is local")
+        view = "each report, by itself: the privacy is local"
+        share = self.share(reach(self.state(setting)[0], 1, 1.0), setting, sensitivity)
+        return noised(self.epsilon, delta, source, "report", view, share, self.neighbours(setting))
 
     def view(self, setting: Setting) -> views.View | None:
         return views.Report("sums", canary)

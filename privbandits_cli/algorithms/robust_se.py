@@ -6,6 +6,7 @@ L = ln(4 |S| τ²/β): R = ⌈u^(1/v) 24^((1+v)/v) L / D^((1+v)/v) + 1⌉, B = (
 err = u^(1/(1+v)) (L/R)^(v/(1+v)), so that 24 err = D up to rounding. `constants: c` replaces 24 and 12 by 24c and 12c.
 """
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -142,6 +143,11 @@ def contest(n_arms: int) -> dict[str, Any]:
         "means": np.zeros(n_arms),  # of the last complete epoch
         "threshold": 0.0,
     }
+
+
+def reaches_a_mean(state: Record, setting: Setting) -> bool:
+    """Whether the game, whose first state this is, lasts until the first arm has its first mean."""
+    return bool((float(state.cycles) - 1) * setting.n_arms + 1 <= math.floor(setting.horizon))
 
 
 def begin(state: Record) -> None:

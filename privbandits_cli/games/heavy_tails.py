@@ -161,6 +161,19 @@ class Robust(Algorithm):
         u = exact if self.u is None else self._factor() * exact if isinstance(self.u, str) else self.u
         return {"v": self.v or setting.v or 1.0, "u": u}
 
+    def neighbours(self, setting: Setting) -> str:
+        """Which inputs are to be indistinguishable: gains of any size, unless the adversary states no moment."""
+        return f"the gains of one round replaced by any others{' in [0, 1]' * (setting.v is None)}"
+
+    def share(self, bound: float, setting: Setting, sensitivity: float) -> float:
+        """The largest change of a gain x 1{|x| <= B} as a part of 2B, if gains change by at most `sensitivity`.
+
+        Gains of any size attain it. In [0, 1] none is cut if B >= 1. Else one at B and one a little above differ by B.
+        """
+        if setting.v is not None:
+            return 1.0
+        return float((sensitivity if bound >= 1 else bound) / (2 * bound))
+
     def errors(self, setting: Setting) -> Iterator[str]:
         if isinstance(self.u, str) and self._factor() <= 0:
             yield f"u = {self.u}: give a positive number, or a multiple of the adversary's u such as 0.5x"

@@ -3,8 +3,10 @@
 import pytest
 
 from privbandits_cli.accounting.guarantee import Guarantee, leading
-from privbandits_cli.games.bandit import Setting
+from privbandits_cli.games import views
+from privbandits_cli.games.bandit import Draws, Setting
 from tests.accounting.test_composition import DELTA
+from tests.algorithms.test_algorithms import ready
 from tests.conftest import make
 
 
@@ -45,3 +47,56 @@ def test_wrappers_account_for_their_bases():
     noisy = make("mini_batch", tau=10, base=make("dp_exp3_lap", epsilon=2.0)).tuned(setting)
     assert noisy.guarantee(setting).epsilon == pytest.approx(0.2)  # one gain moves an average by a tenth
     assert make("mini_batch", tau=10, base=make("tsallis_inf")).tuned(setting).guarantee(setting) is None
+
+
+LATE = [
+    ("dp_se", {"epsilon": 8.0, "beta": 0.5}),
+    ("dp_robust_se", {"constants": 0.1, "beta": 0.5}),
+    ("dp_robust_se", {"constants": 1.0, "beta": 0.5, "u": 0.001}),
+    ("ldp_robust_se", {"constants": 1.0, "beta": 0.5}),
+    ("ldp_robust_ucb", {"epsilon": 0.5}),
+    ("ldp_robust_ucb", {"epsilon": 90.0}),
+    ("dp_tsallis_switch", {"cost": 90.0}),
+    ("dp_klucb", {"first": 40.0}),
+    ("dp_imed", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "given"), LATE)
+def test_the_lower_bound_is_what_a_gain_changes_within_the_horizon(name, given):
+    """Three games in which the first gain is 0, or one that is released in full, or 0 with noise of 1.
+
+    The first release that differs costs its change divided by the scale of the noise; before it nothing is released.
+    """
+    far = Setting(4000, 2)
+    algorithm = make(name, **given).tuned(far)
+    view, (bound, low) = algorithm.view(far), ready(name, far, plain=True, **given)
+    high, noisy, place = low.copy(), low.copy(), view.values
+    first = min(1.0, view.canary(low)[1])
+    for t in range(1, 4001):
+        arm = bound["choose"](low, Draws(0.3, 0.0))
+        for one, gain, laplace in ((low, 0.0, 0.0), (high, first if t == 1 else 0.0, 0.0), (noisy, 0.0, 1.0)):
+            bound["choose"](one, Draws(0.3, 0.0))
+            bound["update"](one, arm, gain, Draws(0.3, laplace))
+        change, scale = (abs(views.read(one, place) - views.read(low, place)).max() for one in (high, noisy))
+        if change > 0:
+            break
+    upper, lower = algorithm.bounds(far._replace(horizon=t), 1e-9)
+    assert lower.epsilon == pytest.approx(change / scale, rel=1e-6) and lower.lower and lower.status == "exact"
+    assert upper.epsilon == algorithm.epsilon
+    if t > 1:
+        if name != "dp_klucb":  # its first phase is at most the game
+            (nothing,) = algorithm.bounds(far._replace(horizon=t - 1), 1e-9)
+            assert not nothing.lower and "this game ends before the first" in nothing.source
+        for rounds, many in ((3 * t - 1, 1), (3 * t, 2)):  # an incomplete block has no mean
+            game = far._replace(horizon=rounds)
+            assert len(make("mini_batch", tau=3, base=make(name, **given)).tuned(game).bounds(game, 1e-9)) == many
+
+
+def test_gains_of_any_size_reach_the_bounds_of_truncated_ones():
+    known = Setting(10**6, 4, v=0.5, u=2.0)
+    for name in ("dp_robust_se", "ldp_robust_se", "ldp_robust_ucb"):
+        upper, lower = make(name, epsilon=1.0).tuned(known).bounds(known, 1e-9)
+        assert lower.epsilon == pytest.approx(upper.epsilon, rel=1e-8) and "[0, 1]" not in lower.neighbours
+        upper, lower = make(name, epsilon=1.0).tuned(known._replace(v=None)).bounds(known._replace(v=None), 1e-9)
+        assert lower.epsilon <= upper.epsilon / 2 and "[0, 1]" in lower.neighbours
