@@ -59,7 +59,11 @@ class ExponentialWeights:
 
 @dataclass(frozen=True)
 class Canary:
-    """An attack: the others earn 1 until arm 1 has probability (1 + a) γ/K, then arm 1 earns b or b + Δ, then all 0."""
+    """An attack: the others earn 1 until arm 1 has probability (1 + a) γ/K, then arm 1 earns b or b + Δ, then all 0.
+
+    In a game the weights after the first rounds are random. Here they have their means, so all numbers that follow are
+    numeric: at T = 2^18 and K = 4, real prefixes cost ε = 62.46 where this has 62.48.
+    """
 
     start: float  # the round of the canary
     silent: int  # rounds after it, over which arm 1 is counted
@@ -89,8 +93,8 @@ def raised(game: ExponentialWeights, p: float, gain: float) -> float:
 
 
 def attack(game: ExponentialWeights, delta: float, base: float = 0.0) -> float:
-    """A lower bound on every valid ε at δ: the exact ε of the canary at the best a; 0 if none is detectable at this δ,
-    or beyond `MOST` rounds.
+    """A lower bound on every valid ε at δ, numeric: the ε of the canary at the best a; 0 if none is detectable at this
+    δ, or beyond `MOST` rounds.
 
     Arm 1 is played with probability p. Its count over the silent rounds is then binomial with one or the other
     probability, and δ(ε) is p times the hockey-stick divergence of the two.
@@ -138,7 +142,7 @@ def _divergence(log_p: Floats, log_q: Floats, epsilon: float) -> float:
 
 
 def pure_attack(game: ExponentialWeights, base: float = 0.0) -> float:
-    """A lower bound on every pure ε: the canary, followed by silent rounds in all of which arm 1 is played."""
+    """A lower bound on every pure ε, numeric: the canary, followed by silent rounds in all of which arm 1 is played."""
     from scipy import optimize
 
     def minus_loss(a: float) -> float:

@@ -18,8 +18,8 @@ class Guarantee:
     """A guarantee of (ε, δ)-differential privacy, with its source.
 
     epsilon: in nats, >= 0; delta: in [0, 1).
-    status: `paper`, as printed there; `proved`, an upper bound; `exact`, the value itself; `numeric`, supported by a
-    computation only.
+    status: `paper`, as printed there; `proved`, an upper bound; `exact`, the value itself, or of a lower bound what a
+    stated test of stated inputs costs, computed without an approximation; `numeric`, supported by a computation only.
     lower: the bound is an attack: the algorithm is not (epsilon', delta)-private for any smaller epsilon'.
     neighbours, unit, view: which inputs are to be indistinguishable, what one unit is, what the observer sees.
     """

@@ -27,7 +27,10 @@ class Parameters(bandit.Algorithm):
     drawn = ("laplace",)
     made_private_by = "Laplace noise on the mean of each episode"
     observed = views.Mean("means")
-    general_caveats = ("An audit observes only the mean of each arm's first episode, which has a single gain.",)
+    general_caveats = (
+        "The test of the noise observes the mean of each arm's first episode, which has a single gain. Coupled games "
+        "observe all episodes.",
+    )
 
     epsilon: float = Field(ge=1e-9, le=1e9, description="ε")
     beta: float = Field(3.1, gt=3, le=1e9, description="β; 3.1 in the paper's experiments")

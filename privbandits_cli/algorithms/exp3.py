@@ -20,8 +20,8 @@ from privbandits_cli.numerics.arrays import largest
 from privbandits_cli.numerics.exponential import small_exponential
 from privbandits_cli.numerics.jit import Record, Records, record
 
-CANARY = "attack: canary on a rare arm, ideal prefix"
-REPLAYED = "attack, at δ = 0: the canary's arm replayed"
+CANARY = "attack: canary on a rare arm, the random prefix replaced by its mean"
+REPLAYED = "attack, at δ = 0: the canary's arm replayed, the same prefix"
 
 
 class Parameters(bandit.Algorithm):
@@ -73,8 +73,8 @@ class Tuned(Parameters):
                 for by, cost in costs.items()
             ),
             *lemmas(game, delta),
-            Guarantee(attack(game, delta, 1 - one), delta, CANARY, "exact", lower=True),
-            Guarantee(pure_attack(game, 1 - one), 0.0, REPLAYED, "exact", lower=True),
+            Guarantee(attack(game, delta, 1 - one), delta, CANARY, "numeric", lower=True),
+            Guarantee(pure_attack(game, 1 - one), 0.0, REPLAYED, "numeric", lower=True),
         ]
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee:

@@ -9,7 +9,7 @@ add the gain itself, so that Laplace noise alone hides it.
 
 The paper's log has base 2, but its figures agree better with ln. After 10^5 rounds on C2 at ε = 1 and 0.1 we have 567
 and 3,948 with ln, 810 and 5,305 with base 2, and the paper has 490 and 3,850. ln is enough for the proof, which needs
-P(Lap(1/ε) < -3 ln t/ε), and this is t^-3/2. So ln is the default.
+P(Lap(1/ε) < -3 ln t/ε), and this is t^-3 / 2. So ln is the default.
 """
 
 import math

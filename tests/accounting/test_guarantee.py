@@ -42,6 +42,14 @@ def test_the_quoted_guarantee_is_the_ledgers_best(horizon, n_arms, delta):
         assert all(epsilon <= quoted.epsilon for epsilon in lower)
 
 
+def test_what_is_averaged_is_not_called_exact():
+    """The attacks on EXP3 replace a random prefix by its mean."""
+    setting = Setting(10_000, 4)
+    for algorithm in (make("exp3"), make("exp3_tau", tau=7)):
+        attacks = [bound for bound in algorithm.tuned(setting).bounds(setting, 1e-6) if bound.lower]
+        assert [bound.status for bound in attacks] == ["numeric", "numeric"]
+
+
 def test_wrappers_account_for_their_bases():
     setting = Setting(10_000, 4)
     noisy = make("mini_batch", tau=10, base=make("dp_exp3_lap", epsilon=2.0)).tuned(setting)

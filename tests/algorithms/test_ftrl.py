@@ -640,7 +640,7 @@ def test_mean_regret_stays_below_its_bound(player, space):
 
 
 def test_shared_top_up_noise_attains_its_account_with_the_empty_prefix_and_not_without():
-    """All prefixes 0, ..., 15 as linear functions of the random numbers, from the steps with unit vectors as numbers."""
+    """All prefixes 0, ..., 15 as linear functions of the random numbers: the steps take unit vectors as numbers."""
     counter, numbers = shared_top_up.SharedTopUp(15, "gaussian"), 19
     (state,) = record(**counter.state(numbers, 1.0))
     rows, drawn = [], 0
