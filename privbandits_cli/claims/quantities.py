@@ -17,6 +17,7 @@ from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import NUMBER, Scope
 from privbandits_cli.experiment.plan import Curve
 from privbandits_cli.games import bandit
+from privbandits_cli.games.heavy_tails import Stationary
 from privbandits_cli.games.players import papers_delta
 
 
@@ -37,7 +38,17 @@ def _number(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
 def _final(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     """The mean regret at the round of the scope, by default at the horizon."""
     curve = _worst(curves, scope, found)
-    return _regret(found.of(curve), curve.horizon, scope.round[0] if scope.round else curve.horizon)
+    rounds = scope.round[0] if scope.round else curve.horizon
+    return _regret(found.of(curve), curve.horizon, rounds, limits(curve))
+
+
+def limits(curve: Curve) -> tuple[float, float]:
+    """Between which the final regret of each trial lies; that of arms with known means is not below 0."""
+    if isinstance(curve.adversary, Stationary):
+        gaps = bandit.gaps(curve.adversary.mean_gains(curve.setting))
+        return 0.0, curve.horizon * float(gaps.max(initial=0.0))
+    most = curve.horizon * curve.setting.largest_regret()
+    return -most, most
 
 
 def _bound(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
@@ -88,10 +99,12 @@ def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     return Estimate(slope, deviation, trials)
 
 
-def _regret(measured: Measured, horizon: int, rounds: int) -> Estimate:
+def _regret(
+    measured: Measured, horizon: int, rounds: int, limits: tuple[float, float] = (-math.inf, math.inf)
+) -> Estimate:
     """The mean regret after some rounds; before the horizon the regrets of single trials are not recorded."""
     if rounds == horizon:
-        return estimates.mean(measured.game, measured.finals)
+        return estimates.mean(measured.game, measured.finals, limits)
     if rounds not in measured.rounds:
         raise Absent(f"{measured.title} is not recorded after {rounds} rounds")
     mean, sd, trials = measured.rounds[rounds]

@@ -45,3 +45,38 @@ def test_added_errors_are_never_smaller_than_the_truth():
 def test_a_ratio_without_bounds_is_none():
     assert two(Estimate(1.0, 0.1, 9), Estimate(0.1, 1.0, 9)).ratio(0.95) is None
     assert two(Estimate(1.0, 0.1, 9), Estimate(-1.0)).ratio(0.95) is None
+
+
+@pytest.mark.parametrize("rare", [0.02, 0.1])
+def test_an_interval_for_any_law_covers_where_students_does_not(rare):
+    """Regrets of 1, and rarely of 1000, within [0, 1000]: 2000 samples of 100."""
+    rng, hits = np.random.default_rng(4), np.zeros(2)
+    mean = 1 + 999 * rare
+    for _ in range(2000):
+        x = np.where(rng.random(100) < rare, 1000.0, 1.0)
+        alone = two(estimates.mean("one", dict(enumerate(x.tolist())), (0.0, 1000.0)), Estimate(0.0))
+        hits += [low <= mean <= high for low, high in (alone.sure(1.0, 0.95), alone.interval(1.0, 0.95))]
+    assert hits[0] >= 0.95 * 2000
+    assert hits[1] < 0.9 * 2000 or rare == 0.1
+
+
+def test_an_interval_for_any_law_by_hand():
+    """n = 2, share √(ln(2/0.5)/4) = 0.5887: all of the sample but 0.4113 of one end moves to a limit."""
+    low, high = estimates.within(np.array([3.0, 1.0]), (0.0, 10.0), 0.5)
+    share = math.sqrt(math.log(4) / 4)
+    assert (low, high) == pytest.approx(((1 - share) * 1.0, (1 - share) * 3.0 + share * 10.0))
+
+
+def test_a_further_trial_moves_the_interval_of_each_way_of_comparing():
+    a = estimates.mean("one", {0: 1.0, 1: 2.0, 2: 6.0}, (0.0, 8.0))
+    b = estimates.mean("one", {0: 1.0, 1: 1.0, 2: 1.0}, (0.0, 8.0))
+    paired, alone = two(a, b), two(a, Estimate(1.0))
+    for found, clipped in ((paired.further(1.0, 0.95), (-4.0, 8.0)), (alone.further(1.0, 0.95), (-1.0, 7.0))):
+        for (low, high), extreme in zip(found, clipped, strict=True):
+            x = np.array([0.0, 1.0, 5.0, extreme])
+            half = estimates.quantile(3, 0.95) * x.std(ddof=1) / 2
+            assert (low, high) == pytest.approx((x.mean() - half, x.mean() + half))
+    apart = two(a, estimates.mean("another", {0: 1.0, 1: 3.0, 2: 2.0}, (0.0, 8.0)))
+    assert len(apart.further(1.0, 0.95)) == 4
+    low, high = apart.sure(1.0, 0.95)
+    assert low <= apart.interval(1.0, 0.95)[0] and -8 <= low < high <= 8
