@@ -45,11 +45,12 @@ class Parameters(PlaysFile, contextual.Adversary):
     """The file, and the names of its columns."""
 
     display = "Log"
+    later = frozenset({"features"})
     linear = False
     nonnegative = True
     estimate = "T times the value of the best single action (SNIPS on the whole log) minus the rewards of the replay"
 
-    path: str = Field(description="a .csv, .parquet or .npy file, relative to the working directory")
+    path: str = Field(description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory")
     action: str | None = Field(None, description="the column of the actions; default: `action`, `arm` or `a`")
     reward: str | None = Field(None, description="the column of the rewards, in [0, 1]; default: `reward` or `r`")
     propensity: str | None = Field(
@@ -57,10 +58,11 @@ class Parameters(PlaysFile, contextual.Adversary):
         description="the column of the probabilities with which the actions were taken; default: `propensity`, `prob`, "
         "`pscore` or `p`",
     )
+    features: list[str] | None = Field(None, description="the columns of features; default: all others")
 
     def read(self, path: str) -> Logged:
         """The log in a file."""
-        return logged(path, self.action, self.reward, self.propensity)
+        return logged(path, self.action, self.reward, self.propensity, self.features)
 
     def tuned(self, setting: Setting) -> Self:
         names = zip(("action", "reward", "propensity"), self.read(self.path).columns, strict=True)

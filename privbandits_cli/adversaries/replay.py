@@ -1,21 +1,21 @@
 """Replay: recorded gains, one row per round, one column per arm.
 
-The file is a CSV (optionally with a header line) or a `.npy` array `[rows, arms]`; its path is relative to the
-working directory. Gains lie in [0, 1], or in the range `scale`, which is mapped to [0, 1]. With `order: file`, all
-trials play the same game and differ only in the algorithms' random numbers. `order: shuffled` plays the rows in a
-new order in each trial. A `.npy` file is read during the game (shuffling takes 8 bytes for each row and trial); a CSV
-is kept in memory. The file's sha256 represents its content in a curve's key. If a config gives a sha256, a file with
-different content is refused. The same gains as .csv and as .npy have different sha256 values, hence different random
-streams and numbers.
+The file is a CSV (optionally with a header line), separated by commas, semicolons or tabs, a table of JSON lines or
+Parquet, or a `.npy` array `[rows, arms]`; its path is relative to the working directory. Gains lie in [0, 1], or in the
+range `scale`, which is mapped to [0, 1]. With `order: file`, all trials play the same game and differ only in the
+algorithms' random numbers. `order: shuffled` plays the rows in a new order in each trial. A `.npy` file is read during
+the game (shuffling takes 8 bytes for each row and trial); any other is kept in memory. The file's sha256 represents its
+content in a curve's key. If a config gives a sha256, a file with different content is refused. The same gains as .csv
+and as .npy have different sha256 values, hence different random streams and numbers.
 
 Every round needs the gain of every arm. A log of the arms that were played, with their rewards, does not have the
-gains of the other arms and is refused, as is a column that numbers the rows.
+gains of the other arms and is refused, as is a column that numbers the rows. A first line 0,1,... has the names that
+pandas gives to columns without names. It is refused if its numbers are also among those of the rows.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.random import Generator
@@ -33,18 +33,21 @@ from privbandits_cli.data.files import (
     unreadable,
 )
 from privbandits_cli.data.logs import NAMES
+from privbandits_cli.data.tables import Texts, columns_of
+from privbandits_cli.data.text_files import READ, cells, format_of, lines_of, separator
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
 from privbandits_cli.numerics.text import exact
 
 ROWS = 65536  # rows that are checked together
-# Names of columns, in lower case, of a log of the arms that were played.
+READ_AS = f"gains are read from {READ} files"
+# Names of columns, in lower case, of a log of the arms that were played, and of what is no gain.
 LOGGED = {
     *("action", "action_id", "arm", "arm_id", "chosen_action", "chosen_arm", "item_id", "position"),
     *("click", "clicked", "gain", "loss", "payoff", "reward", "rewards"),
     *("action_prob", "prob", "probability", "propensity", "propensity_score", "pscore", "policy"),
-    *("context", "round", "step", "time", "timestamp", "user", "user_id"),
 }
+BESIDE = ("context", "round", "step", "time", "timestamp", "date", "datetime", "user", "user_id")
 
 
 class Parameters(PlaysRows, bandit.Adversary):
@@ -53,7 +56,8 @@ class Parameters(PlaysRows, bandit.Adversary):
     display = "Replay"
 
     path: str = Field(
-        description="a .csv or .npy file, relative to the working directory; one row per round, one column per arm"
+        description="the file, such as a .csv or .npy one, relative to the working directory; one row per round, one "
+        "column per arm"
     )
     scale: list[float] | None = Field(
         None, min_length=2, max_length=2, description="[low, high]: the values that are mapped to the gains 0 and 1"
@@ -104,6 +108,8 @@ class Parameters(PlaysRows, bandit.Adversary):
             yield f"{what}: every round needs a gain for every arm"
         elif np.isfinite([least, most]).all():
             hint = f"if all numbers are gains, `scale: [{exact(least)}, {exact(most)}]` covers them"
+            if row == 1 and format_of(self.path) == "csv" and not _lines(self.path)[1]:
+                hint += "; if the first line has the names of arms, begin each with a letter"
             yield f"{what}, outside [{exact(low)}, {exact(high)}]: {hint}"
         else:
             yield f"{what}: gains must be finite"
@@ -127,13 +133,16 @@ def _extremes(path: str, stamp: Stamp, low: float, high: float) -> tuple[int, in
 
 def table(path: str) -> NDArray[np.float64]:
     """The rows of a file `[rows, arms]`; raises OSError, or ValueError with the place of the error."""
-    check_is_file(path, "gains are read from .csv or .npy files")
+    check_is_file(path, READ_AS)
     return _table(path, stamp(path))
 
 
 @lru_cache(maxsize=4)
 def _table(path: str, stamp: Stamp) -> NDArray[np.float64]:
-    if path.endswith(".npy"):
+    kind = format_of(path)
+    if not kind:
+        raise ValueError(f"{path}: {READ_AS}")
+    if kind == "npy":
         try:
             rows: NDArray[np.float64] = np.load(path, mmap_mode="r", allow_pickle=False)
         except (ValueError, EOFError) as error:
@@ -141,23 +150,40 @@ def _table(path: str, stamp: Stamp) -> NDArray[np.float64]:
         if rows.ndim != 2 or rows.dtype.kind not in "fiub" or not len(rows):
             raise ValueError(f"{path}: an array of shape {rows.shape}, {rows.dtype}: gains are numbers [rows, arms]")
         return rows
-    if not path.endswith(".csv"):
-        raise ValueError(f"{path}: gains are read from .csv or .npy files")
+    if kind != "csv":
+        return _of_columns(path)
     lines, named = _lines(path)
+    if not lines[named:]:
+        raise ValueError(f"{path}: the file has no row of gains")
+    mark = separator(lines[0])
     if no_arms := _no_arms(path, _names(lines[0])) if named else None:
         raise ValueError(no_arms)
     try:
-        rows = np.loadtxt(lines[named:], delimiter=",", ndmin=2, comments=None) if lines[named:] else np.empty((0, 0))
+        rows = np.loadtxt(lines[named:], delimiter=mark, ndmin=2, comments=None, quotechar='"')
     except ValueError as error:
-        raise ValueError(_misread(path, lines, named) or f"{path}: {error}") from error
-    if not rows.size:
-        raise ValueError(f"{path}: the file has no row of gains")
+        raise ValueError(_misread(path, lines, named, mark) or f"{path}: {error}") from error
     return rows
 
 
-def _no_arms(path: str, names: list[str]) -> str | None:
-    """Why columns of these names, as in a header line, are not the gains of arms."""
-    logged = [name for name in names if name in LOGGED]
+def _of_columns(path: str) -> NDArray[np.float64]:
+    """The rows of a Parquet file, or of one with a JSON object on each line."""
+    columns = columns_of(path)
+    if no_arms := _no_arms(path, [name.lower() for name in columns]):
+        raise ValueError(no_arms)
+    for name, column in columns.items():
+        if isinstance(column, Texts):
+            raise ValueError(f"{path}: column {name!r} has texts, like {column.names[0]!r}: gains are numbers")
+    return np.column_stack(
+        [np.asarray(column, np.float64) for column in columns.values() if isinstance(column, np.ndarray)]
+    )
+
+
+def _no_arms(path: str, names: Sequence[str]) -> str | None:
+    """Why columns of these names, as in a header line in lower case, are not the gains of arms."""
+    beside = [name for name in names if name in BESIDE]
+    if beside and len(names) - len(beside) > 1 and not LOGGED & {*names}:
+        return f"{path}: column {' and column '.join(map(repr, beside))} has no gains of an arm: leave it out"
+    logged = [name for name in names if name in LOGGED or name in BESIDE]
     roles = [role for role, known in NAMES.items() if any(name in known for name in names if len(name) > 1)]
     if {"action", "reward"} <= {*roles}:
         return (
@@ -171,43 +197,55 @@ def _no_arms(path: str, names: list[str]) -> str | None:
             "round needs the gain of every arm: estimate the mean reward of each arm and play `{name: bernoulli, "
             "means: [...]}`, or write one column of gains for each arm, named after it"
         )
-    return index_column(path, 1) if names and names[0] in INDEX else None
+    index = [name.startswith("__index_level_") or (not place and name in INDEX) for place, name in enumerate(names)]
+    return index_column(path, index.index(True) + 1) if any(index) else None
 
 
 def _lines(path: str) -> tuple[list[str], bool]:
-    """The lines of a CSV, and whether the first one has the arms' names."""
-    lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    while lines and not lines[-1].strip():
-        lines.pop()
+    """The lines of a CSV, and whether the first one has the arms' names.
+
+    Raises ValueError if that cannot be told.
+    """
+    lines = lines_of(path)
     names = _names(lines[0]) if lines else []
     by_pandas = names == ["", *map(str, range(len(names) - 1))]  # an index without a name, columns without names
-    return lines, bool(names) and (by_pandas or not any(map(_is_number, names)))
+    named = bool(names) and (by_pandas or not any(map(_is_number, names)))
+    if named or len(names) < 2 or sorted(names) != sorted(map(str, range(len(names)))):
+        return lines, named
+    mark, quoted = separator(lines[0]), '"' in lines[0]
+    rows = (line for line in lines[1:] if line.strip())
+    if any(str(len(names) - 1) in (cell.strip() for cell in cells(line, mark)) for line in rows) and not quoted:
+        what = "the first line has 0, 1, ...: gains, or names, as pandas writes them"
+        raise ValueError(f"{path}: {what}? Write names that begin with a letter above it, or in place of it")
+    return lines, True
 
 
 def _names(line: str) -> list[str]:
     """The names in a header line, in lower case and without quotes."""
-    return [cell.strip(" \"'").lower() for cell in line.split(",")]
+    return [cell.strip(" \"'").lower() for cell in cells(line, separator(line))]
 
 
 def _place(path: str, row: int) -> str:
     """The location of a row (from 1); in a CSV it is the line number, counting the header and empty lines."""
-    if path.endswith(".npy"):
+    if format_of(path) != "csv":
         return f"{path}: row {row},"
     lines, named = _lines(path)
     return f"{path}:{[i for i, line in enumerate(lines[named:], named + 1) if line.strip()][row - 1]}:"
 
 
-def _misread(path: str, lines: list[str], named: bool) -> str | None:
+def _misread(path: str, lines: list[str], named: bool, mark: str) -> str | None:
     """The error for the first line of a CSV that is not a row of numbers as long as the first row."""
-    width = len(lines[named].split(","))
-    for number, line in enumerate(lines[named:], named + 1):
-        cells = line.split(",")
-        if len(cells) != width:
-            return f"{path}:{number}: {len(cells)} columns, where the first row has {width}"
-        for column, cell in enumerate(cells, 1):
+    rows = [(number, cells(line, mark)) for number, line in enumerate(lines, 1) if number > named and line.strip()]
+    width = len(rows[0][1])
+    for number, row in rows:
+        if len(row) != width:
+            return f"{path}:{number}: {len(row)} columns, where the first row has {width}"
+        for column, cell in enumerate(row, 1):
             if not _is_number(cell):
-                several = all(_is_number(part) for part in re.split(r"[;\t ]+", cell.strip()))
-                hint = ": columns are separated by commas" if several else ""
+                several = all(_is_number(part) for part in re.split(r"[;\t| ]+", cell.strip()))
+                hint = ": columns are separated by commas, semicolons or tabs" if several else ""
+                if _is_number(cell.replace(",", ".", 1)):
+                    hint = ": write numbers like 0.5 or 12000, without commas"
                 return f"{path}:{number}: column {column} is {cell.strip()!r}, not a number{hint}"
     return None
 

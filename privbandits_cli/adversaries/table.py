@@ -29,20 +29,26 @@ class Parameters(PlaysRows, contextual.Adversary):
     """The file, its column of classes, and the order of its rows."""
 
     display = "Table"
+    later = frozenset({"features"})
     linear = False
     nonnegative = True
 
     path: str = Field(
-        description="a .csv, .parquet or .npy file, relative to the working directory, or a table of the package: "
-        "`breast_cancer`, `digits`, `iris` or `wine`, with the target `class`"
+        description="a .csv, .tsv, .jsonl, .parquet or .npy file, relative to the working directory, or a table of the "
+        "package: `breast_cancer`, `digits`, `iris` or `wine`, with the target `class`"
     )
     target: str | int = Field(description="the column of the classes: its name, or its place, from 1")
+    features: list[str] | None = Field(None, description="the columns of features; default: all others")
     order: Literal["file", "shuffled"] = Field(
         "shuffled", description="the order of the rows; `shuffled` is a new order in each trial"
     )
 
+    def read(self, path: str) -> Labelled:
+        """The table in a file."""
+        return labelled(path, self.target, self.features)
+
     def tuned(self, setting: Setting) -> Self:
-        return super().tuned(setting).model_copy(update={"target": labelled(self.file, self.target).target})
+        return super().tuned(setting).model_copy(update={"target": self.read(self.file).target})
 
     def law(self) -> Law:
         return "certain"
@@ -52,7 +58,7 @@ class Parameters(PlaysRows, contextual.Adversary):
         return 1.0, math.sqrt(2 * setting.n_arms)
 
     def arms(self, setting: Setting, rng: Generator, blocks: Iterable[range]) -> Iterator[tuple[Floats, Floats]]:
-        table, k = labelled(self.found(), self.target), setting.n_arms
+        table, k = self.read(self.found()), setting.n_arms
         width, half = 1 + len(table.names), math.sqrt(0.5)
         arms, means = np.empty((0, k * width, k)), np.empty((0, k))
         for places in self.places(len(table.rows), rng, blocks):
@@ -69,7 +75,7 @@ class Parameters(PlaysRows, contextual.Adversary):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         try:
-            table = labelled(self.file, self.target)
+            table = self.read(self.file)
             unplayable = list(self.unplayable(len(table.rows), setting))
         except OSError as error:
             yield unreadable(self.path, error)

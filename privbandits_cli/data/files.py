@@ -38,7 +38,7 @@ class PlaysFile(players.Adversary):
 
     def identity(self) -> str:
         """Name and parameters without the path: the content of the file counts, not its location."""
-        return json.dumps({k: v for k, v in self.described().items() if k != "path"}, sort_keys=True)
+        return json.dumps({k: v for k, v in self.recorded().items() if k != "path"}, sort_keys=True)
 
     @property
     def file(self) -> str:

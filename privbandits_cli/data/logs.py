@@ -1,19 +1,37 @@
 """Logs of decisions: what was known, which action was taken, with which probability, and what it paid.
 
 A log is a table (`data.tables`) with three columns of its own: action, reward and propensity, which is the probability
-with which the logged action was taken. They are named, or recognised by their names. All other columns are features.
+with which the logged action was taken. They are named, or recognised by their names. The features are all other
+columns, or those that are chosen; a log may have none.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from privbandits_cli.data.files import Stamp, check_is_file, stamp
-from privbandits_cli.data.tables import READ_AS, Column, Texts, columns_of, features_of, labels_of, scales_of
+from privbandits_cli.data.tables import (
+    NUMBER,
+    READ_AS,
+    Column,
+    Texts,
+    check_header,
+    check_no_index,
+    chosen_of,
+    columns_of,
+    features_of,
+    labels_of,
+    names_of,
+    scales_of,
+    stray,
+)
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
+ROUNDING = 1e-6  # of a number in a file, which may have 32 bits
+DIGITS = range(2, 7)  # after the point, to which propensities may be rounded
 NAMES = {  # in lower case
     "action": ("action", "actions", "action_id", "arm", "arm_id", "chosen_action", "chosen_arm", "a"),
     "reward": ("reward", "rewards", "payoff", "click", "clicked", "r"),
@@ -46,63 +64,91 @@ class Logged(NamedTuple):
         return np.bincount(self.actions, weights * self.rewards, k) / np.bincount(self.actions, weights, k)
 
 
-def logged(path: str, action: str | None = None, reward: str | None = None, propensity: str | None = None) -> Logged:
+def logged(
+    path: str,
+    action: str | None = None,
+    reward: str | None = None,
+    propensity: str | None = None,
+    features: Sequence[str] | None = None,
+) -> Logged:
     """The log of a file; the names of its three columns, which are recognised where they are not given.
 
+    features: the names of the columns of features, perhaps none; default: all other columns.
     Raises OSError, or ValueError with the place of the error, also if pyarrow is needed and missing.
     """
     check_is_file(path, READ_AS)
-    return _logged(path, (action, reward, propensity), stamp(path))
+    return _logged(path, (action, reward, propensity), None if features is None else tuple(features), stamp(path))
 
 
 @lru_cache(maxsize=4)
-def _logged(path: str, given: tuple[str | None, str | None, str | None], stamp: Stamp) -> Logged:
-    columns = columns_of(path)
-    every = list(columns)
+def _logged(
+    path: str, given: tuple[str | None, str | None, str | None], features: tuple[str, ...] | None, stamp: Stamp
+) -> Logged:
+    every = names_of(path, stamp)
     own = _own(path, every, given)
+    chosen = chosen_of(path, every, own, features)
+    columns = columns_of(path, {*own, *chosen})
     actions, classes = labels_of(path, own[0], columns.pop(own[0]), "action")
     rewards, propensities = (_numbers(path, name, columns.pop(name)) for name in own[1:])
-    for name, column, right, needed in (
-        (own[1], rewards, (rewards >= 0) & (rewards <= 1), "rewards lie between 0 and 1: rescale them"),
-        (own[2], propensities, (propensities > 0) & (propensities <= 1), "a probability is above 0, and at most 1"),
+    for name, column, low, needed in (
+        (own[1], rewards, rewards >= -ROUNDING, "rewards lie between 0 and 1: rescale them"),
+        (own[2], propensities, propensities > 0, "a probability is above 0, and at most 1"),
     ):
+        right = low & (column <= 1 + ROUNDING)
         if not right.all():
             i = int(np.argmin(right))
             raise ValueError(f"{path}: row {i + 1} has {exact(column[i])} in column {name!r}: {needed}")
-    if propensities.min() * len(classes) > 1 + 1e-9:
+    rewards, propensities = rewards.clip(0.0, 1.0), propensities.clip(0.0, 1.0)
+    if at_least(propensities.min()) * len(classes) > 1 + ROUNDING:
         least = f"the smallest is {exact(propensities.min())}, of {len(classes)} actions"
         raise ValueError(f"{path}: the propensities in column {own[2]!r} cannot add up to 1: {least}")
-    if not columns:
-        raise ValueError(f"{path}: there is no feature beside {', '.join(own)}")
+    if features is None:
+        check_no_index(path, columns)
+    columns = {name: columns[name] for name in chosen}
     free = tuple(
         i < len(column.names) - 1 if isinstance(column, Texts) else True
         for column in columns.values()
         for i in range(len(column.names) if isinstance(column, Texts) else 1)
     )
-    rows, names = features_of(path, columns, every)
+    rows, names = features_of(path, columns) if columns else (np.empty((len(actions), 0)), ())
     return Logged(rows, names, free, *scales_of(path, rows, names), own, actions, classes, rewards, propensities)
 
 
-def _own(path: str, names: list[str], given: tuple[str | None, ...]) -> tuple[str, str, str]:
+def at_least(chance: float) -> float:
+    """The least probability that may have been rounded to this one: half a unit of its last digit less."""
+    for digits in DIGITS:
+        if abs(round(chance, digits) - chance) <= ROUNDING * chance:
+            return chance - 0.5 * 10.0**-digits
+    return chance
+
+
+def _own(path: str, names: Sequence[str], given: tuple[str | None, ...]) -> tuple[str, str, str]:
     """The names of the columns of actions, rewards and propensities."""
     found = []
     for (role, known), name in zip(NAMES.items(), given, strict=True):
         fit = [other for other in names if (other == name if name else other.lower() in known)]
         if len(fit) == 1:
             found.append(fit[0])
-        elif name:
+            continue
+        if not any(other.lower() in known for known in NAMES.values() for other in names):
+            check_header(path, names)
+        if name:
             raise ValueError(f"{path}: no column is called {name!r}: `{role}` is one of {', '.join(names)}")
         elif fit:
             raise ValueError(f"{path}: {' and '.join(fit)} may all be the {role}: name it, `{role}: {fit[0]}`")
         else:
             hint = "; if all K actions were equally likely, add a column with 1/K" if role == "propensity" else ""
-            raise ValueError(f"{path}: no column is called {' or '.join(known)}: name the {role}, `{role}: ...`{hint}")
+            what = f"no column of {', '.join(names)} is called {' or '.join(known)}"
+            raise ValueError(f"{path}: {what}: name the {role}, `{role}: ...`{hint}")
     if len({*found}) < 3:
         raise ValueError(f"{path}: action, reward and propensity are three columns, got {', '.join(found)}")
     return found[0], found[1], found[2]
 
 
 def _numbers(path: str, name: str, column: Column) -> Floats:
-    if isinstance(column, Texts):
-        raise ValueError(f"{path}: column {name!r} has texts, like {column.names[0]!r}: numbers are needed")
-    return np.asarray(column, np.float64)
+    if not isinstance(column, Texts):
+        return np.asarray(column, np.float64)
+    if not all(map(NUMBER.fullmatch, column.names)):
+        raise stray(path, name, column)
+    numbers: Floats = np.array(column.names, np.float64)[column.places]
+    return numbers

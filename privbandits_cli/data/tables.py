@@ -1,26 +1,37 @@
 """Tables with classes: rows of features, each with the class that it belongs to.
 
-CSV and Parquet files are read with pyarrow, which reads every number exactly. A text column becomes a column of 0 and
-1 for each of its texts. With n rows and p features a table takes 8 n p bytes in each process. While it is read it takes
-twice that, and from a CSV five times, as pyarrow keeps the texts until it knows the types. The last four are kept.
+CSV and Parquet files are read with pyarrow, which reads every number exactly. The columns of a CSV are separated by
+commas, semicolons or tabs. A text column becomes a column of 0 and 1 for each of its texts. If half of its texts, or
+half of its rows, are numbers, the others are taken for mistakes. With n rows and p features a table takes 8 n p bytes
+in each process. While it is read it takes twice that, and from a CSV five times, as pyarrow keeps the texts until it
+knows the types. The last four are kept.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.data import text_files
 from privbandits_cli.data.files import INDEX, Stamp, check_is_file, index_column, numbering, stamp
+from privbandits_cli.data.text_files import check_text, first_line, format_of, opened, separator
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
 MOST_TEXTS = 100  # of a column; more of them are names, not features
 MOST_CLASSES = 1000
-READ_AS = "tables are read from .csv, .parquet or .npy files"
+READ_AS = f"tables are read from {text_files.READ} files"
+CHOOSE = "name the columns to use, `features: [...]`"
+_OF_WHAT = f"make them numbers or texts, or {CHOOSE}"
 PART = 2**16  # rows that are looked at together
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+SPELLED = re.compile(  # numbers for people: 12,000; 0,5; 5 %; $3.50
+    r"[-+]?[$€£]? ?(\d{1,3}([,.' \u00a0\u202f]\d{3})+|\d+)([.,]\d+)? ?[%‰$€£]?"
+)
 
 
 class Texts(NamedTuple):
@@ -45,58 +56,93 @@ class Labelled(NamedTuple):
     classes: tuple[str, ...]  # their names, sorted
 
 
-def labelled(path: str, target: str | int) -> Labelled:
+def labelled(path: str, target: str | int, features: Sequence[str] | None = None) -> Labelled:
     """The table of a file; `target` names the column of the classes, or counts it, from 1.
 
+    features: the names of the columns to use; default: all others.
     Raises OSError, or ValueError with the place of the error, also if pyarrow is needed and missing.
     """
     check_is_file(path, READ_AS)
     now = stamp(path)
     names = names_of(path, now)
-    named = names[target - 1] if isinstance(target, int) and 1 <= target <= len(names) else str(target)
+    counted = isinstance(target, int) and 1 <= target <= len(names)
+    named = names[target - 1] if isinstance(target, int) and counted else str(target)
+    if counted or named not in names:
+        check_header(path, names)
     if named not in names:
         raise ValueError(f"{path}: no column is called {named!r}: `target` is one of {', '.join(names)}")
-    return _labelled(path, named, now)
+    return _labelled(path, named, None if features is None else tuple(features), now)
 
 
 @lru_cache(maxsize=4)
-def _labelled(path: str, named: str, stamp: Stamp) -> Labelled:
-    columns = columns_of(path)
-    names = list(columns)
-    labels, classes = labels_of(path, named, columns.pop(named), "class")
-    if not columns:
+def _labelled(path: str, named: str, features: tuple[str, ...] | None, stamp: Stamp) -> Labelled:
+    chosen = chosen_of(path, names_of(path, stamp), (named,), features)
+    if not chosen:
         raise ValueError(f"{path}: there is no column beside the target {named!r}")
-    rows, own = features_of(path, columns, names)
+    columns = columns_of(path, {named, *chosen})
+    labels, classes = labels_of(path, named, columns.pop(named), "class")
+    if features is None:
+        check_no_index(path, columns)
+    columns = {name: columns[name] for name in chosen}
+    rows, own = features_of(path, columns)
     return Labelled(rows, own, *scales_of(path, rows, own), named, labels, classes)
 
 
 @lru_cache(maxsize=16)
 def names_of(path: str, stamp: Stamp) -> tuple[str, ...]:
     """The names of a file's columns, from its head alone."""
-    if path.endswith(".npy"):
-        return tuple(_array(path))
-    names = tuple(name.strip() for name in _arrow(path, _head))
+    kind = format_of(path)
+    if not kind:
+        raise ValueError(f"{path}: {READ_AS}")
+    if kind in text_files.TEXTS:
+        check_text(path)
+    heads = {"npy": _array, "json": _json_head}
+    names = tuple(name.strip() for name in (heads[kind](path) if kind in heads else _arrow(path, _head)))
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"{path}: two columns are called {twice!r}")
-    if path.endswith(".csv") and any(map(_is_number, names)):
-        what = "the first line has numbers: replace them by the names of the columns"
-        raise ValueError(f"{path}: {what}, or, if it is a row, add a line with names above it")
-    for place, name in enumerate(names, 1):
-        if name.startswith("__index_level_"):  # as pandas calls an index in a Parquet file
-            raise ValueError(index_column(path, place))
     return names
 
 
-def columns_of(path: str) -> dict[str, Column]:
-    """The columns of a file by name."""
-    return _of_array(path) if path.endswith(".npy") else _of_frame(path)
+def check_header(path: str, names: Sequence[str]) -> None:
+    """Raise ValueError if the first line of a CSV seems to be a row; not needed if a column is known by its name."""
+    if format_of(path) == "csv" and any(map(NUMBER.fullmatch, names)):
+        what = "the first line has numbers: replace them by the names of the columns"
+        raise ValueError(f"{path}: {what}, or, if it is a row, add a line with names above it")
+
+
+def columns_of(path: str, wanted: Collection[str] | None = None) -> dict[str, Column]:
+    """The columns of a file by name: the wanted ones, or all."""
+    read = {"npy": _of_array, "json": _of_json}.get(format_of(path), _of_frame)
+    return dict(read(path, names_of(path, stamp(path)) if wanted is None else wanted))
+
+
+def chosen_of(path: str, names: Sequence[str], own: Sequence[str], features: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the columns of features; own: the columns that are none. ValueError if one does not exist."""
+    others = tuple(name for name in names if name not in own)
+    for name in features or ():
+        if name not in others:
+            some = ", ".join(map(repr, others)) if others else "no other column"
+            raise ValueError(f"{path}: no column of features is called {name!r}: `features` are of {some}")
+    return others if features is None else tuple(dict.fromkeys(features))
+
+
+def check_no_index(path: str, columns: dict[str, Column]) -> None:
+    """Raise ValueError if a column that nobody has chosen is an index of the rows."""
+    places = {name: place for place, name in enumerate(names_of(path, stamp(path)), 1)}
+    for name, column in columns.items():
+        known = name.startswith("__index_level_")  # as pandas calls an index in a Parquet file
+        if known or (not isinstance(column, Texts) and (name.lower() in INDEX or numbering(column[:, None]))):
+            raise ValueError(f"{index_column(path, places[name])}, or {CHOOSE}")
 
 
 def labels_of(path: str, target: str, column: Column, what: str) -> tuple[Ints, tuple[str, ...]]:
     """The class or action of each row, and their names."""
     if isinstance(column, Texts):
         classes, labels = column
+        numbers = _matching(column, NUMBER)
+        if 1 < numbers.sum() < len(classes) and _mostly(column, numbers):  # with a single number, all may be names
+            raise stray(path, target, column)
     else:
         found, labels = np.unique(column, return_inverse=True)
         classes = tuple(map(str, found))
@@ -107,20 +153,20 @@ def labels_of(path: str, target: str, column: Column, what: str) -> tuple[Ints, 
     return labels.astype(np.int64), classes
 
 
-def features_of(path: str, columns: dict[str, Column], every: Sequence[str]) -> tuple[Floats, tuple[str, ...]]:
-    """The features of all rows `[n, p]`, and their names; the columns are taken out one by one, to save memory.
-
-    every: the names of all columns of the file.
-    """
-    for name, column in columns.items():
-        if not isinstance(column, Texts) and (name.lower() in INDEX or numbering(column[:, None])):
-            raise ValueError(index_column(path, every.index(name) + 1))
+def features_of(path: str, columns: dict[str, Column]) -> tuple[Floats, tuple[str, ...]]:
+    """The features of all rows `[n, p]`, and their names; the columns are taken out one by one, to save memory."""
     names = list[str]()
     for name, column in columns.items():
-        if isinstance(column, Texts) and len(column.names) > MOST_TEXTS:
+        if not isinstance(column, Texts):
+            names.append(name)
+            continue
+        numbers = _matching(column, NUMBER)
+        if not numbers.all() and _mostly(column, numbers | _matching(column, SPELLED)):
+            raise stray(path, name, column)
+        if len(column.names) > MOST_TEXTS:
             many = f"{len(column.names)} different texts"
-            raise ValueError(f"{path}: column {name!r} has {many}: leave it out, or group them")
-        names += [f"{name} = {text}" for text in column.names] if isinstance(column, Texts) else [name]
+            raise ValueError(f"{path}: column {name!r} has {many}: group them, or leave it out: {CHOOSE}")
+        names += [f"{name} = {text}" for text in column.names]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"{path}: two features are called {twice!r}: rename a column")
@@ -139,6 +185,28 @@ def features_of(path: str, columns: dict[str, Column], every: Sequence[str]) -> 
     return rows, tuple(names)
 
 
+def _matching(column: Texts, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    """Which of the different texts are as in the pattern."""
+    return np.array([bool(pattern.fullmatch(text)) for text in column.names])
+
+
+def _mostly(column: Texts, some: NDArray[np.bool_]) -> bool:
+    """Whether some of the texts are half of all, or in half of the rows."""
+    return bool(2 * some.sum() >= len(some) or 2 * some[column.places].sum() >= len(column.places))
+
+
+def stray(path: str, name: str, column: Texts) -> ValueError:
+    """The error of the first text among numbers, which may not become a feature or a class."""
+    row = int(np.argmin(_matching(column, NUMBER)[column.places]))
+    text = column.names[column.places[row]]
+    what = f"{path}: row {row + 1} has {text!r} in column {name!r}"
+    if SPELLED.fullmatch(text):
+        how = "with pandas by `read_csv(..., decimal=',')` or `thousands=','`"
+        return ValueError(f"{what}: write numbers like 12000 or 0.5, without commas and signs, {how}")
+    how = "fill in a number, leave the row out, or, if all are names, begin each with a letter"
+    return ValueError(f"{what}, where numbers are expected: {how}")
+
+
 def scales_of(path: str, rows: Floats, names: tuple[str, ...]) -> tuple[Floats, Floats]:
     """`low` and `factor` of a table."""
     low, high = rows.min(0), rows.max(0)
@@ -154,14 +222,13 @@ def scales_of(path: str, rows: Floats, names: tuple[str, ...]) -> tuple[Floats, 
     return low, factor / np.sqrt(longest) if longest > 0 else factor
 
 
-def _of_frame(path: str) -> dict[str, Column]:
+def _of_frame(path: str, wanted: Collection[str]) -> Iterator[tuple[str, Column]]:
     """The columns of a CSV or Parquet file by name."""
-    names, columns = names_of(path, stamp(path)), dict[str, Column]()
-    for name, column in zip(names, _arrow(path, _read), strict=True):
+    for name, column in zip(names_of(path, stamp(path)), _arrow(path, _read), strict=True):
         if not len(column):
             raise ValueError(f"{path}: the file has no row")
-        columns[name] = _of_arrow(path, name, column)
-    return columns
+        if name in wanted:
+            yield name, _of_arrow(path, name, column)
 
 
 def _of_arrow(path: str, name: str, column: Any) -> Column:
@@ -169,7 +236,7 @@ def _of_arrow(path: str, name: str, column: Any) -> Column:
     from pyarrow import string, types
 
     if column.null_count:
-        raise ValueError(_empty(path, column.is_null().to_pylist().index(True), name, "no value"))
+        raise _empty(path, column.is_null().to_pylist().index(True), name)
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if types.is_string(column.type) or types.is_large_string(column.type):
@@ -177,7 +244,10 @@ def _of_arrow(path: str, name: str, column: Any) -> Column:
         texts = [text.strip() for text in coded.dictionary.to_pylist()]
         names = tuple(sorted({*texts}))
         order = {text: i for i, text in enumerate(names)}
-        return Texts(names, np.array([order[text] for text in texts])[coded.indices.to_numpy()])
+        places = np.array([order[text] for text in texts])[coded.indices.to_numpy()]
+        if "" in order:
+            raise _empty(path, int(np.argmax(places == order[""])), name)
+        return Texts(names, places)
     if types.is_binary(column.type):
         raise ValueError(f"{path}: column {name!r} is no text in UTF-8")
     if types.is_decimal(column.type):
@@ -188,20 +258,75 @@ def _of_arrow(path: str, name: str, column: Any) -> Column:
 def _numbers(path: str, name: str, column: NDArray[Any]) -> NDArray[Any]:
     """The column; ValueError if it does not hold a finite number in each row."""
     if column.dtype.kind not in "biuf" or column.ndim != 1:
-        raise ValueError(f"{path}: column {name!r} holds {column.dtype} values: make them numbers or texts")
+        raise ValueError(
+            f"{path}: column {name!r} holds {column.dtype} values: make them numbers or texts, or {CHOOSE}"
+        )
     if column.dtype.kind == "f" and not np.isfinite(column).all():
-        raise ValueError(_empty(path, int(np.argmin(np.isfinite(column))), name, "no finite number"))
+        raise _empty(path, int(np.argmin(np.isfinite(column))), name, "no finite number")
     return column
 
 
-def _empty(path: str, row: int, name: str, what: str) -> str:
-    """The message that a row, from 0, has no value."""
-    return f"{path}: row {row + 1} has {what} in column {name!r}: fill it in, or leave the row out"
+def _empty(path: str, row: int, name: str, what: str = "no value") -> ValueError:
+    """The error that a row, from 0, has no value."""
+    missing = '; NA, null and the like are read as missing, and as texts in quotes, "NA"'
+    hint = missing if format_of(path) == "csv" and what == "no value" else ""
+    return ValueError(f"{path}: row {row + 1} has {what} in column {name!r}: fill it in, or leave the row out{hint}")
 
 
-def _of_array(path: str) -> dict[str, Column]:
+def _of_json(path: str, wanted: Collection[str]) -> Iterator[tuple[str, Column]]:
+    """The columns of a file with a JSON object on each line, by name."""
+    names = names_of(path, stamp(path))
+    with opened(path) as file:
+        rows = [_json_row(path, number, line) for number, line in enumerate(file, 1) if line.strip()]
+    for number, row in enumerate(rows, 1):
+        if other := next((name for name in row if name.strip() not in names), None):
+            raise ValueError(f"{path}: row {number} has a column {other!r}, which the first row has not")
+    for key in rows[0]:
+        if (name := key.strip()) in wanted:
+            yield name, _of_values(path, name, [row.get(key) for row in rows])
+
+
+def _json_head(path: str) -> tuple[str, ...]:
+    """The names in the first object."""
+    line = first_line(path)
+    if not line:
+        raise ValueError(f"{path}: the file has no row")
+    return tuple(_json_row(path, 1, line.encode()))
+
+
+def _json_row(path: str, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line.decode("utf-8-sig"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        how = "with pandas by `to_json(..., orient='records', lines=True)`"
+        raise ValueError(f'{path}:{number}: write an object on each line, like {{"x": 0.5, "kind": "a"}}, {how}')
+    return found
+
+
+def _of_values(path: str, name: str, values: Sequence[Any]) -> Column:
+    """The numbers or texts of a column of JSON."""
+    if None in values:
+        raise _empty(path, values.index(None), name)
+    if others := [value for value in values if not isinstance(value, str | int | float)]:
+        raise ValueError(f"{path}: column {name!r} holds {type(others[0]).__name__} values: {_OF_WHAT}")
+    texts = [isinstance(value, str) for value in values]
+    if not any(texts):
+        return _numbers(path, name, np.array(values))
+    if not all(texts):
+        values = [value if text else json.dumps(value) for value, text in zip(values, texts, strict=True)]
+    return _of_texts(np.array([value.strip() for value in values], object))
+
+
+def _of_texts(texts: NDArray[Any]) -> Texts:
+    names, places = np.unique(texts, return_inverse=True)
+    return Texts(tuple(map(str, names)), places)
+
+
+def _of_array(path: str, wanted: Collection[str]) -> Iterator[tuple[str, Column]]:
     """The columns of an array by name."""
-    return {name: _of_field(path, name, column) for name, column in _array(path).items()}
+    yield from ((name, _of_field(path, name, column)) for name, column in _array(path).items() if name in wanted)
 
 
 def _array(path: str) -> dict[str, NDArray[Any]]:
@@ -221,20 +346,16 @@ def _of_field(path: str, name: str, column: NDArray[Any]) -> Column:
     """The numbers or texts of a named column of an array."""
     if column.dtype.kind != "U" or column.ndim != 1:
         return _numbers(path, name, column)
-    texts, places = np.unique(column, return_inverse=True)
-    return Texts(tuple(map(str, texts)), places)
+    return _of_texts(column)
 
 
 def _arrow(path: str, read: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
     """What pyarrow reads of a CSV or Parquet file; ValueError says what is wrong with it."""
-    kind = Path(path).suffix
-    if kind not in (".csv", ".parquet"):
-        raise ValueError(f"{path}: {READ_AS}")
     try:
         import pyarrow as arrow
     except ImportError as error:
-        needed = "pip install pyarrow"
-        raise ValueError(f"{path}: {kind} tables are read with pyarrow, which is missing: {needed}") from error
+        needed = f".{format_of(path)} tables are read with pyarrow, which is missing: pip install pyarrow"
+        raise ValueError(f"{path}: {needed}") from error
     try:
         yield from read(path)
     except arrow.ArrowException as error:
@@ -245,10 +366,11 @@ def _head(path: str) -> Iterator[str]:
     """The names of the columns."""
     from pyarrow import csv, parquet
 
-    if path.endswith(".parquet"):
+    if format_of(path) == "parquet":
         yield from parquet.read_schema(path).names
     else:
-        yield from csv.open_csv(path, **_csv_options()).schema.names
+        with opened(path) as file:
+            yield from csv.open_csv(file, **_csv_options(path)).schema.names
 
 
 def _read(path: str) -> Iterator[Any]:
@@ -256,28 +378,24 @@ def _read(path: str) -> Iterator[Any]:
     import pyarrow
     from pyarrow import csv, parquet
 
-    if path.endswith(".parquet"):
+    if format_of(path) == "parquet":
         with parquet.ParquetFile(path) as file:
             for name in file.schema_arrow.names:
                 yield file.read([name]).column(0)
     else:
-        frame = csv.read_csv(path, **_csv_options())
+        with opened(path) as file:
+            frame = csv.read_csv(file, **_csv_options(path))
         while frame.num_columns:
             yield frame.column(0)
             frame = frame.remove_column(0)
     pyarrow.default_memory_pool().release_unused()
 
 
-def _csv_options() -> dict[str, Any]:
+def _csv_options(path: str) -> dict[str, Any]:
     from pyarrow import csv
 
-    one = csv.ReadOptions(use_threads=False)  # by several threads, errors have no row
-    return {"read_options": one, "convert_options": csv.ConvertOptions(strings_can_be_null=True)}
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return {
+        "read_options": csv.ReadOptions(use_threads=False),  # by several threads, errors have no row
+        "parse_options": csv.ParseOptions(delimiter=separator(first_line(path))),
+        "convert_options": csv.ConvertOptions(strings_can_be_null=True, quoted_strings_can_be_null=False),
+    }

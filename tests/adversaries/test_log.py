@@ -232,9 +232,49 @@ WRONG = {
     "row 1 has 2 in column 'p': a probability is above 0": ("ads.csv", "none.csv", "x,a,r,p\n1,b,1,2\n2,c,1,.5"),
     "row 2 has -1 in column 'r': rewards lie between 0 and 1": ("ads.csv", "none.csv", "x,a,r,p\n1,b,1,.2\n1,c,-1,.2"),
     "cannot add up to 1: the smallest is 0.6, of 2 actions": ("ads.csv", "none.csv", "x,a,r,p\n1,b,1,.6\n2,c,1,.6"),
-    "column 'r' has texts, like 'no'": ("ads.csv", "none.csv", "x,y,a,r,p\n1,1,b,no,.6\n2,1,c,no,.6"),
+    "row 1 has 'no' in column 'r', where numbers": ("ads.csv", "none.csv", "x,y,a,r,p\n1,1,b,no,.6\n2,1,c,no,.6"),
     "column 1 is an index of the rows": ("ads.csv", "none.csv", "x,y,a,r,p\n0,1,b,1,.5\n1,1,c,1,.5\n2,3,c,1,.5"),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("k", "chance"),
+    [(3, np.float32(1 / 3)), (6, np.float32(1 / 6)), (6, 0.17), (6, 0.1667), (15, 0.07), (8, 0.13), (3, "0.3333334")],
+)
+def test_propensities_may_be_rounded(k, chance):
+    rows = [f"{i / 7:.3f},{i % k},{i % 2},{float(chance)!r}" for i in range(2 * k)]
+    Path("rounded.csv").write_text("\n".join(["x,a,r,p", *rows]))
+    assert read("rounded.csv").least == float(chance)
+
+
+@pytest.mark.parametrize(("k", "chance"), [(3, 0.34), (6, 0.18), (15, 0.08), (4, 0.3), (6, 0.1668), (2, 1.0)])
+def test_propensities_that_no_rounding_explains_are_refused(k, chance):
+    rows = [f"{i / 7:.3f},{i % k},{i % 2},{chance}" for i in range(2 * k)]
+    Path("wrong.csv").write_text("\n".join(["x,a,r,p", *rows]))
+    with pytest.raises(ValueError, match="cannot add up to 1"):
+        read("wrong.csv")
+
+
+def test_a_probability_or_reward_of_one_may_have_32_bits():
+    Path("sure.csv").write_text("x,a,r,p\n0.1,b,1,1.00000012\n0.5,c,-1e-8,0.5\n0.2,b,1.00000012,0.5\n")
+    assert read("sure.csv").propensities.tolist() == [1.0, 0.5, 0.5]
+    assert read("sure.csv").rewards.tolist() == [1.0, 0.0, 1.0]
+
+
+def test_columns_of_features_are_chosen():
+    made = simulated(6000)
+    write("wide.csv", made, "x,user,action,reward,propensity")
+    adversary = log.Parameters(path="wide.csv", features=["x"])
+    assert not list(adversary.errors(setting(d=6)))
+    np.testing.assert_array_equal(adversary.read("wide.csv").rows[:, 0], made.features[:, 0])
+    assert not list(log.Parameters(path="wide.csv", features=[]).errors(setting(d=3)))
+    (error,) = log.Parameters(path="wide.csv", features=["y"]).errors(setting(d=6))
+    assert error == "wide.csv: no column of features is called 'y': `features` are of 'x', 'user'"
+
+
+def test_a_log_plays_as_before_if_no_columns_are_chosen():
+    """A parameter that joined later changes no random number."""
+    assert "features" not in ready().identity() and "features" in ready(features=["x", "y"]).identity()
 
 
 @pytest.mark.parametrize("message", WRONG)

@@ -1,10 +1,12 @@
 """The adversary `replay`: a log becomes a game; every error in a file is reported with its location."""
 
+import gzip
 import os
 import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
@@ -80,6 +82,33 @@ def test_header_lines_integers_and_byte_order_marks_are_read():
     np.testing.assert_array_equal(gains(path="clicks.npy"), ROWS < 0.3)
 
 
+@pytest.mark.parametrize("name", ["LOG.CSV", "log.tsv", "log.csv.gz", "semi.csv", "log.parquet", "log.jsonl"])
+def test_other_formats_have_the_same_gains(name):
+    frame = pd.DataFrame(ROWS, columns=["red", "green, or blue", "no"])
+    if name.endswith((".parquet", ".jsonl")):
+        frame.to_parquet(name) if "parquet" in name else frame.to_json(name, orient="records", lines=True)
+    else:
+        frame.to_csv(name, index=False, sep={"log.tsv": "\t", "semi.csv": ";"}.get(name, ","))
+    np.testing.assert_array_equal(gains(path=name), ROWS)
+
+
+@pytest.mark.parametrize("head", ["0,1,2", "2,0,1", "0;1;2", '"0","1","2"'])
+def test_names_that_pandas_gives_are_no_gains(head):
+    lines = [line.replace(",", ";") if ";" in head else line for line in Path("log.csv").read_text().splitlines()]
+    Path("pandas.csv").write_text("\n".join([head, *lines]))
+    np.testing.assert_array_equal(gains(path="pandas.csv"), ROWS)
+
+
+def test_names_that_may_be_gains_are_refused():
+    """Of two arms whose gains are 0 and 1, the first line may be a row; written as 0.0 and 1.0 it is a row."""
+    for name, first in (("ints.csv", "0,1"), ("wide.csv", "1,0,2"), ("scaled.csv", "0.0,1.0")):
+        Path(name).write_text("\n".join([first, first, first]))
+    for name, k in (("ints.csv", 2), ("wide.csv", 3)):
+        (error,) = replay.Parameters(path=name).errors(Setting(2, k))
+        assert error.startswith(f"{name}: the first line has 0, 1, ...: gains, or names, as pandas writes them?")
+    assert not list(replay.Parameters(path="scaled.csv").errors(Setting(3, 2)))
+
+
 def test_regret_is_that_of_the_log():
     """Uniform play: the best column's sum less what its own arms earned."""
     uniform = Registry().find("algorithms", "uniform")()
@@ -148,13 +177,26 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
     ("parameters", "message"),
     [
         ("path: nowhere.csv", "nowhere.csv: cannot be read: No such file or directory; paths are relative to"),
-        ("path: log.txt", "log.txt: gains are read from .csv or .npy files"),
-        ("path: endless.csv", "endless.csv: a folder, a pipe or a device: gains are read from .csv or .npy files"),
+        (
+            "path: log.txt",
+            "log.txt: gains are read from .csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy files",
+        ),
+        ("path: endless.csv", "endless.csv: a folder, a pipe or a device: gains are read from .csv, .tsv"),
         ("path: empty.csv", "empty.csv: the file has no row of gains"),
         ("path: names.csv", "names.csv: the file has no row of gains"),
         ("path: cube.npy", "cube.npy: an array of shape (2, 2, 2), float64: gains are numbers [rows, arms]"),
         ("path: words.npy", "gains are numbers [rows, arms]"),
-        ("path: semi.csv", "semi.csv:2: column 1 is '0;1', not a number: columns are separated by commas"),
+        ("path: bars.csv", "bars.csv:2: column 1 is '0|1', not a number: columns are separated by commas, semicolons"),
+        ("path: commas.csv", "commas.csv:2: column 1 is '0,5', not a number: write numbers like 0.5 or 12000, without"),
+        ("path: latin.csv", "latin.csv: it is not UTF-8 text (line 1 has the byte 0xf6, as in Latin-1)"),
+        ("path: excel.csv", "excel.csv: it is not UTF-8 text (UTF-16, as Excel and PowerShell write it)"),
+        ("path: torn.csv.gz", "torn.csv.gz: not a whole file that gzip made"),
+        (
+            "path: years.csv, repeat: true",
+            "covers them; if the first line has the names of arms, begin each with a letter",
+        ),
+        ("path: timed.csv", "timed.csv: column 'time' has no gains of an arm: leave it out"),
+        ("path: words.jsonl", "words.jsonl: column 'b' has texts, like 'x': gains are numbers"),
         ("path: torn.npy", "torn.npy: not an array of numbers"),
         ("path: two.csv", "two.csv has 2 columns: if each has the gains of one arm, set `arms: 2`"),
         ("path: short.csv", "short.csv has 200 rows for 300 rounds: set `horizon: 200`, or `repeat: true`"),
@@ -169,7 +211,14 @@ def test_an_invalid_file_is_refused(parameters, message):
     Path("endless.csv").symlink_to("/dev/zero")
     Path("empty.csv").write_text("\n")
     Path("names.csv").write_text("a,b,c\n")
-    Path("semi.csv").write_text("a;b\n0;1\n1;0\n")
+    Path("bars.csv").write_text("a|b\n0|1\n1|0\n")
+    Path("commas.csv").write_text("a;b\n0,5;1\n1;0\n")
+    Path("latin.csv").write_bytes("größe,b\n0.5,0.5\n".encode("latin-1"))
+    Path("excel.csv").write_bytes("a,b\n0.5,0.5\n".encode("utf-16"))
+    Path("torn.csv.gz").write_bytes(gzip.compress(b"a,b\n0.5,0.5\n")[:-9])
+    Path("years.csv").write_text("2019,2020,2021\n0.5,1,0\n")
+    Path("timed.csv").write_text("a,b,time\n0.5,0.5,1\n0.5,0.5,7\n")
+    Path("words.jsonl").write_text('{"a": 0.5, "b": "x"}\n')
     Path("torn.npy").write_bytes(b"\x93NUMPY torn")
     np.save("cube.npy", np.zeros((2, 2, 2)))
     np.save("words.npy", np.array([["a", "b", "c"]]))

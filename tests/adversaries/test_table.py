@@ -155,6 +155,12 @@ def test_the_target_has_one_name():
     assert ready(target=3).identity() == ready(target="kind").identity()
 
 
+def test_columns_of_features_are_chosen():
+    adversary = table.Parameters(path="flowers.csv", target="kind", features=["weight"])
+    assert not list(adversary.errors(setting(d=6))) and adversary.read("flowers.csv").names == ("weight",)
+    assert "features" in adversary.identity() and "features" not in ready().identity()
+
+
 @pytest.mark.usefixtures("either")
 def test_a_game_of_several_passes():
     adversary = ready(repeat=True)

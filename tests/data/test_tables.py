@@ -1,6 +1,9 @@
 """Tables with classes: formats, texts, scaling; every error in a file is reported with its location."""
 
+import gzip
+import json
 import os
+import re
 import tracemalloc
 from decimal import Decimal
 from pathlib import Path
@@ -103,7 +106,7 @@ def test_a_file_that_changes_is_read_again():
 def test_a_target_by_its_place_or_its_name_is_one_table(monkeypatch, name, place):
     path, reads = written(name, FRAME[["size", "new"]] if name == "five.npy" else FRAME), []
     read = tables.columns_of
-    monkeypatch.setattr(tables, "columns_of", lambda path: [reads.append(path), read(path)][1])
+    monkeypatch.setattr(tables, "columns_of", lambda path, wanted: [reads.append(path), read(path, wanted)][1])
     found = labelled(path, place)
     assert labelled(path, found.target) is found and reads == [path]
 
@@ -129,7 +132,7 @@ WRONG = {
     "t.csv: row 1 has no finite number in column 'x'": (["x,kind", "inf,a", "2,b"], "kind"),
     "t.csv: row 2 has no value in column 'colour'": (["colour,kind", "red,a", ",b"], "kind"),
     "t.csv: row 2 has no value in column 'kind'": (["x,kind", "1,a", "2,"], "kind"),
-    f"t.csv: column 'name' has {MOST_TEXTS + 1} different texts: leave it out, or group them": (
+    f"t.csv: column 'name' has {MOST_TEXTS + 1} different texts: group them, or leave it out: name": (
         ["name,kind", *MANY],
         "kind",
     ),
@@ -230,7 +233,7 @@ def test_other_formats_and_folders_are_refused():
     Path("broken.parquet").write_text("x")
     Path("latin.csv").write_bytes("x,kind\n1,é\n2,b\n".encode("latin-1"))
     for path, message in (
-        ("t.txt", "t.txt: tables are read from .csv, .parquet or .npy files"),
+        ("t.txt", "t.txt: tables are read from .csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy files"),
         ("t.csv", "t.csv: a folder, a pipe or a device"),
         ("flat.npy", "flat.npy: an array of shape (3,), float64"),
         ("none.npy", "none.npy: an array of shape (3, 0), float64"),
@@ -238,13 +241,133 @@ def test_other_formats_and_folders_are_refused():
         ("empty.npy", "empty.npy: not an array of numbers"),
         ("broken.npy", "broken.npy: not an array of numbers"),
         ("broken.parquet", "broken.parquet: "),
-        ("latin.csv", "latin.csv: column 'kind' is no text in UTF-8"),
+        ("latin.csv", "latin.csv: it is not UTF-8 text (line 2 has the byte 0xe9, as in Latin-1): save it as UTF-8"),
     ):
         with pytest.raises(ValueError) as error:
             labelled(path, "kind")
         assert str(error.value).startswith(message)
     with pytest.raises(FileNotFoundError):
         labelled("none.csv", "kind")
+
+
+@pytest.mark.parametrize("name", ["FIVE.CSV", "five.tsv", "five.csv.gz", "five.TSV.GZ", "five.jsonl", "five.ndjson.gz"])
+def test_text_files_of_other_formats_are_one_table(name):
+    if "json" in name.lower():
+        FRAME.to_json(name, orient="records", lines=True)
+    else:
+        text = FRAME.to_csv(index=False, sep="\t" if "tsv" in name.lower() else ";").encode()
+        Path(name).write_bytes(gzip.compress(text) if name.lower().endswith("gz") else text)
+    found = labelled(name, "kind")
+    assert found.rows.tolist() == ROWS and found.classes == ("a", "b", "c")
+    assert found.names == ("size", "colour = blue", "colour = green", "colour = red", "new")
+
+
+STRAYS = {
+    "row 3 has '?' in column 'x', where numbers are expected": ["1", "2.5", "?", "4"],
+    "row 1 has 'n.a.' in column 'x', where numbers are expected": ["n.a.", "1", "n.a.", "1"],
+    "row 2 has '0,5' in column 'x': write numbers like 12000 or 0.5, without": ["0.3", "0,5", "1", "0.7"],
+    "row 1 has '0,3' in column 'x': write numbers like 12000 or 0.5, without": ["0,3", "0,5", "0,7", "1,5"],
+    "row 3 has '-' in column 'x', where numbers are expected": ["0", "0", "-", "none"],
+    "row 4 has '12,000' in column 'x'": ["900", "950", "999", "12,000"],
+    "row 1 has '5%' in column 'x'": ["5%", "7 %", "-3%", "5%"],
+    "row 2 has '$3.50' in column 'x'": ["3", "$3.50", "4", "5"],
+    "row 3 has '1e-3x' in column 'x'": ["1e-3", "-.5", "1e-3x", "2."],
+}
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "jsonl"])
+@pytest.mark.parametrize("message", STRAYS)
+def test_a_stray_text_among_numbers_is_no_feature(message, format):
+    frame = pd.DataFrame({"x": STRAYS[message], "y": [0.5, 0.1, 0.2, 0.3], "kind": list("abab")})
+    if format == "jsonl":
+        values = [json.loads(x) if re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", x) else x for x in STRAYS[message]]
+        rows = [{"x": x, "y": y, "kind": k} for x, y, k in zip(values, frame["y"], frame["kind"], strict=True)]
+        Path("stray.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    else:
+        written(f"stray.{format}", frame)
+    with pytest.raises(ValueError) as error:
+        labelled(f"stray.{format}", "kind")
+    assert str(error.value).startswith(f"stray.{format}: {message}")
+
+
+def test_texts_that_are_not_mostly_numbers_are_features():
+    sizes = ["S", "M", "L", "38", "12a", "18-25"]
+    frame = pd.DataFrame({"size": sizes, "version": ["1.2.3", "1.2.4"] * 3, "kind": ["5%", "10%"] * 3})
+    found = labelled(written("sizes.csv", frame), "kind")
+    assert len(found.names) == 8 and found.classes == ("10%", "5%")
+    frame = pd.DataFrame({"code": ["1", "2", "10"] * 2, "kind": list("ab") * 3})
+    assert labelled(written("codes.parquet", frame), "kind").names == ("code = 1", "code = 10", "code = 2")
+
+
+def test_a_stray_class_among_numbers_is_refused():
+    frame = pd.DataFrame({"x": [0.5, 0.1, 0.7, 0.2], "kind": ["1", "2", "?", "1"]})
+    with pytest.raises(ValueError, match=r"row 3 has '\?' in column 'kind', where numbers are expected"):
+        labelled(written("kinds.csv", frame), "kind")
+    assert labelled(written("two.csv", frame[1:3]), "kind").classes == ("2", "?")
+
+
+def test_a_quoted_NA_is_a_name_and_a_bare_one_is_missing():
+    assert labelled(lines("x,kind", '1.5,"NA"', "2,EU"), "kind").classes == ("EU", "NA")
+    with pytest.raises(ValueError, match="NA, null and the like are read as missing, and as texts in quotes"):
+        labelled(lines("x,kind", "1.5,NA", "2,EU"), "kind")
+    with pytest.raises(ValueError, match="row 2 has no value in column 'kind'"):
+        labelled(lines("x,kind", "1.5,EU", '2,""', "3,US"), "kind")
+
+
+def test_features_are_chosen():
+    path = written("days.parquet", FRAME.assign(day=pd.to_datetime(["2026-01-01"] * 5), row=range(5)))
+    found = labelled(path, "kind", ["new", "size"])
+    assert found.names == ("new", "size") and found.rows.tolist() == [[row[4], row[0]] for row in ROWS]
+    assert labelled(path, "kind", ["row"]).rows[:, 0].tolist() == [0, 1, 2, 3, 4]  # a column that was chosen may count
+    for message, features in (
+        (
+            "no column of features is called 'age': `features` are of 'size', 'colour', 'new', 'day', 'row'",
+            ["size", "age"],
+        ),
+        ("no column of features is called 'kind'", ["kind"]),
+        ("there is no column beside the target", []),
+        ("column 'day' holds datetime64", ["day"]),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            labelled(path, "kind", features)
+
+
+def test_names_that_are_numbers_are_names_if_the_target_is():
+    frame = pd.DataFrame({0: [0.5, 0.1], 1: [2.5, 3.5], "kind": ["a", "b"]})
+    assert labelled(written("pandas.csv", frame), "kind").names == ("0", "1")
+
+
+def test_wrong_lines_of_json_are_refused():
+    for text, message in (
+        ('[{"x": 1, "kind": "a"}, {"x": 2, "kind": "b"}]', "t.jsonl:1: write an object on each line, like"),
+        ('{"x": 1, "kind": "a"}\n{"x": 2,', "t.jsonl:2: write an object on each line"),
+        ('{"x": 1, "kind": "a"}\n\n{"x": 2}', "t.jsonl: row 2 has no value in column 'kind'"),
+        ('{"x": 1, "kind": "a"}\n{"x": 2, "kind": "b", "y": 1}', "t.jsonl: row 2 has a column 'y', which the first"),
+        ('{"x": [1], "kind": "a"}\n{"x": [2], "kind": "b"}', "t.jsonl: column 'x' holds list values"),
+        ('{"x": 1, "kind": "a"}\n{"x": {}, "kind": "b"}', "t.jsonl: column 'x' holds dict values"),
+        ("", "t.jsonl: the file has no row"),
+    ):
+        Path("t.jsonl").write_text(text)
+        with pytest.raises(ValueError) as error:
+            labelled("t.jsonl", "kind")
+        assert str(error.value).startswith(message)
+
+
+def test_encodings_and_torn_files_are_named():
+    excel = "x,kind\n1,a\n2,b\n"
+    for name, data, message in (
+        ("t.csv", excel.encode("utf-16"), "it is not UTF-8 text (UTF-16, as Excel and PowerShell write it)"),
+        ("t.tsv", excel.encode("utf-16-le"), "it is not UTF-8 text (line 1 has a zero byte, as UTF-16 has)"),
+        ("t.csv", "größe,kind\n".encode("latin-1"), "it is not UTF-8 text (line 1 has the byte 0xf6, as in Latin-1)"),
+        ("t.csv", "x,kind\n1,€".encode()[:-1], "it is not UTF-8 text (line 2 has the byte 0xe2"),
+        ("t.csv.gz", excel.encode(), "not a whole file that gzip made"),
+        ("t.csv", gzip.compress(excel.encode()), "it is not UTF-8 text (gzip, whose names end in .gz)"),
+        ("t.csv", b"PK\x03\x04...", "it is not UTF-8 text (a zip archive, as .xlsx files are)"),
+    ):
+        Path(name).write_bytes(data)
+        with pytest.raises(ValueError) as error:
+            labelled(name, "kind")
+        assert str(error.value).startswith(f"{name}: {message}")
 
 
 def test_dates_are_refused():
