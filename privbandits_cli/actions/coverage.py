@@ -85,7 +85,7 @@ def measured(logs: int, seed: int, sizes: Sequence[int] = SIZES, advance: Callab
     rows = []
     for case in CASES:
         for size in sizes:
-            found: dict[str, list[tuple[float, float]]] = {name: [] for name in ESTIMATORS}  # error, half a length
+            found: dict[str, list[list[float]]] = {name: [] for name in ESTIMATORS}  # value and ends, less the truth
             for trial in range(logs):
                 world = case.world(size, seed, trial)
                 log = logged(world, softmax(world.means, 0.2, 0.2), seed, trial)
@@ -95,18 +95,18 @@ def measured(logs: int, seed: int, sizes: Sequence[int] = SIZES, advance: Callab
                         one = estimator(log, policy, confidence=CONFIDENCE)
                     except ValueError:  # an action has too few rows for the model; `logs` counts the others
                         continue
-                    found[name].append((one.value - case.truth, one.high - one.value))
+                    found[name].append([end - case.truth for end in (one.value, one.low, one.high)])
                 advance()
             rows += [_row(case.title, name, size, np.array(every)) for name, every in found.items() if every]
     return rows
 
 
 def _row(world: str, estimator: str, rows: int, every: Floats) -> Row:
-    errors, halves = every.T
-    held, n = int((np.abs(errors) <= halves).sum()), len(errors)
+    errors, lower, upper = every.T
+    held, n = int(((lower <= 0) & (upper >= 0)).sum()), len(errors)
     low = float(beta.ppf(0.025, held, n - held + 1)) if held else 0.0
     high = float(beta.ppf(0.975, held + 1, n - held)) if held < n else 1.0
-    return Row(world, estimator, rows, n, held / n, low, high, float(errors.mean()), float(2 * halves.mean()))
+    return Row(world, estimator, rows, n, held / n, low, high, float(errors.mean()), float((upper - lower).mean()))
 
 
 def write(folder: Path, rows: Sequence[Row]) -> list[Path]:

@@ -5,9 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
+from scipy.stats import binom
 from scipy.stats import t as student
 
-from privbandits_cli.analysis.off_policy import direct, doubly_robust, fitted, ips, new_log, snips
+from privbandits_cli.analysis.off_policy import FEW_ROWS, direct, doubly_robust, fitted, ips, new_log, on_policy, snips
 from privbandits_cli.analysis.simulated_logs import World, contextual_world, linear_world, logged, softmax, value_in
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.contextual import Contexts
@@ -47,8 +49,30 @@ def close(found, value, terms, rows=ROWS, policy=POLICY):
     error = math.sqrt(sum((term - mean) ** 2 for term in terms) / (n - 1) / n)
     w = weights_of(rows, policy)
     half = student.ppf(0.975, n - 1) * error
-    expected = (value, value - half, value + half, error, sum(w) ** 2 / sum(x * x for x in w), max(w), sum(w) / n)
-    assert [*found] == pytest.approx([float(x) for x in expected], rel=1e-12, abs=1e-15)
+    low, high = chernoff([float(x) for x in w], [float(row[2]) for row in rows])
+    squares = [(term - mean) ** 2 for term in terms]
+    decide = sum(squares) ** 2 / sum(x * x for x in squares) if any(squares) else 0
+    assert decide < FEW_ROWS
+    ends = min(value - half, low), max(value + half, high)
+    expected = (value, *ends, error, sum(w) ** 2 / sum(x * x for x in w), max(w), sum(w) / n, decide)
+    assert [*found] == pytest.approx([float(x) for x in expected], rel=1e-7, abs=1e-15)
+
+
+def chernoff(weights, rewards, confidence=0.95):
+    """All q with n kl(mean of w r / M, q / M) <= ln(4 / (1 - confidence)), by bisection; of 1 - r if it is rarer."""
+    n, most = len(weights), max(1, *weights)
+    earned, missed = (
+        sum(w * r for w, r in zip(weights, each, strict=True)) / n for each in (rewards, [1 - r for r in rewards])
+    )
+    x, bound = min(earned, missed) / most, math.log(4 / (1 - confidence)) / n
+
+    def reached(q):
+        return sum(a * math.log(a / b) for a, b in ((x, q), (1 - x, 1 - q)) if a) - bound
+
+    low = most * brentq(reached, 1e-300, x, xtol=1e-15) if x > 0 else 0.0
+    high = most * brentq(reached, x or 1e-300, 1 - 1e-15, xtol=1e-15) if reached(1 - 1e-15) > 0 else most
+    low, high = min(low, 1), min(high, 1)
+    return (low, high) if earned <= missed else (1 - high, 1 - low)
 
 
 def weights_of(rows, policy):
@@ -174,7 +198,10 @@ def test_the_confidence_sets_the_width():
     for estimator in (ips, snips):
         wide, narrow = estimator(log, policy), estimator(log, policy, confidence=0.5)
         assert (wide.value, wide.error) == (narrow.value, narrow.error)
-        assert narrow.high - narrow.value == pytest.approx(student.ppf(0.75, 4) * narrow.error)
+        w = [float(x) for x in weights_of(ROWS, POLICY)]
+        bounds = chernoff(w, [float(row[2]) for row in ROWS], confidence=0.5)
+        assert narrow.high == pytest.approx(max(narrow.value + student.ppf(0.75, 4) * narrow.error, bounds[1]))
+        assert narrow.low == pytest.approx(min(narrow.value - student.ppf(0.75, 4) * narrow.error, bounds[0]))
 
 
 def test_one_row_has_no_finite_interval():
@@ -207,6 +234,72 @@ def test_estimates_are_those_of_open_bandit_pipeline():
     ):
         assert direct(given, policy, predictions).value == pytest.approx(dm, abs=1e-9)
         assert doubly_robust(given, policy, predictions).value == pytest.approx(dr, abs=1e-9)
+
+
+# ------------------------------------------------------------------------------------------ rare rewards
+
+
+def of_ones(ones, n):
+    """The log of n rows of one action, of which so many have the reward 1."""
+    return new_log(np.zeros((n, 1)), np.zeros(n), (np.arange(n) < ones) * 1.0, np.ones(n), 1)
+
+
+@pytest.mark.parametrize("n", [20, pytest.param(300, marks=pytest.mark.slow)])
+def test_the_interval_of_a_mean_holds_it_whatever_it_is(n):
+    """The exact probability over all numbers of ones; that of Student's t goes down to 0."""
+    found = [on_policy(of_ones(ones, n)) for ones in range(n + 1)]
+    for p in np.exp(np.linspace(math.log(0.1 / n), math.log(0.5), 60)):
+        for share in (p, 1 - p):
+            held = [one.low <= share <= one.high for one in found]
+            assert binom.pmf(np.arange(n + 1), n, share)[held].sum() > 0.93
+    normal = [abs(one.value - 0.1 / n) <= student.ppf(0.975, n - 1) * one.error for one in found]
+    assert binom.pmf(np.arange(n + 1), n, 0.1 / n)[normal].sum() < 0.2
+
+
+def test_of_rewards_that_were_never_seen_the_interval_is_clopper_and_pearsons():
+    for n in (10, 300):
+        most = 1 - 0.025 ** (1 / n)
+        none, every = on_policy(of_ones(0, n)), on_policy(of_ones(n, n))
+        assert (none.value, none.low, none.error, none.error_rows) == (0, 0, 0, 0)
+        assert none.high == pytest.approx(most, rel=1e-9)
+        assert (every.low, every.high) == pytest.approx((1 - most, 1), rel=1e-9)
+
+
+@pytest.mark.parametrize("reward", [0.0, 1.0, 0.3])
+def test_no_interval_has_the_width_0(reward):
+    """Equal rewards have no standard error, nor have equal predictions."""
+    n = 60
+    log = new_log(np.arange(n)[:, None] % 7, np.arange(n) % 2, np.full(n, reward), np.full(n, 0.5), 2)
+    for policy in (np.full((n, 2), 0.5), np.tile([0.0, 1.0], (n, 1))):
+        for estimator in ALL:
+            for given in ((), (np.full((n, 2), 0.3),))[: 1 + (estimator in (direct, doubly_robust))]:
+                one = estimator(log, policy, *given)
+                assert one.high - one.low > 0.05 and one.low <= one.value <= one.high, (estimator, given)
+                assert (estimator is direct and given) or one.low - 1e-12 <= reward <= one.high + 1e-12
+
+
+def test_rare_weighted_rewards_are_in_their_intervals():
+    """Of 1,000 logs of 300 rows with 3 rewards expected, each interval holds the value in 95 % or more."""
+    rng, n, logs, share = np.random.default_rng(1), 300, 1000, 0.01
+    held, normal = dict.fromkeys((ips, snips), 0), 0
+    policy = np.tile([0.2, 0.8], (n, 1))
+    for _ in range(logs):
+        actions = (rng.random(n) < 0.5).astype(int)
+        log = new_log(np.zeros((n, 1)), actions, (rng.random(n) < share) * 1.0, np.full(n, 0.5), 2)
+        for estimator in held:
+            one = estimator(log, policy)
+            held[estimator] += one.low <= share <= one.high
+        normal += abs(one.value - share) <= student.ppf(0.975, n - 1) * one.error
+    assert min(held.values()) > 0.95 * logs and normal < 0.9 * logs
+
+
+def test_many_rows_that_differ_need_no_bound():
+    log, policy = simulated("bernoulli", 500, 0)
+    for estimator in ALL:
+        one = estimator(log, policy)
+        assert one.error_rows > FEW_ROWS
+        half = student.ppf(0.975, 499) * one.error
+        assert (one.low, one.high) == pytest.approx((one.value - half, one.value + half), rel=1e-12)
 
 
 # ------------------------------------------------------------------------------------------ simulated logs
