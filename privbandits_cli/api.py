@@ -146,29 +146,35 @@ def guarantee(experiment: Experiment | str | Path, delta: float | None = None) -
 
 def evaluate(
     log: str | Path,
-    policy: "str | Floats | Callable[[Mapping[str, Floats], tuple[str, ...]], Floats]",
+    policy: "str | Path | Floats | Callable[[Mapping[str, Floats], tuple[str, ...]], Floats]",
     predictions: "Floats | None" = None,
     confidence: float = 0.95,
     action: str | None = None,
     reward: str | None = None,
     propensity: str | None = None,
+    features: Sequence[str] | None = None,
 ) -> "Rows":
     """Estimates of the mean reward of a fixed policy, from a log of another one: a table with a row per estimator.
 
-    policy: "uniform", "always:ACTION", probabilities `[rows, actions]` with the actions in the order of their names, or
-    a function of the features (a dict of arrays `[rows]`) and the names of the actions that returns them. predictions:
-    mean rewards `[rows, actions]` by a model of your own; by default a linear one is fitted for each action. action,
-    reward, propensity: names of the log's columns, where they are not recognised.
+    log: a file. policy: "uniform", "always:ACTION", a FILE.py, which is executed, probabilities `[rows, actions]`, or a
+    function of the features (a dict of arrays `[rows]`) and the names of the actions that returns them. predictions:
+    mean rewards `[rows, actions]` by a model of your own; by default a linear one is fitted for each action. The
+    columns of an array are the actions in the order of their names; those of a data frame are known by their names, and
+    its index must be 0, 1, ... action, reward, propensity: names of the log's columns, where they are not recognised.
+    features: names of the columns of features, perhaps none; by default all others.
     The columns of the table: `estimator` (logged, which is the mean reward of the log itself, ips, snips, direct,
     doubly_robust), `value`, `low` and `high`, `error` (standard error), `effective` (number of rows), `largest_weight`,
     `mean_weight`, and `reason`, if there is no estimate. A `UserWarning` says why the intervals may be wrong.
-    Raises OSError or ValueError with what is wrong with the log or the policy.
+    Raises OSError, ValueError or IncludeError with what is wrong with the log, the policy or the predictions.
     """
     from privbandits_cli.actions import logs
     from privbandits_cli.analysis.rows import Rows
 
+    if not isinstance(log, str | Path):
+        how = "write it to one, for example by `to_parquet('log.parquet', index=False)`"
+        raise ValueError(f"log: the path of a file is needed, but this is a {type(log).__name__}: {how}")
     columns = {"action": action, "reward": reward, "propensity": propensity}
-    found = logs.evaluate(str(at_home(log)), policy, columns, predictions, confidence)
+    found = logs.evaluate(str(at_home(log)), policy, columns, predictions, confidence, features)
     for caution in found.cautions:
         warnings.warn(caution, stacklevel=2)
     return Rows.of(found.estimates)

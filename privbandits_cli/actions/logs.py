@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from privbandits_cli.games import contextual
 from privbandits_cli.games.rewards import REWARDS
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats
+from privbandits_cli.plugins import loader
 
 ESTIMATORS: Mapping[str, Callable[..., Estimate]] = {
     "ips": off_policy.ips,
@@ -52,25 +53,34 @@ class Features(dict[str, Floats]):
 
 def evaluate(
     path: str,
-    policy: Policy | str | Floats,
+    policy: Policy | str | Path | Floats,
     columns: Mapping[str, str | None],
     predictions: Floats | None = None,
     confidence: float = 0.95,
+    features: Sequence[str] | None = None,
 ) -> Evaluated:
     """The estimates of a policy's mean reward on the log in a file.
 
-    policy: `uniform`, `always:ACTION`, probabilities `[rows, actions]`, or a function of the features by name and the
-    names of the actions that returns them. columns: names of `action`, `reward` and `propensity`, where they are not
-    recognised. predictions: mean rewards `[rows, actions]`; by default a linear model is fitted for each action.
-    Raises OSError or ValueError with what is wrong with the log or the policy.
+    policy: `uniform`, `always:ACTION`, a FILE.py, which is executed, probabilities `[rows, actions]`, or a function of
+    the features by name and the names of the actions that returns them. columns: names of `action`, `reward` and
+    `propensity`, where they are not recognised. predictions: mean rewards `[rows, actions]`; by default a linear model
+    is fitted for each action. Of a data frame the columns are those of the actions of these names. features: the names
+    of the columns of features; default: all others.
+    Raises OSError, ValueError or IncludeError with what is wrong with the log, the policy or the predictions.
     """
-    found = logged(path, **columns)
+    found = logged(path, **columns, features=features)
     probabilities = _probabilities(policy, found)
+    if predictions is not None:
+        predictions = _by_name(predictions, "predictions", found)
     log = new_log(found.rows, found.actions, found.rewards, found.propensities, len(found.classes))
     log = log._replace(names=found.classes)
     off_policy.check_policy(probabilities, (len(log.rewards), log.n_actions))
     estimates = [{"estimator": "logged", **off_policy.on_policy(log, confidence)._asdict()}]
     for name, estimator in ESTIMATORS.items():
+        if name in MODELS and predictions is None and not found.names:
+            reason = "the log has no features to make a model of; give predictions of your own"
+            estimates.append({"estimator": name, "reason": reason})
+            continue
         more = {"predictions": predictions} if name in MODELS else {}
         try:
             made = estimator(log, probabilities, confidence=confidence, **more)
@@ -80,33 +90,95 @@ def evaluate(
             estimates.append({"estimator": name, "reason": str(error)})
         else:
             estimates.append({"estimator": name, **made._asdict()})
-    cautions = [] if "reason" in estimates[1] else _of_weights(estimates[1], len(log.rewards))
+    cautions = _of_errors(estimates, len(log.rewards))
+    cautions += [] if "reason" in estimates[1] else _of_weights(estimates[1], len(log.rewards))
     if predictions is None and any("value" in row for row in estimates if row["estimator"] in MODELS):
         cautions += _of_model(log, probabilities)
+    if predictions is not None:
+        cautions.append(
+            "The interval of the direct method takes your predictions for right: it has no error of theirs."
+        )
     if "reason" in estimates[1] and "value" in estimates[3]:
         cautions.append("The direct method alone has a value here: it is the model's word for what was never tried.")
     return Evaluated(len(log.rewards), found.classes, estimates, cautions)
 
 
-def _probabilities(policy: Policy | str | Floats, found: Logged) -> Floats:
+def _probabilities(policy: Policy | str | Path | Floats, found: Logged) -> Floats:
     n, k = len(found.rewards), len(found.classes)
-    if isinstance(policy, str):
+    if isinstance(policy, str | Path):
+        policy = str(policy)
         kind, _, action = policy.partition(":")
         if policy == "uniform":
             return np.full((n, k), 1 / k)
-        if kind != "always" or not action:
+        if kind == "always" and action:
+            if action not in found.classes:
+                raise ValueError(f"no row of the log has the action {action!r}{suggestion(action, found.classes)}")
+            return np.tile(np.array(found.classes) == action, (n, 1)).astype(float)
+        if not policy.endswith(".py"):
             raise ValueError(f"{policy}: a policy is `uniform`, `always:ACTION` or a FILE.py")
-        if action not in found.classes:
-            raise ValueError(f"no row of the log has the action {action!r}{suggestion(action, found.classes)}")
-        return np.tile(np.array(found.classes) == action, (n, 1)).astype(float)
+        policy = loader.policy(Path(policy))
     features = Features((name, found.rows[:, i].copy()) for i, name in enumerate(found.names))
-    made = policy(features, found.classes) if callable(policy) else policy
+    return _by_name(policy(features, found.classes) if callable(policy) else policy, "policy", found)
+
+
+def _by_name(made: Any, what: str, found: Logged) -> Floats:
+    """Numbers `[rows, actions]`: the columns of a data frame are known by their names, those of an array by place.
+
+    Raises ValueError if the names are not those of the actions, or an index is not that of the log's rows.
+    """
+    n = len(found.rewards)
+    names = getattr(made, "column_names", getattr(made, "columns", None))  # of Arrow, or of pandas and others
+    if names is None:
+        return _floats(made, what, found)
+    _check_index(made, what, n)
+    return np.column_stack([_floats(made[name], what, found) for name in _in_order([*names], what, found.classes)])
+
+
+def _floats(made: Any, what: str, found: Logged) -> Floats:
     try:
         return np.asarray(made, float)
     except (TypeError, ValueError):
-        raise ValueError(
-            f"the policy is no array of probabilities, {n} rows of {k}, but {type(made).__name__}"
-        ) from None
+        shape = f"{len(found.rewards)} rows of {len(found.classes)}"
+        raise ValueError(f"{what}: numbers are needed, {shape}, but this is a {type(made).__name__}") from None
+
+
+def _check_index(made: Any, what: str, n: int) -> None:
+    """Raise ValueError unless the index of a data frame, if it has one, is 0, 1, ..., as of the rows of a file."""
+    index = np.asarray(getattr(made, "index", np.arange(n)))
+    if len(index) == n and not (index.dtype.kind in "iu" and (index == np.arange(n)).all()):
+        how = "`sort_index()` if it counts them, `reset_index(drop=True)` if its rows have the order of the log"
+        raise ValueError(f"{what}: the index is not 0, 1, ..., {n - 1}, as the rows of the log are counted: {how}")
+
+
+def _in_order(names: Sequence[Any], what: str, classes: Sequence[str]) -> list[Any]:
+    """The names of columns in the order of the actions, which they must be; a number may be 1 or 1.0."""
+    for same in (str, _number_or_text):
+        known = {same(name): name for name in names}
+        wanted = [same(name) for name in classes]
+        if len(known) == len(names) and known.keys() == {*wanted}:
+            return [known[name] for name in wanted]
+    needed, given = ", ".join(classes), ", ".join(map(str, names))
+    raise ValueError(f"{what}: a column is needed for each action, {needed}, but the columns are {given}")
+
+
+def _number_or_text(name: Any) -> float | str:
+    try:
+        return float(str(name))
+    except ValueError:
+        return str(name)
+
+
+def _of_errors(estimates: Sequence[Mapping[str, Any]], n: int) -> list[str]:
+    """Why intervals are longer than their standard errors say."""
+    few = [row for row in estimates if row.get("error_rows", math.inf) < off_policy.FEW_ROWS]
+    if not few:
+        return []
+    least, largest = min(row["error_rows"] for row in few), max(1.0, *(row["largest_weight"] for row in few))
+    return [
+        f"A standard error rests on {least:.0f} of {n:,} rows: they are few, or nearly all alike. Below "
+        f"{off_policy.FEW_ROWS:.0f} the interval is widened by Chernoff's bound, which holds for any number of rows if "
+        f"no weight can exceed {largest:.3g}."
+    ]
 
 
 def _of_weights(ips: Mapping[str, Any], n: int) -> list[str]:

@@ -17,11 +17,14 @@ from privbandits_cli.cli.options import AsJson, level
 
 @app.command()
 def evaluate(
-    log: Annotated[Path, typer.Argument(help="A log of decisions: a .csv, .parquet or .npy file.")],
+    log: Annotated[Path, typer.Argument(help="A log of decisions: a .csv, .tsv, .jsonl, .parquet or .npy file.")],
     policy: Annotated[str, typer.Option(metavar="POLICY", help="uniform, always:ACTION, or a FILE.py.")],
     action: Annotated[str | None, typer.Option(help="The column of the actions.")] = None,
     reward: Annotated[str | None, typer.Option(help="The column of the rewards, in [0, 1].")] = None,
     propensity: Annotated[str | None, typer.Option(help="The column of the probabilities of the actions.")] = None,
+    features: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="The columns of features; default: all others.")
+    ] = None,
     confidence: Annotated[float, typer.Option(callback=level, help="Confidence of the intervals.")] = 0.95,
     out: Annotated[Path | None, typer.Option("--csv", metavar="FILE.csv", help="Write the table to a file.")] = None,
     as_json: AsJson = False,
@@ -31,11 +34,13 @@ def evaluate(
     A row of the log has features, the action that was taken, its reward, and the probability with which it was taken.
     The columns are recognised by their names, or named. Four estimators: inverse propensity scoring (IPS), the same
     with normalised weights (SNIPS), a linear model of each action's rewards (direct method), and both (doubly robust).
+    The last two need features. The others do not, unless the policy does.
 
     \b
     A FILE.py is executed. It has a function of the features, a dict of
     arrays [rows], and of the names of the actions; it returns the
-    probability of each action in each row, [rows, actions]:
+    probability of each action in each row, [rows, actions], or a
+    data frame with the actions as columns:
       import numpy as np
       def probabilities(features, actions):
           old = features["age"] > 60
@@ -52,9 +57,9 @@ def evaluate(
     from privbandits_cli.cli import terminal
     from privbandits_cli.experiment.files import write_atomically
     from privbandits_cli.experiment.received import shown
-    from privbandits_cli.plugins import loader
 
     columns = {"action": action, "reward": reward, "propensity": propensity}
+    chosen = None if features is None else [name for text in features.split(",") if (name := text.strip())]
     if not log.exists():
         raise fail(f"{log}: no such file")
     if out is not None and not out.resolve().parent.is_dir():
@@ -62,8 +67,7 @@ def evaluate(
     if out is not None and out.exists() and (out.is_dir() or out.samefile(log)):
         raise fail(f"{out}: this is {'a folder' if out.is_dir() else 'the log'}: give --csv another file")
     with reported(ValueError, OSError), _options_named():
-        chosen = loader.policy(Path(policy)) if policy.endswith(".py") and not policy.startswith("always:") else policy
-        found = logs.evaluate(str(log), chosen, columns, confidence=confidence)
+        found = logs.evaluate(str(log), policy, columns, confidence=confidence, features=chosen)
     if as_json:
         print(dumps(found._asdict()))
     else:

@@ -2,10 +2,13 @@
 
 import csv
 import json
+import re
 import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import pyarrow
 import pytest
 from typer.testing import CliRunner
 
@@ -103,6 +106,98 @@ def test_policies_by_name_are_those_of_a_function():
         assert list(one) == list(other) == list(third)
 
 
+FRAME = pd.DataFrame({"no": np.linspace(0, 1, 200), "yes": 1 - np.linspace(0, 1, 200)})
+
+
+@pytest.mark.parametrize("what", ["policy", "predictions"])
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "function", "numbers"])
+def test_the_columns_of_a_data_frame_are_known_by_their_names(what, kind):
+    path, names = "log.csv", FRAME.columns
+    if kind == "numbers":  # actions that are numbers: 1 or 1.0 or "1"
+        path, names = "coded.csv", [1, 2.0]
+        Path(path).write_text(Path("log.csv").read_text().replace("no", "1").replace("yes", "2"))
+    frames = [FRAME.set_axis(names, axis=1), FRAME.set_axis(names, axis=1).iloc[:, ::-1]]
+    if kind == "arrow":
+        frames = [pyarrow.Table.from_pandas(frame) for frame in frames]
+    given = [(lambda features, actions, frame=frame: frame) if kind == "function" else frame for frame in frames]
+    if what == "predictions" and kind == "function":
+        return
+    words = {"policy": "uniform", "predictions": None}
+    with warnings.catch_warnings(action="ignore"):
+        one, two, right = (list(evaluate(path, **(words | {what: it}))) for it in (*given, FRAME.to_numpy()))
+        wrong = list(evaluate(path, **(words | {what: FRAME.to_numpy()[:, ::-1]})))
+    assert one == two == right != wrong
+
+
+@pytest.mark.parametrize("what", ["policy", "predictions"])
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (
+            FRAME.rename(columns={"no": "non"}),
+            "a column is needed for each action, no, yes, but the columns are non, yes",
+        ),
+        (FRAME.set_axis(["no", "no"], axis=1), "a column is needed for each action"),
+        (FRAME.assign(maybe=0.0), "but the columns are no, yes, maybe"),
+        (FRAME.set_axis([0, 1], axis=1), "but the columns are 0, 1"),
+        (FRAME.sample(frac=1, random_state=1), "the index is not 0, 1, ..., 199, as the rows of the log are counted"),
+        (FRAME.set_axis(range(1, 201)), "`reset_index(drop=True)` if its rows have the order of the log"),
+        (FRAME.set_axis([f"r{i}" for i in range(200)]), "the index is not 0, 1"),
+        (FRAME[:150], "shape (150, 2)"),
+        (FRAME.astype(object).mask(FRAME > 0.9, "much"), "numbers are needed, 200 rows of 2"),
+        ({"no": 1, "yes": 0}, "numbers are needed, 200 rows of 2, but this is a dict"),
+    ],
+)
+def test_a_data_frame_that_does_not_fit_is_refused(what, frame, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        evaluate("log.csv", **({"policy": "uniform"} | {what: frame}))
+
+
+def test_a_policy_may_be_a_file_and_a_log_may_not_be_a_frame():
+    with warnings.catch_warnings(action="ignore"):
+        one, two = (list(evaluate("log.csv", path)) for path in ("mine.py", Path("mine.py")))
+    assert one == two and one[1]["value"] == pytest.approx(by_hand(rows_of("log.csv"))[0])
+    with pytest.raises(
+        ValueError, match=r"log: the path of a file is needed, but this is a DataFrame: write it to one"
+    ):
+        evaluate(pd.read_csv("log.csv"), "uniform")
+
+
+def test_features_are_chosen():
+    log = pd.read_csv("log.csv")
+    log["day"] = pd.date_range("2026-01-01", periods=200)
+    log["user"] = [f"u{i % 150}" for i in range(200)]
+    log.to_csv("wide.csv")
+    refused = call("wide.csv", "--policy", "mine.py")
+    assert refused.exit_code == 2 and "`features: [...]`" in refused.stderr
+    done = call("wide.csv", "--policy", "mine.py", "--features", "age")
+    assert done.exit_code == 0 and done.stdout == call("log.csv", "--policy", "mine.py").stdout
+    wrong = call("wide.csv", "--policy", "mine.py", "--features", "age, years")
+    assert wrong.exit_code == 2 and "no column of features is called 'years'" in wrong.stderr
+    with warnings.catch_warnings(action="ignore"):
+        assert list(evaluate("wide.csv", "mine.py", features=["age"])) == list(evaluate("log.csv", "mine.py"))
+
+
+def test_a_log_without_features_is_evaluated_without_a_model():
+    pd.read_csv("log.csv").drop(columns="age").to_csv("plain.csv", index=False)
+    done = call("plain.csv", "--policy", "always:yes")
+    assert done.exit_code == 0 and "No direct method estimate: the log has no features" in done.stdout
+    assert done.stdout.splitlines()[:4] == call("log.csv", "--policy", "always:yes").stdout.splitlines()[:4]
+    assert call("log.csv", "--policy", "always:yes", "--features", "").stdout == done.stdout
+    with warnings.catch_warnings(action="ignore"):
+        own = {row["estimator"]: row for row in evaluate("plain.csv", "always:yes", predictions=np.full((200, 2), 0.5))}
+    assert own["doubly_robust"]["value"] > 0
+
+
+def test_rewards_that_were_never_seen_are_told():
+    rows = [f"{i / 300},{'ab'[i % 2]},0,0.5" for i in range(300)]
+    Path("none.csv").write_text("\n".join(["x,action,reward,propensity", *rows]))
+    with pytest.warns(match="A standard error rests on 0 of 300 rows: .* if no weight can exceed 2"):
+        found = {row["estimator"]: row for row in evaluate("none.csv", "always:a")}
+    assert found["logged"]["high"] == pytest.approx(1 - 0.025 ** (1 / 300))
+    assert all(row["low"] == 0 and 0.02 < row["high"] < 0.03 for name, row in found.items() if name != "logged")
+
+
 def test_columns_are_named():
     text = Path("log.csv").read_text().replace("age,action,reward,propensity", "age,advert,bought,chance")
     Path("own.csv").write_text(text)
@@ -128,7 +223,11 @@ def test_columns_are_named():
             "def probabilities(features, actions):\n    return features['size']",
             "own.py:2: KeyError: 'no feature is called size (known: age)'",
         ),
-        ("own.py", "def probabilities(features, actions): return 'all'", "is no array of probabilities"),
+        (
+            "own.py",
+            "def probabilities(features, actions): return 'all'",
+            "policy: numbers are needed, 200 rows of 2, but this is a str",
+        ),
         ("own.py", "def probabilities(features, actions): return features['age']", "the policy has shape (200,)"),
         (
             "own.py",
@@ -172,6 +271,7 @@ def test_cautions_name_what_is_wrong_and_only_that():
         evaluate("right.csv", np.eye(2)[(actions + (x < 0.99)) % 2])  # another action than the logged one, but for 1 %
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of predictions that never change
 @pytest.mark.parametrize("adversary", ["sphere_arms", "table, path: digits, target: class"])
 def test_simulated_logs_are_estimated_right(adversary):
     """The estimates of three policies are within 4 standard errors of the truth, which is known."""
@@ -275,6 +375,8 @@ def test_wrong_logging_policies_are_refused(wrong):
 
 
 def test_predictions_of_ones_own_are_checked():
+    with pytest.warns(match="takes your predictions for right"):
+        evaluate("log.csv", "uniform", predictions=np.full((200, 2), 0.5))
     with pytest.raises(ValueError, match="predictions have shape"):
         evaluate("log.csv", "uniform", predictions=np.zeros((3, 2)))
 
