@@ -164,7 +164,8 @@ def evaluate(
     features: names of the columns of features, perhaps none; by default all others.
     The columns of the table: `estimator` (logged, which is the mean reward of the log itself, ips, snips, direct,
     doubly_robust), `value`, `low` and `high`, `error` (standard error), `effective` (number of rows), `largest_weight`,
-    `mean_weight`, and `reason`, if there is no estimate. A `UserWarning` says why the intervals may be wrong.
+    `mean_weight`, `error_rows` (on which the standard error rests; if they are few, the interval is longer than it
+    says), and `reason`, if there is no estimate. A `UserWarning` says why the intervals may be wrong, or are longer.
     Raises OSError, ValueError or IncludeError with what is wrong with the log, the policy or the predictions.
     """
     from privbandits_cli.actions import logs

@@ -91,7 +91,7 @@ def evaluate(
         else:
             estimates.append({"estimator": name, **made._asdict()})
     cautions = _of_errors(estimates, len(log.rewards))
-    cautions += [] if "reason" in estimates[1] else _of_weights(estimates[1], len(log.rewards))
+    cautions += [] if "reason" in estimates[1] else _of_weights(estimates[1], len(log.rewards), found.rounding)
     if predictions is None and any("value" in row for row in estimates if row["estimator"] in MODELS):
         cautions += _of_model(log, probabilities)
     if predictions is not None:
@@ -181,8 +181,11 @@ def _of_errors(estimates: Sequence[Mapping[str, Any]], n: int) -> list[str]:
     ]
 
 
-def _of_weights(ips: Mapping[str, Any], n: int) -> list[str]:
-    """Why intervals that are made of weights may be wrong; ips: the estimate by the weights alone."""
+def _of_weights(ips: Mapping[str, Any], n: int, rounding: float) -> list[str]:
+    """Why intervals that are made of weights may be wrong; ips: the estimate by the weights alone.
+
+    rounding: the relative error of propensities that are rounded.
+    """
     said, effective, mean = [], ips["effective"], ips["mean_weight"]
     if effective < FEW:
         said.append(
@@ -190,7 +193,7 @@ def _of_weights(ips: Mapping[str, Any], n: int) -> list[str]:
             "and the doubly robust estimate hold the value less often than they say."
         )
     error = max(1.0, mean) * math.sqrt(max(0.0, n / effective - 1) / n)  # a small mean would make its error look small
-    if abs(mean - 1) > DEVIATIONS * error + off_policy.ROUNDING:
+    if abs(mean - 1) > DEVIATIONS * error + rounding + off_policy.ROUNDING:
         said.append(
             f"The mean of the weights is {mean:.3g}, not 1, which chance hardly explains: the propensities are wrong, "
             "or the policy takes actions where the log never does."

@@ -208,7 +208,8 @@ def _lines(path: str) -> tuple[list[str], bool]:
     """
     lines = lines_of(path)
     names = _names(lines[0]) if lines else []
-    by_pandas = names == ["", *map(str, range(len(names) - 1))]  # an index without a name, columns without names
+    index = bool(names) and names[0] in (*INDEX, *BESIDE)
+    by_pandas = index and names[1:] == [*map(str, range(len(names) - 1))]  # an index, and columns without names
     named = bool(names) and (by_pandas or not any(map(_is_number, names)))
     if named or len(names) < 2 or sorted(names) != sorted(map(str, range(len(names)))):
         return lines, named

@@ -58,6 +58,11 @@ class Logged(NamedTuple):
         """The smallest propensity."""
         return float(self.propensities.min())
 
+    @property
+    def rounding(self) -> float:
+        """The relative error of the smallest propensity, if it was rounded to the digits that it has."""
+        return 1 - at_least(self.least) / self.least
+
     def single_values(self) -> Floats:
         """The value of playing each action always, by SNIPS: means of its rewards, weighted by 1/propensity, `[K]`."""
         k, weights = len(self.classes), 1 / self.propensities

@@ -198,6 +198,15 @@ def test_rewards_that_were_never_seen_are_told():
     assert all(row["low"] == 0 and 0.02 < row["high"] < 0.03 for name, row in found.items() if name != "logged")
 
 
+@pytest.mark.parametrize(("k", "chance"), [(3, 0.333), (6, 0.17), (6, 0.1667), (3, float(np.float32(1 / 3)))])
+def test_rounded_propensities_are_no_wrong_ones(k, chance):
+    rows = [f"{i / 7:.3f},{i % k},{i // 6 % 2},{chance!r}" for i in range(600)]
+    Path("rounded.csv").write_text("\n".join(["x,action,reward,propensity", *rows]))
+    assert "chance hardly explains" not in " ".join(call("rounded.csv", "--policy", "uniform").stdout.split())
+    Path("wrong.csv").write_text(Path("rounded.csv").read_text().replace(f"{chance!r}", f"{0.9 * chance:.3f}"))
+    assert "chance hardly explains" in " ".join(call("wrong.csv", "--policy", "uniform").stdout.split())
+
+
 def test_columns_are_named():
     text = Path("log.csv").read_text().replace("age,action,reward,propensity", "age,advert,bought,chance")
     Path("own.csv").write_text(text)

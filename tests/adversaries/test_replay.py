@@ -243,6 +243,8 @@ INDEX = "column {} is an index of the rows: leave it out, with pandas by `to_csv
         ("time,user\n0,1\n", LOG.format("time, user")),
         (",a,b\n0,0.1,0.2\n1,0.3,0.4\n", INDEX.format(1)),
         (",0,1\n7,0.1,0.2\n3,0.3,0.4\n", INDEX.format(1)),
+        ("index,0,1\n7,0.1,0.2\n3,0.3,0.4\n", INDEX.format(1)),
+        ("round,0,1\n7,0.1,0.2\n3,0.3,0.4\n", "log.csv: column 'round' has no gains of an arm: leave it out"),
         ("0,0.1,0.2\n1,0.3,0.4\n2,0.5,0.6\n", INDEX.format(1)),
         ("a,b,n\n0.5,0.1,1\n0.1,0.3,2\n1,0.5,3\n", INDEX.format(3)),
     ],
