@@ -17,13 +17,14 @@ in 95 % of all logs, if the model is right. Of 50 rows they do in 95 to 100 %, a
 that the doubly robust one did in 90 %, because the coefficients fit the noise. `results/ope.csv` has more.
 
 A standard error rests on (Σ e²)² / Σ e⁴ rows, where e are the terms less their mean: on pn of n rewards that are 1 with
-a small probability p, and on no row if all terms are equal. If there are fewer than 20 such rows, and rewards lie in
-[0, 1], the interval also holds that of Chernoff's bound (Hoeffding 1963, Theorem 1): with M the largest weight and x
-the mean of w r / M, all values M q with n kl(x, q) <= ln(2 / (1 - confidence)). If the rewards are large, it is that of
-w (1 - r), as E w = 1; to allow for this choice, which sees the rewards, the bound is ln(4 / (1 - confidence)), unless
-all weights are 1. If no weight can exceed M, this interval holds the value at least as often as it says, for any n. Of
-n plain rewards that are 0 it is that of Clopper and Pearson. The mean of Bernoulli rewards is then in the 95 % interval
-with a probability of at least 93 % whatever it is, where that of the standard error goes down to 0.
+a small probability p, and on no row if all terms are equal. The doubly robust one rests on no more rows than that of
+SNIPS. If there are fewer than 20 such rows, and rewards lie in [0, 1], the interval also holds that of Chernoff's bound
+(Hoeffding 1963, Theorem 1): with M the largest weight and x the mean of w r / M, all values M q with n kl(x, q) <= ln(2
+/ (1 - confidence)). If the rewards are large, it is that of w (1 - r), as E w = 1; to allow for this choice, which sees
+the rewards, the bound is ln(4 / (1 - confidence)), unless all weights are 1. If no weight can exceed M, this interval
+holds the value at least as often as it says, for any n. Of n plain rewards that are 0 it is that of Clopper and
+Pearson. The mean of Bernoulli rewards is then in the 95 % interval with a probability of at least 93 % whatever it is,
+where that of the standard error goes down to 0.
 
 Sums are NumPy's, not those of a linear algebra library, whose order depends on the processor.
 """
@@ -124,8 +125,13 @@ def ips(log: Log, policy: Floats, confidence: float = 0.95) -> Estimate:
 def snips(log: Log, policy: Floats, confidence: float = 0.95) -> Estimate:
     """Self-normalised inverse propensity scoring; policy: probabilities `[n, K]`."""
     weights = _weights(log, policy, needed=2)
+    return _estimate(log, weights, *_self_normalised(log, weights), confidence)
+
+
+def _self_normalised(log: Log, weights: Floats) -> tuple[float, Floats]:
+    """Value and terms of SNIPS."""
     value = float((weights * log.rewards).sum() / weights.sum())
-    return _estimate(log, weights, value, weights * (log.rewards - value) / weights.mean(), confidence)
+    return value, weights * (log.rewards - value) / weights.mean()
 
 
 def direct(log: Log, policy: Floats, predictions: Floats | None = None, confidence: float = 0.95) -> Estimate:
@@ -149,11 +155,17 @@ def doubly_robust(log: Log, policy: Floats, predictions: Floats | None = None, c
     predicted, _ = _model(log, policy, predictions)
     residuals = log.rewards - predicted[np.arange(len(policy)), log.actions]
     terms = (policy * predicted).sum(axis=1) + weights * residuals
-    return _estimate(log, weights, float(terms.mean()), terms, confidence)
+    value, of_rewards = _self_normalised(log, weights)  # a model's predictions vary even where no reward does
+    return _estimate(log, weights, float(terms.mean()), terms, confidence, _error_rows(of_rewards, value))
 
 
-def _estimate(log: Log, weights: Floats, value: float, terms: Floats, confidence: float) -> Estimate:
-    """Value ± the quantile of Student's t x sd / √n, which is infinite for a single row; wider if few rows decide."""
+def _estimate(
+    log: Log, weights: Floats, value: float, terms: Floats, confidence: float, most_rows: float = math.inf
+) -> Estimate:
+    """Value ± the quantile of Student's t x sd / √n, which is infinite for a single row; wider if few rows decide.
+
+    most_rows: on which the error may be said to rest, whatever the terms.
+    """
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence is {exact(confidence)}, but must lie between 0 and 1")
     n, largest = len(terms), float(weights.max())
@@ -161,7 +173,7 @@ def _estimate(log: Log, weights: Floats, value: float, terms: Floats, confidence
     error = float(terms.std(ddof=1)) / math.sqrt(n) if n > 1 else math.inf
     half = error * quantile(n - 1, confidence)
     effective = float(relative.sum() ** 2 / (relative**2).sum()) if largest else 0.0
-    rows, low, high = _error_rows(terms, value), value - half, value + half
+    rows, low, high = min(most_rows, _error_rows(terms, value)), value - half, value + half
     if rows < FEW_ROWS and log.rewards.min() >= 0 and log.rewards.max() <= 1:
         least, most = _chernoff(log.rewards, weights, confidence)
         low, high = min(low, least), max(high, most)

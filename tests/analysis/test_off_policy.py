@@ -43,15 +43,30 @@ def floats_3(features):
     return np.array([floats(row) for row in features])
 
 
-def close(found, value, terms, rows=ROWS, policy=POLICY):
-    """Whether an estimate has this value, the error of these terms, and the weights of this log."""
+def deciding(terms):
+    """The number of rows that the error of these terms rests on."""
+    squares = [(term - sum(terms) / len(terms)) ** 2 for term in terms]
+    return sum(squares) ** 2 / sum(x * x for x in squares) if any(squares) else 0
+
+
+def snips_by_hand(rows, policy):
+    """Value and terms."""
+    w = weights_of(rows, policy)
+    value = sum(weight * row[2] for weight, row in zip(w, rows, strict=True)) / sum(w)
+    return value, [weight * (row[2] - value) * len(w) / sum(w) for weight, row in zip(w, rows, strict=True)]
+
+
+def close(found, value, terms, rows=ROWS, policy=POLICY, both=None):
+    """Whether an estimate has this value, the error of these terms, and the weights of this log.
+
+    both: other terms, on which the error rests, too.
+    """
     n, mean = len(terms), sum(terms) / len(terms)
     error = math.sqrt(sum((term - mean) ** 2 for term in terms) / (n - 1) / n)
     w = weights_of(rows, policy)
     half = student.ppf(0.975, n - 1) * error
     low, high = chernoff([float(x) for x in w], [float(row[2]) for row in rows])
-    squares = [(term - mean) ** 2 for term in terms]
-    decide = sum(squares) ** 2 / sum(x * x for x in squares) if any(squares) else 0
+    decide = min(map(deciding, [terms] if both is None else [terms, both]))
     assert decide < FEW_ROWS
     ends = min(value - half, low), max(value + half, high)
     expected = (value, *ends, error, sum(w) ** 2 / sum(x * x for x in w), max(w), sum(w) / n, decide)
@@ -128,7 +143,7 @@ def test_estimates_with_a_model_of_ones_own_by_hand():
     close(direct(log, policy, own), sum(expected) / 5, expected)
     corrections = [w * (row[2] - q[int(row[1])]) for w, row, q in zip(weights_of(ROWS, POLICY), ROWS, OWN, strict=True)]
     terms = [x + y for x, y in zip(expected, corrections, strict=True)]
-    close(doubly_robust(log, policy, own), sum(terms) / 5, terms)
+    close(doubly_robust(log, policy, own), sum(terms) / 5, terms, both=snips_by_hand(ROWS, POLICY)[1])
 
 
 def check_linear(rows, policy, features, log):
@@ -140,7 +155,8 @@ def check_linear(rows, policy, features, log):
     weights = weights_of(rows, policy)
     residuals = [row[2] - q[int(row[1])] for row, q in zip(rows, predictions, strict=True)]
     terms = [x + w * y for x, w, y in zip(expected, weights, residuals, strict=True)]
-    close(doubly_robust(log, floats(policy)), sum(terms) / len(rows), terms, rows, policy)
+    both = snips_by_hand(rows, policy)[1]
+    close(doubly_robust(log, floats(policy)), sum(terms) / len(rows), terms, rows, policy, both)
 
 
 def test_a_linear_model_that_actions_share_by_hand():
@@ -279,18 +295,24 @@ def test_no_interval_has_the_width_0(reward):
 
 
 def test_rare_weighted_rewards_are_in_their_intervals():
-    """Of 1,000 logs of 300 rows with 3 rewards expected, each interval holds the value in 95 % or more."""
-    rng, n, logs, share = np.random.default_rng(1), 300, 1000, 0.01
-    held, normal = dict.fromkeys((ips, snips), 0), 0
-    policy = np.tile([0.2, 0.8], (n, 1))
+    """Of 250 logs of 200 rows with one reward expected, each interval holds the value in 95 % or more.
+
+    The mean reward of action a is 0.005 (1 ± x/2) at x in [-1, 1]; the policy plays the better action, whose mean is
+    0.005 x 1.25. The log prefers the other one, so that weights go up to 10, and a model's predictions vary with x.
+    """
+    rng, n, logs, value = np.random.default_rng(1), 200, 250, 0.005 * 1.25
+    held, normal = dict.fromkeys(ALL, 0), dict.fromkeys(ALL, 0)
     for _ in range(logs):
-        actions = (rng.random(n) < 0.5).astype(int)
-        log = new_log(np.zeros((n, 1)), actions, (rng.random(n) < share) * 1.0, np.full(n, 0.5), 2)
-        for estimator in held:
-            one = estimator(log, policy)
-            held[estimator] += one.low <= share <= one.high
-        normal += abs(one.value - share) <= student.ppf(0.975, n - 1) * one.error
-    assert min(held.values()) > 0.95 * logs and normal < 0.9 * logs
+        x = rng.uniform(-1, 1, n)
+        first = np.clip(0.5 - 0.4 * x, 0.1, 0.9)
+        actions = (rng.random(n) > first).astype(int)
+        rewards = (rng.random(n) < 0.005 * (1 + 0.5 * x * (1 - 2 * actions))) * 1.0
+        log = new_log(x[:, None], actions, rewards, np.where(actions == 0, first, 1 - first), 2)
+        for estimator in ALL:
+            one = estimator(log, np.eye(2)[(x <= 0).astype(int)])
+            held[estimator] += one.low <= value <= one.high
+            normal[estimator] += abs(one.value - value) <= student.ppf(0.975, n - 1) * one.error
+    assert min(held.values()) > 0.95 * logs and max(normal.values()) < 0.6 * logs
 
 
 def test_many_rows_that_differ_need_no_bound():
