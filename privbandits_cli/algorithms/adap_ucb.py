@@ -11,7 +11,7 @@ sensitivity of that mean is the range of a single gain.
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
@@ -51,9 +51,12 @@ class Parameters(bandit.Algorithm):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Theorem 5.2 of Azize 2024: the episodes are disjoint, and the mean of each is noised once."""
+        """Theorem 5.2 of Azize 2024: the episodes are disjoint, and the mean of each is noised once.
+
+        Lower bound: the test of the sign of the first mean, that of one gain.
+        """
         source, view = "a gain enters the mean of one episode", "all noisy means, and so all arms played"
-        return [Guarantee(self.epsilon * sensitivity, 0.0, source, "proved", view=view)]
+        return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view)
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """Theorem 5.3 of Azize 2024: Σ_a (16 β ln T / min(Δ_a, ε) + 3 β/(β - 3))."""

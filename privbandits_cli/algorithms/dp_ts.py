@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.algorithms import lazy_dp_ts
 from privbandits_cli.algorithms.lazy_dp_ts import BASES, lead, refine, settle, shape
 from privbandits_cli.games.bandit import Numbers, Setting
@@ -59,9 +59,12 @@ class Parameters(lazy_dp_ts.Parameters):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """A gain costs ε/2 in the sum of its epoch, and ε/2 in the levels of that epoch's tree."""
+        """A gain costs ε/2 in the sum of its epoch, and ε/2 in the levels of that epoch's tree.
+
+        Lower bound: the test of the sign of the first noisy sum, that of an epoch without a tree.
+        """
         source, view = "a gain is in one epoch, ε/2, and one tree, ε/2", "all noisy sums, and so all arms played"
-        return [Guarantee(self.epsilon * sensitivity, 0.0, source, "proved", view=view)]
+        return noised(self.epsilon * sensitivity, delta, source, "noisy sum", view, share=0.5)
 
 
 def begin(state: Record, rng: Numbers) -> None:

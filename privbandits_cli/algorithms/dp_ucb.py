@@ -22,7 +22,7 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.guarantee import Guarantee, noised
 from privbandits_cli.accounting.laplace import tail
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
@@ -134,12 +134,16 @@ class Parameters(bandit.Algorithm):
             yield f"with bonus: {self.bonus} the sums come from hybrid trees, which have no other counter: {one}"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """ε, because a gain enters one arm's sums only: every level of one tree, or the two halves of the hybrid."""
+        """ε, because a gain enters one arm's sums only: every level of one tree, or the two halves of the hybrid.
+
+        Lower bound: the test of the sign of the first noisy sum, which has one node of the tree, or one block.
+        """
         source = (
             "a gain is in one block, ε/2, and one tree over a block, ε/2" if self.hybrid else "a gain is in one tree"
         )
         view = "all noisy sums, and so all arms played"
-        return [Guarantee(self.epsilon * sensitivity, 0.0, f"{source} of one arm", "proved", view=view)]
+        share = 1 / (self.epsilon * self.scale(setting))
+        return noised(self.epsilon * sensitivity, delta, f"{source} of one arm", "noisy sum", view, share)
 
     def mechanism(self) -> str:
         return (
