@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
@@ -58,5 +59,10 @@ def _through(handle: int) -> None:
     except OSError as error:
         if error.errno not in LACKING:
             raise
-        reason = f"this file system cannot write through to the disk ({error.strerror})"
-        warnings.warn(f"{reason}: if the machine crashes, delete files that are empty", DiskWarning, stacklevel=3)
+        _tell(f"this file system cannot write through to the disk ({error.strerror})")
+
+
+@cache
+def _tell(reason: str) -> None:
+    """Warn once, however many files are written."""
+    warnings.warn(f"{reason}: if the machine crashes, delete files that are empty", DiskWarning, stacklevel=4)
