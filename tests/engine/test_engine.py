@@ -587,7 +587,7 @@ def test_a_missing_dask_is_reported(small, tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "privbandits_cli.engine.cluster", raising=False)
     monkeypatch.delattr("privbandits_cli.engine.cluster", raising=False)
     done = call("run", small, "--results", tmp_path / "r", "--engine", "dask")
-    assert done.exit_code == 2 and "pip install '.[dask]'" in done.stderr and "Traceback" not in done.stderr
+    assert done.exit_code == 2 and "pip install distributed" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_scheduler_is_for_dask(small, tmp_path):
