@@ -106,7 +106,7 @@ def _meant(word: str, known: Mapping[str, str]) -> str | None:
     number = _number(word)
     if number is not None:
         return next((name for text, name in known.items() if _number(text) == number), None)
-    plain = {_plain(text): known[text] for text in reversed(known)}  # of words that differ in case alone, the first
+    plain = {_plain(text): known[text] for text in reversed([*known])}  # of words that differ in case, the first
     close = difflib.get_close_matches(_plain(word), plain, n=1, cutoff=0.5)
     return plain[close[0]] if close else None
 
