@@ -101,6 +101,8 @@ class Steps:
 def by_hand(request, monkeypatch):
     """Steps are plain Python, and in `make test-all` also compiled: no twin plays from a state that is set by hand."""
     monkeypatch.setattr(Steps, "plain", request.param)
+    with np.errstate(over="ignore"):  # words of random numbers
+        yield
 
 
 @pytest.fixture

@@ -105,6 +105,7 @@ def test_the_base_is_a_commit_that_git_knows(checkout, monkeypatch):
     assert changed(checkout) is None
 
 
+@pytest.mark.slow
 def test_the_tests_of_this_checkout():
     here = Checkout(ROOT)
     kills, values = "tests/engine/test_kills.py", "tests/algorithms/test_reference_values.py"

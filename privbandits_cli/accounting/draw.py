@@ -64,6 +64,7 @@ REACH = 1.8203  # r, rounded up
 SLOPE, SIZE = 0.2373, 0.1415  # λ and κ, rounded up
 GRID = 1 + 1e-6  # covers what a maximum over 1001 points of [0, 1] misses
 ROUNDING = 1e-15  # error of the logarithm of a moment near 1
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 class Draw(NamedTuple):
@@ -100,11 +101,10 @@ def largest(game: ExponentialWeights) -> float:
 def starts(sensitivity: float) -> tuple[float, float]:
     """E[C] and E[C²], each at its worst y."""
     y = np.linspace(0, 1, 1001)[:, None]
-    nodes, weights = np.polynomial.legendre.leggauss(16)
-    gain = 1 - sensitivity * (1 - nodes) / 2
+    gain = 1 - sensitivity * (1 - NODES) / 2
     rho = y + (1 - y) * np.exp(gain * y)
     c = rho * np.exp(A * (y / rho) ** 2)
-    return float((c @ weights).max() / 2) * GRID, float((c**2 @ weights).max() / 2) * GRID
+    return float((c @ WEIGHTS).max() / 2) * GRID, float((c**2 @ WEIGHTS).max() / 2) * GRID
 
 
 def divergence(one: Draw, alpha: Floats) -> Floats:

@@ -27,7 +27,7 @@ Units: nats, rounds. Domain: 0 < γ <= 1, K >= 2, 0 < Δ <= 1, k >= 1 later draw
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -92,6 +92,7 @@ def raised(game: ExponentialWeights, p: float, gain: float) -> float:
     return game.floor + (1 - game.gamma) * odds / (1 + odds)
 
 
+@cache
 def attack(game: ExponentialWeights, delta: float, base: float = 0.0) -> float:
     """A lower bound on every valid ε at δ, numeric: the ε of the canary at the best a; 0 if none is detectable at this
     δ, or beyond `MOST` rounds.

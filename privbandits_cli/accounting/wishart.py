@@ -185,9 +185,10 @@ def freedom(epsilon_: float, delta: float, nodes: int, replace: bool = True) -> 
     found = 0.0
     for change in _changes(replace):
 
-        def excess(logarithm: float, change: Change = change) -> float:
-            return _epsilon(change, delta, math.exp(logarithm), nodes) - epsilon_
+        def excess(logarithm: float, change: Change = change) -> float:  # δ(ε) takes less time than ε(δ)
+            needed = Losses((change,), math.exp(logarithm), nodes).delta(epsilon_)
+            return math.log(max(needed, LEAST_DELTA**2) / delta)
 
-        if not found or excess(math.log(found)) > 0:  # each ε falls in ν, so the largest ν is that of their maximum
+        if not found or excess(math.log(found)) > 0:  # each δ falls in ν, so the largest ν is that of their maximum
             found = math.exp(float(optimize.brentq(excess, low, high, xtol=1e-5)))
     return found

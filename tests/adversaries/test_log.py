@@ -184,8 +184,8 @@ def replayed(made, events, policy, rounds):
 def test_replay_is_unbiased(name, logs):
     """Within 3 standard errors of the true value, over many logs; without thinning the same policies are found out."""
     x = np.random.default_rng(0).uniform(-1, 1, (200_000, 2))
-    chosen = np.array([POLICIES[name](row) for row in x[:50_000]])
-    truth = (THETA[chosen, 0] + (THETA[chosen, 1:] * x[:50_000]).sum(axis=1)).mean()
+    chosen = np.array([POLICIES[name](row) for row in x[:20_000]])
+    truth = (THETA[chosen, 0] + (THETA[chosen, 1:] * x[:20_000]).sum(axis=1)).mean()
     rounds, means, naive, seen = 40, [], [], []
     for trial in range(logs):
         write("one.csv", simulated(1500, trial, share=0.6))
@@ -198,7 +198,7 @@ def test_replay_is_unbiased(name, logs):
         if name == "first positive":  # its actions were logged with different probabilities in different contexts
             naive.append(replayed(made, every.opened(()), POLICIES[name], 400)[0])
     error = np.std(means, ddof=1) / math.sqrt(logs)
-    own = np.std(x[:, 0]) * 0.3 / math.sqrt(50_000)  # of the truth
+    own = np.std(x[:, 0]) * 0.3 / math.sqrt(20_000)  # of the truth
     assert abs(np.mean(means) - truth) < 3 * math.hypot(error, own)
     assert max(seen) < 1
     if naive:

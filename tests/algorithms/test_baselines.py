@@ -78,7 +78,7 @@ def kl_ucb_arms(gains, c=0.0):
     return arms
 
 
-@pytest.mark.parametrize("n", some([1500, 3000], 1500))
+@pytest.mark.parametrize("n", some([500, 1500, 3000], 500))
 @pytest.mark.parametrize("c", some([0.0, 3.0], 0.0))
 @pytest.mark.parametrize("kind", ["coins", "fractions", "outside", "best is sure"])
 def test_the_bar_of_kl_ucb_changes_no_arm(kind, c, n, monkeypatch):

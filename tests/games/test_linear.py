@@ -163,17 +163,18 @@ def blocks_change_no_number(name, n, horizon):
     spaces = [space for space in (Simplex(n), Sphere(n)) if not list(algorithm.errors(setting(space)))]
     assert spaces
     for space in spaces:
-        known = game(foe("gap"), space, horizon, [algorithm], checkpoints=[1, 100, horizon])
+        known = game(foe("gap"), space, horizon, [algorithm], checkpoints=[1, horizon // 2, horizon])
         whole = linear.play(known, [0, 1])
         for block in (1, 37):
             np.testing.assert_array_equal(linear.play(known, [0, 1], block), whole)
         np.testing.assert_array_equal(linear.play(known, [1])[:, 0], whole[:, 1])
 
 
+@pytest.mark.parametrize("rounds", some([40, 150], 40))
 @pytest.mark.parametrize("name", playing("algorithms", "linear"))
-def test_blocks_change_no_number_in_plain_python(name):
+def test_blocks_change_no_number_in_plain_python(name, rounds):
     with uncompiled():
-        blocks_change_no_number(name, 4, 150)
+        blocks_change_no_number(name, 4, rounds)
 
 
 @pytest.mark.parametrize(

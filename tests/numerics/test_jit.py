@@ -61,16 +61,18 @@ def program(request):
 
 @pytest.fixture(scope="module")
 def runs(program, tmp_path_factory):
-    """Two processes one after the other with one cache, and one without numba."""
-    adversaries, algorithms, *_ = PROGRAMS[program]
-    code = PROGRAM.replace("{adversaries}", str(adversaries)).replace("{algorithms}", str(algorithms))
+    """Two processes one after the other with one cache."""
     cache = tmp_path_factory.mktemp("cache")
-    first, second = process(code, cache), process(code, cache)
-    return first, second, process(code, tmp_path_factory.mktemp("plain"), NUMBA_DISABLE_JIT="1")
+    return process(code_of(program), cache), process(code_of(program), cache)
+
+
+def code_of(program):
+    adversaries, algorithms, *_ = PROGRAMS[program]
+    return PROGRAM.replace("{adversaries}", str(adversaries)).replace("{algorithms}", str(algorithms))
 
 
 def test_a_second_process_compiles_nothing(runs):
-    (_, compiled, first), (_, nothing, second), _ = runs
+    (_, compiled, first), (_, nothing, second) = runs
     assert first and first == second
     assert compiled and not nothing
 
@@ -84,8 +86,9 @@ def test_few_kernels_are_needed_and_none_of_numbas_text(program, runs):
     assert not [module for module in modules if module.startswith("numba.cpython.unicode")]
 
 
-def test_compiled_equals_plain_python_bit_for_bit(runs):
-    assert runs[0][0] == runs[1][0] == runs[2][0]
+@pytest.mark.slow
+def test_compiled_equals_plain_python_bit_for_bit(runs, program, tmp_path):
+    assert runs[0][0] == runs[1][0] == process(code_of(program), tmp_path, NUMBA_DISABLE_JIT="1")[0]
 
 
 def test_records_nest_and_refuse_names_that_numpy_hides():
