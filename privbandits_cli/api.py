@@ -111,9 +111,9 @@ def _progress(plan: "Plan", store: "Store") -> "Iterator[Callable[[Played], bool
 def summary(folder: str | Path, final: bool = False) -> "Rows":
     """The rows of a results folder's summary.csv, or with `final` of its final.csv, which has a row per trial.
 
-    A sequence of dicts, whose `to_pandas()` is a DataFrame. Beside the columns of the CSV, whose empty cells are None,
-    there are `panel`, and the guarantee of the algorithm: `certified_epsilon`, `certified_delta` and `status`. The rows
-    of summary.csv also have `lower_bound`: on Bernoulli arms with fixed means, the asymptotic lower bound on the mean
+    A sequence of dicts, whose `to_pandas()` is a DataFrame. The columns are those of the CSV, whose empty cells are
+    None; labels are those of the figure. Rows of final.csv have the names in parts of summary.csv, too. Rows of
+    summary.csv also have `lower_bound`: on Bernoulli arms with fixed means, the asymptotic lower bound on the mean
     regret of every learner that is as private.
     Raises FileNotFoundError if nothing was run.
     """

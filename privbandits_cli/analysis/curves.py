@@ -12,6 +12,7 @@ import numpy as np
 from privbandits_cli.analysis.folder import (
     BOOTSTRAP,
     FINAL,
+    NAMES,
     SUMMARY,
     players_of,
     read_config,
@@ -96,11 +97,6 @@ class Curves:
     plot: Plot
     config: dict[str, Any]  # empty if the folder has none
 
-    @property
-    def folded(self) -> set[str]:
-        """The swept parameters that name no panel and no line: their values lie along a line, or the worst is drawn."""
-        return {self.plot.against, self.plot.worst, *(self.plot.best or ())} - {""}
-
     def symbol(self, parameter: str) -> str:
         """A parameter as the field writes it; the dimension is d in a contextual game and N in a linear one."""
         letter = "d" if self.config.get("game") == "contextual" else "N"
@@ -110,7 +106,7 @@ class Curves:
         """The drawn curves by the title of their panel; a panel needs a curve with the parameter on the x axis."""
         found: dict[Name, list[Curve]] = {}
         for curve in self.drawn:
-            found.setdefault(curve.panel_title(self.folded), []).append(curve)
+            found.setdefault(curve.panel_title(self.plot.folded), []).append(curve)
         against = self.plot.against
         return {title: each for title, each in found.items() if not against or any(against in c.swept for c in each)}
 
@@ -121,19 +117,19 @@ class Curves:
             return [[curve] for curve in members]
         found: dict[Line, list[Curve]] = {}
         for curve in members:
-            found.setdefault(curve.line(self.folded), []).append(curve)
+            found.setdefault(curve.line(self.plot.folded), []).append(curve)
         return [sorted(line, key=lambda curve: float(curve.swept.get(against, 0))) for line in found.values()]
 
     def line_name(self, curve: Curve) -> Name:
         """The legend of the line that a curve belongs to; with more notes if other lines would have the same one."""
-        against, name = self.plot.against, curve.line_name(self.folded)
+        against, name = self.plot.against, curve.line_name(self.plot.folded)
         if not against:
             return curve.label
         level = against not in curve.swept
         if level and self._sharing[name, False]:
             has = flat(curve.parameters["algorithm"]).get(against) is not None
             name = curve.label if has else curve.label.noted({against: f"without {self.symbol(against)}"})
-        algorithms = self._sharing[curve.line_name(self.folded), level]
+        algorithms = self._sharing[curve.line_name(self.plot.folded), level]
         return name.noted({"name": f"name = {curve.algorithm}"}) if len(algorithms) > 1 else name
 
     @cached_property
@@ -141,7 +137,7 @@ class Curves:
         """The algorithms of the lines with the same legend, of which some are level and some are not."""
         found: dict[tuple[str, bool], set[str]] = defaultdict(set)
         for curve in self.drawn:
-            found[curve.line_name(self.folded), self.plot.against not in curve.swept].add(curve.algorithm)
+            found[curve.line_name(self.plot.folded), self.plot.against not in curve.swept].add(curve.algorithm)
         return found
 
 
@@ -156,7 +152,7 @@ def read(folder: Path, against: str = "") -> Curves:
         raise ValueError(f"{path} has no rows to draw")
     config = read_config(folder)
     plot = _redirected(Plot.model_validate(config.get("plot", {})), against)
-    columns = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
+    columns = [name for name in rows[0] if name not in (*SUMMARY, *NAMES, *BOOTSTRAP, *FINAL)]
     further = [name for name in dict.fromkeys((plot.against, plot.worst)) if name and name not in columns]
     every = list(_curves(folder, rows, columns, further))
     for name in further:

@@ -18,9 +18,11 @@ from privbandits_cli.experiment.errors import translated
 from privbandits_cli.experiment.keys import Keys
 from privbandits_cli.experiment.received import inside, shown
 
-CURVE = ("experiment", "curve", "adversary", "algorithm", "label")  # `curve`: the key in the plan
+CURVE = ("curve", "adversary", "algorithm", "label")  # `curve`: the key in the plan
+# The title of its panel in the figure, its legend without notes, its guarantee. Older CSVs lack them.
+NAMES = ("panel", "family", "certified_epsilon", "certified_delta", "status")
 STATISTICS = ("regret", "gmd_below", "gmd_above", "mean", "sd", "q05", "q50", "q95")
-SUMMARY = (*CURVE, "parameters", "round", "trials", *STATISTICS)
+SUMMARY = ("experiment", *CURVE, "parameters", "round", "trials", *STATISTICS)
 FINAL = (*CURVE, "trial", "regret")
 BOOTSTRAP = ("boot_low", "boot_high")
 UNNAMED = {"experiment": "unnamed", "horizon": 1, "trials": 1, "adversary": None, "algorithms": None}

@@ -29,8 +29,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
     wanted = len(plan.curves) * plan.trials
     done = store.count(plan.curves, range(plan.trials))
     tables = [path for path in (store.folder / "summary.csv", store.folder / "final.csv") if path.exists()]
-    resolved, guarantees = plan.experiment.resolved(), _guarantees(plan)
-    promised = {curve.key: guarantee for curves, guarantee in guarantees for curve in curves}
+    resolved, promised = plan.experiment.resolved(), plan.guarantees
     return {
         "schema": SCHEMA,
         "experiment": plan.name,
@@ -59,7 +58,7 @@ def manifest(plan: Plan, store: Store, failures: list[dict[str, Any]], **run: An
                 "guarantee": dict(vars(guarantee)) if guarantee else None,
                 "facts": curves[0].algorithm.facts(curves[0].setting),
             }
-            for curves, guarantee in guarantees
+            for curves, guarantee in _guarantees(plan)
         ],
         "accuracy": None if plan.is_part else _accuracy(plan, store),
         "note": "Seeded noise: a simulation, which protects nobody's data.",
@@ -71,7 +70,7 @@ def _guarantees(plan: Plan) -> list[tuple[list[Curve], Guarantee | None]]:
     found: dict[tuple[str, Setting], list[Curve]] = {}
     for curve in plan.curves:
         found.setdefault((curve.algorithm.identity(), curve.setting), []).append(curve)
-    return [(curves, curves[0].algorithm.guarantee(curves[0].setting)) for curves in found.values()]
+    return [(curves, plan.guarantees[curves[0].key]) for curves in found.values()]
 
 
 def _names(curve: Curve, promised: Guarantee | None) -> dict[str, Any]:

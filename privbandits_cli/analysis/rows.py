@@ -1,6 +1,6 @@
 """A results folder -> tables for notebooks: its CSVs and every trial's curve, with labels and guarantees."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import product
 from pathlib import Path
 from typing import Any, overload
@@ -10,11 +10,12 @@ import numpy as np
 from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.analysis import curves
 from privbandits_cli.analysis.curves import legends_of
-from privbandits_cli.analysis.folder import CURVE, FINAL, SUMMARY, read_manifest, rows_of
+from privbandits_cli.analysis.folder import CURVE, FINAL, NAMES, SUMMARY, read_config, read_manifest, rows_of
 from privbandits_cli.analysis.rates import Theory
 from privbandits_cli.analysis.theories import game_of, theory_of
 from privbandits_cli.engine.store import chunk_files, read_chunk
 from privbandits_cli.experiment import settings
+from privbandits_cli.experiment.keys import Plot
 from privbandits_cli.experiment.names import Name
 from privbandits_cli.experiment.plan import Plan
 from privbandits_cli.experiment.received import NOBODY, inside
@@ -66,11 +67,12 @@ def summary(folder: Path, final: bool = False) -> Rows:
     """
     known = read_manifest(folder).get("curves") or {}
     labels = legends_of(known, list(known))
+    folded = Plot.model_validate(read_config(folder).get("plot", {})).folded
     rows = []
     for row in rows_of(folder / ("final.csv" if final else "summary.csv"), FINAL if final else SUMMARY):
         if row["curve"] not in known:
             raise ValueError(f"{folder / 'manifest.json'} does not describe the curves: run the experiment again")
-        rows.append(_row(row, known[row["curve"]], labels[row["curve"]]))
+        rows.append(_row(row, known[row["curve"]], labels[row["curve"]], folded))
     if not final:
         lower = _lower_bounds(folder)
         for made in rows:
@@ -92,13 +94,14 @@ def _lower_bounds(folder: Path) -> dict[tuple[str, int], float]:
     return lower
 
 
-def _row(row: Mapping[str, str], curve: Mapping[str, Any], label: Name) -> dict[str, Any]:
+def _row(row: Mapping[str, str], curve: Mapping[str, Any], label: Name, folded: Set[str]) -> dict[str, Any]:
     """A row of a CSV, its numbers converted, with its curve's names as figures show them and its guarantee."""
     adversary = curve["adversary"]
-    title = Name(adversary["title"], *adversary["notes"]).in_symbols().suffixed(curve["panel"])
-    names = {name: row[name] for name in CURVE} | {"label": str(label.in_symbols()), "panel": str(title)}
-    numbers = {name: _value(name, cell) for name, cell in row.items() if name not in CURVE}
-    return {**names, **_certified(curve), **numbers}
+    title = Name(adversary["title"], *adversary["notes"]).without(folded).in_symbols().suffixed(curve["panel"])
+    names = {name: cell for name, cell in row.items() if name in ("experiment", *CURVE)}
+    shown = {"label": str(label.in_symbols()), "panel": str(title), "family": curve["algorithm"]["family"]}
+    numbers = {name: _value(name, cell) for name, cell in row.items() if name not in (*names, *NAMES)}
+    return {**names, **shown, **_certified(curve), **numbers}
 
 
 def guarantees(plan: Plan, delta: float | None = None) -> Rows:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.analysis import statistics
-from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, FINAL, STATISTICS, SUMMARY
+from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, STATISTICS
 from privbandits_cli.engine.store import Store
 from privbandits_cli.experiment.plan import Curve, Plan
 from privbandits_cli.numerics.types import Floats
@@ -24,19 +24,20 @@ def swept_columns(plan: Plan) -> list[str]:
 def summary_csv(plan: Plan, store: Store) -> str:
     """One row for each curve and checkpoint, with the curve's parameters; a curve without trials has no row."""
     extra = BOOTSTRAP if plan.experiment.keys.summary.bars == "bootstrap" else ()
-    columns = (*SUMMARY, *extra, *swept_columns(plan))
+    counts = ("parameters", "round", "trials")
+    columns = ("experiment", *CURVE, *NAMES, *counts, *STATISTICS, *extra, *swept_columns(plan))
     return _lines([columns, *([row.get(name, "") for name in columns] for row in _summary_rows(plan, store))])
 
 
 def final_csv(plan: Plan, store: Store) -> Iterator[str]:
     """One row for each curve and trial, with the regret at the horizon; yielded curve by curve, to save memory."""
-    swept = swept_columns(plan)
-    yield _lines([(*FINAL, *swept)])
+    names, swept = (*CURVE, "panel"), swept_columns(plan)
+    yield _lines([(*names, "trial", "regret", *swept)])
     for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
         if len(trials):
             shared = _shared(plan, curve)
-            before, after = [shared[name] for name in CURVE], [shared.get(name, "") for name in swept]
+            before, after = [shared[name] for name in names], [shared.get(name, "") for name in swept]
             finals = zip(trials.tolist(), x[:, -1].tolist(), strict=True)
             yield _lines([*before, trial, regret, *after] for trial, regret in finals)
 
@@ -71,9 +72,12 @@ def summarised(plan: Plan, trials: NDArray[np.int64], x: Floats) -> dict[str, Fl
 
 
 def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
-    """The columns that have one value for all rows of a curve, in both CSVs."""
-    names = (plan.name, curve.key, curve.adversary.name, curve.algorithm.name, curve.label)
-    return dict(zip(CURVE, names, strict=True)) | dict(curve.swept)
+    """The columns that have one value for all rows of a curve."""
+    panel = curve.title.without(plan.experiment.keys.plot.folded).in_symbols()
+    promised = plan.guarantees[curve.key]
+    guarantee = (getattr(promised, name, None) for name in ("epsilon", "delta", "status"))
+    names = (curve.key, curve.adversary.name, curve.algorithm.name, curve.label, panel, curve.label.base, *guarantee)
+    return {"experiment": plan.name} | dict(zip((*CURVE, *NAMES), names, strict=True)) | dict(curve.swept)
 
 
 def _lines(rows: Iterable[Iterable[Any]]) -> str:

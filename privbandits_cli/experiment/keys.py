@@ -59,6 +59,11 @@ class Plot(_Section):
     price: Price | None = Field(None, description="compare regrets with that of an algorithm without privacy")
     slopes: bool = Field(False, description="fit the slope of the log mean regret against the logarithm of `against`")
 
+    @property
+    def folded(self) -> set[str]:
+        """The swept parameters that name no panel and no line: their values lie along a line, or the worst is drawn."""
+        return {self.against, self.worst, *(self.best or ())} - {""}
+
 
 class StatedClaim(_Section):
     """A paper's claim about this experiment, in the grammar of `privbandits check --help`."""

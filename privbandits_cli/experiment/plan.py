@@ -131,6 +131,18 @@ class Plan:
         i, n = self.shard
         return range(self.trials * (i - 1) // n, self.trials * i // n)
 
+    @cached_property
+    def guarantees(self) -> dict[str, Guarantee | None]:
+        """What the algorithm of each curve promises in its setting, by the keys of the curves."""
+        known: dict[tuple[str, Setting], Guarantee | None] = {}
+        found = {}
+        for curve in self.curves:
+            at = curve.algorithm.identity(), curve.setting
+            if at not in known:
+                known[at] = curve.algorithm.guarantee(curve.setting)
+            found[curve.key] = known[at]
+        return found
+
     @property
     def rounds(self) -> int:
         """The number of rounds of the whole experiment."""

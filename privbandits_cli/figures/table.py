@@ -223,7 +223,7 @@ def _swept_lines(found: Curves, members: Sequence[Curve], bars: str, game: Game 
         first, rows = joined[0], [curve.last for curve in joined]
         x = np.array([float(curve.swept.get(against, "nan")) for curve in joined])
         line = _line(rows, x, first, found.line_name(first), bars)
-        own, met = ({k: v for k, v in part.items() if k not in found.folded} for part in (first.own, first.game))
+        own, met = ({k: v for k, v in part.items() if k not in found.plot.folded} for part in (first.own, first.game))
         line = replace(line, own=own, game=met)
         if worst in first.swept:
             line = replace(line, worst=tuple(float(curve.swept[worst]) for curve in joined))

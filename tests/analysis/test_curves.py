@@ -228,7 +228,8 @@ def without_names(folder, name):
     """The CSV without the columns in which labels stand."""
     out = rows(folder, name)
     for row in out:
-        row.pop("label"), row.pop("parameters", None)
+        for column in ("label", "panel", "family", "parameters"):
+            row.pop(column, None)
     return out
 
 

@@ -86,7 +86,7 @@ def played(folder, experiment, regrets, trials=range(9)):
                 finals += [shared | {"trial": t, "regret": v} for t, v in zip(trials, x, strict=True)]
     for name, columns, found in (("summary", SUMMARY, rows), ("final", FINAL, finals)):
         with (folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, [*columns, *swept])
+            writer = csv.DictWriter(file, [*columns, *swept], extrasaction="ignore")
             writer.writeheader()
             writer.writerows(found)
     (folder / "config.yaml").write_text(yaml.safe_dump(experiment.resolved()))

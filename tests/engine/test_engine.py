@@ -23,7 +23,7 @@ from joblib.externals.loky import get_reusable_executor
 from typer.testing import CliRunner
 
 from privbandits_cli.actions import run
-from privbandits_cli.analysis.folder import BOOTSTRAP, FINAL, SUMMARY
+from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, STATISTICS
 from privbandits_cli.cli import app
 from privbandits_cli.engine import Engine, EngineError, runner
 from privbandits_cli.engine.play import estimated
@@ -356,6 +356,8 @@ def test_a_worker_process_that_dies_is_survived(small, tmp_path, whole):
 
 # ------------------------------------------------------------------------------------------- summary
 
+SUMMARY = ("experiment", *CURVE, *NAMES, "parameters", "round", "trials", *STATISTICS)
+
 
 def test_the_summary_is_that_of_its_twin(small, unbroken):
     import csv
@@ -365,7 +367,7 @@ def test_the_summary_is_that_of_its_twin(small, unbroken):
     rows = list(csv.DictReader((unbroken / "summary.csv").open(encoding="utf-8")))
     finals = list(csv.DictReader((unbroken / "final.csv").open(encoding="utf-8")))
     assert len(rows) == 6 * 8 and len(finals) == 6 * 16
-    assert tuple(rows[0]) == SUMMARY and tuple(finals[0]) == FINAL
+    assert tuple(rows[0]) == SUMMARY and tuple(finals[0]) == (*CURVE, "panel", "trial", "regret")
     assert [row["curve"] for row in rows[::8]] == [curve.key for curve in make_plan(load(small, [])).curves]
     for row in rows:
         if row["round"] == "1000":
@@ -383,6 +385,25 @@ def test_the_summary_is_that_of_its_twin(small, unbroken):
             assert set(json.loads(row["parameters"])) == {"adversary", "algorithm"}
             assert "gamma" in str(json.loads(row["parameters"])["algorithm"])
     assert manifest(unbroken)["accuracy"]["confidence"] == pytest.approx(1 - np.exp(-4 / 4.5))
+
+
+def test_both_tables_have_the_title_of_the_panel(small, tmp_path, plainly):
+    """Panels of one adversary have different titles; games that differ in a folded parameter share one."""
+    import csv
+
+    four = [f"{{name: bernoulli, means: {name}, label: Game {name}}}" for name in ("C1", "C2")]
+    four += ["{name: constrained, gap: [0.125, 0.25]}"]
+    changes = [f"adversary=[{', '.join(four)}]", "algorithms=[ucb1, {name: dp_se, epsilon: [0.5, 1]}]", "arms=5"]
+    outputs(tmp_path / "x", small, *changes, "plot={worst: gap}", "trials=2", "horizon=50", "summary.groups=2")
+    for name in ("summary.csv", "final.csv"):
+        rows = list(csv.DictReader((tmp_path / "x" / name).open(encoding="utf-8")))
+        assert list(dict.fromkeys(row["panel"] for row in rows)) == ["Game C1", "Game C2", "Constrained"]
+    rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
+    assert {tuple(row[part] for part in NAMES[1:]) for row in rows} == {
+        ("UCB1", "", "", ""),
+        ("DP-SE", "0.5", "0.0", "proved"),
+        ("DP-SE", "1.0", "0.0", "proved"),
+    }
 
 
 def test_swept_parameters_are_the_last_columns(small, tmp_path):

@@ -39,7 +39,7 @@ def folder_of(folder, played, swept=(), **config):
             parameters = json.dumps({"adversary": curve.adversary, "algorithm": curve.own})
             notes = {name: f"{name} = {value}" for name, value in (curve.own | curve.adversary).items()}
             label = Name(curve.algorithm.upper(), notes)
-            shared = ["x", i, "gap", curve.algorithm, label]
+            shared = [i, "gap", curve.algorithm, label]
             records[i] = {
                 "adversary": {"title": "Gap", "notes": [], "swept": curve.adversary},
                 "algorithm": {"family": label.base, "notes": [notes], "swept": curve.own, "apart": {}},
@@ -48,7 +48,7 @@ def folder_of(folder, played, swept=(), **config):
             values = [(curve.own | curve.adversary).get(name, "") for name in swept]
             mean = np.mean(curve.regrets)
             rows.writerow(
-                [*shared, parameters, 100, len(curve.regrets), mean, 0, 0, mean, 1, mean, mean, mean, *values]
+                ["x", *shared, parameters, 100, len(curve.regrets), mean, 0, 0, mean, 1, mean, mean, mean, *values]
             )
             for trial, regret in enumerate(curve.regrets, curve.first):
                 finals.writerow([*shared, trial, regret, *values])
