@@ -10,6 +10,7 @@ import pytest
 from docs._generate.reproducibility import reproducibility
 from privbandits_cli.actions import wins
 from privbandits_cli.actions.price_tables import price_tables
+from privbandits_cli.analysis import curves
 from privbandits_cli.experiment.config import load
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, committed
@@ -67,6 +68,18 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
     for csv_file in ("summary.csv", "final.csv"):
         assert made["sha256"][csv_file] == hashlib.sha256((folder / csv_file).read_bytes()).hexdigest()
     assert made["config"] == json.loads(json.dumps(load(ROOT / "configs" / f"{name}.yaml").resolved()))
+
+
+@pytest.mark.parametrize("name", [name for name, _ in COMMITTED])
+def test_a_committed_folder_is_small_and_has_the_titles_of_its_panels(name):
+    """Whoever clones the repository downloads all folders: each has less than 5 MB."""
+    folder = committed() / "results" / name
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 5_000_000
+    found = curves.read(folder)
+    titles = {one.key: one.panel_title(found.plot.folded) for one in found.every}
+    assert all(one.last["panel"] == titles[one.key] for one in found.every)
+    with (folder / "final.csv").open(encoding="utf-8", newline="") as file:
+        assert {(row["curve"], row["panel"]) for row in csv.DictReader(file)} == set(titles.items())
 
 
 def test_the_file_on_reproducibility_is_up_to_date():
