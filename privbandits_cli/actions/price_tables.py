@@ -62,6 +62,9 @@ hides the factors of the last column, which experts and the sphere follow with a
 paper; for the cube ε grows more slowly in N. k-ary: with negative digits. Gaussian noise: δ = 1e-6. No
 smaller ε than 0.1 was simulated.
 
+± is 1.96 standard errors of a slope. These intervals, and those of ε, say nothing of regrets so rare that none is among
+the trials. The claims about the slopes, which must survive one further trial far out, are in [CLAIMS.md](CLAIMS.md).
+
 ## Table 2: bandit feedback
 
 {bandits}

@@ -31,7 +31,7 @@ def rows_of_rates(rates: Iterable[Rate]) -> list[dict[str, Any]]:
 def rows_of_best(best: Iterable[Best]) -> list[dict[str, Any]]:
     """One row for each algorithm in each game; epsilon: None without privacy."""
     every = [vars(one) | {"epsilon": _finite(one.epsilon)} for one in best]
-    return [{name: value for name, value in row.items() if name != "drawn"} for row in every]
+    return [{name: value for name, value in row.items() if name not in ("regrets", "drawn")} for row in every]
 
 
 def _finite(epsilon: float) -> float | None:

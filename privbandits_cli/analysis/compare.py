@@ -30,6 +30,7 @@ class Difference:
     low: float | None  # 95 % interval of a - b
     high: float | None
     basis: str  # whether the trials are paired, and their number
+    fragile: bool = False  # whether it is not decided only because one further trial could change the verdict
     summary: str = ""  # a number that differs in summary.csv, although final.csv is identical
 
 
@@ -37,7 +38,8 @@ def compare(a: Path, b: Path, tolerance: float) -> list[Difference]:
     """The curves of both folders, in the order of the first, followed by those of the second only.
 
     tolerance: the largest difference of the means, as a part of b's, that counts as `within`. A curve is `within` or
-    `beyond` only if the 95 % interval of the difference lies on that side of the tolerance. Trials are paired if both
+    `beyond` only if the 95 % interval of the difference lies on that side of the tolerance, and one further trial could
+    not change this. Trials are paired if both
     folders have them, with the same seed and the same parameters of both players; else the means are independent
     (Welch). FileNotFoundError or ValueError if a folder's CSVs are missing or are no tables of regrets.
     """
@@ -62,10 +64,11 @@ def _difference(
         summary = _summary(a, b)
         same = a.rounds.keys() == b.rounds.keys() and a.parameters == b.parameters
         verdict: Judgement = "summary differs" if summary else "identical" if same else "within"
-        return Difference(found.title, verdict, mean, mean, 0.0, 0.0, counted(len(a.finals), "trial"), summary)
+        return Difference(found.title, verdict, mean, mean, 0.0, 0.0, counted(len(a.finals), "trial"), summary=summary)
     pair = _paired(a, b, seeded_alike)
     low, high = pair.interval(1.0, CONFIDENCE)
-    return Difference(found.title, _judged(pair, tolerance), pair.a.value, pair.b.value, low, high, _basis(pair, a, b))
+    verdict, fragile = _judged(pair, tolerance)
+    return Difference(found.title, verdict, pair.a.value, pair.b.value, low, high, _basis(pair, a, b), fragile)
 
 
 def _summary(a: Measured, b: Measured) -> str:
@@ -92,16 +95,24 @@ def _paired(a: Measured, b: Measured, seeded_alike: bool) -> Two:
     return two(estimates.mean("A", a.finals), estimates.mean("B", b.finals))
 
 
-def _judged(pair: Two, tolerance: float) -> Judgement:
-    """Whether |a - b| <= tolerance x |b|, by the intervals of a - (1 - tolerance) b and a - (1 + tolerance) b."""
+def _judged(pair: Two, tolerance: float) -> tuple[Judgement, bool]:
+    """Whether |a - b| <= tolerance x |b|, by the intervals of a - (1 - tolerance) b and (1 + tolerance) b - a.
+
+    Also whether it is not decided only because one further trial could change the verdict: no limits of the regrets are
+    known here, so there is no interval for regrets of any law.
+    """
     a, b = pair.a, pair.b
     if b.value < 0:
         pair = two(_mirrored(a), _mirrored(b))
-    below = pair.interval(1 - tolerance, CONFIDENCE)
-    above = pair.interval(1 + tolerance, CONFIDENCE)
-    if below[0] >= 0 and above[1] <= 0:
-        return "within"
-    return "beyond" if below[1] < 0 or above[0] > 0 else "not decided"
+    low, low_fragile = pair.judged(1 - tolerance, CONFIDENCE, _side, "not decided")
+    high, high_fragile = pair.judged(1 + tolerance, CONFIDENCE, lambda x, y: _side(-y, -x), "not decided")
+    verdict: Judgement = "within" if low == high == "within" else "beyond" if "beyond" in (low, high) else "not decided"
+    return verdict, verdict == "not decided" and (low_fragile or high_fragile)
+
+
+def _side(low: float, high: float) -> Judgement:
+    """Whether a number in [low, high] is at least 0."""
+    return "within" if low >= 0 else "beyond" if high < 0 else "not decided"
 
 
 def _mirrored(one: Estimate) -> Estimate:

@@ -9,15 +9,16 @@ sample (Dvoretzky, Kiefer & Wolfowitz 1956, Massart 1990), so the mean is betwee
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from privbandits_cli.numerics.types import Floats
 
 How = Literal["alone", "paired", "Welch", "unpaired"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,58 @@ class Estimate:
     regrets: Mapping[int, float] = field(default_factory=dict)  # trial -> regret; empty if only the mean is known
     limits: tuple[float, float] = (-math.inf, math.inf)  # between which every regret lies
     remark: str = ""  # for a reader, after the value
+
+    def further(self) -> list["Estimate"]:
+        """The mean after one more trial on either side, twice as far from it as any so far; none for a single trial.
+
+        If only mean and error are known, a trial may be n - 1 errors from the mean, not further (Samuelson 1968).
+        """
+        n, low, high = self.trials, *self.limits
+        if n < 2 or not math.isfinite(self.error):
+            return []
+        x = np.array(list(self.regrets.values()))
+        far = 2 * (float(np.abs(x - self.value).max()) if len(x) else (n - 1) * self.error)
+        steps = (max(low, self.value - far) - self.value, min(high, self.value + far) - self.value)
+        square = (n - 1) * self.error**2 * n  # the sum of squared deviations
+        return [
+            Estimate(self.value + step / (n + 1), math.sqrt((square / n + step**2 / (n + 1)) / (n + 1)), n + 1)
+            for step in steps
+        ]
+
+    def sure(self, confidence: float) -> tuple[float, float]:
+        """An interval of the mean for regrets of any law between their limits; the limits if only the mean is known."""
+        x = np.array(list(self.regrets.values()))
+        return within(x, self.limits, confidence) if len(x) else self.limits
+
+
+@dataclass(frozen=True)
+class Slope(Estimate):
+    """The slope of log mean over log x, with what it was fitted to."""
+
+    x: Floats = field(default_factory=lambda: np.zeros(0))
+    means: tuple[Estimate, ...] = ()
+    together: bool = False  # whether the means are over the same trials
+
+    def further(self) -> list[Estimate]:
+        """The slope after one more trial of one mean; if they are over the same trials, of all, at their worst."""
+        more = [mean.further() for mean in self.means]
+        if not all(more):
+            return []
+        if self.together:
+            rising = np.log(self.x) > np.log(self.x).mean()
+            ends = [[each[int(up == side)] for each, up in zip(more, rising, strict=True)] for side in (False, True)]
+        else:
+            ends = [[*self.means[:i], one, *self.means[i + 1 :]] for i, each in enumerate(more) for one in each]
+        return [slope_of(self.x, one, self.together) for one in ends]
+
+    def sure(self, confidence: float) -> tuple[float, float]:
+        """An interval for regrets of any law between their limits, joint over the means."""
+        each = [mean.sure(1 - (1 - confidence) / len(self.means)) for mean in self.means]
+        with np.errstate(divide="ignore"):
+            low, high = np.log(np.maximum(np.array(each).T, 0.0))
+        weights = _weights(self.x)
+        ends = np.array([weights * low, weights * high])
+        return float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
 
 
 def mean(game: str, regrets: Mapping[int, float], limits: tuple[float, float] = (-math.inf, math.inf)) -> Estimate:
@@ -88,39 +141,47 @@ class Two:
         error = self.error(factor)
         return error * quantile(self.degrees(factor), confidence) if error else 0.0
 
-    def further(self, factor: float, confidence: float) -> list[tuple[float, float]]:
-        """Such intervals after one more trial on either side, or of either sample; none if trials are not known."""
+    def judged(self, factor: float, confidence: float, judge: Callable[[float, float], T], none: T) -> tuple[T, bool]:
+        """The judgement on the interval of a - factor x b, and whether one further trial could change it.
+
+        judge: a judgement from the ends of an interval; none: that an interval decides nothing. If one further trial,
+        twice as far from its mean as any so far, could change it, it is that on the interval for regrets of any law.
+        """
+        found = judge(*self.interval(factor, confidence))
+        others = [judge(*_student(one, confidence)) for one in self.further(factor)] if found != none else []
+        fragile = any(other != found for other in others)
+        return (judge(*self.sure(factor, confidence)) if fragile else found), fragile
+
+    def further(self, factor: float) -> list[Estimate]:
+        """a - factor x b after one more trial on either side, or of either estimate."""
         found = []
-        for x, limits, rest in self._samples(factor):
-            far = 2 * float(np.abs(x - x.mean()).max())
-            for extreme in (max(limits[0], float(x.mean()) - far), min(limits[1], float(x.mean()) + far)):
-                own = mean("", dict(enumerate([*x.tolist(), extreme])))
-                error, degrees = math.hypot(own.error, rest.error), min(own.trials, rest.trials or own.trials) - 1
-                half = error * quantile(degrees, confidence)
-                found.append((own.value + rest.value - half, own.value + rest.value + half))
+        for own, size, rest in self._parts(factor):
+            for one in own.further():
+                added = abs(size) * one.error, rest.error
+                error = sum(added) if self.how == "unpaired" else math.hypot(*added)
+                trials = min(one.trials, rest.trials or one.trials)
+                found.append(Estimate(size * one.value + rest.value, error, trials))
         return found
 
     def sure(self, factor: float, confidence: float) -> tuple[float, float]:
-        """Interval of a - factor x b for regrets of any law between their limits; for two samples, joint."""
-        samples = self._samples(factor)
-        each = [within(x, limits, 1 - (1 - confidence) / len(samples)) for x, limits, _ in samples]
-        known = 0.0 if len(samples) != 1 else samples[0][2].value
+        """Interval of a - factor x b for regrets of any law between their limits; for two estimates, joint."""
+        parts = self._parts(factor)
+        each = [_scaled(own.sure(1 - (1 - confidence) / len(parts)), size) for own, size, _ in parts]
+        known = parts[0][2].value if len(parts) == 1 else 0.0
         return sum(low for low, _ in each) + known, sum(high for _, high in each) + known
 
-    def _samples(self, factor: float) -> list[tuple[Floats, tuple[float, float], Estimate]]:
-        """The independent numbers of which a - factor x b is the mean or the sum of means, their limits, the rest."""
-        sides = [(self.a, 1.0), (self.b, -factor)]
-        parts = [
-            (size * np.array(list(one.regrets.values())), _scaled(one.limits, size), size * one.value, size * one.error)
-            for one, size in sides
-        ]
-        if self.how == "paired":
-            regrets = [np.array([one.regrets[trial] for trial in self.a.regrets]) for one, _ in sides]
-            limits = (parts[0][1][0] + parts[1][1][0], parts[0][1][1] + parts[1][1][1])
-            return [(regrets[0] - factor * regrets[1], limits, Estimate(0.0))]
-        others = [Estimate(part[2], abs(part[3]), one.trials) for part, (one, _) in zip(parts, sides, strict=True)]
-        known = zip(parts, reversed(others), sides, strict=True)
-        return [(x, limits, rest) for (x, limits, _, _), rest, (_, size) in known if len(x) > 1 and size]
+    def _parts(self, factor: float) -> list[tuple[Estimate, float, Estimate]]:
+        """The independent estimates of which a - factor x b is the sum, each with its size, and the rest of the sum."""
+        a, b = self.a, self.b
+        if self.how in ("paired", "unpaired") and not isinstance(a, Slope) and not isinstance(b, Slope):
+            low, high = _scaled(b.limits, -factor)
+            limits = a.limits[0] + low, a.limits[1] + high  # of a trial's difference, which is one number
+            known = {trial: x - factor * b.regrets[trial] for trial, x in a.regrets.items() if self.how == "paired"}
+            apart = a.value - factor * b.value
+            whole = Estimate(apart, self.error(factor), self.trials, regrets=known, limits=limits)
+            return [(whole, 1.0, Estimate(0.0))]
+        rest = Estimate(-factor * b.value, abs(factor) * b.error, b.trials)
+        return [(own, size, other) for own, size, other in ((a, 1.0, rest), (b, -factor, a)) if own.trials and size]
 
     def ratio(self, confidence: float) -> tuple[float, float] | None:
         """Interval of a / b (Fieller 1954): all factors f for which 0 is in that of a - f x b; None if unbounded."""
@@ -137,6 +198,12 @@ class Two:
         """The approximate number of trials that would distinguish a from factor x b, if the estimates are right."""
         apart = abs(self.a.value - factor * self.b.value)
         return self.trials * (self.half(factor, confidence) / apart) ** 2 if apart else math.inf
+
+
+def _student(one: Estimate, confidence: float) -> tuple[float, float]:
+    """Student's interval of an estimate that is not exact."""
+    half = one.error * quantile(one.trials - 1, confidence)
+    return one.value - half, one.value + half
 
 
 def _scaled(limits: tuple[float, float], size: float) -> tuple[float, float]:
@@ -175,7 +242,20 @@ def slope(x: Floats, mean: Floats, error: Floats, together: bool = False) -> tup
     error: standard errors of independent means; to first order, log mean has the error error / mean.
     together: the means are over the same trials; their errors are added, as in the worst case.
     """
-    centred = np.log(x) - np.log(x).mean()
-    weights = centred / np.sum(centred**2)
+    weights = _weights(x)
     parts = np.abs(weights) * error / mean
     return float(weights @ np.log(mean)), float(parts.sum() if together else np.sqrt(np.sum(parts**2)))
+
+
+def slope_of(x: Floats, means: Sequence[Estimate], together: bool) -> Slope:
+    """The same of estimated means; its error is infinite if one of them is not positive."""
+    mean, error = (np.array([getattr(one, name) for one in means]) for name in ("value", "error"))
+    value, deviation = slope(x, mean, error, together) if (mean > 0).all() else (0.0, math.inf)
+    trials = min(one.trials for one in means)
+    return Slope(value, deviation, trials, x=x, means=tuple(means), together=together)
+
+
+def _weights(x: Floats) -> Floats:
+    """What log mean is multiplied by in the slope."""
+    centred: Floats = np.log(x) - np.log(x).mean()
+    return centred / np.sum(centred**2)

@@ -8,17 +8,18 @@ a win. This is the protocol of the repository private-contextual-bandits of alex
 
 The interval of a rate is a bootstrap over trials: 2,000 times the trials of each game are drawn again, the same ones
 for all algorithms, and the best parameters are chosen anew. So it says what chance does in these games, and nothing of
-other games.
+other games. It rests on the trials that were played: `open` counts the games that one further trial could turn.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from privbandits_cli.analysis import measured
+from privbandits_cli.analysis.estimates import mean, two
 from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.numerics.streams import stream
 from privbandits_cli.numerics.types import Floats
@@ -39,6 +40,7 @@ class Best:
     curves: int  # of which the best was chosen
     chosen: str  # the curve with that regret
     trials: int
+    regrets: Mapping[int, float]  # of that curve, by trial
     drawn: Floats  # the least mean regret of each bootstrap sample, [draws]
 
 
@@ -53,6 +55,7 @@ class Rate:
     rate: float  # wins and half of the ties, as a part of the games
     low: float
     high: float
+    open: int  # games whose winner one further trial, twice as far from the mean as any so far, could change
 
 
 def best_of(folders: Sequence[Path]) -> list[Best]:
@@ -89,10 +92,12 @@ def _in_folder(folder: Path) -> Iterator[Best]:
             )
         regrets = np.array([[curve.finals[trial] for trial in trials] for curve in curves])  # [curves, trials]
         means = regrets.mean(axis=1)
-        chosen = _named(curves[int(means.argmin())])
+        chosen = curves[int(means.argmin())]
         shares = _shares(len(trials), game)
         drawn = np.array([(own[:, None] * shares).sum(axis=0) for own in regrets]).min(axis=0)
-        yield Best(game, epsilon, name, float(means.min()), len(curves), chosen, len(trials), drawn)
+        yield Best(
+            game, epsilon, name, float(means.min()), len(curves), _named(chosen), len(trials), chosen.finals, drawn
+        )
 
 
 def _named(curve: Measured) -> str:
@@ -120,8 +125,16 @@ def rates(every: Sequence[Best]) -> list[Rate]:
                     rate = float(np.mean([_won(one.regret, other.regret) for one, other in both]))
                     drawn = np.mean([_won(one.drawn, other.drawn) for one, other in both], axis=0)
                     low, high = np.quantile(drawn, ENDS, method="nearest")
-                    out.append(Rate(epsilon, a, b, len(both), rate, float(low), float(high)))
+                    unsure = sum(_open(one, other) for one, other in both)
+                    out.append(Rate(epsilon, a, b, len(both), rate, float(low), float(high), unsure))
     return out
+
+
+def _open(one: Best, other: Best) -> bool:
+    """Whether one further trial of the chosen curves could change who has less regret."""
+    pair = two(*(mean(best.game, best.regrets) for best in (one, other)))
+    won = _won(pair.a.value, pair.b.value)
+    return any(_won(further.value, 0.0) != won for further in pair.further(1.0))
 
 
 def _won(one: Floats | float, other: Floats | float) -> Floats:

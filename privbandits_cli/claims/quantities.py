@@ -11,7 +11,6 @@ from privbandits_cli.accounting.rounding import at_least, at_most, is_empty
 from privbandits_cli.analysis import estimates
 from privbandits_cli.analysis.estimates import Estimate
 from privbandits_cli.analysis.format import amount
-from privbandits_cli.analysis.measured import Measured
 from privbandits_cli.analysis.rates import least_regret, pure_epsilon, regret_bound
 from privbandits_cli.claims.results import Absent, Results
 from privbandits_cli.experiment.expressions import NUMBER, Scope
@@ -39,15 +38,15 @@ def _final(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
     """The mean regret at the round of the scope, by default at the horizon."""
     curve = _worst(curves, scope, found)
     rounds = scope.round[0] if scope.round else curve.horizon
-    return _regret(found.of(curve), curve.horizon, rounds, limits(curve))
+    return _regret(found, curve, rounds)
 
 
-def limits(curve: Curve) -> tuple[float, float]:
-    """Between which the final regret of each trial lies; that of arms with known means is not below 0."""
+def limits(curve: Curve, rounds: int) -> tuple[float, float]:
+    """Between which the regret of each trial lies after so many rounds; on arms with known means it is not below 0."""
     if isinstance(curve.adversary, Stationary):
         gaps = bandit.gaps(curve.adversary.mean_gains(curve.setting))
-        return 0.0, curve.horizon * float(gaps.max(initial=0.0))
-    most = curve.horizon * curve.setting.largest_regret()
+        return 0.0, rounds * float(gaps.max(initial=0.0))
+    most = rounds * curve.setting.largest_regret()
     return -most, most
 
 
@@ -85,38 +84,33 @@ def _slope(curves: Sequence[Curve], scope: Scope, found: Results) -> Estimate:
         for curve in curves:
             by_x.setdefault(float(curve.swept[against]), []).append(curve)
         points = {x: _worst(group, scope, found) for x, group in sorted(by_x.items())}
-        measured = [_regret(found.of(curve), curve.horizon, curve.horizon) for curve in points.values()]
+        means = [_regret(found, curve, curve.horizon) for curve in points.values()]
         x = np.array(list(points))
     else:
-        own = found.of(_worst(curves, scope, found))
-        x = np.array(sorted(own.rounds), float)
-        measured = [_regret(own, 0, int(rounds)) for rounds in x]
-    mean, error = (np.array([getattr(one, name) for one in measured]) for name in ("value", "error"))
-    trials = min(one.trials for one in measured)
-    if len(x) < 2 or (mean <= 0).any():
+        curve = _worst(curves, scope, found)
+        x = np.array(sorted(found.of(curve).rounds), float)
+        means = [_regret(found, curve, int(rounds)) for rounds in x]
+    if len(x) < 2 or any(one.value <= 0 for one in means):
         raise Absent("a slope needs at least two points, with positive means")
-    slope, deviation = estimates.slope(x, mean, error, together=not against)
-    return Estimate(slope, deviation, trials)
+    return estimates.slope_of(x, means, together=not against)
 
 
-def _regret(
-    measured: Measured, horizon: int, rounds: int, limits: tuple[float, float] = (-math.inf, math.inf)
-) -> Estimate:
+def _regret(found: Results, curve: Curve, rounds: int) -> Estimate:
     """The mean regret after some rounds; before the horizon the regrets of single trials are not recorded."""
-    if rounds == horizon:
-        return estimates.mean(measured.game, measured.finals, limits)
+    measured, ends = found.of(curve), limits(curve, rounds)
+    if rounds == curve.horizon:
+        return estimates.mean(measured.game, measured.finals, ends)
     if rounds not in measured.rounds:
         raise Absent(f"{measured.title} is not recorded after {rounds} rounds")
     mean, sd, trials = measured.rounds[rounds]
-    return Estimate(mean, sd / np.sqrt(trials) if trials > 1 else np.inf, trials)
+    return Estimate(mean, sd / np.sqrt(trials) if trials > 1 else np.inf, trials, limits=ends)
 
 
 def _worst(curves: Sequence[Curve], scope: Scope, found: Results) -> Curve:
     """The curve with the highest final mean regret; without `the worst` in the claim there must be only one."""
     if scope.worst is None and len(curves) > 1:
         raise Absent(f"{len(curves)} curves are called {curves[0].label}: the claim must select one")
-    horizon = curves[0].horizon
-    return max(curves, key=lambda curve: _regret(found.of(curve), horizon, horizon).value)
+    return max(curves, key=lambda curve: _regret(found, curve, curve.horizon).value)
 
 
 def privacy(curves: Sequence[Curve]) -> tuple[float, float, str]:

@@ -4,16 +4,17 @@ A claim HOLDS or FAILS if the 95 % confidence interval lies on one side of its l
 comparisons of the claim (Bonferroni). The interval is for the mean regret over trials, by Student's t: for the
 difference trial by trial if both sides were played on the same games, else for independent means (Welch). Before the
 horizon only means and deviations are recorded, so the two standard errors are added, which is valid under any
-dependence. A verdict that one further trial, twice as far from the mean as any so far, would change is not left to
-Student's t: it takes an interval that holds for regrets of any law between their known limits. A slope is that of log
-mean regret, fitted by least squares, with the standard error of `estimates.slope` and the t quantile of one of its
-points; over the rounds of one run the errors of its points are added, too. The worst value of a parameter is the one
-with the highest mean, as in the figures.
+dependence, and one trial is taken to be as far from the mean as they allow. A verdict that one further trial, twice as
+far from the mean as any so far, would change is not left to Student's t: it takes an interval that holds for regrets of
+any law between their known limits. A slope is that of log mean regret, fitted by least squares, with the standard error
+of `estimates.slope` and the t quantile of one of its points; over the rounds of one run the errors of its points are
+added, too. The worst value of a parameter is the one with the highest mean, as in the figures.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -100,12 +101,13 @@ def _estimated(expression: Expression, comparison: Comparison, found: Results, c
         for side, curves in ((expression.left, comparison.left), (expression.right, comparison.right))
     )
     pair = two(left, right)
-    judgements, slacks, deciding, remark = [], [], [], ""
+    judgements: list[Judgement] = []
+    slacks, deciding, remark = [], [], ""
     for factor, relation in expression.limits:
-        judgements.append(_judged(relation, *pair.interval(factor, confidence)))
-        others = {_judged(relation, *one) for one in pair.further(factor, confidence)} - {judgements[-1]}
-        if others and judgements[-1] != "NOT DECIDED":
-            judgements[-1], remark = _judged(relation, *pair.sure(factor, confidence)), FRAGILE
+        judgement: Judgement
+        judgement, fragile = pair.judged(factor, confidence, partial(_judged, relation), "NOT DECIDED")
+        judgements.append(judgement)
+        remark = FRAGILE if fragile else remark
         slacks.append(_slack(relation, left.value - factor * right.value, pair.half(factor, confidence)))
         if judgements[-1] == "NOT DECIDED":
             deciding.append((slacks[-1], pair.deciding(factor, confidence)))

@@ -136,7 +136,8 @@ def compare(
     agree, else of independent means. A curve is identical only if all its numbers in summary.csv are equal, too. Below
     the table: what differs between the files and between the manifests. Exit 3 if a curve is beyond tolerance, or
     final.csv is identical and summary.csv is not. Exit 1 if neither is so, but a curve is not decided because its
-    interval contains the tolerance, or is in one folder only, or a run is incomplete, or a CSV was changed after it.
+    interval contains the tolerance or because one further trial, twice as far from the mean as any so far, could change
+    the verdict, or is in one folder only, or a run is incomplete, or a CSV was changed after it.
 
     \b
     Examples:
@@ -196,6 +197,10 @@ def _print_differences(
     terminal.print_table(["curve", "", "A", "B", "A - B", ""], rows, text=2)
     words = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items())
     print(f"\n{counted(len(found), 'curve')}, tolerance {100 * tolerance:g} % of B: {words}")
+    fragile = [one.curve for one in found if one.fragile]
+    if fragile:
+        reason = "not decided, because one further trial far out could change the verdict"
+        print(filled(f"{counted(len(fragile), 'curve')} {reason}: {'; '.join(fragile)}.", further="  "))
     for one in found:
         if one.summary:
             print(filled(f"summary.csv differs in {one.curve}: {one.summary}.", further="  "))

@@ -332,10 +332,12 @@ def print_wins(rates: "Sequence[Rate]", best: "Sequence[Best]") -> None:
         print_table([title, *(f"beats {i}" for i in range(1, len(names) + 1))], rows)
         print()
     games = dict.fromkeys(one.game for one in best)
+    unsure, pairs = sum(rate.open for rate in rates) // 2, sum(rate.games for rate in rates) // 2
     notes = (
         f"{counted(len(games), 'game')} ({'; '.join(games)}). Each algorithm is at the best of its grid in each game, "
-        "chosen by the trials that are reported; this choice is not private. A tie is half a win. The CSVs of --out "
-        "have the intervals and what was chosen."
+        "chosen by the trials that are reported; this choice is not private. A tie is half a win. One further trial, "
+        f"twice as far from the mean as any so far, could change the winner of {unsure:,} of {pairs:,} pairs. "
+        "The CSVs of --out have the intervals, these numbers and what was chosen."
     )
     print(filled(notes))
 

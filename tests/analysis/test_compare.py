@@ -48,7 +48,7 @@ def test_identical_folders_are_identical(folders):
 @pytest.mark.parametrize(
     ("a", "b", "seed", "verdict", "basis"),
     [
-        (102 + 50 * NOISE, 100 + 50 * NOISE, 3, "within", "paired, 9 trials"),  # the same trials, 2 more in each
+        (102 + 20 * NOISE, 100 + 20 * NOISE, 3, "within", "paired, 9 trials"),  # the same trials, 2 more in each
         (110 + 50 * NOISE, 100 + 50 * NOISE, 3, "beyond", "paired, 9 trials"),
         (102 + 50 * NOISE, 100 + 50 * NOISE, 4, "not decided", "unpaired, 9 and 9 trials"),
         (102 + NOISE, 100 + NOISE[::-1], 4, "within", "unpaired, 9 and 9 trials"),
@@ -63,6 +63,22 @@ def test_verdicts_of_known_differences(folders, a, b, seed, verdict, basis):
     assert (one.verdict, one.basis) == (verdict, basis)
     assert one.a == pytest.approx(np.mean(a)) and one.low <= np.mean(a) - np.mean(b) <= one.high
     assert call("compare", *found).exit_code == {"within": 0, "beyond": 3, "not decided": 1}[verdict]
+
+
+def test_nothing_is_decided_that_one_further_trial_could_change(folders):
+    """Eight differences of 1 and one of -12, 5 % of 100 tolerated. Control: the same mean and no trial far out."""
+    tail, even = np.array([1.0] * 8 + [-12.0]), -4 / 9 + 0.1 * NOISE
+    found = {}
+    for name, more in (("tail", tail), ("even", even)):
+        a, b = folders(100 + NOISE + more, 100 + NOISE)
+        one = exp3(compare(a, b, 0.05))
+        assert -5 < one.low < one.high < 5 and one.basis == "paired, 9 trials"
+        found[name] = one.verdict, one.fragile, call("compare", a, b)
+    assert found["even"][:2] == ("within", False) and found["even"][2].exit_code == 0
+    verdict, fragile, result = found["tail"]
+    assert (verdict, fragile, result.exit_code) == ("not decided", True, 1)
+    said = "2 curves not decided, because one further trial far out could change the verdict: EXP3, stochastic; EXP3"
+    assert said in " ".join(result.stdout.split())
 
 
 def test_welch_by_hand(folders):

@@ -71,12 +71,48 @@ def test_a_further_trial_moves_the_interval_of_each_way_of_comparing():
     a = estimates.mean("one", {0: 1.0, 1: 2.0, 2: 6.0}, (0.0, 8.0))
     b = estimates.mean("one", {0: 1.0, 1: 1.0, 2: 1.0}, (0.0, 8.0))
     paired, alone = two(a, b), two(a, Estimate(1.0))
-    for found, clipped in ((paired.further(1.0, 0.95), (-4.0, 8.0)), (alone.further(1.0, 0.95), (-1.0, 7.0))):
-        for (low, high), extreme in zip(found, clipped, strict=True):
+    for found, clipped in ((paired.further(1.0), (-4.0, 8.0)), (alone.further(1.0), (-1.0, 7.0))):
+        for one, extreme in zip(found, clipped, strict=True):
             x = np.array([0.0, 1.0, 5.0, extreme])
-            half = estimates.quantile(3, 0.95) * x.std(ddof=1) / 2
-            assert (low, high) == pytest.approx((x.mean() - half, x.mean() + half))
+            assert (one.value, one.error, one.trials) == pytest.approx((x.mean(), x.std(ddof=1) / 2, 4))
     apart = two(a, estimates.mean("another", {0: 1.0, 1: 3.0, 2: 2.0}, (0.0, 8.0)))
-    assert len(apart.further(1.0, 0.95)) == 4
+    assert len(apart.further(1.0)) == 4
     low, high = apart.sure(1.0, 0.95)
     assert low <= apart.interval(1.0, 0.95)[0] and -8 <= low < high <= 8
+
+
+def test_without_single_trials_one_is_as_far_out_as_mean_and_error_allow():
+    """The sample with the largest deviation of one trial, eight equal numbers and one other, attains it."""
+    x = np.array([1.0] * 8 + [22.0])
+    whole = estimates.mean("one", dict(enumerate(x.tolist())))
+    known = Estimate(whole.value, whole.error, 9)
+    for one, other in zip(known.further(), whole.further(), strict=True):
+        assert (one.value, one.error, one.trials) == pytest.approx((other.value, other.error, other.trials))
+    even = estimates.mean("one", dict(enumerate((x[::-1] + np.arange(9.0)).tolist())))
+    steps = [abs(one.value - even.value) for one in (*even.further(), *Estimate(even.value, even.error, 9).further())]
+    assert max(steps[:2]) < min(steps[2:])  # control: of any other sample it is further than the trials are
+    judge = lambda low, high: "below" if high < 0 else "open"  # noqa: E731
+    assert two(whole, Estimate(12.0)).judged(1.0, 0.95, judge, "open") == ("open", True)
+    assert two(known, Estimate(12.0)).judged(1.0, 0.95, judge, "open") == ("open", True)
+    assert two(known, Estimate(900.0)).judged(1.0, 0.95, judge, "open") == ("below", False)
+    assert two(known, Estimate(1.0)).judged(1.0, 0.95, judge, "open") == ("open", False)  # it was never decided
+
+
+def test_a_slope_after_one_further_trial_by_hand():
+    """Two means, at x = 1 and e: the slope is log of their ratio."""
+    x = np.array([1.0, math.e])
+    one, other = (estimates.mean("", dict(enumerate(y)), (0.0, 20.0)) for y in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
+    slope = estimates.slope_of(x, [one, other], together=False)
+    assert slope.value == pytest.approx(math.log(5 / 2)) and slope.trials == 3
+    assert slope.error == pytest.approx(math.hypot(one.error / 2, other.error / 5))
+    # a further trial at 0 or 4 of the first mean, or at 3 or 7 of the second
+    moved = [math.log(5 / 1.5), math.log(5 / 2.5), math.log(4.5 / 2), math.log(5.5 / 2)]
+    assert [each.value for each in slope.further()] == pytest.approx(moved)
+    joint = estimates.slope_of(x, [one, other], together=True)
+    assert [each.value for each in joint.further()] == pytest.approx([math.log(4.5 / 2.5), math.log(5.5 / 1.5)])
+    low, high = slope.sure(0.5)
+    ends = [each.sure(0.75) for each in (one, other)]
+    assert (low, high) == pytest.approx((math.log(ends[1][0] / ends[0][1]), math.log(ends[1][1] / ends[0][0])))
+    alone = estimates.slope_of(x, [one, Estimate(5.0, 0.1, 3)], together=True)
+    assert alone.sure(0.5) == (-math.inf, math.inf)  # nothing is known of any law without limits
+    assert math.isinf(estimates.slope_of(x, [Estimate(-1.0, 1.0, 3), other], together=False).error)

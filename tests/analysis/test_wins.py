@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -78,7 +79,7 @@ def test_rates_are_those_counted_by_hand(folders):
 def best(game, name, means, deviation=0.0, seed=0):
     """An algorithm whose mean regret in the bootstrap samples is normal."""
     drawn = means + deviation * np.random.default_rng(seed).standard_normal(wins.DRAWS)
-    return Best(game, 1.0, name, means, 1, "", 10, drawn)
+    return Best(game, 1.0, name, means, 1, "", 10, dict.fromkeys(range(10), means), drawn)
 
 
 def test_a_tie_is_half_a_win_and_only_common_games_count():
@@ -92,6 +93,17 @@ def test_intervals_show_what_chance_does():
     clear = rates([best("a", "x", 1.0, 0.1, 1), best("a", "y", 9.0, 0.1, 2)])[0]
     doubtful = rates([best("a", "x", 1.0, 0.1, 1), best("a", "y", 1.05, 0.1, 2)])[0]
     assert (clear.low, clear.high) == (1.0, 1.0) and (doubtful.low, doubtful.high) == (0.0, 1.0)
+
+
+def test_winners_that_one_further_trial_could_change_are_counted():
+    """x is 1 better in each trial but the last, where y is 5 better; in the other game always."""
+    close, clear = [1.0] * 10, [2.0] * 9 + [-4.0]
+    every = [
+        replace(best(game, name, float(np.mean(x))), regrets=dict(enumerate(x)))
+        for game, name, x in (("a", "x", close), ("a", "y", clear), ("b", "x", close), ("b", "y", [2.0] * 10))
+    ]
+    found = {(one.algorithm, one.opponent): one for one in rates(every)}
+    assert found["x", "y"].rate == 1.0 and found["x", "y"].open == found["y", "x"].open == 1
 
 
 def test_samples_are_drawn_alike_for_all_algorithms_of_a_game():

@@ -126,7 +126,8 @@ def means(**of):
         ("final(exp3) <= bound(exp3)", "NOT PLAYED"),  # no theorem covers switching costs
         ("in stochastic: final(exp3) <= bound(exp3)", "HOLDS"),
         ("in stochastic: final(exp3_tau) <= bound(exp3)", "FAILS"),  # 195
-        ("at round 500: exp3 in 49 to 51", "HOLDS"),
+        ("at round 500: exp3 in 47 to 53", "HOLDS"),
+        ("at round 500: exp3 in 49 to 51", "NOT DECIDED"),  # single trials are not known: one may be far out
         ("at round 500: exp3 < 0.9 x exp3_tau", "HOLDS"),
         ("slope(exp3) in 1 +- 0.1", "HOLDS"),  # over the rounds of a run
         ("slope(exp3) < 0.9", "FAILS"),
@@ -261,9 +262,10 @@ def test_slopes_over_the_horizon_at_the_worst_gap(tmp_path):
         return (root if curve.adversary.gap == 0.4 else curve.horizon / 1e4) * (1 + 0.01 * NOISE)
 
     for claim, verdict in (
-        ("at the worst gap: slope(exp3) in 0.5 +- 0.01", "HOLDS"),
+        ("at the worst gap: slope(exp3) in 0.5 +- 0.05", "HOLDS"),
+        ("at the worst gap: slope(exp3) in 0.5 +- 0.01", "NOT DECIDED"),  # one further trial could change it
         ("at the worst gap: slope(tsallis_inf) > slope(exp3)", "HOLDS"),
-        ("at gap = 0.2: slope(exp3) in 1 +- 0.01", "HOLDS"),
+        ("at gap = 0.2: slope(exp3) in 1 +- 0.05", "HOLDS"),
         ("at the worst gap, horizon = 2^12: exp3 in 630 to 650", "HOLDS"),
         ("at the worst gap: exp3 <= tsallis_inf", "FAILS"),  # at T = 256
         ("slope(exp3) in 0.5 +- 0.01", "FAILS"),  # not at every gap
