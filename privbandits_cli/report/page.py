@@ -1,5 +1,6 @@
 """The HTML pages: the report of an experiment, and the index of many. The templates escape everything they insert."""
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from privbandits_cli.report.data import ReportData
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 GLYPHS = dict(zip("os^DvPX*<>ph", "●■▲◆▼✚✖★◀▶⬟⬢", strict=True))
 Figure = dict[str, Any]
@@ -45,6 +47,13 @@ def index(reports: Sequence[ReportData]) -> str:
     return _template("index.html").render(reports=reports)
 
 
+def parted(text: str) -> "Markup":
+    """The text; a word of more than 24 letters may be parted at the end of a line, so that it widens no table."""
+    from markupsafe import Markup
+
+    return Markup("<wbr>").join(re.split(r"(?<=\S{24})(?=\S)", text))
+
+
 @cache
 def _template(name: str) -> "Template":
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -53,7 +62,7 @@ def _template(name: str) -> "Template":
     environment = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = (amount, counted, at_least, at_most, data.number, plots.as_json, plots.colour, plots.dashes)
+    filters = (amount, counted, at_least, at_most, data.number, parted, plots.as_json, plots.colour, plots.dashes)
     environment.filters |= {each.__name__: each for each in filters}
     return environment.get_template(name)
 

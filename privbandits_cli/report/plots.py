@@ -34,6 +34,7 @@ MANY = 200  # from this number on, points are drawn smaller
 HOVER = "%{fullData.name}<br>%{customdata}<extra></extra>"
 ROW = 17  # pixels of a row of a distribution
 WIDEST = 54  # letters in a line of its title
+TITLE, SIDE = 84, 44  # letters in a line of the title of a saved picture, and of an axis, as long as a panel is high
 # The strokes of a box with whiskers: (which of the five quantiles, height in rows); None lifts the pen.
 BOX = (
     (0, 0), (1, 0), (None, 0), (1, -0.35), (1, 0.35), (3, 0.35), (3, -0.35), (1, -0.35), (None, 0),
@@ -106,7 +107,7 @@ def _plot(title: str, traces: list[Plot], layout: Plot, partial: str) -> Plot:
         "textangle": -25, "opacity": 0.4, "font": {"size": 34, "color": "#b00000"},
     }  # fmt: skip
     common = {
-        "title": {"text": escape(title), "font": {"size": 14}},
+        "title": {"text": _wrapped(title, TITLE), "font": {"size": 14}},
         "font": {"size": 11, "color": INK, "family": FONT},
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
@@ -120,8 +121,8 @@ def _plot(title: str, traces: list[Plot], layout: Plot, partial: str) -> Plot:
 def _axis(scale: Scale, title: str) -> Plot:
     """An axis; Plotly has no asinh axis, so `_at` maps its values to a linear axis from 0 to 1."""
     axis = {
-        "title": {"text": escape(title), "standoff": 6}, "automargin": True, "gridcolor": GRID, "zeroline": False,
-        "showline": True, "linecolor": "#888888",
+        "title": {"text": _wrapped(title, SIDE), "standoff": 6}, "automargin": True, "gridcolor": GRID,
+        "zeroline": False, "showline": True, "linecolor": "#888888",
     }  # fmt: skip
     if scale.kind == "asinh":
         ticks = scale.ticks()
@@ -192,9 +193,9 @@ def _hollow(style: Style, shown: NDArray[np.bool_]) -> Plot:
     return {"mode": "lines+markers", "marker": marker | {"size": np.where(shown, 6, 0).tolist()}}
 
 
-def _wrapped(text: str) -> str:
-    """A text in lines short enough for the smallest panel."""
-    return "<br>".join(escape(part) for part in wrap(text, 28))
+def _wrapped(text: str, letters: int = 28) -> str:
+    """A text in lines of so many letters, by default short enough for the smallest panel."""
+    return "<br>".join(escape(part) for part in wrap(text, letters))
 
 
 def _with_bars(regret: float, below: float, above: float) -> str:

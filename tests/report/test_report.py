@@ -26,7 +26,7 @@ from tests.figures.test_plot import ran, rows
 
 pytestmark = pytest.mark.usefixtures("no_figure")
 
-VOID = {"meta", "br", "hr", "img", "input", "link"}
+VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
 NASTY = '<b onclick="x">&amp; "quoted" $5_000 | `a` {x}'
 SWEPT = (
     "algorithms=[exp3, {name: dp_exp3_lap, epsilon: [1, 10, 100]}]",
@@ -96,6 +96,21 @@ def _nasty(tmp_path_factory):
     (folder / "small.yaml").write_text(SMALL)
     label = json.dumps(NASTY)
     words = (f"algorithms[0]={{name: exp3, label: {label}}}", f"title={label}", f"source={label}")
+    return ran(folder, folder / "small.yaml", *words)
+
+
+LONG, PANEL = "L" * 83, "P" * 100
+
+
+@pytest.fixture(scope="module")
+def _long(tmp_path_factory):
+    """The results of a small run whose curve and panel have long labels."""
+    folder = tmp_path_factory.mktemp("long")
+    (folder / "small.yaml").write_text(SMALL)
+    words = (
+        f"algorithms=[{{name: exp3, label: {LONG}}}]",
+        f"adversary={{name: stochastic, label: {PANEL}}}",
+    )
     return ran(folder, folder / "small.yaml", *words)
 
 
@@ -437,3 +452,17 @@ def test_pdflatex_fits_a_large_table_into_the_page(finished, tmp_path, label):
     (tmp_path / "table.tex").write_text(unfitted)
     too_wide = [float(x) for x in re.findall(r"Overfull .hbox \(([\d.]+)pt", typeset(tmp_path))]
     assert label != "A" or max(too_wide, default=0) < 35  # a tenth of the text's width
+
+
+def test_a_long_label_widens_no_table_and_no_picture(_long):
+    """Labels of one long word: it may be parted after 24 letters, and stays one text."""
+    text = page(report.gather(_long))
+    read = Read(text)
+    row = re.search(r'<tr><th scope="row">(L+.*?)</th>', text)[1]
+    head = re.search(r'<th scope="col" class="number">(P+.*?)</th>', text)[1]
+    for cell, label in ((row, LONG), (head, PANEL)):
+        assert cell.replace("<wbr>", "") == label and max(map(len, cell.split("<wbr>"))) == 24
+    for plot in read.plots:
+        assert max(map(len, plot["layout"]["title"]["text"].split("<br>"))) <= 84
+        names = [trace["name"] for trace in plot["data"] if "name" in trace]
+        assert all(len(line) <= 28 for name in names for line in name.split("<br>"))
