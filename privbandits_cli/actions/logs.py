@@ -62,7 +62,8 @@ def evaluate(
     """The estimates of a policy's mean reward on the log in a file.
 
     policy: `uniform`, `always:ACTION`, a FILE.py, which is executed, probabilities `[rows, actions]`, or a function of
-    the features by name and the names of the actions that returns them. columns: names of `action`, `reward` and
+    the features by name and the names of the actions that returns them. An ACTION 1 is 1.0, too, unless the log has an
+    action of each name. columns: names of `action`, `reward` and
     `propensity`, where they are not recognised. predictions: mean rewards `[rows, actions]`; by default a linear model
     is fitted for each action. Of a data frame the columns are those of the actions of these names. features: the names
     of the columns of features; default: all others.
@@ -111,9 +112,10 @@ def _probabilities(policy: Policy | str | Path | Floats, found: Logged) -> Float
         if policy == "uniform":
             return np.full((n, k), 1 / k)
         if kind == "always" and action:
-            if action not in found.classes:
+            known = _named(action, found.classes)
+            if known is None:
                 raise ValueError(f"no row of the log has the action {action!r}{suggestion(action, found.classes)}")
-            return np.tile(np.array(found.classes) == action, (n, 1)).astype(float)
+            return np.tile(np.array(found.classes) == known, (n, 1)).astype(float)
         if not policy.endswith(".py"):
             raise ValueError(f"{policy}: a policy is `uniform`, `always:ACTION` or a FILE.py")
         policy = loader.policy(Path(policy))
@@ -151,21 +153,28 @@ def _check_index(made: Any, what: str, n: int) -> None:
 
 
 def _in_order(names: Sequence[Any], what: str, classes: Sequence[str]) -> list[Any]:
-    """The names of columns in the order of the actions, which they must be; a number may be 1 or 1.0."""
-    for same in (str, _number_or_text):
-        known = {same(name): name for name in names}
-        wanted = [same(name) for name in classes]
-        if len(known) == len(names) and known.keys() == {*wanted}:
-            return [known[name] for name in wanted]
+    """The names of columns in the order of the actions, which they must be."""
+    known = {_named(name, classes): name for name in names}
+    if len(known) == len(names) and known.keys() == {*classes}:
+        return [known[name] for name in classes]
     needed, given = ", ".join(classes), ", ".join(map(str, names))
     raise ValueError(f"{what}: a column is needed for each action, {needed}, but the columns are {given}")
 
 
-def _number_or_text(name: Any) -> float | str:
+def _named(name: Any, classes: Sequence[str]) -> str | None:
+    """The action of this name: the one that is written so, else the only one that is the same number, as 1 is 1.0."""
+    alike = [known for known in classes if known == str(name)] or [
+        known for known in classes if _number(known) == _number(name)
+    ]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _number(name: Any) -> float:
+    """The number that a name writes; NaN, which equals nothing, if it is none."""
     try:
         return float(str(name))
     except ValueError:
-        return str(name)
+        return math.nan
 
 
 def _of_errors(estimates: Sequence[Mapping[str, Any]], n: int) -> list[str]:

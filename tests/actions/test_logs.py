@@ -208,6 +208,27 @@ def test_rounded_propensities_are_no_wrong_ones(k, chance):
     assert "chance hardly explains" in " ".join(call("wrong.csv", "--policy", "uniform").stdout.split())
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of few rows
+def test_an_action_that_is_a_number_may_be_written_otherwise():
+    """In a column of numbers 1 and 1.0 are one action; the texts "1" and "1.0" are two, each with its own rows."""
+    frame = pd.DataFrame({"action": [0.0, 1.0] * 50, "reward": [0, 1, 1, 1] * 25, "propensity": 0.5})
+    frame.to_csv("floats.csv", index=False)
+    for written in ("1", "1.0", "1.00"):
+        (ips,) = [row for row in evaluate("floats.csv", f"always:{written}") if row["estimator"] == "ips"]
+        assert ips["value"] == pytest.approx(1.0)
+    assert "the action '1.5' (known: 0.0, 1.0)" in call("floats.csv", "--policy", "always:1.5").stderr
+    frame["action"] = ["1", "1.0"] * 50
+    frame.to_parquet("texts.parquet")
+    for written, value in (("1", 0.5), ("1.0", 1.0)):
+        (ips,) = [row for row in evaluate("texts.parquet", f"always:{written}") if row["estimator"] == "ips"]
+        assert ips["value"] == pytest.approx(value)
+    either = call("texts.parquet", "--policy", "always:1.00")
+    assert either.exit_code == 2 and "no row of the log has the action '1.00'" in either.stderr
+    columns = pd.DataFrame({"1.0": np.zeros(100), "1": np.ones(100)})
+    (ips,) = [row for row in evaluate("texts.parquet", columns) if row["estimator"] == "ips"]
+    assert ips["value"] == pytest.approx(0.5)
+
+
 def test_columns_are_named():
     text = Path("log.csv").read_text().replace("age,action,reward,propensity", "age,advert,bought,chance")
     Path("own.csv").write_text(text)
