@@ -12,7 +12,6 @@ import numpy as np
 from privbandits_cli.analysis.folder import (
     BOOTSTRAP,
     FINAL,
-    NAMES,
     SUMMARY,
     players_of,
     read_config,
@@ -152,7 +151,7 @@ def read(folder: Path, against: str = "") -> Curves:
         raise ValueError(f"{path} has no rows to draw")
     config = read_config(folder)
     plot = _redirected(Plot.model_validate(config.get("plot", {})), against)
-    columns = [name for name in rows[0] if name not in (*SUMMARY, *NAMES, *BOOTSTRAP, *FINAL)]
+    columns = [name for name in rows[0] if name not in (*SUMMARY, *BOOTSTRAP, *FINAL)]
     further = [name for name in dict.fromkeys((plot.against, plot.worst)) if name and name not in columns]
     every = list(_curves(folder, rows, columns, further))
     for name in further:

@@ -11,7 +11,6 @@ from privbandits_cli.analysis.curves import legends_of
 from privbandits_cli.analysis.folder import (
     BOOTSTRAP,
     FINAL,
-    NAMES,
     STATISTICS,
     SUMMARY,
     players_of,
@@ -69,7 +68,8 @@ def read(folder: Path) -> dict[Identity, Measured]:
     found: dict[str, Measured] = {}
     for row in rows_of(folder / "summary.csv", SUMMARY):
         if row["curve"] not in found:
-            swept = {name: row[name] for name in row if name not in (*SUMMARY, *NAMES, *BOOTSTRAP) and row[name]}
+            last = list(row)[list(row).index(STATISTICS[-1]) + 1 :]  # the swept parameters are the last columns
+            swept = {name: row[name] for name in last if name not in BOOTSTRAP and row[name]}
             found[row["curve"]] = Measured(row["adversary"], row["label"], players_of(row), swept)
         if int(row["round"]) in found[row["curve"]].rounds:
             raise ValueError(f"{folder / 'summary.csv'} has round {row['round']} of {row['label']} twice: {AGAIN}")

@@ -100,7 +100,8 @@ def _row(row: Mapping[str, str], curve: Mapping[str, Any], label: Name, folded: 
     title = Name(adversary["title"], *adversary["notes"]).without(folded).in_symbols().suffixed(curve["panel"])
     names = {name: cell for name, cell in row.items() if name in ("experiment", *CURVE)}
     shown = {"label": str(label.in_symbols()), "panel": str(title), "family": curve["algorithm"]["family"]}
-    numbers = {name: _value(name, cell) for name, cell in row.items() if name not in (*names, *NAMES)}
+    known = {*names, *NAMES} - adversary["swept"].keys() - curve["algorithm"]["swept"].keys()
+    numbers = {name: _value(name, cell) for name, cell in row.items() if name not in known}
     return {**names, **shown, **_certified(curve), **numbers}
 
 

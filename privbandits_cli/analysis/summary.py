@@ -24,14 +24,16 @@ def swept_columns(plan: Plan) -> list[str]:
 def summary_csv(plan: Plan, store: Store) -> str:
     """One row for each curve and checkpoint, with the curve's parameters; a curve without trials has no row."""
     extra = BOOTSTRAP if plan.experiment.keys.summary.bars == "bootstrap" else ()
-    counts = ("parameters", "round", "trials")
-    columns = ("experiment", *CURVE, *NAMES, *counts, *STATISTICS, *extra, *swept_columns(plan))
+    swept, counts = swept_columns(plan), ("parameters", "round", "trials")
+    names = [name for name in NAMES if name not in swept]
+    columns = ("experiment", *CURVE, *names, *counts, *STATISTICS, *extra, *swept)
     return _lines([columns, *([row.get(name, "") for name in columns] for row in _summary_rows(plan, store))])
 
 
 def final_csv(plan: Plan, store: Store) -> Iterator[str]:
     """One row for each curve and trial, with the regret at the horizon; yielded curve by curve, to save memory."""
-    names, swept = (*CURVE, "panel"), swept_columns(plan)
+    swept = swept_columns(plan)
+    names = [name for name in (*CURVE, "panel") if name not in swept]
     yield _lines([(*names, "trial", "regret", *swept)])
     for curve in plan.curves:
         trials, x = store.regrets(curve, plan.trials)
@@ -77,7 +79,9 @@ def _shared(plan: Plan, curve: Curve) -> dict[str, Any]:
     promised = plan.guarantees[curve.key]
     guarantee = (getattr(promised, name, None) for name in ("epsilon", "delta", "status"))
     names = (curve.key, curve.adversary.name, curve.algorithm.name, curve.label, panel, curve.label.base, *guarantee)
-    return {"experiment": plan.name} | dict(zip((*CURVE, *NAMES), names, strict=True)) | dict(curve.swept)
+    shared = {"experiment": plan.name} | dict(zip((*CURVE, *NAMES), names, strict=True))
+    own = dict.fromkeys(swept_columns(plan), "") | dict(curve.swept)  # a swept parameter may have one of these names
+    return shared | own
 
 
 def _lines(rows: Iterable[Iterable[Any]]) -> str:

@@ -22,7 +22,9 @@ import pytest
 from joblib.externals.loky import get_reusable_executor
 from typer.testing import CliRunner
 
+from privbandits_cli import summary
 from privbandits_cli.actions import run
+from privbandits_cli.analysis import curves, measured
 from privbandits_cli.analysis.folder import BOOTSTRAP, CURVE, NAMES, STATISTICS
 from privbandits_cli.cli import app
 from privbandits_cli.engine import Engine, EngineError, runner
@@ -404,6 +406,40 @@ def test_both_tables_have_the_title_of_the_panel(small, tmp_path, plainly):
         ("DP-SE", "0.5", "0.0", "proved"),
         ("DP-SE", "1.0", "0.0", "proved"),
     }
+
+
+FIRST = '''"""The first arm, always."""
+import numpy as np
+from privbandits_cli.games import bandit
+from privbandits_cli.numerics.jit import record
+
+class Parameters(bandit.Algorithm):
+    family: str = "a"
+    def state(self, setting):
+        return record(plays=np.zeros(1))
+
+def choose(state, rng):
+    return 0
+
+def update(state, arm, gain, rng):
+    state.plays[0] += 1.0
+'''
+
+
+def test_a_swept_parameter_may_be_called_family(small, tmp_path, plainly):
+    """Its column takes the place of the legend's part; curves without it have an empty cell there."""
+    import csv
+
+    own = tmp_path / "own_bandit.py"
+    own.write_text(FIRST)
+    words = ["algorithms=[ucb1, {name: own_bandit, family: [a, b]}]", f"include=[{own}]", "adversary=stochastic"]
+    outputs(tmp_path / "x", small, *words, "trials=2", "horizon=50", "summary.groups=2")
+    rows = list(csv.DictReader((tmp_path / "x" / "summary.csv").open(encoding="utf-8")))
+    assert list(dict.fromkeys(row["family"] for row in rows)) == ["", "a", "b"]
+    assert tuple(rows[0])[-1] == "family" and "family" not in tuple(rows[0])[:-1]
+    assert [curve.own.get("family") for curve in curves.read(tmp_path / "x").every] == [None, "a", "b"]
+    assert {row["family"] for row in summary(tmp_path / "x")} == {"UCB1", "a", "b"}
+    assert sorted(key[-1] for key in measured.read(tmp_path / "x"))[-2:] == ["family=a", "family=b"]
 
 
 def test_swept_parameters_are_the_last_columns(small, tmp_path):
