@@ -78,11 +78,15 @@ class Slope(Estimate):
 
     def sure(self, confidence: float) -> tuple[float, float]:
         """An interval for regrets of any law between their limits, joint over the means."""
-        each = [mean.sure(1 - (1 - confidence) / len(self.means)) for mean in self.means]
-        with np.errstate(divide="ignore"):
-            low, high = np.log(np.maximum(np.array(each).T, 0.0))
         weights = _weights(self.x)
-        ends = np.array([weights * low, weights * high])
+        used = np.abs(weights) > 1e-9 * np.abs(weights).max()  # a mean in the middle changes nothing, whatever it is
+        each = [
+            mean.sure(1 - (1 - confidence) / int(used.sum()))
+            for mean, here in zip(self.means, used, strict=True)
+            if here
+        ]
+        with np.errstate(divide="ignore"):
+            ends = weights[used] * np.log(np.maximum(np.array(each).T, 0.0))
         return float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
 
 

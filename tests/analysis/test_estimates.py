@@ -115,4 +115,6 @@ def test_a_slope_after_one_further_trial_by_hand():
     assert (low, high) == pytest.approx((math.log(ends[1][0] / ends[0][1]), math.log(ends[1][1] / ends[0][0])))
     alone = estimates.slope_of(x, [one, Estimate(5.0, 0.1, 3)], together=True)
     assert alone.sure(0.5) == (-math.inf, math.inf)  # nothing is known of any law without limits
+    middle = estimates.slope_of(np.exp([0.0, 0.5, 1.0]), [one, Estimate(3.0, 0.1, 3), other], together=True)
+    assert middle.sure(0.5) == pytest.approx((low, high))  # a mean in the middle changes nothing
     assert math.isinf(estimates.slope_of(x, [Estimate(-1.0, 1.0, 3), other], together=False).error)
