@@ -2,12 +2,16 @@
 
 import csv
 import math
+import shutil
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from privbandits_cli import guarantee, load, run, summary, trials
+from privbandits_cli.analysis import curves, measured
+from privbandits_cli.analysis.folder import NAMES
 from privbandits_cli.analysis.rates import least_regret
 from privbandits_cli.analysis.rows import Rows
 from privbandits_cli.engine.store import Store
@@ -34,6 +38,25 @@ def test_the_columns_are_those_of_the_csv_and_the_names_and_guarantees_of_the_fi
     assert {(row["certified_epsilon"], row["certified_delta"], row["status"]) for row in private} == {
         (1.0, 0.0, "proved")
     }
+
+
+def test_csvs_of_earlier_releases_are_read(finished, tmp_path):
+    """They lack the parts of names; their final.csv has the column experiment."""
+    old = tmp_path / "old"
+    shutil.copytree(finished, old)
+    for name, first in (("summary.csv", {}), ("final.csv", {"experiment": "small"})):
+        with (old / name).open(encoding="utf-8", newline="") as file:
+            rows = [first | {k: v for k, v in row.items() if k not in NAMES} for row in csv.DictReader(file)]
+        with (old / name).open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
+    assert list(summary(old)) == list(summary(finished))
+    assert list(summary(old, final=True)) == [{"experiment": "small"} | row for row in summary(finished, final=True)]
+    assert measured.read(old) == measured.read(finished) and curves.read(old).every == [
+        replace(curve, rows=[{k: v for k, v in row.items() if k not in NAMES} for row in curve.rows])
+        for curve in curves.read(finished).every
+    ]
 
 
 def test_bernoulli_arms_have_their_lower_bound(finished):
