@@ -62,8 +62,7 @@ def evaluate(
     """The estimates of a policy's mean reward on the log in a file.
 
     policy: `uniform`, `always:ACTION`, a FILE.py, which is executed, probabilities `[rows, actions]`, or a function of
-    the features by name and the names of the actions that returns them. An ACTION 1 is 1.0, too, unless the log has an
-    action of each name. columns: names of `action`, `reward` and
+    the features by name and the names of the actions that returns them. columns: names of `action`, `reward` and
     `propensity`, where they are not recognised. predictions: mean rewards `[rows, actions]`; by default a linear model
     is fitted for each action. Of a data frame the columns are those of the actions of these names. features: the names
     of the columns of features; default: all others.
@@ -112,10 +111,9 @@ def _probabilities(policy: Policy | str | Path | Floats, found: Logged) -> Float
         if policy == "uniform":
             return np.full((n, k), 1 / k)
         if kind == "always" and action:
-            known = _named(action, found.classes)
-            if known is None:
+            if action not in found.classes:
                 raise ValueError(f"no row of the log has the action {action!r}{suggestion(action, found.classes)}")
-            return np.tile(np.array(found.classes) == known, (n, 1)).astype(float)
+            return np.tile(np.array(found.classes) == action, (n, 1)).astype(float)
         if not policy.endswith(".py"):
             raise ValueError(f"{policy}: a policy is `uniform`, `always:ACTION` or a FILE.py")
         policy = loader.policy(Path(policy))

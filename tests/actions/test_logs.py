@@ -210,12 +210,14 @@ def test_rounded_propensities_are_no_wrong_ones(k, chance):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of few rows
 def test_an_action_that_is_a_number_may_be_written_otherwise():
-    """In a column of numbers 1 and 1.0 are one action; the texts "1" and "1.0" are two, each with its own rows."""
+    """A data frame's 1 is the action 1.0, a text must be its name; the texts "1" and "1.0" are two actions."""
     frame = pd.DataFrame({"action": [0.0, 1.0] * 50, "reward": [0, 1, 1, 1] * 25, "propensity": 0.5})
     frame.to_csv("floats.csv", index=False)
-    for written in ("1", "1.0", "1.00"):
-        (ips,) = [row for row in evaluate("floats.csv", f"always:{written}") if row["estimator"] == "ips"]
+    for policy in ("always:1.0", pd.DataFrame({1: np.ones(100), 0: np.zeros(100)})):
+        (ips,) = [row for row in evaluate("floats.csv", policy) if row["estimator"] == "ips"]
         assert ips["value"] == pytest.approx(1.0)
+    for written in ("1", "1.00"):
+        assert "did you mean '1.0'?" in call("floats.csv", "--policy", f"always:{written}").stderr
     assert "the action '1.5' (known: 0.0, 1.0)" in call("floats.csv", "--policy", "always:1.5").stderr
     frame["action"] = ["1", "1.0"] * 50
     frame.to_parquet("texts.parquet")
