@@ -83,15 +83,15 @@ def check(given: Any, setting: Setting) -> None:
         assert not re.search(r"\bnan\b", text) and (unlimited(given) or not re.search(r"\binf\b|∞", text)), text
 
 
-# These have so many variants that one setting in three, which rotate with the variant, is enough.
-THIRD = dict.fromkeys(("dp_ftrl", "dp_ftpl", "dp_linucb", "exp3_tau", "noisy_ftrl"), 3)
-WHOLE = [(name, THIRD.get(name, 1)) for name in ALGORITHMS]
+# These have many variants or long rounds: one setting in so many, which rotate with the variant, is enough.
+SHARES = dict.fromkeys(("dp_ftrl", "dp_ftpl", "dp_linucb", "exp3_tau", "noisy_ftrl"), 3) | {"ftpl_frechet": 9}
+WHOLE = [(name, SHARES.get(name, 1)) for name in ALGORITHMS]
 
 
 def few(every: int) -> list[Any]:
-    """Each algorithm in one of `every` settings, and those with many variants in fewer; the rest is slow."""
-    rest = [pytest.param(name, every, marks=pytest.mark.slow) for name in THIRD]
-    return [(name, every * THIRD.get(name, 1)) for name in ALGORITHMS] + rest
+    """Each algorithm in one of `every` settings, and those of `SHARES` in fewer; the rest is slow."""
+    rest = [pytest.param(name, every, marks=pytest.mark.slow) for name in SHARES]
+    return [(name, every * SHARES.get(name, 1)) for name in ALGORITHMS] + rest
 
 
 def check_all(name: str, every: int, pairs: bool = True) -> None:
@@ -113,7 +113,7 @@ def test_what_an_algorithm_states_is_finite_or_an_error(name: str, every: int) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "every"), WHOLE + [(name, 29) for name in THIRD])  # some of the other two thirds
+@pytest.mark.parametrize(("name", "every"), WHOLE + [(name, 29) for name in SHARES])  # and some of the other settings
 def test_what_an_algorithm_states_is_finite_or_an_error_everywhere(name: str, every: int) -> None:
     check_all(name, every)
 
@@ -232,7 +232,7 @@ def test_games_at_the_ends_have_finite_regrets_or_an_error(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "every"), WHOLE + [(name, 31) for name in THIRD])
+@pytest.mark.parametrize(("name", "every"), WHOLE + [(name, 31) for name in SHARES])
 def test_all_games_at_the_ends_have_finite_regrets_or_an_error(
     name: str, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
