@@ -9,6 +9,10 @@ of B is moved until B releases the same as A. Two facts follow, without a statis
   Σ|moves| is the exact privacy loss ε of this gain. If the numbers are normal, the releases are those of Gaussian
   mechanisms. The cost of the gain is then the ε of μ² = Σ moves² at the δ of the claim.
 
+The releases of A and B are equal but for the rounding of floating-point numbers, which may decide a near tie. So if an
+arm differs, A is played again with noise that differs by far more than rounding does. If these games have other arms,
+too, A and B are played again, and after each round B gets the numbers of A that differ by rounding (`round_off`).
+
 The game is the configured one, with all its rounds or its first LONGEST rounds.
 """
 
@@ -25,13 +29,14 @@ from numpy.typing import NDArray
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.laplace import least_delta
 from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.audit import lockstep
 from privbandits_cli.audit.lockstep import AGREED, ARM, BARE, CLIPPED, FOUND, MIXED, Loops, compiled, float_fields
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import Audit, claimed
+from privbandits_cli.audit.verdict import Audit, claimed, like_these
 from privbandits_cli.games.bandit import Floats
 from privbandits_cli.games.players import Setting
-from privbandits_cli.games.views import Kept, Release, Tree
+from privbandits_cli.games.views import Kept, Release, Report, Tree
 from privbandits_cli.mechanisms.arm_trees import Counter, chosen
 from privbandits_cli.numerics.jit import Records
 
@@ -48,19 +53,28 @@ CUT = (
     "`choose`, which costs no privacy"
 )
 OTHERS_NOISE = "the noise of what is released is not `rng.{}` alone, the one number a round that this audit moves"
+ALONE = (
+    "what hides a gain by itself stays in all that is released later; sums whose noise changes are a `views.Tree` or a "
+    "`views.Mean`"
+)
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
+NUDGE = 1e-8  # of a Laplace number, which is far more than the rounding of a release
+NUDGED = 4  # games with such noise
+ROUNDED = f"numbers of a field that differ by less than {lockstep.ROUNDING:g} of its largest one differ by rounding"
 
 
 class Spent(NamedTuple):
     """The cost of a gain in nats, the round of the gain, and the round of the release that contributes most to it.
 
-    excess: the cost in words if the claim does not allow it, else "".
+    excess: the cost in words if the claim does not allow it, else ""; again: the round of another release that reveals
+    the gain, 0 if there is none.
     """
 
     loss: float = 0.0
     gain: int = 0
     release: int = 0
     excess: str = ""
+    again: int = 0
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,7 @@ class Coupling:
     rounds: the number of rounds of each game. violation: the violation in words, or None. forced: whether every release
     could be made equal. unknown: in words, why the games decide nothing. loss: the largest privacy loss of one gain, in
     nats, exact; None if a release is not linear in its Laplace number. at: the round of that gain. canaries: the number
-    of gains whose loss was computed.
+    of gains whose loss was computed. assumed: in words, what some of these games took for granted.
     """
 
     rounds: int
@@ -80,6 +94,7 @@ class Coupling:
     at: int = 0
     canaries: int = 0
     unknown: str = ""
+    assumed: str = ""
 
     def games(self) -> str:
         """The games that were played, in words."""
@@ -94,16 +109,25 @@ def coupled(target: Target[Kept | Release]) -> Coupling:
     game = _Game(target, compiled(target), uniform, early, target.numbers(target.noise, rounds))
     pairs, canaries = _pairs(rounds, target.setting.n_arms, rng), _canaries(rounds, rng)
     gains = (rng.random(rounds) < DEEP).astype(float)
-    linear, worst = True, Spent()
+    linear, worst, rounded, several = True, Spent(), False, False
     for found, spent in chain(game.all_different(pairs), game.one_different(gains, canaries)):
         if found.outcome != AGREED:
             return game.stopped(found, rounds)
-        linear, worst = linear and found.linear, max(worst, spent)
+        linear, worst, rounded = linear and found.linear, max(worst, spent), rounded or found.rounded
+        several |= spent.again > 0
         if spent.excess:
             cost = f"the gain of round {spent.gain:,} costs at least {spent.excess}"
             words = f"{cost}: the release of round {spent.release:,} needs more noise"
             return Coupling(rounds, words, True, spent.loss, spent.gain)
-    return Coupling(rounds, None, True, worst.loss if linear else None, worst.gain, len(canaries))
+        if spent.again and isinstance(target.view, Release | Report):
+            words = f"the gain of round {spent.gain:,} needs other noise in round {spent.again:,}, too: {ALONE}"
+            return Coupling(rounds, words, True, spent.loss, spent.gain)
+    each = isinstance(target.view, Tree) and target.claim.delta == 0  # whether the loss of each gain was computed
+    others = (
+        f"gains cost at most what the {len(canaries):,} cost that were changed alone" if several and not each else ""
+    )
+    loss, assumed = worst.loss if linear else None, "; ".join(filter(None, [others, rounded * ROUNDED]))
+    return Coupling(rounds, None, True, loss, worst.gain, len(canaries), assumed=assumed)
 
 
 def _pairs(rounds: int, n_arms: int, rng: Generator) -> list[tuple[Floats, Floats, int]]:
@@ -125,7 +149,10 @@ def _canaries(rounds: int, rng: Generator) -> NDArray[np.int64]:
 
 
 class Played(NamedTuple):
-    """A pair of games: what ended it after how many rounds, in which states, and by which uniform number."""
+    """A pair of games: what ended it after how many rounds, in which states, and by which uniform number.
+
+    rounded: whether B got the numbers of A that differ by rounding.
+    """
 
     outcome: int
     rounds: int
@@ -135,6 +162,7 @@ class Played(NamedTuple):
     moves: Floats
     costs: Floats
     arms: NDArray[np.int64]
+    rounded: bool
 
     def losses(self, tree: Counter | None) -> Floats:
         """The privacy loss of each round's gain, `[rounds]`: that of its release or, in a tree, of all its nodes."""
@@ -176,21 +204,40 @@ class _Game(NamedTuple):
     early: Floats
     laplace: Floats
 
-    def play(self, states: Records, first: Floats, second: Floats, start: int, best: int = 0) -> Played:
+    def play(self, state: Records, first: Floats, second: Floats, start: int, best: int = 0) -> Played:
         """Play the rounds from `start` on. The arm `best` earns the gains; the other arms earn 1 minus them."""
-        n = len(self.laplace) - start
+        found = self._played(state, first, second, start, best, False)
+        secret = found.outcome == ARM and not self._near_tie(state, first, start, best, found)
+        return found if found.outcome == AGREED or secret else self._played(state, first, second, start, best, True)
+
+    def _played(self, state: Records, first: Floats, second: Floats, start: int, best: int, rounding: bool) -> Played:
+        n, states = len(self.laplace) - start, np.repeat(state, 6)
         moves, costs, arms = np.zeros(n), np.zeros(n), np.zeros(n, np.int64)
         rest = self.target.view.rounds - 1 if isinstance(self.target.view, Release) else 0
         least = SLACK * min(1.0, self.target.claim.epsilon)
         uniform, early = (self.uniform[start:, :1], self.early[:0]) if start else (self.uniform, self.early)
         fields = np.array([*float_fields(states.dtype)], np.int64).reshape(-1, 2)
         words = states.view(np.float64).reshape(6, -1) if len(fields) else np.zeros((6, 0))
-        gains, kinds = (first[start:], second[start:]), (self.target.algorithm.bounded, best)
+        gains, kinds = (first[start:], second[start:]), (self.target.algorithm.bounded, best, rounding)
         plan = start, rest, least, *kinds
         outcome = self.loops.couple(
             states, words, fields, *gains, uniform, early, self.laplace[start:], *plan, moves, costs, arms
         )
-        return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms)
+        return Played(outcome[0], outcome[1] + start, outcome[2], outcome[3], states, moves, costs, arms, rounding)
+
+    def _near_tie(self, state: Records, first: Floats, start: int, best: int, found: Played) -> bool:
+        """Whether noise that differs by little more than rounding also leads to other arms."""
+        t, rng = found.rounds, self.target.stream("nudges")
+        n, z = t - start, self.laplace[start:t]
+        size = NUDGE * (1.0 + np.abs(z) + np.abs(found.moves[:n]) + found.costs[:n])
+        right = self._choice(found.states[3:4], found.uniform, t)
+        for _ in range(NUDGED):
+            states, arms = np.repeat(state, 6), np.zeros(n, np.int64)
+            moved = z + size * rng.uniform(-1, 1, n)
+            self.loops.advance(states, first[start:t], self.uniform[start:t], moved, best, arms)
+            if not np.array_equal(arms, found.arms[:n]) or self._choice(states[:1], found.uniform, t) != right:
+                return True
+        return False
 
     def all_different(self, pairs: Sequence[tuple[Floats, Floats, int]]) -> Iterator[tuple[Played, Spent]]:
         """Games in which all gains differ, each with the largest cost of a gain.
@@ -201,7 +248,7 @@ class _Game(NamedTuple):
         epsilon, delta, view = self.target.claim.epsilon * (1 + SLACK), self.target.claim.delta, self.target.view
         tree = tree_of(view, self.target.setting) if isinstance(view, Tree) and delta == 0 else None
         for first, second, best in pairs:
-            found = self.play(np.repeat(self.target.state, 6), first, second, 0, best)
+            found = self.play(self.target.state, first, second, 0, best)
             losses = found.losses(tree)
             gain, release = int(np.argmax(losses)), int(np.argmax(found.costs))
             loss, allowed = float(losses[gain]), epsilon - 2 * math.log1p(-delta)
@@ -214,11 +261,12 @@ class _Game(NamedTuple):
         """Games in which only the gain of one round differs, each with the cost of this gain."""
         claim, state, before = self.target.claim, np.repeat(self.target.state, 6), 0
         for t in canaries.tolist():
-            self.loops.advance(state, gains[before:t], self.uniform[before:t], self.laplace[before:t])
+            arms = np.zeros(t - before, np.int64)
+            self.loops.advance(state, gains[before:t], self.uniform[before:t], self.laplace[before:t], 0, arms)
             before = t
             other = gains.copy()
             other[t] = 1.0 - other[t]
-            found = self.play(np.repeat(state[:1], 6), gains, other, t)
+            found = self.play(state[:1], gains, other, t)
             moves = np.abs(found.moves)
             loss = float(moves.sum()) if found.linear else 0.0
             if self.target.gaussian:
@@ -227,7 +275,8 @@ class _Game(NamedTuple):
             if excess and claim.delta > 0 and not self.target.gaussian:
                 delta = least_delta(moves, claim.epsilon)
                 excess = "" if delta <= claim.delta * (1 + SLACK) else f"δ = {at_least(delta)} at {claim}"
-            yield found, Spent(loss, t + 1, t + 1 + int(np.argmax(moves)), excess)
+            again = max((t + 1 + np.flatnonzero(moves)[1:2]).tolist(), default=0)
+            yield found, Spent(loss, t + 1, t + 1 + int(np.argmax(moves)), excess, again)
 
     def stopped(self, found: Played, rounds: int) -> Coupling:
         """The violation, or the obstacle, that ended a pair of games."""
@@ -287,7 +336,9 @@ def after_coupling(law: Callable[[Target[Any], bool], Audit]) -> Callable[[Targe
         result = law(target, found.loss is not None and (target.claim.delta == 0 or target.gaussian))
         if result.verdict == "NOT AUDITABLE" and not found.loss:
             return result
-        later = [] if target.setting.horizon <= found.rounds else [f"rounds after {found.rounds:,} are like these"]
+        most = f"no arm after arm {ARMS} is ever the best one" if target.setting.n_arms > ARMS else ""
+        known = result.assumed, like_these(found.rounds, target.setting.horizon), most, found.assumed
+        later = [*filter(None, known)]
         played = "; ".join(filter(None, [found.games(), result.played]))
         if not found.forced:
             alone = f"choose reads the view alone (no `rng.{target.noise}` moves the release, so none can be forced)"

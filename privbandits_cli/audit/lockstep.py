@@ -154,6 +154,7 @@ def couple(
     least: float,
     bounded: bool,
     best: int,
+    rounding: bool,
     moves: Floats,
     costs: Floats,
     arms: NDArray[np.int64],
@@ -164,7 +165,7 @@ def couple(
     canary's range; the arm `best` earns them, the others earn 1 minus them. uniform: `[rounds, ...]`, the number of the
     round, and others for which the choices are compared, too; early: `[first rounds, ...]`, many more of them. start:
     rounds played before; rest: rounds of a block before its last one; least: a smaller move is rounding; bounded:
-    whether all gains are in [0, 1], whatever the canary's range.
+    whether all gains are in [0, 1], whatever the canary's range; rounding: whether to `round_off` after each round.
 
     Filled in for each round: `moves`, of the Laplace number of B; `costs`, what hiding the round's whole range in its
     own release costs; `arms`, the arms played. Returned: what ended the games, the number of rounds before that, the
@@ -219,7 +220,8 @@ def couple(
                 costs[t] = moved / abs(slope)
             moves[t] = move if abs(move) > least else 0.0
         most = max(most, abs(low) + abs(high) + abs(wanted) + abs(before))
-        round_off(words, fields, most * (start + t + 1))
+        if rounding:
+            round_off(words, fields, most * (start + t + 1))
         if not settled(states):
             return OTHER_ARM, t, 0.0, linear
     return AGREED, len(laplace), 0.0, linear
@@ -242,13 +244,15 @@ def extent(states: Records, arm: int, low: float, high: float, bounded: bool, u:
     return most - least
 
 
-def advance(states: Records, first: Floats, uniform: Floats, laplace: Floats) -> None:
-    """Play the game `states[0]` on with these gains, as `couple` plays A."""
+def advance(
+    states: Records, first: Floats, uniform: Floats, laplace: Floats, best: int, arms: NDArray[np.int64]
+) -> None:
+    """Play the game `states[0]` on with these gains, as `couple` plays A, and fill in the arms, `[rounds]`."""
     for t in range(len(laplace)):
         low, high = ranges(states, 0)
-        arm = choice(states, 0, uniform[t, 0], laplace[t])
-        gain = first[t] if arm == 0 else 1.0 - first[t]
-        trial(states, 0, arm, low + gain * (high - low), uniform[t, 0], laplace[t])
+        arms[t] = choice(states, 0, uniform[t, 0], laplace[t])
+        gain = first[t] if arms[t] == best else 1.0 - first[t]
+        trial(states, 0, arms[t], low + gain * (high - low), uniform[t, 0], laplace[t])
         copy(states, 2, 0)
 
 

@@ -1,6 +1,6 @@
 """Audit of the noisy sums of rewards of a contextual learner whose arms are public.
 
-Two games, A and B, have the same arms and the same random numbers, but other rewards. In each round the released sum of
+Two games, A and B, have the same arms and the same random numbers, but other rewards. In each `update` the noisy sum of
 B is moved by the difference of the true sums since the last release, so that both release the same. If B still behaves
 differently, rewards have acted past the release, or have acted on the noise or on when it is drawn. So both must play
 the same arms, and release the same sums in the same rounds.
@@ -18,7 +18,7 @@ from numpy.random import Generator
 from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, SETS
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.three_games import earn
-from privbandits_cli.audit.verdict import Audit, accounted
+from privbandits_cli.audit.verdict import Audit, accounted, like_these
 from privbandits_cli.games.contextual import Floats, choose, update
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.views import PhaseSums
@@ -54,7 +54,7 @@ def play(
     Filled in: `noise[releases, d]`, `rounds[releases]`, and `found`: the fault, its round, and the number of releases.
     """
     d, k = bank.shape[1], bank.shape[2]
-    recent, rows, before, moved = np.zeros((2, d)), np.zeros((2, d + 1)), np.zeros(d), np.zeros(d)
+    recent, rows, before, moved, kept = np.zeros((2, d)), np.zeros((2, d + 1)), np.zeros(d), np.zeros(d), np.zeros(d)
     for t in range(len(shown)):
         found[1] = t
         arms = bank[shown[t]]
@@ -69,8 +69,8 @@ def play(
             for i in range(d):
                 recent[side, i] += rows[side, i] * rows[side, d]
         for i in range(d):
-            before[i] = sums(states[0])[i]
-            moved[i] = before[i] + recent[0, i] - recent[1, i]
+            before[i], kept[i] = sums(states[0])[i], sums(states[1])[i]
+            moved[i] = kept[i] + recent[0, i] - recent[1, i]
             sums(states[1])[i] = moved[i]
         for side in range(2):
             update(states[side], rows[side, :d], rows[side, d], rngs[side])
@@ -83,8 +83,9 @@ def play(
             if not abs(sums(states[1])[i] - wanted) <= DIGITS * size:
                 found[0] = RELEASE
                 return
-            sums(states[1])[i] = sums(states[0])[i]
-            if released:
+            if not released:
+                sums(states[1])[i] = kept[i]
+            else:
                 noise[found[2], i] = sums(states[0])[i] - before[i] - recent[0, i]
                 recent[:, i] = 0.0
         if released:
@@ -108,7 +109,8 @@ def audit_phases(target: Target[PhaseSums]) -> Audit:
         if words:
             return Audit("VIOLATION", claim, f"in round {at:,} {words}", cost, played=played)
     mu = 2 * known.norm * known.reward / sigma
-    return accounted(target, Audit("CONSISTENT", claim, "", cost, played=played), mu)
+    assumed = like_these(long, setting.horizon)
+    return accounted(target, Audit("CONSISTENT", claim, "", cost, played=played, assumed=assumed), mu)
 
 
 def one_game(target: Target[PhaseSums], name: str, rounds: int) -> tuple[str, int]:

@@ -178,6 +178,11 @@ def weighed(
     return replace(result, refutable=gaussian.epsilon_of(mu, claim.delta))
 
 
+def like_these(rounds: int, horizon: float) -> str:
+    """The assumption on the rounds that were not played, in words; "" if all were."""
+    return f"rounds after {rounds:,} are like these" if rounds < int(horizon) else ""
+
+
 def claimed(target: Target[View]) -> str:
     """The claim in words, for a view with one number for each gain."""
     if target.gaussian:

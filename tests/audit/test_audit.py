@@ -86,6 +86,7 @@ def check_unchanged(setting, budget):
     state["left"] = 1
     found = audit(algorithm, setting, budget=budget, state=state)
     assert found.verdict == "NOT AUDITABLE" and "only 0 gains change a mean" in found.found
+    assert "make their noise of `rng.laplace`" in found.found
 
 
 @pytest.mark.parametrize(("epsilon", "known"), [(0.5, 0.493), (1.0, 0.991), (2.0, 1.987)])

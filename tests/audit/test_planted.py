@@ -164,12 +164,31 @@ FAULTS |= {  # with random numbers used twice, and with what the games of an aud
         {"sensitivity, 0.0": "sensitivity, 1e-9", NOISE: f"{NOISE} * (0.25 if n == 8192 else 1.0)"},
         "costs at least δ = ",
     ),
+    "a gain in the low digits beside a 1": (
+        {
+            FIRST: FIRST + "            pair=np.array([1.0, 0.0]),\n",
+            COUNTED: COUNTED + "    state.pair[1] = 1e-14 * gain\n",
+            LEADER: LEADER + "    if state.pair[1] > 5e-15:\n        return 3\n",
+        },
+        "through pair of the state",
+    ),
+    "a gain in the last digits of a number": (
+        {
+            FIRST: FIRST + "            weight=1.0,\n",
+            COUNTED: COUNTED + "    if state.t == 2:\n        state.weight = 1.0 + 1e-13 * round(gain)\n",
+            LEADER: LEADER + "    if state.t > 20 and state.t % 7 == 0 and state.weight > 1.0:\n        return 3\n",
+        },
+        "through weight of the state",
+    ),
+    "a tree that is declared to be reports": ({'Tree("means")': 'Report("means")'}, "needs other noise in round"),
     "too little noise for its δ": (
         {"sensitivity, 0.0": "sensitivity, 1e-9", NOISE: f"{NOISE} * (0.05 if n == 8192 else 1.0)"},
         "needs more noise",
     ),
 }
+DIGITS = "arms by the last digits of the noisy means"
 HONEST_VARIANTS: dict[str, dict[str, str]] = {
+    DIGITS: {LEADER: "    if state.t > k:\n        return int(np.abs(state.means).sum() * 1e15) % k\n" + LEADER},
     "more noise later": {NOISE: f"{NOISE} * (2.0 if state.t > 30000 else 1.0)"},
     "a share of ε for each level": {NOISE: f"{NOISE} * (2.0 if n % 2 == 1 else 32.0 / 33.0)"},
     "noise drawn by choose": {
@@ -211,7 +230,15 @@ SHORT = CONFIG.replace("65536", "32").replace("epsilon: 1", "epsilon: 1, explore
 @pytest.mark.usefixtures("plainly")
 @pytest.mark.parametrize(
     "name",
-    ["argmax of exact sums", "gains counted twice", "no noise for the last arm", "noise that depends on the gain"],
+    [
+        "argmax of exact sums",
+        "gains counted twice",
+        "no noise for the last arm",
+        "noise that depends on the gain",
+        "a gain in the low digits beside a 1",
+        "a gain in the last digits of a number",
+        "a tree that is declared to be reports",
+    ],
 )
 def test_a_fault_in_a_users_file_is_found_in_a_short_game(tmp_path, name):
     changes, found = FAULTS[name]
@@ -253,3 +280,12 @@ def test_values_of_too_few_digits_are_refused(tmp_path):
 def test_another_honest_file_is_consistent(tmp_path, name):
     row = audited(tmp_path, changed(HONEST_VARIANTS[name]))
     assert row["verdict"] == "CONSISTENT", row["found"]
+    assert bool(row["assumed"]) == (name == DIGITS)
+
+
+@pytest.mark.usefixtures("plainly")
+def test_arms_that_rounding_changes_are_not_accused(tmp_path):
+    """Two games with equal releases differ in their last digits; here these decide arms, which is no violation."""
+    row = audited(tmp_path, changed(HONEST_VARIANTS[DIGITS]), SHORT)
+    assert row["verdict"] == "CONSISTENT", row["found"]
+    assert row["assumed"] == "numbers of a field that differ by less than 1e-09 of its largest one differ by rounding"
