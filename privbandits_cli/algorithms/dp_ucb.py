@@ -151,7 +151,7 @@ class Parameters(bandit.Algorithm):
         )
 
     def view(self, setting: Setting) -> views.View | None:
-        return None if self.hybrid else views.Tree("means", counter=self._tree(setting))
+        return views.Mean("means") if self.hybrid else views.Tree("means", counter=self._tree(setting))
 
     def caveats(self, setting: Setting) -> list[str]:
         if self.bonus == "without_nu":

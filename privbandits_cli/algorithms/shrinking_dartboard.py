@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.games import linear
+from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Draws, Floats, Ints, Setting, Simplex
 from privbandits_cli.games.parameters import Chance
 from privbandits_cli.numerics.arrays import smallest
@@ -33,6 +33,10 @@ class Parameters(linear.Algorithm):
     display = "Shrinking Dartboard"
     private = True
     made_private_by = "few changes of the expert, blurred"
+    observed = views.Unseen(
+        "experts are drawn without noise: an audit needs a view that names the probability of each expert in a round, "
+        "as views.Arms does for EXP3"
+    )
 
     epsilon: float = Field(ge=1e-9, description="ε")
     delta: Chance | None = Field(None, description="δ of the approximate tuning; default: the pure tuning")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from privbandits_cli.accounting.rounding import pair
 from privbandits_cli.audit import evidence
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, SETS, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, SETS, Trio, longest
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import TESTS, Audit, contest
 from privbandits_cli.games.contextual import Floats
@@ -62,7 +62,7 @@ def dependence(followed: NDArray[np.bool_], rounds: Ints) -> tuple[float, int]:
 
 def audit_answers(target: Target[Answer], trio: Trio) -> Audit:
     """Whether the arm played reveals more about its own round's arms than ε allows; trio: the games of its base."""
-    epsilon, rounds = target.view.epsilon, int(min(target.setting.horizon, LONGEST, max(64, target.budget // 4)))
+    epsilon, rounds = target.view.epsilon, longest(target, max(64, target.budget // 4))
     words, early, bank = f"{pair(epsilon, 0.0)} of the arm of a round", min(EARLY, rounds), best_arms(target)
     games, so_far = trio.series(words, "base", ("answers", rounds, 1, bank), ("early answers", early, 4 * EARLY, bank))
     if so_far.verdict != "CONSISTENT":

@@ -21,7 +21,7 @@ from privbandits_cli.audit import evidence
 from privbandits_cli.audit.coupling import DEEP, LONGEST
 from privbandits_cli.audit.target import Target, choose, probabilities, update
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import Audit, contest
+from privbandits_cli.audit.verdict import Audit, contest, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import Arms
 from privbandits_cli.numerics.jit import Records
@@ -115,7 +115,7 @@ def audit_arms(target: Target[Arms]) -> Audit:
         return Audit("VIOLATION", claim, law, forks, limit, most)
     found = f"all probabilities are EXP3's; draws conform (p = {conforms:.2g}); not refuted by {target.test}"
     played = f"a game of {length:,} rounds; {2 * forks:,} forks of {silent * rounds:,} rounds"
-    later = f"rounds after {length:,} are like these" if target.setting.horizon > length else ""
+    later = like_these(length, target.setting.horizon)
     return Audit("CONSISTENT", claim, found, forks, limit, most, played, later)
 
 

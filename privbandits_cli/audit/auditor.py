@@ -42,8 +42,8 @@ from privbandits_cli.mechanisms.oracle import Oracle
 from privbandits_cli.numerics.jit import PluginError, Records, quickly
 from privbandits_cli.plugins import messages
 
-COORDINATES = 10  # of an observed linear game, at most
-DIMENSIONS = 3  # of a contextual one
+COORDINATES = 32  # of an observed linear game, at most
+DIMENSIONS = 10  # of a contextual one whose noise is a matrix
 
 
 def audit(
@@ -61,8 +61,8 @@ def audit(
     budget: rounds observed; views that need long games observe fewer.
     test: `bets` stop as soon as they have won; `counts` compare Clopper-Pearson limits at the end of the budget.
     """
-    if reduced(algorithm, setting) != setting:
-        setting = reduced(algorithm, setting)
+    configured, setting = setting, reduced(algorithm, setting)
+    if setting != configured:
         algorithm = algorithm.tuned(setting)
     claim = algorithm.guarantee(setting)
     if claim is None or math.isinf(claim.epsilon):
@@ -71,6 +71,8 @@ def audit(
     if view is None:
         hint = f"; write `observed = ...` in the class: {_fitting(algorithm.game)}" if is_own(algorithm) else ""
         return Audit("NOT AUDITABLE", str(claim), f"no view is declared ({claim.source}){hint}", 0)
+    if isinstance(view, views.Unseen):
+        return Audit("NOT AUDITABLE", str(claim), view.needs, 0)
     bound = steps(composition(algorithm)) if bound is None else bound
     state = algorithm.state(setting) if state is None else state
     error = _error(view, algorithm.game, setting.n_arms, bound, state)
@@ -92,13 +94,22 @@ def audit(
         bound = given_more(bound, asked, gaussian)
     target = Target(algorithm, setting, view, bound, state, claim, alpha, budget, seed, test, asked.more)
     with quickly():  # most of an audit's time is compiling
-        return AUDITS[type(view)](target)
+        found = AUDITS[type(view)](target)
+    return replace(found, assumed="; ".join(filter(None, [found.assumed, _as_few(setting, configured)])))
+
+
+def _as_few(played: Setting, configured: Setting) -> str:
+    """The assumption on the dimensions that were not played, in words; "" if all were."""
+    if played.contexts != configured.contexts:
+        return f"with d = {configured.known().dimension} it behaves as with d = {played.known().dimension}"
+    few, all_of_them = played.n_arms, configured.n_arms
+    return f"with N = {all_of_them} it behaves as with N = {few}" if few != all_of_them else ""
 
 
 def reduced(algorithm: Algorithm, setting: Setting) -> Setting:
     """The setting of the observed games, which have few coordinates, and trees with few enough levels to count."""
     view = algorithm.view(setting)
-    if setting.contexts is not None:
+    if setting.contexts is not None and isinstance(view, views.Ellipsoid | views.Answer):
         dimension = min(DIMENSIONS, setting.contexts.dimension)
         setting = setting._replace(contexts=setting.contexts._replace(dimension=dimension))
     if isinstance(setting.space, Simplex | Sphere | Cube):
@@ -194,7 +205,8 @@ def _answer_and_base(target: Target[views.Answer]) -> Audit:
     own = audit_answers(half, _trio(inner))
     words, found = f"{own.claim}; {later.claim}", f"{own.found}; {later.found}"
     played, cost = f"{own.played}; {later.played}", own.cost + later.cost
-    return replace(own, claim=words, found=found, cost=cost, played=played, assumed=own.assumed or later.assumed)
+    assumed = "; ".join(dict.fromkeys(filter(None, [own.assumed, later.assumed])))
+    return replace(own, claim=words, found=found, cost=cost, played=played, assumed=assumed)
 
 
 def _trio(target: Target[Any]) -> Trio:

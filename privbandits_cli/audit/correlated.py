@@ -128,7 +128,9 @@ def audit_correlated(target: Target[Correlated]) -> Audit:
 
     def verdict(word: Verdict, found: str) -> Audit:
         claimed = f"{claim} of all noisy prefixes, {'Gaussian' if normal else 'Laplace'} noise"
-        return Audit(word, claimed, found, table.cost, seen, None, games, assumed(target, table.marks))
+        return Audit(
+            word, claimed, found, table.cost, seen, None, games, assumed(target, table.marks, table.first.points)
+        )
 
     try:
         size, at = largest_move(table, rates_of_noise(table), taus) if whole else largest_cost(table)

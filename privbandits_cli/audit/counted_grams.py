@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, Trio, longest
 from privbandits_cli.audit.gram_reports import lower
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, accounted
@@ -111,7 +111,7 @@ def noise_of(view: CountedGram, rng: Generator, games: int, rounds: int, size: i
 def audit_counted(target: Target[CountedGram]) -> Audit:
     """Whether the releases are the counter's, and whether they reveal more about a datum than (ε, δ) allows."""
     setting, view = target.setting, target.view
-    d, rounds = setting.known().dimension, int(max(2, min(setting.horizon, LONGEST, target.budget)))
+    d, rounds = setting.known().dimension, max(2, longest(target, target.budget))
     words = (
         f"{target.claim} of all releases in {int(setting.horizon):,} rounds with d = {d}, Gaussian noise of "
         f"{view.counter.title}, σ = {view.noise.sigma:.4g}"

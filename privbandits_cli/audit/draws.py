@@ -7,7 +7,7 @@ import numpy as np
 
 from privbandits_cli.audit.target import Target
 from privbandits_cli.games import guards
-from privbandits_cli.games.linear import Draws, Ints
+from privbandits_cli.games.linear import Draws, Floats, Ints
 from privbandits_cli.games.steps import SOURCES
 from privbandits_cli.numerics.jit import PluginError
 
@@ -84,7 +84,9 @@ def played(target: Target[Any], marks: Marks) -> str:
     return f"{first} rounds, N = {target.setting.n_arms}"
 
 
-def assumed(target: Target[Any], marks: Marks) -> str:
-    """The assumption that is not tested, in words."""
+def assumed(target: Target[Any], marks: Marks, points: Floats | None = None) -> str:
+    """The assumptions that are not tested, in words; points: those of a game, if they were compared up to ALIKE."""
     later = ", and later rounds like the first ones" if len(marks[0]) - 1 < target.setting.horizon else ""
-    return f"other losses are treated like those that were played{later}"
+    near = f"; points that differ by less than {ALIKE:g} of the radius differ by rounding"
+    between = points is not None and bool((points != np.round(points)).any())  # not vertices
+    return f"other losses are treated like those that were played{later}{near * between}"

@@ -21,7 +21,7 @@ from numpy.random import Generator
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.three_games import ARM, FAULTS, LOST, READ, RULE, compiled
 from privbandits_cli.audit.twins import carrier
-from privbandits_cli.audit.verdict import Audit, Verdict
+from privbandits_cli.audit.verdict import Audit, Verdict, like_these
 from privbandits_cli.games.contextual import Floats
 from privbandits_cli.games.guards import WrongArm
 from privbandits_cli.games.views import Ellipsoid
@@ -29,11 +29,18 @@ from privbandits_cli.numerics.jit import PluginError, Records
 from privbandits_cli.numerics.types import Ints
 
 LONGEST = 2**16  # rounds of a game
+NUMBERS = 2**21  # of the noise of all its rounds, if each draws one matrix
 EARLY = 64  # rounds of as many short games
 SETS = 1021  # number of sets of arms; each round shows one of them
 NO_RULE = (
     "the arm is not that of games.ellipsoid, and V does not follow the noise that the view names: compute V in choose"
 )
+
+
+def longest(target: Target[Any], budget: int) -> int:
+    """The rounds of a long game: all of the configured ones, or as many as the budget and the memory allow."""
+    d = target.setting.known().dimension
+    return int(min(target.setting.horizon, LONGEST, budget, NUMBERS // (d * (d + 1))))
 
 
 class Fault(NamedTuple):
@@ -138,7 +145,9 @@ class Trio:
                     verdict, words_found = "NOT AUDITABLE", NO_RULE
                 return found, Audit(verdict, words, words_found, cost, played=self._words(games))
         unforced, rounds = sum(one.unforced for one in found), sum(one.arms.size for one in found)
-        assumed = f"choose reads V and u~ alone, in {unforced:,} of {rounds:,} rounds" if unforced else ""
+        alone = f"choose reads V and u~ alone, in {unforced:,} of {rounds:,} rounds" if unforced else ""
+        later = like_these(max(some[1] for some in games), self.target.setting.horizon)
+        assumed = "; ".join(filter(None, [alone, later]))
         return found, Audit("CONSISTENT", words, "", rounds, played=self._words(games), assumed=assumed)
 
     def _words(self, games: tuple[tuple[Any, ...], ...]) -> str:

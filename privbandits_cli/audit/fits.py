@@ -25,7 +25,7 @@ from numpy.random import Generator
 
 from privbandits_cli.accounting.rounding import at_least, at_most
 from privbandits_cli.audit.target import Target
-from privbandits_cli.audit.verdict import EXACT, Audit
+from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.views import Fits, read
 from privbandits_cli.mechanisms.batches import drawn_arm
 from privbandits_cli.numerics.jit import PluginError
@@ -197,7 +197,9 @@ def audit_fits(target: Target[Fits]) -> Audit:
     long, short = min(ROUNDS, most), min(SHORT, most)
     shape = f"T = {int(setting.horizon):,}, d = {setting.known().dimension}, {setting.n_arms} arms"
     played = f"games: 1 of {long:,} rounds, {GAMES} of {short:,} rounds; {shape}"
-    so_far, cost = Audit("CONSISTENT", words, "", 0, played=played), 0
+    near = f"fits that differ from the oracle's by less than {ROUNDING:g} differ by rounding"
+    assumed = "; ".join(filter(None, [near, like_these(long, setting.horizon)]))
+    so_far, cost = Audit("CONSISTENT", words, "", 0, played=played, assumed=assumed), 0
     for game in range(GAMES + 1):
         rounds, found = fault(target, short if game else long, f"game {game}")
         cost += rounds
@@ -207,6 +209,5 @@ def audit_fits(target: Target[Fits]) -> Audit:
     if seen > claim.epsilon * (1 + EXACT):
         text = f"a record costs ε = {at_least(seen)}, and the claim is {claim}"
         return replace(so_far, verdict="VIOLATION", found=text, cost=cost, epsilon_seen=seen)
-    fits = f"the fits are the oracle's up to {ROUNDING:g}"
-    found = f"a record costs at most ε = {at_most(seen)}, by the oracle's account; {fits}"
+    found = f"a record costs at most ε = {at_most(seen)}, by the oracle's account; the fits are the oracle's"
     return replace(so_far, found=found, cost=cost, epsilon_seen=seen, refutable=claim.epsilon * (1 + EXACT))

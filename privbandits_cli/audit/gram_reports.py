@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio, longest
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.verdict import Audit, weighed
 from privbandits_cli.games.contextual import Contexts, Floats
@@ -90,7 +90,7 @@ def trio(target: Target[GramReport]) -> Trio:
 def audit_reports(target: Target[GramReport]) -> Audit:
     """Whether a report reveals more about its round than (ε, δ) allows, and whether its noise has the claimed law."""
     setting, sigma = target.setting, target.view.noise.sigma
-    d, rounds = setting.known().dimension, int(min(setting.horizon, LONGEST, target.budget))
+    d, rounds = setting.known().dimension, longest(target, target.budget)
     words = f"{target.claim} of each report, Gaussian noise of σ = {sigma:.4g} on it"
     early = min(EARLY, rounds)
     games, so_far = trio(target).series(words, "reports", ("a long game", rounds), ("early rounds", early, early))

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from privbandits_cli.audit import evidence, laws
-from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio
+from privbandits_cli.audit.ellipsoids import EARLY, LONGEST, Trio, longest
 from privbandits_cli.audit.evidence import Conformance
 from privbandits_cli.audit.gram_reports import canaries, lower, moments
 from privbandits_cli.audit.target import Target
@@ -195,7 +195,7 @@ def audit_grams(target: Target[Gram]) -> Audit:
     size = f"σ = {law.sigma:.4g}" if isinstance(law, Normal) else f"k = {law.rows}"
     words = f"{claim} of all releases in {int(setting.horizon):,} rounds with d = {d}, {name} noise of {size} a node"
     games, threes = -(-FEW // int(lower(d).sum())), trio(target)
-    rounds = int(max(2, min(setting.horizon, LONGEST, target.budget // games)))
+    rounds = max(2, longest(target, target.budget // games))
     short, levels = min(EARLY, rounds), threes.depth - 1
     (level, t), (early_level, early_t) = drawing(rounds, levels), drawing(short, levels)
     played, so_far = threes.series(

@@ -27,7 +27,7 @@ from privbandits_cli.audit.numbers import further_laplace
 from privbandits_cli.audit.releases import FEWEST
 from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import carrier, copy
-from privbandits_cli.audit.verdict import EXACT, Audit, law_words
+from privbandits_cli.audit.verdict import EXACT, Audit, law_words, like_these
 from privbandits_cli.games.bandit import Draws, Floats
 from privbandits_cli.games.views import DiscreteLaplace, ModularSum, Skellam
 from privbandits_cli.numerics.bits import stream, uniform
@@ -260,7 +260,7 @@ def _judged(target: Target[ModularSum], words: str, found: Played, games: int) -
     arms: NDArray[np.int64] = each[:, 1].astype(np.int64)
     conforms = evidence.by_groups(noise.ravel(), groups, level, each[:, 3], 1e-12, arms)
     played = f"{games} pairs of games of {found.rounds:,} rounds with {len(found.seen):,} equal sums"
-    later = f"rounds after {found.rounds:,} are like these" if target.setting.horizon > found.rounds else ""
+    later = like_these(found.rounds, target.setting.horizon)
     result = Audit("VIOLATION", words, law_words(conforms, level), games * found.rounds, None, None, played, later)
     if conforms.p < level:
         return result

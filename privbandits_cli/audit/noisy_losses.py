@@ -141,7 +141,7 @@ def audit_losses(target: Target[NoisyLoss]) -> Audit:
     conforms = evidence.by_groups(laws.as_laplace(noise, tail)[known], groups, target.alpha)
     more = 0.0 if excess > 1 + EXACT else conforms.more
     words = law_words(replace(conforms, share=None, more=more), target.alpha)
-    spent, untested = float(np.max(2 * twins.seen.most / hidden(twins.seen))), assumed(target, twins.marks)
+    spent, untested = float(np.max(2 * twins.seen.most / hidden(twins.seen))), assumed(target, twins.marks, points)
     result = replace(result, found=words, epsilon_seen=spent, assumed=untested)
     if conforms.p < target.alpha:
         return result

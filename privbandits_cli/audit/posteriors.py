@@ -16,10 +16,11 @@ import numpy as np
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.rounding import at_least
+from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.prefixes import Refuted
 from privbandits_cli.audit.target import Target
 from privbandits_cli.audit.twins import copy
-from privbandits_cli.audit.verdict import EXACT, Audit
+from privbandits_cli.audit.verdict import EXACT, Audit, like_these
 from privbandits_cli.games.bandit import Floats, Numbers
 from privbandits_cli.games.rounds import choose, update
 from privbandits_cli.games.views import Drawn
@@ -27,10 +28,10 @@ from privbandits_cli.numerics.jit import Records, unbound
 
 values: Any = unbound  # bound when a loop is compiled
 
-ROUNDS = 2**14  # of a game, at most
 REPEATS = 8  # games with the same canary
 RANDOM = 4  # random rounds with a canary, besides the first K
 WORTH = 0.0, 1.0  # of the arm with a canary
+ROUNDS = 2**22  # of all games with canaries; long games have fewer of them
 CLEAR = 1e-9  # draws and scales that differ by this share are different
 
 
@@ -121,16 +122,18 @@ class Draws:
 def audit_drawn(target: Target[Drawn]) -> Audit:
     """Whether gains act through the draws alone, and what a gain costs in all of them."""
     claim, setting, rng = target.claim, target.setting, target.stream("gains")
-    games = Draws(target, min(ROUNDS, int(setting.horizon)))
+    games = Draws(target, min(LONGEST, int(setting.horizon)))
     shape = games.rounds, setting.n_arms
-    canaries = sorted({*range(min(shape)), *rng.integers(0, games.rounds, RANDOM).tolist()})
-    words, assumed = f"{claim} of all draws of all arms", "other gains act like those that were played"
-    played = f"{shape[0]:,}" if shape[0] == setting.horizon else f"the first {shape[0]:,} of {setting.horizon:,}"
-    cost = games.rounds * (1 + len(canaries) * len(WORTH) * REPEATS)
-    so_far = Audit("VIOLATION", words, "", cost, played=f"{played} rounds", assumed=assumed)
+    rows = sorted({*range(min(shape)), *rng.integers(0, games.rounds, RANDOM).tolist()})
+    canaries = [(t, worth) for worth in WORTH for t in rows][: max(1, ROUNDS // (REPEATS * games.rounds))]
+    words, others = f"{claim} of all draws of all arms", "other gains act like those that were played"
+    assumed = "; ".join(filter(None, [others, like_these(games.rounds, setting.horizon)]))
+    played = f"games of {games.rounds:,} rounds, with one other gain in {REPEATS} games for each of {len(canaries)}"
+    cost = games.rounds * (1 + len(canaries) * REPEATS)
+    so_far = Audit("VIOLATION", words, "", cost, played=played, assumed=assumed)
     try:
         games.coupled(rng.random(shape), rng.random(shape), "twins")
-        mu, worst = max((games.cost(t, worth), t) for t in canaries for worth in WORTH)
+        mu, worst = max((games.cost(t, worth), t) for t, worth in canaries)
     except Refuted as refuted:
         return replace(so_far, found=str(refuted))
     seen, most = gaussian.epsilon_of(mu, claim.delta), (1 + EXACT) * gaussian.mu_of(claim.epsilon, claim.delta)

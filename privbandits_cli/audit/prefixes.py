@@ -119,7 +119,9 @@ def audit_prefixes(target: Target[Prefix]) -> Audit:
 
     def verdict(word: Verdict, found: str) -> Audit:
         claimed = f"{target.claim} of all noisy prefixes, {law.words()}"
-        return Audit(word, claimed, found, table.cost, seen, None, games, assumed(target, table.marks))
+        return Audit(
+            word, claimed, found, table.cost, seen, None, games, assumed(target, table.marks, table.first.points)
+        )
 
     try:
         nodes = measured(table, law)

@@ -33,9 +33,9 @@ class View:
     game: ClassVar[str]  # of the algorithms that have it
     steps: ClassVar[tuple[str, ...]] = ()  # steps that the algorithm's file needs besides `choose` and `update`
 
-    def in_blocks(self, rounds: int) -> "View | None":
-        """The view of an algorithm that receives the mean gain of each block; None if no audit supports it."""
-        return None
+    def in_blocks(self, rounds: int) -> "View":
+        """The view of an algorithm that receives the mean gain of each block."""
+        return Unseen(f"no audit supports a views.{type(self).__name__} of mean gains of blocks: audit the base alone")
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ class Arms(View):
     model: ExponentialWeights
     rounds: int = 1
 
-    def in_blocks(self, rounds: int) -> View | None:
+    def in_blocks(self, rounds: int) -> View:
         """Each arm is played for a block; one gain moves the mean of its block by its share."""
         if self.rounds > 1:
-            return None  # no canary is known for blocks of blocks
+            return super().in_blocks(rounds)  # no canary is known for blocks of blocks
         return replace(self, rounds=rounds, model=replace(self.model, sensitivity=self.model.sensitivity / rounds))
 
 
@@ -325,6 +325,17 @@ class Fits(View):
     theta: Place = "theta"
     numbers: str | None = None
     grams: str | None = None
+
+
+@dataclass(frozen=True)
+class Unseen(View):
+    """Nothing that an audit supports; `needs` says why, and what an audit would need."""
+
+    needs: str
+
+    def in_blocks(self, rounds: int) -> View:
+        """The same."""
+        return self
 
 
 def read(state: Record, place: Place) -> Any:

@@ -371,13 +371,14 @@ def test_noise_is_measured_to_a_millionth(subject):
 
 @pytest.mark.usefixtures("either")
 def test_fewer_rounds_and_more_coordinates():
-    """Games of two rounds if the experiment has no more, and at most ten coordinates, with the same claim."""
+    """Games of two rounds if the experiment has no more, and at most 32 coordinates, with the same claim."""
     for space, own in ((Simplex(200), {}), (Sphere(200), {"nodes": "gaussian", "delta": 1e-6})):
-        for horizon in (1, 2, 3, 100) if isinstance(space, Simplex) else (1, 100):
+        for horizon in (1, 2, 3, 33) if isinstance(space, Simplex) else (1, 33):
             known = setting(space, horizon)
             found = audit(make("dp_ftrl", epsilon=1.0, **own).tuned(known), known)
             assert found.verdict == "CONSISTENT" and found.claim.startswith("ε = 1"), found.found
-            assert f"games of {max(2, horizon)} rounds, N = 10" in found.played
+            assert f"games of {max(2, horizon)} rounds, N = 32" in found.played
+            assert "with N = 200 it behaves as with N = 32" in found.assumed
 
 
 @pytest.mark.parametrize(
@@ -415,7 +416,7 @@ def test_noisy_losses_of_other_sets(space, noise):
 
 def check_noisy(known, noise):
     found = audit(make("dp_scrible", epsilon=2.0, noise=noise).tuned(known), known, budget=2**15)
-    assert found.verdict == "CONSISTENT" and 1 < found.epsilon_seen < 2 + 1e-9, found.found
+    assert found.verdict == "CONSISTENT" and 0.9 < found.epsilon_seen < 2 + 1e-9, found.found
 
 
 def box(n):

@@ -1,0 +1,130 @@
+"""What an audit did not play is printed under `assumed`, and it plays the configured game wherever it can."""
+
+import pytest
+
+from privbandits_cli.audit import auditor, coupling, draws, ellipsoids, fits, noise_matrix, phase_sums, posteriors
+from privbandits_cli.audit.auditor import audit
+from privbandits_cli.games.linear import Simplex
+from privbandits_cli.games.players import Contexts, Setting
+from privbandits_cli.games.steps import composition, steps
+from tests.audit.test_own_contextual import FEW, OWN
+from tests.audit.test_own_contextual import audited as contextual_audited
+from tests.audit.test_own_linear import EXPERIMENT, LEADER, NOISE
+from tests.audit.test_own_linear import audited as linear_audited
+from tests.conftest import ROOT, make
+
+THREE = Setting(16, 4, contexts=Contexts(3))
+
+
+def found(name, setting, budget=2**9, **own):
+    return audit(make(name, **own).tuned(setting), setting, budget=budget)
+
+
+@pytest.mark.usefixtures("plainly")
+@pytest.mark.parametrize("name", ["ldp_linucb", "squarecb", "adac_oful", "gaussian_ts"])
+def test_rounds_that_are_not_played_are_printed(name, monkeypatch):
+    monkeypatch.setattr(fits, "ROUNDS", 8)
+    for module in (ellipsoids, phase_sums, posteriors):
+        monkeypatch.setattr(module, "LONGEST", 8)
+    setting = Setting(16, 4) if name == "gaussian_ts" else THREE
+    row = found(name, setting, **({"epsilon": 1.0} if name == "squarecb" else {}))
+    assert row.verdict == "CONSISTENT" and row.assumed.endswith("rounds after 8 are like these")
+
+
+@pytest.mark.usefixtures("plainly")
+def test_dimensions_that_are_not_played_are_printed(monkeypatch):
+    monkeypatch.setattr(auditor, "DIMENSIONS", 2)
+    row = found("ldp_linucb", THREE)
+    assert row.verdict == "CONSISTENT" and row.assumed == "with d = 3 it behaves as with d = 2"
+
+
+@pytest.mark.usefixtures("plainly")
+def test_arms_that_are_never_the_best_are_printed(monkeypatch):
+    monkeypatch.setattr(coupling, "ARMS", 2)
+    row = found("ldp_ucb", Setting(12, 3), 2**10)
+    assert row.verdict == "CONSISTENT" and row.assumed == "no arm after arm 2 is ever the best one"
+
+
+@pytest.mark.usefixtures("plainly")
+def test_gains_in_several_sums_that_were_not_changed_alone_are_printed():
+    row = found("dp_ucb", Setting(12, 4), 2**10)
+    assert row.verdict == "CONSISTENT" and row.assumed == "gains cost at most what the 12 cost that were changed alone"
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_leak_in_the_fifth_dimension_is_found(tmp_path):
+    right = "    arm = int(np.argmax(arms.T @ state.theta))"
+    assert right in OWN
+    wrong = right.replace("@ state.theta", "@ state.theta + (d > 4) * state.sums[4, d] * arms[4]")
+    config = FEW.replace("dimension: 3", "dimension: 5").replace("arms: 10", "arms: 4")
+    row = contextual_audited(tmp_path, OWN.replace(right, wrong), config, budget=2**10)
+    assert row["verdict"] == "VIOLATION" and "the field `sums` of the state carries them" in row["found"]
+
+
+@pytest.mark.usefixtures("plainly")
+def test_a_leak_in_the_twelfth_coordinate_is_found(tmp_path):
+    assert NOISE in LEADER
+    text = LEADER.replace(NOISE, NOISE + "        kept.nodes[level, 11:] = 0.0\n")
+    row = linear_audited(tmp_path, text, EXPERIMENT.replace("dimension: 3", "dimension: 12"), 16)
+    assert row["verdict"] == "VIOLATION" and "no noise of its own hides the loss of round 1" in row["found"]
+
+
+@pytest.mark.slow
+def test_half_of_the_variance_of_draws_is_found_in_a_long_game():
+    """The noise of all 2^16 rounds hides a gain, not that of the first 2^14."""
+    setting = Setting(2**16, 4)
+    algorithm = make("gaussian_ts", mu=1.0, b=None, delta=1e-5).tuned(setting)
+    state = algorithm.state(setting)
+    assert audit(algorithm, setting, state=state.copy()).verdict == "CONSISTENT"
+    state["c"] /= 2
+    assert audit(algorithm, setting, state=state).verdict == "VIOLATION"
+
+
+@pytest.mark.usefixtures("plainly")
+def test_rewards_in_the_low_digits_of_a_noisy_sum_are_found():
+    algorithm = make("adac_oful").tuned(THREE)
+    right = steps(composition(algorithm))
+
+    def update(state, x, reward, rng):
+        before = state["u"].copy()
+        right["update"](state, x, reward, rng)
+        if (state["u"] != before).any():
+            state["u"][0] += 1e-10 * (reward > 0)
+
+    def choose(state, arms, rng):
+        right["choose"](state, arms, rng)
+        return int(abs(state["u"][0]) * 1e10) % 2
+
+    row = audit(algorithm, THREE, budget=2**9, bound=right | {"choose": choose, "update": update})
+    assert row.verdict == "VIOLATION" and "another arm is played" in row.found
+
+
+def test_the_page_has_the_limits():
+    page = (ROOT / "docs" / "privacy" / "audits.md").read_text(encoding="utf-8")
+    most, d = auditor.COORDINATES, auditor.DIMENSIONS
+    for words in (
+        f"| `bandit` | {coupling.LONGEST:,} | of more than {coupling.ARMS} arms, the first {coupling.ARMS} are",
+        f"| `linear` | {draws.ROUNDS:,}; of correlated noise in some forms {noise_matrix.FIRST} | N = {most} ",
+        f"| {ellipsoids.LONGEST:,}; with d = {d} dimensions {ellipsoids.NUMBERS // (d * (d + 1)):,} | d = {d} at most",
+        f"| `contextual`, `views.PhaseSums` | {phase_sums.LONGEST:,} |",
+        f"| `contextual`, `views.Fits` | {fits.ROUNDS:,} |",
+    ):
+        assert words in page
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "setting", "needs"),
+    [
+        ("ldp_ucb", {"report": "bernoulli"}, Setting(64, 3), "a view that names the probability of a 1"),
+        ("shrinking_dartboard", {}, Setting(64, 3, space=Simplex(3)), "the probability of each expert in a round"),
+        ("mini_batch", {"base": make("adap_ucb")}, Setting(64, 3), "no audit supports a views.Mean of mean gains"),
+    ],
+)
+def test_an_algorithm_without_a_view_says_what_an_audit_would_need(name, own, setting, needs):
+    row = found(name, setting, **own)
+    assert row.verdict == "NOT AUDITABLE" and needs in row.found
+
+
+def test_a_predictor_is_audited_in_all_dimensions():
+    setting = Setting(64, 4, contexts=Contexts(50))
+    assert auditor.reduced(make("squarecb", epsilon=1.0).tuned(setting), setting) == setting
