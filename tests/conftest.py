@@ -51,6 +51,7 @@ NEEDED = {
     "robust_se": lambda: {"constants": 0.05},
     "mini_batch": lambda: {"tau": 5, "base": make("tsallis_inf")},
 }
+NEEDED_OF_FOES = {"gap": {"gap": 0.1}, "uneven_noise": {"epsilon": 1.0}}
 
 
 def playing(kind, game="bandit"):
@@ -69,7 +70,7 @@ def make(name, **parameters):
 
 def foe(name, **parameters):
     """An adversary by name."""
-    return Registry().find("adversaries", name)(**({"gap": {"gap": 0.1}}.get(name, {}) | parameters))
+    return Registry().find("adversaries", name)(**(NEEDED_OF_FOES.get(name, {}) | parameters))
 
 
 def fit(algorithm, adversary):

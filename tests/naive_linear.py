@@ -68,6 +68,23 @@ class Ftpl(Ftrl):
         return [-1.0 if loss > 0 else 1.0 for loss in losses]
 
 
+def uneven(noise: Sequence[Sequence[float]], lead: int) -> list[int]:
+    """What `uneven_noise` adds to the lead of the second expert in each round; row t of `noise`: that of prefix t + 1.
+
+    Of the rounds of a block, a round is loud if fewer than half of them are louder than it. Of rounds that are equally
+    loud, a later one counts as louder.
+    """
+    horizon = len(noise) + 1
+    swings = [1] * min(lead, horizon)
+    for first in range(lead + 1, horizon + 1, lead):
+        rounds = range(first, min(first + lead, horizon + 1))
+        loud = {t: (round(add([z * z for z in noise[t - 2]]), 9), t) for t in rounds}
+        for t in rounds:
+            louder, quieter = sum(loud[i] > loud[t] for i in rounds), sum(loud[i] < loud[t] for i in rounds)
+            swings.append((louder < len(rounds) // 2) - (quieter < len(rounds) // 2))
+    return swings
+
+
 class Aggregating:
     """Algorithms 1 and 3: the leader on the prefixes that Algorithm 2 releases."""
 

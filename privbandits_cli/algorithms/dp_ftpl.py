@@ -78,8 +78,8 @@ class Tuned(Parameters, Summing):
             log_t = log2(setting.horizon)
             private = math.sqrt(setting.n_arms) / self.epsilon * log_t * math.log(log_t / self.delta)
             return max(ftpl.general(setting) / math.sqrt(log_t), private)
-        sensitivity = counter.counted() if self.calibration == "nodes" else counter.sensitivity()
-        private = sensitivity * loss_set(setting).changes()[1] / gaussian.mu_of(self.epsilon, self.delta)
+        nodes = self.calibration == "nodes"
+        private = counter.scale(loss_set(setting).changes(), self.epsilon, self.delta, counted=nodes)
         return max(private, self.base.sigma / math.sqrt(counter.spread()[0])) if self.even() else private
 
     def even(self) -> bool:

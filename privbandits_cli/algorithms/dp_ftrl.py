@@ -23,6 +23,7 @@ from privbandits_cli.games.linear import Cube, Draws, Floats, Ints, Setting, Sph
 from privbandits_cli.games.parameters import Chance, Size
 from privbandits_cli.mechanisms import counters
 from privbandits_cli.mechanisms.counter import Counter, Law
+from privbandits_cli.mechanisms.counters import last_prefix
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
 
 base_choose: Any = unbound
@@ -65,12 +66,7 @@ class Aggregating(linear.Algorithm):
 
     def errors(self, setting: Setting) -> Iterator[str]:
         yield from super().errors(setting)
-        known = None if self.counter == "auto" else counters.class_of(self.counter)
-        if known and self.law() not in known.laws:
-            laws, others = known.laws[0].title(), ", ".join(counters.with_law(self.law()))
-            yield f"the noise of {known.title} is {laws}: {self.instead()}set counter: {others} or auto"
-        if self.counter != "tree" and self.spare != "fresh":
-            yield f"only a tree has top-up noise: leave spare out, or set counter: tree, not {self.counter}"
+        yield from counters.law_errors(self.counter, self.law(), self.spare, self.instead())
         yield from counters.errors(self.counter, self.buffers, setting.horizon)
 
     def instead(self) -> str:
@@ -82,7 +78,8 @@ class Aggregating(linear.Algorithm):
 
     def resolved(self, setting: Setting) -> dict[str, Any]:
         """The values of the counter's parameters that were left out."""
-        name = counters.best(last_prefix(setting), self.law()) if self.counter == "auto" else self.counter
+        n = last_prefix(setting.horizon)
+        name = counters.best(n, self.law()) if self.counter == "auto" else self.counter
         return {"counter": name, "buffers": (self.buffers or BUFFERS) if name == "blt" else None}
 
 
@@ -95,7 +92,8 @@ class Summing(Aggregating):
 
     def sums(self, setting: Setting) -> Counter:
         """The counter that releases the prefixes 1, ..., T - 1."""
-        return counters.counter(self.known_counter(), last_prefix(setting), self.law(), self.spare, self.buffers)
+        n = last_prefix(setting.horizon)
+        return counters.counter(self.known_counter(), n, self.law(), self.spare, self.buffers)
 
     def known_counter(self) -> counters.Name:
         """The counter's name; `tuned` replaces `auto` by it."""
@@ -125,7 +123,7 @@ class Summing(Aggregating):
         n = setting.n_arms
         return record(
             t=0,
-            last=last_prefix(setting),
+            last=last_prefix(setting.horizon),
             prefix=np.zeros(n),
             counter=record(**self.sums(setting).state(n, self.node_scale(setting))),
             wrapped=self.base.state(setting),
@@ -189,7 +187,7 @@ class Summing(Aggregating):
         gaussian = self.law() == "gaussian"
         if self.counter != "tree" or self.spare == "none":
             return views.Correlated("wrapped.losses", gaussian=gaussian)
-        levels, shared = last_prefix(setting).bit_length(), self.spare == "once"
+        levels, shared = last_prefix(setting.horizon).bit_length(), self.spare == "once"
         return views.Prefix("wrapped.losses", levels=levels, shared=shared, gaussian=gaussian)
 
 
@@ -280,17 +278,14 @@ class Tuned(Parameters, Summing):
 
     def node_scale(self, setting: Setting) -> float:
         """The scale of the noise: `blur`, if given, else what ε and the law of the noise imply."""
-        counter, (l1, l2) = self.sums(setting), loss_set(setting).changes()
+        counter, losses = self.sums(setting), loss_set(setting)
         if self.blur is not None:
             return self.blur / self.base.eta / math.sqrt(counter.spread()[0])
         if self.epsilon is None:
             raise ValueError(ONE_OF)
         if self.calibration == "printed":  # log T in place of the levels, the norm of a loss in place of its change
-            return loss_set(setting).norms()[0] * log2(setting.horizon) / self.epsilon
-        sensitivity = counter.counted() if self.calibration == "nodes" else counter.sensitivity()
-        if self.delta is not None:  # the noise is Gaussian
-            return sensitivity * l2 / gaussian.mu_of(self.epsilon, self.delta)
-        return sensitivity * l1 / self.epsilon
+            return losses.norms()[0] * log2(setting.horizon) / self.epsilon
+        return counter.scale(losses.changes(), self.epsilon, self.delta, counted=self.calibration == "nodes")
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         printed = self.epsilon is not None and self.calibration == "printed"
@@ -311,7 +306,8 @@ class Tuned(Parameters, Summing):
                 "⌈log2 T⌉ nodes: the printed λ gives up to 2ε."
             )
         if self.counter in ("blt", "square_root"):
-            notes.append(f"{self.named()} is made for {last_prefix(setting):,} prefixes; it promises nothing beyond.")
+            n = last_prefix(setting.horizon)
+            notes.append(f"{self.named()} is made for {n:,} prefixes; it promises nothing beyond.")
         return [*notes, *filter(None, [self.unbounded(setting)])]
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
@@ -326,11 +322,6 @@ class Tuned(Parameters, Summing):
         if not self.sums(setting).steady:
             return None
         return self.base.regret_bound(rounds, setting) + noise_width(self, setting)
-
-
-def last_prefix(setting: Setting) -> int:
-    """The last prefix that is released, T - 1; at least 1."""
-    return max(1, math.ceil(setting.horizon) - 1)
 
 
 def log2(horizon: float) -> float:

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from privbandits_cli.accounting import gaussian
 from privbandits_cli.games.linear import Draws
 from privbandits_cli.numerics.jit import Record
 from privbandits_cli.numerics.types import Floats, Ints
@@ -59,6 +60,18 @@ class Noise(ABC):
     def counted(self) -> float:
         """The sensitivity of a release of all nodes, which is an upper bound on that of the prefixes."""
         return self.sensitivity()
+
+    def scale(
+        self, changes: tuple[float, float], epsilon: float, delta: float | None, *, counted: bool = False
+    ) -> float:
+        """The scale of one number with which all prefixes together are (ε, δ)-private.
+
+        changes: the largest l1 and l2 change of an item. delta: None for Laplace noise. counted: hide all nodes.
+        """
+        cost = self.counted() if counted else self.sensitivity()
+        if delta is None:
+            return cost * changes[0] / epsilon
+        return cost * changes[1] / gaussian.mu_of(epsilon, delta)
 
     @abstractmethod
     def variances(self, prefixes: Ints) -> Floats:

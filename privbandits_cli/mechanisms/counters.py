@@ -1,5 +1,6 @@
 """The counters (`mechanisms.counter`) by name, and the one with the least noise for each law of the noise."""
 
+import math
 from collections.abc import Iterator
 from typing import Literal
 
@@ -37,6 +38,22 @@ def counter(name: Name, n: int, law: Law, spare: Spare = "fresh", buffers: int |
     if name == "tree":
         return TREES[spare](n, law)
     return Buffered(n, law, buffers) if buffers else OTHERS[name].best(n, law)
+
+
+def last_prefix(horizon: float) -> int:
+    """The last prefix that is released in a game of `horizon` rounds, T - 1; at least 1."""
+    return max(1, math.ceil(horizon) - 1)
+
+
+def law_errors(name: Name | Literal["auto"], law: Law, spare: Spare, instead: str) -> Iterator[str]:
+    """The errors of a config: noise that the counter cannot have; instead: another remedy for its law, in words."""
+    known = None if name == "auto" else class_of(name)
+    if known and law not in known.laws:
+        *others, last = with_law(law)
+        laws = known.laws[0].title()
+        yield f"the noise of {known.title} is {laws}: {instead}set counter: {', '.join(others)} or {last}"
+    if name != "tree" and spare != "fresh":
+        yield f"only a tree has top-up noise: leave spare out, or set counter: tree, not {name}"
 
 
 def errors(name: str, buffers: int | None, horizon: float) -> Iterator[str]:

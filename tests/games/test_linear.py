@@ -17,7 +17,9 @@ from privbandits_cli.games.match import Match
 from privbandits_cli.games.steps import blocks
 from privbandits_cli.numerics.jit import uncompiled
 from privbandits_cli.numerics.streams import stream
+from tests import plain_counters
 from tests.conftest import foe, make, match, playing, some
+from tests.naive_linear import uneven
 
 BOX = Polytope(2, ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1)), (1, 1, 2, 2, 2))
 SPACES = [Simplex(3), Sphere(1), Sphere(4), Cube(1), Cube(3), BOX]
@@ -104,7 +106,9 @@ def test_losses_lie_in_their_set_and_do_not_depend_on_blocks(name, space):
     assert losses.shape == (600, space.dimension) and (loss_set(known).excess(losses) < 1e-12).all()
     for size in (1, 7, 256):
         np.testing.assert_array_equal(played(foe(name), space, 600, size)[0], losses)
-    assert name == "alternating" or not np.array_equal(played(foe(name), space, 600, 600, trial=1)[0], losses)
+    assert name in ("alternating", "uneven_noise") or not np.array_equal(
+        played(foe(name), space, 600, 600, trial=1)[0], losses
+    )
 
 
 @pytest.mark.parametrize("space", [Simplex(3), Sphere(4), Cube(3), BOX], ids=str)
@@ -139,6 +143,56 @@ def test_alternating_losses_cancel():
     losses = played(foe("alternating"), Simplex(2), 4, 4)[0]
     np.testing.assert_array_equal(losses, [[0.75, 0.25], [0, 1], [1, 0], [0, 1]])
     np.testing.assert_array_equal(played(foe("alternating"), Cube(2), 3, 3)[0], [[0.5, 0], [-1, 0], [1, 0]])
+
+
+UNEVEN = [("honaker", "gaussian"), ("smooth", "gaussian"), ("tree", "gaussian")]
+UNEVEN += [(name, "laplace") for name in ("k_ary", "negative_digits", "smooth", "tree")]
+
+
+@pytest.mark.parametrize(("counter", "law"), UNEVEN)
+def test_rounds_are_loud_or_quiet_as_in_the_twin(counter, law):
+    """Its twin computes the noise of each prefix from the whole matrix of the mechanism."""
+    known = setting(Simplex(2), 203)
+    spare = "none" if counter == "tree" else "fresh"
+    adversary = foe("uneven_noise", counter=counter, nodes=law, spare=spare, epsilon=0.1)
+    swings, c = np.concatenate(list(adversary.swings(known))), adversary.lead(known)
+    assert c == 50  # an even number of rounds, at most 203/4: the noise is larger
+    wanted = uneven(plain_counters.matrix(adversary.mechanism(known)).tolist(), c)
+    np.testing.assert_array_equal(swings, wanted)
+    assert swings[:c].all() and not swings[c:].sum() and (np.abs(np.cumsum(swings)[c:] - c) <= c / 2).all()
+    losses, _ = played(adversary, Simplex(2), 203, 203)
+    np.testing.assert_array_equal(losses[:, 0] - losses[:, 1], swings)
+
+
+@pytest.mark.parametrize("space", [Simplex(2), Sphere(3), Cube(2)], ids=str)
+def test_the_lead_is_of_the_size_of_the_noise(space):
+    """1.4 times the deviation along the line on which the losses move, by the noise of the learner that it is for."""
+    own = {"nodes": "gaussian", "delta": 1e-6, "counter": "honaker", "epsilon": 1.0}
+    known = setting(space, 2**20)
+    deviation = make("dp_ftrl", **own).tuned(known).mean_deviation(known)
+    along = 2**0.5 if isinstance(space, Simplex) else 1.0  # the lead of an expert has the noise of two coordinates
+    assert foe("uneven_noise", **own).lead(known) == pytest.approx(1.4 * along * deviation, abs=2)
+    signed = known._replace(signed=True)  # twice the losses, and so twice the noise: the lead is as many rounds
+    assert foe("uneven_noise", **own).lead(signed) == foe("uneven_noise", **own).lead(known)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "space", "message"),
+    [
+        ({"counter": "tree"}, Simplex(2), "there is nothing to exploit; set counter: k_ary, honaker or smooth"),
+        ({"counter": "tree", "spare": "once"}, Simplex(2), "there is nothing to exploit"),
+        ({"counter": "blt", "nodes": "gaussian"}, Simplex(2), "a BLT has one law, or never becomes smaller"),
+        ({"counter": "honaker"}, Simplex(2), "Honaker's tree is Gaussian: set nodes: gaussian, or set counter: tree"),
+        ({"counter": "negative_digits", "nodes": "gaussian"}, Simplex(2), "is Laplace: set nodes: laplace, or set"),
+        ({"counter": "smooth", "spare": "none"}, Simplex(2), "only a tree has top-up noise: leave spare out"),
+        ({"delta": 1e-6}, Simplex(2), "Laplace noise needs no delta: leave it out, or set nodes: gaussian"),
+        ({}, Simplex(1), "needs two experts: set a dimension of at least 2"),
+    ],
+)
+def test_settings_without_uneven_noise_are_reported(parameters, space, message):
+    (error,) = foe("uneven_noise", **parameters).errors(setting(space))
+    assert message in error
+    assert not list(foe("uneven_noise", counter="tree", spare="none").errors(setting(Cube(1))))
 
 
 # ------------------------------------------------------------------------------------------------ game
