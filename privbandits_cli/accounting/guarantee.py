@@ -1,9 +1,7 @@
 """Guarantees of privacy, and the choice of the one to quote."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, get_args
 
 from privbandits_cli.accounting import rounding
@@ -46,31 +44,6 @@ class Guarantee:
         return rounding.pair(self.epsilon, self.delta)
 
 
-def noised(
-    epsilon: float,
-    delta: float,
-    source: str,
-    what: str,
-    view: str,
-    share: float = 1.0,
-    neighbours: str = "the gains of one round replaced",
-) -> list[Guarantee]:
-    """Bounds for Laplace noise of scale 1/epsilon times the sensitivity: proved by `source`, and exact at δ = 0.
-
-    The lower bound is the test of the sign of one `what`: Laplace noise has δ(ε') = 1 - e^((ε' - ε)/2).
-    share: the largest change of a `what` in this game, as a part of the sensitivity: 0 if none is released. Then there
-    is no attack; the upper bound remains that of a longer game, which an audit tests.
-    """
-    known = partial(Guarantee, view=view, neighbours=neighbours)
-    if share == 0:
-        return [known(epsilon, 0.0, f"{source}; this game ends before the first {what}", "proved")]
-    attack = max(0.0, share * epsilon + 2 * math.log1p(-delta))
-    return [
-        known(epsilon, 0.0, source, "proved"),
-        known(attack, delta, f"attack: the sign of one {what}", "exact", lower=True),
-    ]
-
-
 def wasted_noise(wanted: float, promised: Guarantee | None) -> list[str]:
     """A warning if the noise is proved to give less than half of the ε that a config wants."""
     if promised is None or promised.epsilon >= wanted / 2:
@@ -79,10 +52,13 @@ def wasted_noise(wanted: float, promised: Guarantee | None) -> list[str]:
 
 
 def leading(bounds: Iterable[Guarantee]) -> Guarantee | None:
-    """The bound to quote: the least that is proved or exact, else the paper's; never a numeric one."""
+    """The bound to quote: the least that is proved or exact, else the paper's; never a numeric one.
+
+    Of bounds that are equal in four digits it is the one with the least δ.
+    """
     upper = [bound for bound in bounds if not bound.lower]
     for statuses in ({"proved", "exact"}, {"paper"}):
         found = [bound for bound in upper if bound.status in statuses]
         if found:
-            return min(found, key=lambda bound: bound.epsilon)
+            return min(found, key=lambda bound: (float(f"{bound.epsilon:.4g}"), bound.delta, bound.epsilon))
     return None

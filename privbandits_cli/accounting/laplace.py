@@ -14,18 +14,15 @@ Units: s and ε in nats. Domain: k >= 1, 0 <= s <= 500, 0 < δ < 1; else ValueEr
 """
 
 import math
-from functools import partial
 
 import numpy as np
 
-from privbandits_cli.accounting.composition import check, optimal, solve
-from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.composition import check, solve
 from privbandits_cli.numerics.types import Floats
 
 POINTS = 2**17  # approximate number of grid points of a composed law
 LARGEST = 64  # shifts of different sizes that are composed, at most
 STEPS = 2**13  # of the grid of their losses, to one side
-REPLACED = "the loss vector of one round replaced"
 BLUR = 1e-10  # relative error of the masses of an FFT, with a wide margin
 
 
@@ -73,32 +70,6 @@ def least_delta(shifts: Floats, epsilon: float) -> float:
     least = -sum(math.ceil(s / width) for s in own.tolist())
     losses = (least + np.arange(len(total))) * width
     return float(np.sum(total * -np.expm1(np.minimum(0.0, epsilon - losses))))
-
-
-def vectors(m: int, scale: float, changes: tuple[float, float], box: bool, delta: float, view: str) -> list[Guarantee]:
-    """Bounds for m vectors with Laplace noise of this scale in every coordinate, if one item affects all of them.
-
-    changes: the largest l1 and l2 distances of two items. They are cw and √c w, attained by items that differ by w in c
-    coordinates. At δ = 0 the l1 distance determines ε; at δ > 0 these c m numbers are an attack. box: no coordinate
-    differs by more than w. Then that attack is the worst case, as a smaller shift is post-processing of a larger one.
-    Otherwise the vectors are composed like any releases of the same pure ε. view: what the observer sees of them.
-    """
-    (l1, l2), bound = changes, partial(Guarantee, neighbours=REPLACED, view=view)
-    pure = m * l1 / scale if scale > 0 else math.inf
-    what = "all nodes of one loss" if m > 1 else "one noisy loss"
-    bounds = [
-        bound(pure, 0.0, f"Lemma 3.3 with {m} nodes, a loss replaced" if m > 1 else "Laplace noise", "proved"),
-        bound(pure, 0.0, f"attack, at δ = 0: {what}, far out", "exact", lower=True),
-    ]
-    if delta == 0 or not 0 < pure <= 500:
-        return bounds
-    numbers = m * round((l1 / l2) ** 2)
-    low, high = bracket(numbers, l2**2 / l1 / scale, delta)
-    if box:
-        bounds.append(bound(high, delta, f"the loss of {numbers} Laplace numbers, rounded up", "proved"))
-    else:
-        bounds.append(bound(optimal(l1 / scale, m, delta), delta, f"optimal composition of {m}", "proved"))
-    return [*bounds, bound(low, delta, f"attack: {what}", "exact", lower=True)]
 
 
 def _cells(s: float, n: int) -> Floats:

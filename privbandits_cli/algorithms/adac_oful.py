@@ -24,7 +24,6 @@ is 0.001.
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +33,7 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import invert, largest_eigenvalue, multiply, optimistic, room, rotate, width
@@ -118,13 +118,12 @@ class Tuned(Parameters):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """A reward is in one sum, which is noised once."""
         rho = self.rho * sensitivity**2
-        exact = gaussian.epsilon_of(math.sqrt(2 * rho), delta)
-        known = partial(
-            Guarantee, neighbours="the reward of one round replaced", view="all noisy sums, and so all arms played"
-        )
+        neighbours, view = "the reward of one round replaced", "all noisy sums, and so all arms played"
+        one = Release("gaussian", math.sqrt(2 * rho))
+        source, hidden = f"ρ-zCDP with ρ = {rho:.4g}, converted", "one Gaussian vector hides a reward"
         return [
-            known(concentrated(rho, delta), delta, f"ρ-zCDP with ρ = {rho:.4g}, converted", "proved"),
-            known(exact, delta, "one Gaussian vector hides a reward", "proved"),
+            Guarantee(concentrated(rho, delta), delta, source, "proved", view=view, neighbours=neighbours),
+            Guarantee(one.bracket(delta)[1], delta, hidden, "proved", view=view, neighbours=neighbours),
         ]
 
     def caveats(self, setting: Setting) -> list[str]:

@@ -15,6 +15,7 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.adap_ucb import ended, idle, note, stay
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit, views
@@ -68,11 +69,10 @@ class Parameters(bandit.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Episodes are disjoint, and the mean of each is noised once. So the release of a gain is √(2ρ)-GDP."""
         rho, view = self.rho * sensitivity**2, "all noisy means, and so all arms played"
-        exact = gaussian.epsilon_of(math.sqrt(2 * rho), delta)
+        one = Release("gaussian", math.sqrt(2 * rho))
         return [
             Guarantee(concentrated(rho, delta), delta, f"ρ-zCDP with ρ = {rho:.4g}, converted", "proved", view=view),
-            Guarantee(exact, delta, "one Gaussian number hides a gain", "exact", view=view),
-            Guarantee(exact, delta, "attack: the test of one noisy mean", "exact", lower=True, view=view),
+            *noised(one, delta, "one Gaussian number hides a gain", "noisy mean", view, surely=one),
         ]
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:

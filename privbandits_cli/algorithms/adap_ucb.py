@@ -11,7 +11,8 @@ sensitivity of that mean is the range of a single gain.
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.dp_ucb import noisy_leader
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
@@ -56,7 +57,8 @@ class Parameters(bandit.Algorithm):
         Lower bound: the test of the sign of the first mean, that of one gain.
         """
         source, view = "a gain enters the mean of one episode", "all noisy means, and so all arms played"
-        return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view)
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, source, "noisy mean", view, surely=one)
 
     def coin_regret_bound(self, rounds: Floats, means: Floats, setting: Setting) -> Floats | None:
         """Theorem 5.3 of Azize 2024: Σ_a (16 β ln T / min(Δ_a, ε) + 3 β/(β - 3))."""

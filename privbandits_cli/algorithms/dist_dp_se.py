@@ -25,6 +25,8 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import summed
+from privbandits_cli.accounting.whole import DiscreteLaplace
 from privbandits_cli.algorithms.robust_se import choose, contest, probabilities, turned
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
@@ -78,10 +80,25 @@ class Batches(Distributed):
         begin(state[0])
         return state
 
-    def share(self, finest: float, sensitivity: float) -> float:
-        """The largest change of a sum, as a share of g, over all batches, when a gain changes by `sensitivity`."""
-        grids = [float(math.ceil(finest * math.sqrt(self.growth**b))) for b in range(1, 64)]
-        return max(math.ceil(g * sensitivity) / g for g in grids)
+    def sums(self, setting: Setting, finest: float, sensitivity: float) -> list[tuple[float, float]]:
+        """g and the largest change of a sum, in each batch that this game may end; a gain changes by `sensitivity`.
+
+        At least two arms play a batch. Of a game that ends none, those of the first.
+        """
+        found: list[tuple[float, float]] = []
+        rounds = 0.0
+        while not found or rounds + 2 * self.growth ** (len(found) + 1) <= setting.horizon:
+            g = float(math.ceil(finest * math.sqrt(self.growth ** (len(found) + 1))))
+            found.append((g, float(math.ceil(g * sensitivity))))
+            rounds += 2 * self.growth ** len(found)
+        return found
+
+    def first(self, setting: Setting, sensitivity: float) -> tuple[float, float, float] | None:
+        """g, the change and M of an arm's first sum; None if the game ends before it, or the change may be rounded."""
+        state = self.state(setting)[0]
+        g, change = float(state.g), float(state.g) * sensitivity
+        ends = setting.n_arms > 1 and state.cycles * setting.n_arms <= setting.horizon
+        return (g, change, float(state.modulus)) if ends and change == math.floor(change) else None
 
 
 class Parameters(Distributed):
@@ -93,7 +110,7 @@ class Parameters(Distributed):
     made_private_by = "discrete Laplace noise on the sum of each batch, drawn by its users"
 
     def view(self, setting: Setting) -> views.ModularSum:
-        return views.ModularSum("seen", "modulus", views.DiscreteLaplace(1 / self.epsilon))
+        return views.ModularSum("seen", "modulus", DiscreteLaplace(1 / self.epsilon))
 
 
 class Tuned(Batches, Parameters):
@@ -105,8 +122,8 @@ class Tuned(Batches, Parameters):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Batches and arms are disjoint: a gain moves one sum, by at most g, and the noise of a sum has scale g/ε."""
-        spent = self.epsilon * self.share(self.epsilon, sensitivity)
-        return [Guarantee(spent, 0.0, "a gain is in one noisy sum", "proved", view=SEEN)]
+        sums, first = self.sums(setting, self.epsilon, sensitivity), self.first(setting, sensitivity)
+        return summed(DiscreteLaplace(1 / self.epsilon), sums, first, delta, "a gain is in one noisy sum", SEEN)
 
 
 def begin(state: Record) -> None:

@@ -20,6 +20,8 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.composition import renyi
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import summed
+from privbandits_cli.accounting.whole import Skellam
 from privbandits_cli.algorithms.dist_dp_se import SEEN, Batches, Distributed, begin, decode, encode
 from privbandits_cli.algorithms.robust_se import choose, probabilities, turned
 from privbandits_cli.games import views
@@ -44,7 +46,7 @@ class Parameters(Distributed):
     s: float = Field(10.0, ge=1, le=1e4, description="s, how much finer the grid is; 10 or 100 in the code")
 
     def view(self, setting: Setting) -> views.ModularSum:
-        return views.ModularSum("seen", "modulus", views.Skellam(1 / self.epsilon))
+        return views.ModularSum("seen", "modulus", Skellam(1 / self.epsilon))
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
@@ -75,8 +77,12 @@ class Tuned(Batches, Parameters):
         """Batches and arms are disjoint: a gain moves one sum, by at most g. Nothing is known at δ = 0."""
         if not 0 < delta < 1:
             return []
-        own = spent(self.epsilon, self.s, delta, self.share(self.s * self.epsilon, sensitivity))
-        return [Guarantee(own, delta, "Rényi divergence of Skellam noise, converted", "proved", view=SEEN)]
+        sums, first = self.sums(setting, self.s * self.epsilon, sensitivity), self.first(setting, sensitivity)
+        own = spent(self.epsilon, self.s, delta, max(change / g for g, change in sums))
+        return [
+            Guarantee(own, delta, "Rényi divergence of Skellam noise, converted", "proved", view=SEEN),
+            *summed(Skellam(1 / self.epsilon), sums, first, delta, "a gain is in one noisy sum", SEEN),
+        ]
 
 
 def divergence(alpha: Floats, epsilon: float, s: float, share: float = 1.0) -> Floats:

@@ -8,14 +8,13 @@ have less noise at the same privacy.
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting import gaussian, laplace
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import LOSSES, Release, noised, vectors
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.convex.losses import UnitCube
 from privbandits_cli.games import linear, views
@@ -37,7 +36,7 @@ UNSTEADY = (
     "No theorem bounds the regret: the noise of {} rises and falls from prefix to prefix, so an adversary can play "
     "against quiet and loud rounds differently. For a bound set {}."
 )
-NOTHING = Guarantee(0.0, 0.0, "no prefix with a loss is released", "exact", neighbours=laplace.REPLACED, view=VIEW)
+NOTHING = Guarantee(0.0, 0.0, "no prefix with a loss is released", "exact", neighbours=LOSSES, view=VIEW)
 
 
 class Aggregating(linear.Algorithm):
@@ -148,21 +147,18 @@ class Summing(Aggregating):
         scale = self.node_scale(setting) / sensitivity
         if self.law() == "laplace":
             box = isinstance(losses, UnitCube)
-            found = laplace.vectors(round(counter.sensitivity()), scale, losses.changes(), box, delta, VIEW)
+            hidden, at = self.counter == "tree" and self.spare != "none", delta
             if self.counter == "negative_digits":
-                return found[:1]
-            hidden = self.counter == "tree" and self.spare != "none"
-            return [bound for bound in found if not hidden or not bound.lower or bound.delta == 0]
+                at = 0.0
+            return vectors(round(counter.sensitivity()), scale, losses.changes(), box, at, VIEW, hidden=hidden)
         mu = counter.sensitivity() * losses.changes()[1] / scale if scale > 0 else math.inf
-        known = partial(Guarantee, gaussian.epsilon_of(mu, delta), delta, neighbours=laplace.REPLACED, view=VIEW)
-        return [
-            known(source=f"{self.named()}, {mu:.4g}-GDP", status="exact"),
-            known(source="attack: all prefixes, the empty one included", status="exact", lower=True),
-        ]
+        release, what = Release("gaussian", mu), "release of all prefixes, the empty one included"
+        source = f"{self.named()}, {mu:.4g}-GDP"
+        return noised(release, delta, source, what, VIEW, surely=release, neighbours=LOSSES)
 
-    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """The bound to quote: by default at the δ of Gaussian noise, and at δ = 0 for Laplace noise."""
-        return super().guarantee(setting, (self.delta or 0.0) if delta is None else delta, sensitivity)
+    def stated_delta(self, setting: Setting) -> float:
+        """The parameter δ; without one 0, as Laplace noise needs none."""
+        return self.delta or 0.0
 
     def named(self) -> str:
         """The counter in words."""

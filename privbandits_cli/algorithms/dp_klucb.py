@@ -33,7 +33,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, phases, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -85,7 +86,8 @@ class Phased(bandit.Algorithm):
         """Phases are disjoint, and the sum of each is noised once; lower bound: the test of a noisy sum's sign."""
         source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"
         share = float(self.first_phase(setting) <= math.floor(setting.horizon))
-        return noised(self.epsilon * sensitivity, delta, source, "noisy sum", view, share)
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, source, "noisy sum", view, surely=one.part(share))
 
 
 class Parameters(Phased):

@@ -9,7 +9,8 @@ from typing import Annotated, Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.numerics.jit import Record, Records, record, unbound
@@ -64,7 +65,8 @@ class Noisy(NoisyGains):
         """The theorem's bound; lower bound: the test of one noisy gain, which has δ(ε') = 1 - e^((ε' - ε)/2)."""
         source = f"{self.theorem}: each gain seen once, under fresh noise"
         view = "all noisy gains, and so all arms played"
-        return noised(self.epsilon * sensitivity, delta, source, "noisy gain", view)
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, source, "noisy gain", view, surely=one)
 
     def facts(self, setting: Setting) -> dict[str, float]:
         return {"scale": self.scale(), **super().facts(setting)}

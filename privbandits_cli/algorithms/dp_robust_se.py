@@ -7,7 +7,8 @@ Each gain is in one epoch of one arm, so the algorithm is ε-DP (Theorem 3).
 
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.robust_se import (
     Eliminating,
     Epochs,
@@ -53,7 +54,8 @@ class Tuned(Epochs, Parameters):
         source, view = "Theorem 3: a gain is in one noisy mean", "all noisy means, and so all arms played"
         state = self.state(setting)[0]
         share = self.share(state.bound, setting, sensitivity) if reaches_a_mean(state, setting) else 0.0
-        return noised(self.epsilon, delta, source, "noisy mean", view, share, self.neighbours(setting))
+        one, neighbours = Release("laplace", self.epsilon), self.neighbours(setting)
+        return noised(one, delta, source, "noisy mean", view, surely=one.part(share), neighbours=neighbours)
 
 
 def noise(state: Record, rng: Draws) -> float:

@@ -10,13 +10,13 @@ replaced by the largest number of nodes that contain one gain. The bonus remains
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.robust_ucb import choose, optimist, power, probabilities
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
@@ -92,14 +92,18 @@ class Tuned(Parameters):
         return self.tree(setting).facts()
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Theorem 1 with the actual number of levels; truncation bounds the effect of a gain, whatever its size."""
+        """Theorem 1 with the actual number of levels; truncation bounds the effect of a gain, whatever its size.
+
+        Lower bounds: the test of an arm's first gain, which is a node. Later nodes have larger noise.
+        """
         levels, view = self.tree(setting).sensitivity, "all noisy sums, and so all arms played"
-        true = self.epsilon * levels / self.divisor(setting)
-        source = f"Theorem 1: a gain is in {levels} nodes of one arm's tree"
-        known = partial(Guarantee, view=view, neighbours=self.neighbours(setting))
-        found = [known(true, 0.0, source, "proved")]
+        all_nodes = Release("laplace", self.epsilon * levels / self.divisor(setting), levels)
+        first = all_nodes.part(self.share(self.state(setting)[0].bound, setting, sensitivity) / levels)
+        source, neighbours = f"Theorem 1: a gain is in {levels} nodes of one arm's tree", self.neighbours(setting)
+        found = noised(all_nodes, delta, source, "node", view, surely=first, neighbours=neighbours)
         if self.levels == "printed":
-            found.append(known(self.epsilon, 0.0, "Theorem 1, ε/log T a node as printed", "paper"))
+            printed = "Theorem 1, ε/log T a node as printed"
+            found.append(Guarantee(self.epsilon, 0.0, printed, "paper", view=view, neighbours=neighbours))
         return found
 
     def view(self, setting: Setting) -> views.View | None:

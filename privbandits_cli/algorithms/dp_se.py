@@ -9,7 +9,8 @@ Each gain is in one epoch of one arm, so the algorithm is ε-DP.
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.robust_se import (
     choose,
     contest,
@@ -59,7 +60,8 @@ class Tuned(Parameters):
         """Epochs and arms are disjoint, and each mean is noised once; lower bound: the test of a noisy mean's sign."""
         source, view = "a gain is in one noisy mean", "all noisy means, and so all arms played"
         share = float(reaches_a_mean(self.state(setting)[0], setting))
-        return noised(self.epsilon * sensitivity, delta, source, "noisy mean", view, share)
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, source, "noisy mean", view, surely=one.part(share))
 
 
 def begin(state: Record) -> None:

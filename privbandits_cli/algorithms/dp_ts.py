@@ -17,7 +17,8 @@ import math
 
 import numpy as np
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import halves
 from privbandits_cli.algorithms import lazy_dp_ts
 from privbandits_cli.algorithms.lazy_dp_ts import BASES, lead, refine, settle, shape
 from privbandits_cli.games.bandit import Numbers, Setting
@@ -61,10 +62,10 @@ class Parameters(lazy_dp_ts.Parameters):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """A gain costs ε/2 in the sum of its epoch, and ε/2 in the levels of that epoch's tree.
 
-        Lower bound: the test of the sign of the first noisy sum, that of an epoch without a tree.
+        The first gain is in the sum of an epoch without a tree; the second is in a node, and the third ends its epoch.
         """
         source, view = "a gain is in one epoch, ε/2, and one tree, ε/2", "all noisy sums, and so all arms played"
-        return noised(self.epsilon * sensitivity, delta, source, "noisy sum", view, share=0.5)
+        return halves(self.epsilon * sensitivity, delta, source, view, setting.horizon - setting.n_arms >= 2)
 
 
 def begin(state: Record, rng: Numbers) -> None:

@@ -10,7 +10,8 @@ import math
 
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms import tsallis_switch
 from privbandits_cli.algorithms.tsallis_switch import choose, end, ends, probabilities
 from privbandits_cli.games import views
@@ -39,7 +40,8 @@ class Parameters(tsallis_switch.Blocks):
         """Blocks are disjoint, and the loss of each is noised once; lower bound: the test of a noisy loss's sign."""
         source, view = "a gain is in one noisy block loss", "all noisy block losses, and so all arms played"
         share = float(self.state(setting)[0].length <= math.floor(setting.horizon))
-        return noised(self.epsilon * sensitivity, delta, source, "noisy block loss", view, share)
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, source, "noisy block loss", view, surely=one.part(share))
 
 
 def update(state: Record, arm: int, gain: float, rng: Draws) -> None:

@@ -22,8 +22,9 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
 from privbandits_cli.accounting.laplace import tail
+from privbandits_cli.accounting.releases import Release, halves, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
 from privbandits_cli.games.parameters import Chance
@@ -136,14 +137,19 @@ class Parameters(bandit.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε, because a gain enters one arm's sums only: every level of one tree, or the two halves of the hybrid.
 
-        Lower bound: the test of the sign of the first noisy sum, which has one node of the tree, or one block.
+        An arm's first gain is in a node, or in a block, by itself. Of the hybrid, its third gain is in the first node
+        of a tree and ends up in the block of its fourth. All arms are played once, the rest of the game may be one's.
         """
-        source = (
-            "a gain is in one block, ε/2, and one tree over a block, ε/2" if self.hybrid else "a gain is in one tree"
-        )
-        view = "all noisy sums, and so all arms played"
-        share = 1 / (self.epsilon * self.scale(setting))
-        return noised(self.epsilon * sensitivity, delta, f"{source} of one arm", "noisy sum", view, share)
+        view, plays = "all noisy sums, and so all arms played", math.floor(setting.horizon) - setting.n_arms + 1
+        if self.hybrid:
+            source = "a gain is in one block, ε/2, and one tree over a block, ε/2 of one arm"
+            return halves(self.epsilon * sensitivity, delta, source, view, plays >= 4)
+        tree = self._tree(setting)
+        nodes, reached = Release("laplace", self.epsilon * sensitivity, tree.sensitivity), tree.reached(plays)
+        possibly = Release("laplace", nodes.total * reached / nodes.count, reached)
+        first = nodes.part(1 / nodes.count)
+        source = "a gain is in one tree of one arm"
+        return noised(nodes, delta, source, "node", view, surely=first, possibly=possibly)
 
     def mechanism(self) -> str:
         return (

@@ -18,7 +18,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.numerics.bits import clearly_largest_beta, largest_beta_within
@@ -63,7 +64,8 @@ class Parameters(bandit.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The epochs of an arm are disjoint, and each is noised once; lower bound: the test of a noisy sum's sign."""
         source, view = "a gain is in one noisy sum", "all noisy sums, and so all arms played"
-        return noised(self.epsilon * sensitivity, delta, source, "noisy sum", view)
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, source, "noisy sum", view, surely=one)
 
 
 def choose(state: Record, rng: Numbers) -> int:

@@ -11,7 +11,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.robust_se import (
     Eliminating,
     Epochs,
@@ -62,7 +63,8 @@ class Tuned(Epochs, Parameters):
         source = "Theorem 6: Laplace noise of scale 2B/ε on [-B, B]"
         view = "each report, by itself: the privacy is local"
         share = self.share(self.state(setting)[0].bound, setting, sensitivity)
-        return noised(self.epsilon, delta, source, "report", view, share, self.neighbours(setting))
+        one, neighbours = Release("laplace", self.epsilon), self.neighbours(setting)
+        return noised(one, delta, source, "report", view, surely=one.part(share), neighbours=neighbours)
 
     def caveats(self, setting: Setting) -> list[str]:
         found = super().caveats(setting)

@@ -14,7 +14,8 @@ import math
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting.guarantee import Guarantee, noised
+from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms.ldp_ucb import behind
 from privbandits_cli.algorithms.robust_ucb import leader, optimist
 from privbandits_cli.games import views
@@ -66,7 +67,8 @@ class Tuned(Parameters):
         source = "Laplace noise of scale 2B/ε on a gain cut to [-B, B]"
         view = "each report, by itself: the privacy is local"
         share = self.share(reach(self.state(setting)[0], 1, 1.0), setting, sensitivity)
-        return noised(self.epsilon, delta, source, "report", view, share, self.neighbours(setting))
+        one, neighbours = Release("laplace", self.epsilon), self.neighbours(setting)
+        return noised(one, delta, source, "report", view, surely=one.part(share), neighbours=neighbours)
 
     def view(self, setting: Setting) -> views.View | None:
         return views.Report("sums", canary)

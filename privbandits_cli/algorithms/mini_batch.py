@@ -161,8 +161,10 @@ class Tuned(Parameters):
         return None if view is None else view.in_blocks(self.tau)
 
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """The base's guarantee for averages, by default at the parameter `delta`."""
-        return self.base.guarantee(shortened(setting, self.tau), delta or self.delta, sensitivity / self.tau)
+        """The base's guarantee for averages, by default at the parameter `delta`; at 0 if the base is private so."""
+        base, shorter = self.base, shortened(setting, self.tau)
+        own = 0.0 if base.stated_delta(shorter) == 0 else self.delta
+        return base.guarantee(shorter, delta or own, sensitivity / self.tau)
 
     def regret_bound(self, rounds: Floats, setting: Setting, memory: int = 0) -> Floats | None:
         """Theorem 3.4 for any base: τ times its bound on t/τ rounds, + t m/τ + τ, for m < τ."""

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from privbandits_cli.accounting import laplace
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import vectors
 from privbandits_cli.algorithms import ftrl
 from privbandits_cli.convex.losses import UnitCube
 from privbandits_cli.games import linear, views
@@ -66,11 +66,7 @@ class Tuned(Parameters):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """The bounds for one noisy vector."""
         losses, scale = loss_set(setting), self.scale(setting) / sensitivity
-        return laplace.vectors(1, scale, losses.changes(), isinstance(losses, UnitCube), delta, "all noisy losses")
-
-    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """By default at δ = 0."""
-        return super().guarantee(setting, delta or 0.0, sensitivity)
+        return vectors(1, scale, losses.changes(), isinstance(losses, UnitCube), delta, "all noisy losses")
 
     def facts(self, setting: Setting) -> dict[str, float]:
         return {"scale": self.scale(setting), **super().facts(setting)}

@@ -52,9 +52,8 @@ class Parameters(contextual.Algorithm):
             for bound in base
         ]
 
-    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """By default at the base's δ."""
-        return super().guarantee(setting, getattr(self.base, "delta", None) if delta is None else delta, sensitivity)
+    def stated_delta(self, setting: Setting) -> float:
+        return self.base.stated_delta(setting)
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

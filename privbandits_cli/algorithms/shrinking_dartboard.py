@@ -72,6 +72,10 @@ class Parameters(linear.Algorithm):
         elif setting.signed:
             yield "its weights need losses in [0, 1]: use an adversary whose losses are not negative"
 
+    def stated_delta(self, setting: Setting) -> float:
+        """The parameter δ; without one 0, as the tuning has none."""
+        return self.delta or 0.0
+
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         (eta, p), horizon = self.rates(setting), setting.horizon
         known = partial(
@@ -83,10 +87,6 @@ class Parameters(linear.Algorithm):
             epsilon = 5 * eta / p + 100 * horizon * p * eta**2 + spread
             bounds.append(known(epsilon, delta, "Asi et al. 2023, Algorithm 1, approximate"))
         return bounds
-
-    def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
-        """By default at the δ of the tuning; without one, the pure bound."""
-        return super().guarantee(setting, (self.delta or 0.0) if delta is None else delta, sensitivity)
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

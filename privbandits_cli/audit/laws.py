@@ -9,11 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from privbandits_cli.games.views import DiscreteLaplace, Skellam
 from privbandits_cli.numerics.types import Floats
 
-EXPONENT = 512.0  # a larger ε overflows, or takes probabilities that underflow
-REACH = 40.0  # scales or deviations beyond which a law on whole numbers is cut
 CONDITION = 1e6  # condition number of the sum in `log_tail_of_point`, which then loses six of its 16 digits
 
 
@@ -66,19 +63,6 @@ def as_laplace(noise: Floats, log_tail: Floats) -> Floats:
     return made
 
 
-def masses(law: DiscreteLaplace | Skellam, unit: float, far: float) -> Floats:
-    """P(k) for k = 0, 1, ..., from |k| = `far` on by REACH spreads; unit: what a gain adds to a sum."""
-    spread = law.spread * unit
-    k = np.arange(far + 2 + REACH * spread)
-    if isinstance(law, DiscreteLaplace):
-        own: Floats = np.asarray(math.tanh(0.5 / spread) * np.exp(-k / spread), np.float64)
-    else:
-        from scipy.special import ive
-
-        own = np.asarray(ive(k, spread**2), np.float64)
-    return own
-
-
 def whole_as_laplace(noise: Floats, within: Floats, own: Floats) -> Floats:
     """Standard Laplace noise, if P(|k|) = `own` is the law of this noise of whole numbers; within: uniform numbers.
 
@@ -89,24 +73,3 @@ def whole_as_laplace(noise: Floats, within: Floats, own: Floats) -> Floats:
     share = np.where(zero, np.abs(2.0 * within - 1.0) / 2.0, within)
     tail = np.maximum(tails[size] + share * own[size], 1e-300)
     return as_laplace(np.where(zero, 2.0 * within - 1.0, noise), np.log(tail))
-
-
-def cost_of_whole(law: DiscreteLaplace | Skellam, unit: float, delta: float) -> float:
-    """The ε at δ of a sum that one gain changes by `unit`."""
-    if isinstance(law, DiscreteLaplace):
-        return 1.0 / law.spread
-    from scipy.optimize import brentq
-
-    own = masses(law, unit, unit)
-    both = np.concatenate([own[:0:-1], own])
-    here, there = np.append(both, np.zeros(int(unit))), np.append(np.zeros(int(unit)), both)
-
-    def excess(epsilon: float) -> float:
-        return float(np.maximum(here - math.exp(epsilon) * there, 0.0).sum()) - delta
-
-    most = 1.0
-    while most < EXPONENT and excess(most) > 0:
-        most *= 2.0
-    if most >= EXPONENT:
-        return math.inf
-    return float(brentq(excess, 0.0, most, xtol=1e-12)) if excess(0.0) > 0 else 0.0

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from privbandits_cli.accounting import whole
 from privbandits_cli.accounting.rounding import at_least, at_most
+from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
 from privbandits_cli.audit import evidence, laws
 from privbandits_cli.audit.coupling import LONGEST
 from privbandits_cli.audit.lockstep import choose_on_copy, values_settled
@@ -29,7 +31,7 @@ from privbandits_cli.audit.target import Target, choose, update, values
 from privbandits_cli.audit.twins import carrier, copy
 from privbandits_cli.audit.verdict import EXACT, Audit, law_words, like_these
 from privbandits_cli.games.bandit import Draws, Floats
-from privbandits_cli.games.views import DiscreteLaplace, ModularSum, Skellam
+from privbandits_cli.games.views import ModularSum
 from privbandits_cli.numerics.bits import stream, uniform
 from privbandits_cli.numerics.jit import PluginError, Records, unbound
 
@@ -175,8 +177,8 @@ def audit_sums(target: Target[ModularSum]) -> Audit:
         lacks = "view returned Skellam noise, which needs a guarantee with δ > 0"
         raise PluginError(lacks, type(target.algorithm).view)
     words = f"{claim} of all noisy sums, {law.words}"
-    if isinstance(law, Skellam) and claim.epsilon > laws.EXPONENT:
-        return Audit("NOT AUDITABLE", words, f"ε > {laws.EXPONENT:g} takes probabilities that floats do not have", 0)
+    if isinstance(law, Skellam) and claim.epsilon > whole.EXPONENT:
+        return Audit("NOT AUDITABLE", words, f"ε > {whole.EXPONENT:g} takes probabilities that floats do not have", 0)
     rounds = int(min(target.setting.horizon, LONGEST))
     games = max(2, min(GAMES, ROUNDS // rounds))
     found = _played(target, games, rounds)
@@ -232,7 +234,7 @@ def _excess(law: DiscreteLaplace | Skellam, found: Played) -> float:
     """The deviation of the noise over that of its law, in the batches in which it is least."""
     shares = []
     for unit, gains in np.unique(np.abs(found.seen[:, [0, 2]]), axis=0).tolist():
-        own = laws.masses(law, unit, 0.0)
+        own = whole.masses(law, unit, 0.0)
         noise = found.noise[(np.abs(found.seen[:, [0, 2]]) == (unit, gains)).all(axis=1)]
         shares.append(float(np.mean(noise**2)) / float(2.0 * own @ np.arange(len(own)) ** 2.0))
     return math.sqrt(min(shares))
@@ -247,12 +249,12 @@ def _judged(target: Target[ModularSum], words: str, found: Played, games: int) -
     tested = replace(law, spread=excess * law.spread) if excess > LARGER else law
     for unit in grids:
         own = units == unit
-        masses = laws.masses(tested, unit, np.abs(found.noise[own]).max())
+        masses = whole.masses(tested, unit, np.abs(found.noise[own]).max())
         noise[own] = laws.whole_as_laplace(found.noise[own], within[own], masses)
 
     def cost_at(share: float) -> float:
         less = replace(law, spread=share * law.spread)
-        return max(laws.cost_of_whole(less, unit, claim.delta) for unit in grids)
+        return max(whole.cost(less, unit, claim.delta) for unit in grids)
 
     cost = cost_at(1.0)
     each = np.repeat(found.seen, SAMPLES, axis=0)

@@ -188,10 +188,19 @@ class Algorithm(Parameters):
     def guarantee(self, setting: Setting, delta: float | None = None, sensitivity: float = 1.0) -> Guarantee | None:
         """The bound to quote; None if there is no bound from above.
 
-        delta: by default the parameter of this name, or the paper's T^-2 where there is none.
+        delta: by default `stated_delta`; T^-2 if nothing is known at 0.
         """
-        stated = getattr(self, "delta", None) or papers_delta(setting)
-        return leading(self.bounds(setting, stated if delta is None else delta, sensitivity))
+        at = self.stated_delta(setting) if delta is None else delta
+        found = leading(self.bounds(setting, at, sensitivity))
+        if found is None and delta is None and at == 0:
+            found = leading(self.bounds(setting, papers_delta(setting), sensitivity))
+        return found
+
+    def stated_delta(self, setting: Setting) -> float:
+        """The δ of the bound to quote: the parameter δ, T^-2 if left out; 0 if designed to be private without one."""
+        own: float | None = getattr(self, "delta", None)
+        pure = self.private and "delta" not in type(self).model_fields
+        return own or (0.0 if pure else papers_delta(setting))
 
     @classmethod
     def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:

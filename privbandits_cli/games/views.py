@@ -12,6 +12,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from privbandits_cli.accounting.exponential_weights import ExponentialWeights
+from privbandits_cli.accounting.whole import DiscreteLaplace, Skellam
 from privbandits_cli.numerics.jit import PluginError, Record, compile_step, unbound
 
 Place = str | Callable[[Record], Any]
@@ -123,25 +124,6 @@ class Arms(View):
         if self.rounds > 1:
             return super().in_blocks(rounds)  # no canary is known for blocks of blocks
         return replace(self, rounds=rounds, model=replace(self.model, sensitivity=self.model.sensitivity / rounds))
-
-
-@dataclass(frozen=True)
-class DiscreteLaplace:
-    """Noise of the law P(k) ∝ e^(-|k|/s) on whole numbers; spread: s, in units of the most that one gain adds to a sum.
-
-    At the scale 1/ε, a sum is ε-DP.
-    """
-
-    words: ClassVar[str] = "discrete Laplace noise of the scale that this takes"
-    spread: float
-
-
-@dataclass(frozen=True)
-class Skellam:
-    """The difference of two Poisson numbers; spread: its deviation, in units of the most that a gain adds to a sum."""
-
-    words: ClassVar[str] = "Skellam noise of the deviation that this takes"
-    spread: float
 
 
 @dataclass(frozen=True)

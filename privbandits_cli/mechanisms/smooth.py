@@ -88,6 +88,10 @@ class Smooth:
         """The largest number of nodes that contain one item."""
         return self.height - self.ones
 
+    def reached(self, items: int) -> int:
+        """How many nodes contain the first item, once `items` >= 1 are summed: those of the lowest tree for them."""
+        return _lowest(self.ones, items) - self.ones
+
     def facts(self) -> dict[str, float]:
         """The numbers that determine the tree."""
         return {"height": self.height, "ones": self.ones}

@@ -115,6 +115,10 @@ class KAry:
         """The largest number of nodes that contain one item."""
         return self.height
 
+    def reached(self, items: int) -> int:
+        """How many nodes contain the first item, once `items` >= 1 are summed."""
+        return digits.height(items, self.k)
+
     def facts(self) -> dict[str, float]:
         """The numbers that determine the tree."""
         return {"k": self.k, "height": self.height}

@@ -199,6 +199,6 @@ def test_the_finite_bound_is_above_the_regret_and_grows_like_the_square_of_the_l
 def test_both_bounds_are_epsilon():
     for name in ("dp_klucb", "dp_imed"):
         algorithm = make(name, epsilon=0.7).tuned(TWO)
-        upper, lower = algorithm.bounds(TWO, 1e-6)
+        upper, *_, lower = algorithm.bounds(TWO, 1e-6)
         assert upper.epsilon == 0.7 and upper.delta == 0 and not upper.lower and lower.lower
         assert lower.epsilon == pytest.approx(0.7, abs=3e-6)

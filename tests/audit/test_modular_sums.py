@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privbandits_cli.accounting import whole
 from privbandits_cli.audit import laws
 from privbandits_cli.audit.auditor import audit
 from privbandits_cli.games.bandit import Setting
@@ -25,7 +26,7 @@ LAWS = {
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(("spread", "unit"), [(0.3, 5), (1.0, 2), (0.7, 1000)])
 def test_the_masses_are_those_of_the_law(law, spread, unit):
-    own, known = laws.masses(law(spread), unit, 3.0), LAWS[law](spread * unit)
+    own, known = whole.masses(law(spread), unit, 3.0), LAWS[law](spread * unit)
     k = np.arange(math.ceil(6 * spread * unit))
     np.testing.assert_allclose(own[k], known.pmf(k), rtol=1e-9)
     assert 2 * own.sum() - own[0] == pytest.approx(1, rel=1e-12)
@@ -38,7 +39,7 @@ def test_noise_on_whole_numbers_becomes_laplace_noise(law, spread):
     rng = np.random.default_rng(1)
     noise = LAWS[law](spread).rvs(20_000, random_state=rng).astype(float)
     within, far = rng.random(len(noise)), np.abs(noise).max()
-    right, wrong = (laws.masses(law(share * spread), 1.0, far) for share in (1.0, 0.9))
+    right, wrong = (whole.masses(law(share * spread), 1.0, far) for share in (1.0, 0.9))
     assert conforms(laws.whole_as_laplace(noise, within, right)) > 1e-3
     assert conforms(laws.whole_as_laplace(noise, within, wrong)) < 1e-6
 
@@ -47,7 +48,7 @@ def test_noise_on_whole_numbers_becomes_laplace_noise(law, spread):
 def test_what_a_gain_costs_is_the_delta_between_two_sums(law):
     """At g = 7: the ε at which Σ max(0, P(k) - e^ε P(k - g)) = δ; discrete Laplace noise needs no δ."""
     k, known, delta = np.arange(-400, 400), LAWS[law](7 * 0.8), 1e-6 if law is Skellam else 0.0
-    epsilon = laws.cost_of_whole(law(0.8), 7.0, delta)
+    epsilon = whole.cost(law(0.8), 7.0, delta)
 
     def found(epsilon):
         return np.maximum(known.pmf(k) - math.exp(epsilon) * known.pmf(k - 7), 0).sum()

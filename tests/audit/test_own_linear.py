@@ -24,7 +24,7 @@ LEADER = '''\
 
 import numpy as np
 
-from privbandits_cli.accounting.guarantee import noised
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Draws, Setting
 from privbandits_cli.numerics.jit import record
@@ -49,7 +49,8 @@ class Parameters(linear.Algorithm):
         return {"laplace": np.full_like(rounds, setting.n_arms)}
 
     def bounds(self, setting, delta, sensitivity=1.0):
-        return noised(self.epsilon * sensitivity, 0.0, "each loss in one node of a level", "node", "all noisy sums")
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, 0.0, "each loss in one node of a level", "node", "all noisy sums", surely=one)
 
     def view(self, setting):
         return views.Prefix("kept.noisy", levels=self.levels(setting), top_up=False)
@@ -129,7 +130,7 @@ GUESSER = '''\
 
 import numpy as np
 
-from privbandits_cli.accounting.guarantee import noised
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import linear, views
 from privbandits_cli.games.linear import Draws, Setting
 from privbandits_cli.numerics.jit import record
@@ -149,7 +150,8 @@ class Parameters(linear.Algorithm):
         return {"uniform": np.ones_like(rounds), "laplace": np.ones_like(rounds)}
 
     def bounds(self, setting, delta, sensitivity=1.0):
-        return noised(self.epsilon * sensitivity, 0.0, "each loss released once", "noisy loss", "all noisy losses")
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, 0.0, "each loss released once", "noisy loss", "all noisy losses", surely=one)
 
     def view(self, setting):
         return views.NoisyLoss()

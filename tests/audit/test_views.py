@@ -23,7 +23,7 @@ OWN = '''\
 
 import numpy as np
 
-from privbandits_cli.accounting.guarantee import noised
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Setting
 from privbandits_cli.numerics.jit import Record, Records, record
@@ -43,7 +43,8 @@ class Parameters(bandit.Algorithm):
         return {"laplace": 1}
 
     def bounds(self, setting, delta, sensitivity=1.0):
-        return noised(self.epsilon * sensitivity, delta, "each gain used once", "report", "all reports")
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, "each gain used once", "report", "all reports", surely=one)
 
     def view(self, setting):
         return views.Report("kept.sums")

@@ -1,0 +1,163 @@
+"""The bounds on what the release of noisy numbers costs: from the law of the noise, its sensitivity, and a count.
+
+An item moves several numbers with independent noise. Which numbers these are may depend on what was released before:
+the pair of laws of one number, moved and not, dominates all that an item may do to it, and dominating pairs compose
+adaptively (Zhu, Dong & Wang 2022). So the bounds from above are those of all these numbers at once.
+
+An attack states less where a game may not release all of them. At δ = 0 it is enough that a test distinguishes two
+items in some outcome: there the noise is far out, so that an arm is played on and its numbers are released. At δ > 0
+only numbers count that are released in every outcome.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, Self
+
+from privbandits_cli.accounting import gaussian, laplace, whole
+from privbandits_cli.accounting.composition import optimal
+from privbandits_cli.accounting.guarantee import Guarantee
+
+LARGEST = 500.0  # ε, beyond which several numbers with Laplace noise are only accounted at δ = 0
+WIDEST = 2**18  # whole numbers; noise that reaches farther is not accounted exactly
+GAINS = "the gains of one round replaced"
+LOSSES = "the loss vector of one round replaced"
+
+
+@dataclass(frozen=True)
+class Release:
+    """Numbers that an item moves, all by as much: the law of their noise, what they cost together, and their count.
+
+    total: with Laplace noise ε at δ = 0, the sum of the moves in scales of the noise; with Gaussian noise μ; `pure` is
+    any noise, and total the sum of the numbers' ε. All >= 0.
+    """
+
+    law: Literal["laplace", "gaussian", "pure"]
+    total: float
+    count: int = 1
+
+    def part(self, share: float) -> Self | None:
+        """One number that is moved by this share of the total; None if it is not moved."""
+        return type(self)(self.law, share * self.total) if share > 0 else None
+
+    def words(self, what: str) -> str:
+        """The count, in words."""
+        return f"one {what}" if self.count == 1 else f"{self.count} {what}s"
+
+    def bracket(self, delta: float) -> tuple[float, float]:
+        """A lower and an upper bound on the least ε at δ. They are equal for Gaussian noise, one number and δ = 0.
+
+        One Laplace number has δ(ε) = 1 - e^((ε - total)/2). `pure`: the optimal composition from above, 0 from below.
+        """
+        if self.law == "gaussian":
+            found = gaussian.epsilon_of(self.total, delta)
+        elif delta == 0:
+            found = self.total
+        elif self.law == "pure":
+            return 0.0, optimal(self.total / self.count, self.count, delta)
+        elif self.count > 1:
+            return laplace.bracket(self.count, self.total / self.count, delta)
+        else:
+            found = max(0.0, self.total + 2 * math.log1p(-delta))
+        return found, found
+
+
+def noised(
+    release: Release,
+    delta: float,
+    source: str,
+    what: str,
+    view: str,
+    *,
+    surely: Release | None,
+    possibly: Release | None = None,
+    neighbours: str = GAINS,
+) -> list[Guarantee]:
+    """The bounds of a release, from above and from below, at δ = 0 and at `delta`; Gaussian noise has none at δ = 0.
+
+    source: why an item moves no more; what: one of the numbers, in words. surely: what a stated pair of items moves in
+    every outcome of this game; None if nothing. possibly: what it moves in some outcome; by default the same.
+    """
+    known, farthest = partial(Guarantee, view=view, neighbours=neighbours), possibly or surely
+    source = source if farthest else f"{source}; this game ends before the first {what}"
+    attack = partial(known, status="exact", lower=True)
+    bounds = []
+    if release.law != "gaussian":
+        bounds.append(known(release.total, 0.0, source, "proved"))
+        if farthest:
+            bounds.append(attack(farthest.total, 0.0, f"attack, at δ = 0: {farthest.words(what)}, far out"))
+        if not (release.count == 1 or release.total <= LARGEST) or not 0 < release.total < math.inf:
+            return bounds
+    if delta == 0:
+        return bounds
+    tight = surely == release and release.law == "gaussian"
+    several = source if release.count == 1 else f"{source}: {release.words(what)}"
+    bounds.append(known(release.bracket(delta)[1], delta, several, "exact" if tight else "proved"))
+    if surely:
+        bounds.append(attack(surely.bracket(delta)[0], delta, f"attack: {surely.words(what)}"))
+    return bounds
+
+
+def halves(total: float, delta: float, source: str, view: str, both: bool) -> list[Guarantee]:
+    """Bounds if a gain is in two sums, each with noise that hides it with ε = total/2.
+
+    The first gain is in one sum with one Laplace number; both: some outcome of this game has two such sums.
+    """
+    half = Release("laplace", total / 2)
+    possibly = Release("laplace", total, 2) if both else half
+    return noised(Release("pure", total, 2), delta, source, "noisy sum", view, surely=half, possibly=possibly)
+
+
+def vectors(
+    m: int, scale: float, changes: tuple[float, float], box: bool, delta: float, view: str, *, hidden: bool = False
+) -> list[Guarantee]:
+    """Bounds for m vectors with Laplace noise of this scale in every coordinate, if one item affects all of them.
+
+    changes: the largest l1 and l2 distances of two items. They are cw and √c w, attained by items that differ by w in c
+    coordinates. At δ = 0 the l1 distance determines ε; at δ > 0 these c m numbers are an attack. box: no coordinate
+    differs by more than w. Then that attack is the worst case, as a smaller shift is post-processing of a larger one.
+    Otherwise the vectors are composed like any releases of the same pure ε. hidden: further noise hides part of the
+    vectors, unless it is far out. view: what the observer sees of them.
+    """
+    (l1, l2), pure = changes, m * changes[0] / scale if scale > 0 else math.inf
+    numbers = Release("laplace", pure, m * round((l1 / l2) ** 2))
+    release = numbers if box else Release("pure", pure, m)
+    source = f"Lemma 3.3 with {m} nodes, a loss replaced" if m > 1 else "Laplace noise"
+    seen = {"possibly": numbers, "surely": None if hidden else numbers}
+    return noised(release, delta, source, "Laplace number", view, neighbours=LOSSES, **seen)
+
+
+def summed(
+    law: whole.Noise,
+    batches: Iterable[tuple[float, float]],
+    first: tuple[float, float, float] | None,
+    delta: float,
+    source: str,
+    view: str,
+) -> list[Guarantee]:
+    """Bounds for sums of whole numbers with this noise, if an item changes one of them.
+
+    batches: g, in which the spread of the noise is counted, and the largest change, of each sum that a game may have;
+    first: g, the change and M of a sum that it surely has and that is seen mod M; None if there is none.
+    """
+    known, sums = partial(Guarantee, view=view), [(g, change) for g, change in batches]
+    bounds = []
+    if isinstance(law, whole.DiscreteLaplace):
+        pure = max(change / g for g, change in sums) / law.spread
+        bounds.append(known(pure, 0.0, source, "proved"))
+    if delta > 0 and max(g for g, _ in sums) * law.spread * whole.REACH < WIDEST:
+        found = max(whole.cost(law, g, delta, change) for g, change in sums)
+        if found < math.inf:
+            bounds.append(
+                known(
+                    found, delta, f"{source}, the worst of {len(sums)} batches" if len(sums) > 1 else source, "proved"
+                )
+            )
+    if first and max(first) < WIDEST:
+        g, change, modulus = first
+        for at in sorted({0.0, delta}):
+            found = whole.cost(law, g, at, change, modulus)
+            if found < math.inf:
+                bounds.append(known(found, at, "attack: one sum of the first batch, mod M", "exact", lower=True))
+    return bounds

@@ -1,0 +1,98 @@
+"""What a noisy sum of whole numbers costs: discrete Laplace and Skellam noise, and the least ε from their masses.
+
+The ε at δ is that at which Σ max(0, P(k) - e^ε P(k - change)) is δ. A law is cut where it has less than 1e-9 δ. A sum
+that is seen mod M has the masses of all k that are equal mod M together.
+
+Units: ε in nats; change and M are whole numbers. Domain: 0 <= δ < 1; Skellam noise needs δ > 0.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from privbandits_cli.numerics.types import Floats
+
+EXPONENT = 512.0  # a larger ε overflows, or takes probabilities that underflow
+REACH = 40.0  # scales or deviations beyond which a law on whole numbers is cut
+CUT = 1e-9  # of δ, which the masses beyond may have
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace:
+    """Noise of the law P(k) ∝ e^(-|k|/s) on whole numbers; spread: s, in units of the most that one gain adds to a sum.
+
+    At the scale 1/ε, a sum is ε-DP.
+    """
+
+    words: ClassVar[str] = "discrete Laplace noise of the scale that this takes"
+    spread: float
+
+
+@dataclass(frozen=True)
+class Skellam:
+    """The difference of two Poisson numbers; spread: its deviation, in units of the most that a gain adds to a sum."""
+
+    words: ClassVar[str] = "Skellam noise of the deviation that this takes"
+    spread: float
+
+
+Noise = DiscreteLaplace | Skellam
+
+
+def masses(law: Noise, unit: float, far: float) -> Floats:
+    """P(k) for k = 0, 1, ..., from |k| = `far` on by REACH spreads; unit: what a gain adds to a sum."""
+    spread = law.spread * unit
+    k = np.arange(far + 2 + REACH * spread)
+    if isinstance(law, DiscreteLaplace):
+        own: Floats = np.asarray(math.tanh(0.5 / spread) * np.exp(-k / spread), np.float64)
+    else:
+        from scipy.special import ive
+
+        own = np.asarray(ive(k, spread**2), np.float64)
+    return own
+
+
+def cost(law: Noise, unit: float, delta: float, change: float | None = None, modulus: float | None = None) -> float:
+    """The ε at δ of a sum that one gain changes by `change`, by default by `unit`; infinite if it is not found.
+
+    modulus: M, if the sum is seen mod M. An ε from EXPONENT on is not found, nor one at a δ below what the law is cut.
+    """
+    step = int(unit if change is None else change)
+    if isinstance(law, DiscreteLaplace) and delta == 0 and modulus is None:
+        return step / unit / law.spread
+    if isinstance(law, DiscreteLaplace) and modulus is not None:
+        k: Floats = np.arange(modulus, dtype=np.float64)
+        rate = 1.0 / (law.spread * unit)
+        seen = np.exp(np.logaddexp(-rate * k, -rate * (modulus - k)))  # Σ e^-|k + iM|/s over all i, up to a factor
+        here: Floats = seen / seen.sum()
+        return least(here, np.roll(here, step), delta)
+    own = masses(law, unit, step)
+    both = np.concatenate([own[:0:-1], own])
+    if both[:step].sum() > CUT * delta:
+        return math.inf
+    if modulus is not None:
+        wrapped = np.asarray(np.bincount(np.arange(len(both)) % int(modulus), both, int(modulus)), np.float64)
+        return least(wrapped, np.roll(wrapped, step), delta)
+    return least(np.append(both, np.zeros(step)), np.append(np.zeros(step), both), delta)
+
+
+def least(here: Floats, there: Floats, delta: float) -> float:
+    """The least ε with Σ max(0, here - e^ε there) <= δ, of two laws on the same points; infinite from EXPONENT on."""
+    from scipy.optimize import brentq
+
+    if delta == 0:
+        with np.errstate(divide="ignore"):
+            ratios = np.log(here[here > 0]) - np.log(there[here > 0])
+        return max(0.0, float(ratios.max()))
+
+    def excess(epsilon: float) -> float:
+        return float(np.maximum(here - math.exp(epsilon) * there, 0.0).sum()) - delta
+
+    most = 1.0
+    while most < EXPONENT and excess(most) > 0:
+        most *= 2.0
+    if most >= EXPONENT:
+        return math.inf
+    return float(brentq(excess, 0.0, most, xtol=1e-12)) if excess(0.0) > 0 else 0.0
