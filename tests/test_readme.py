@@ -26,6 +26,7 @@ from privbandits_cli.figures import distributions, table
 from privbandits_cli.games import views
 from privbandits_cli.games.bandit import Setting, play
 from privbandits_cli.games.heavy_tails import preset
+from privbandits_cli.games.linear import Simplex
 from privbandits_cli.plugins.registry import Registry, including
 from tests.conftest import ROOT, committed, make, match, some
 from tests.test_architecture import FLOORS
@@ -692,6 +693,33 @@ def test_the_benefit_of_the_tree():
     )
     times = f"{own / tree:.1f}", f"{other / tree:.1f}"
     assert states(LINEAR, "{} and {} times the {} of the tree in the same games", *times, tree)
+
+
+def test_the_regret_against_noise_that_varies():
+    labels = {"uneven": "Honaker's tree, Gaussian", "tree": "tree with top-up, Gaussian", "blt": "BLT, Gaussian"}
+    labels |= {"digits": "negative digits, Laplace", "laplace": "tree with top-up, Laplace"}
+
+    def final(name, counter):
+        (found,) = (
+            float(row["regret"])
+            for row in rows("uneven_noise")
+            if row["label"].startswith(labels[name])
+            and f'"counter":"{counter}","spare":"fresh","label"' in row["parameters"]
+        )
+        return found
+
+    known, end = Setting(2**22, 2, space=Simplex(2)), np.array([2.0**22])
+    given = {"epsilon": 0.03, "nodes": "gaussian", "delta": 1e-6}
+    bounds = [
+        math.ceil(make("dp_ftrl", counter=counter, **given).tuned(known).regret_bound(end, known)[0])
+        for counter in ("tree", "blt")
+    ]
+    uneven, tree, blt = (final(name, "honaker") for name in ("uneven", "tree", "blt"))
+    assert states(LINEAR, "built against Honaker's tree gives it a regret of {}.", uneven)
+    words = "tree with top-up noise has {}, below its bound of {}, and a BLT {}, below {}."
+    assert states(LINEAR, words, tree, bounds[0], blt, bounds[1])
+    assert states(LINEAR, "negative digits have {} against the", final("digits", "negative_digits"))
+    assert states(LINEAR, "and the tree with top-up noise has {}.", final("laplace", "negative_digits"))
 
 
 def test_the_price_of_privacy_over_arms_and_points():

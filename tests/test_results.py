@@ -42,6 +42,7 @@ COMMITTED = [  # the shipped configs whose results are committed, and their tria
     ("stochastic_time", 1_000),
     ("thompson_private", 840),
     ("trust", 3_600),
+    ("uneven_noise", 240),
     ("zcdp_price", 900),
     ("linucb_dimension", 3_400),
     ("linucb_exact", 560),
