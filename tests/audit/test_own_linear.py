@@ -49,7 +49,7 @@ class Parameters(linear.Algorithm):
         return {"laplace": np.full_like(rounds, setting.n_arms)}
 
     def bounds(self, setting, delta, sensitivity=1.0):
-        one = Release("laplace", self.epsilon * sensitivity)
+        one = Release("pure", self.epsilon * sensitivity)
         return noised(one, 0.0, "each loss in one node of a level", "node", "all noisy sums", surely=one)
 
     def view(self, setting):
@@ -150,7 +150,7 @@ class Parameters(linear.Algorithm):
         return {"uniform": np.ones_like(rounds), "laplace": np.ones_like(rounds)}
 
     def bounds(self, setting, delta, sensitivity=1.0):
-        one = Release("laplace", self.epsilon * sensitivity)
+        one = Release("pure", self.epsilon * sensitivity)
         return noised(one, 0.0, "each loss released once", "noisy loss", "all noisy losses", surely=one)
 
     def view(self, setting):
