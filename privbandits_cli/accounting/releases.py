@@ -146,7 +146,7 @@ def summed(
     if isinstance(law, whole.DiscreteLaplace):
         pure = max(change / g for g, change in sums) / law.spread
         bounds.append(known(pure, 0.0, source, "proved"))
-    if delta > 0 and max(g for g, _ in sums) * law.spread * whole.REACH < WIDEST:
+    if delta > 0 and max(change + g * law.spread * whole.REACH for g, change in sums) < WIDEST:
         found = max(whole.cost(law, g, delta, change) for g, change in sums)
         if found < math.inf:
             bounds.append(
@@ -154,7 +154,7 @@ def summed(
                     found, delta, f"{source}, the worst of {len(sums)} batches" if len(sums) > 1 else source, "proved"
                 )
             )
-    if first and max(first) < WIDEST:
+    if first and max(*first, first[0] * law.spread * whole.REACH) < WIDEST:
         g, change, modulus = first
         for at in sorted({0.0, delta}):
             found = whole.cost(law, g, at, change, modulus)

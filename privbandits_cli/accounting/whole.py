@@ -8,6 +8,7 @@ Units: ε in nats; change and M are whole numbers. Domain: 0 <= δ < 1; Skellam 
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -54,6 +55,7 @@ def masses(law: Noise, unit: float, far: float) -> Floats:
     return own
 
 
+@lru_cache(256)
 def cost(law: Noise, unit: float, delta: float, change: float | None = None, modulus: float | None = None) -> float:
     """The ε at δ of a sum that one gain changes by `change`, by default by `unit`; infinite if it is not found.
 

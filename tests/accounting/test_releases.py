@@ -133,3 +133,11 @@ def test_skellam_noise_has_its_exact_epsilon_in_the_ledger():
     assert attack.epsilon == pytest.approx(coarse, rel=1e-6) and proved.epsilon == pytest.approx(finest, rel=1e-6)
     short = make("dist_rdp_se", epsilon=1.0).tuned(game).bounds(game._replace(horizon=7), 1e-6)
     assert not any(bound.lower for bound in short)  # the first batch takes eight rounds
+
+
+@pytest.mark.parametrize(("name", "epsilon"), [("dist_dp_se", 1e9), ("dist_dp_se", 1e-9), ("dist_rdp_se", 1e9)])
+def test_sums_of_too_many_whole_numbers_have_no_exact_line(name, epsilon):
+    """A gain changes them by 1e9 and more, or their noise reaches as far: no array of that size is made."""
+    game = Setting(2**18, 4)
+    found = make(name, epsilon=epsilon).tuned(game).bounds(game, 1e-6)
+    assert [bound.source for bound in found if "worst of" in bound.source or "mod M" in bound.source] == []
