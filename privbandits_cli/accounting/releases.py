@@ -19,7 +19,7 @@ from privbandits_cli.accounting import gaussian, laplace, whole
 from privbandits_cli.accounting.composition import optimal
 from privbandits_cli.accounting.guarantee import Guarantee
 
-LARGEST = 500.0  # ε, beyond which several numbers with Laplace noise are only accounted at δ = 0
+LARGEST = 500.0  # ε, beyond which all but one number with Laplace noise is only accounted at δ = 0
 WIDEST = 2**18  # whole numbers; noise that reaches farther is not accounted exactly
 GAINS = "the gains of one round replaced"
 LOSSES = "the loss vector of one round replaced"
@@ -87,7 +87,8 @@ def noised(
         bounds.append(known(release.total, 0.0, source, "proved"))
         if farthest:
             bounds.append(attack(farthest.total, 0.0, f"attack, at δ = 0: {farthest.words(what)}, far out"))
-        if not (release.count == 1 or release.total <= LARGEST) or not 0 < release.total < math.inf:
+        most = math.inf if release.law == "laplace" and release.count == 1 else LARGEST
+        if not 0 < release.total <= most or release.total == math.inf:
             return bounds
     if delta == 0:
         return bounds
