@@ -6,6 +6,7 @@ bounds except `basic` hold at the δ that is given.
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
@@ -42,22 +43,31 @@ def optimal_delta(epsilon0: float, k: int, epsilon: float) -> float:
 
     The worst case is k-fold randomised response: losses (2l - k) ε0 with l ~ Bin(k, 1/(1 + e^-ε0)).
     """
-    from scipy import stats
-
     check(epsilon0, k)
-    heads = np.arange(k + 1)
-    loss = (2 * heads - k) * epsilon0
-    beyond = loss > epsilon
-    log_p = stats.binom.logpmf(heads[beyond], k, 1 / (1 + math.exp(-epsilon0)))
-    return float(np.sum(np.exp(log_p) * -np.expm1(epsilon - loss[beyond])))
+    return _spent(*_losses(epsilon0, k), epsilon)
 
 
+@cache
 def optimal(epsilon0: float, k: int, delta: float) -> float:
     """The least ε at which all k-fold compositions of ε0-private releases, also adaptive ones, are (ε, δ)-private."""
     check(epsilon0, k, delta)
-    if optimal_delta(epsilon0, k, 0.0) <= delta:
+    losses = _losses(epsilon0, k)
+    if _spent(*losses, 0.0) <= delta:
         return 0.0
-    return solve(lambda epsilon: optimal_delta(epsilon0, k, epsilon), delta, k * epsilon0)
+    return solve(lambda epsilon: _spent(*losses, epsilon), delta, k * epsilon0)
+
+
+def _losses(epsilon0: float, k: int) -> tuple[Floats, Floats]:
+    """The losses of k-fold randomised response, and the logarithms of their probabilities."""
+    from scipy import stats
+
+    heads = np.arange(k + 1)
+    return (2 * heads - k) * epsilon0, stats.binom.logpmf(heads, k, 1 / (1 + math.exp(-epsilon0)))
+
+
+def _spent(loss: Floats, log_p: Floats, epsilon: float) -> float:
+    beyond = loss > epsilon
+    return float(np.sum(np.exp(log_p[beyond]) * -np.expm1(epsilon - loss[beyond])))
 
 
 def mixed_delta(epsilon0: float, mu: float, epsilon: float) -> float:

@@ -193,10 +193,12 @@ def test_a_config_that_does_not_fit_is_refused(message):
 
 
 @pytest.mark.usefixtures("one_format")
+@pytest.mark.parametrize("learners", some(["linucb", "linucb, {name: dp_linucb, epsilon: 1, delta: 0.01}"], "linucb"))
 @pytest.mark.parametrize("engine", some(["threads", "processes"], "threads"))
-def test_a_run_is_the_same_whatever_the_jobs_and_engine(engine):
-    one = outputs(Path("one"), Path("flowers.yaml"))[2]
-    assert outputs(Path("two"), Path("flowers.yaml"), jobs=2, engine=engine)[2] == one
+def test_a_run_is_the_same_whatever_the_jobs_and_engine(engine, learners):
+    what = Path("flowers.yaml"), f"algorithms=[{learners}]"
+    one = outputs(Path("one"), *what)[2]
+    assert outputs(Path("two"), *what, jobs=2, engine=engine)[2] == one
 
 
 def test_no_theorem_bounds_the_regret():

@@ -132,7 +132,11 @@ def force(bound, state, wanted, noise):
     return bound["choose"](state, Draws(u, noise))
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+# Of each way to play and of each kind of random numbers one; `make test-touched` compiles those that a change concerns.
+COMPILED = ("uniform", "exp3", "dp_exp3_lap", "mini_batch", "dp_ts", "gaussian_ts", "dist_dp_se", "adap_ucb", "htinf")
+
+
+@pytest.mark.parametrize("name", some(ALGORITHMS, *COMPILED))
 def test_learns_a_gap_that_uniform_play_does_not(name):
     """Uniform play loses 0.45 a round; a learner whose weights truncate would too."""
     adversary = foe("stochastic", best=0.9, others=0.3)

@@ -79,7 +79,7 @@ def _own(tmp_path_factory):
 def own(_own, tmp_path, monkeypatch):
     """A copy of that folder to work in; the own file leaves `marker` when it is executed."""
     desk = tmp_path / "desk"
-    shutil.copytree(_own, desk, ignore=shutil.ignore_patterns("marker"))
+    shutil.copytree(_own, desk, ignore=shutil.ignore_patterns("marker"), copy_function=shutil.copyfile)
     (desk / "configs").mkdir()
     shutil.copy(desk / "own.yaml", desk / "configs/own.yaml")
     monkeypatch.chdir(desk)
