@@ -111,6 +111,7 @@ def test_the_tables_of_rates_are_those_of_the_committed_figures():
     assert made == (committed() / "results" / "price_tables.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_tables_of_rates_read_no_label(tmp_path):
     for folder in (committed() / "results").glob("price_*/"):
         (tmp_path / folder.name).mkdir()

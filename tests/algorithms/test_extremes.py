@@ -84,7 +84,7 @@ def check(given: Any, setting: Setting) -> None:
 
 
 # These have many variants or long rounds: one setting in so many, which rotate with the variant, is enough.
-SHARES = dict.fromkeys(("dp_ftrl", "dp_ftpl", "dp_linucb", "exp3_tau", "noisy_ftrl"), 3) | {"ftpl_frechet": 9}
+SHARES = dict.fromkeys(("dp_ftrl", "dp_ftpl", "exp3_tau", "noisy_ftrl"), 3) | {"dp_linucb": 9, "ftpl_frechet": 9}
 WHOLE = [(name, SHARES.get(name, 1)) for name in ALGORITHMS]
 
 

@@ -370,15 +370,16 @@ def test_noise_is_measured_to_a_millionth(subject):
 
 
 @pytest.mark.usefixtures("either")
-def test_fewer_rounds_and_more_coordinates():
+@pytest.mark.parametrize("horizon", some([1, 2, 3, 33], 1, 3))
+@pytest.mark.parametrize("space", [Simplex(200), Sphere(200)], ids=str)
+def test_fewer_rounds_and_more_coordinates(space, horizon):
     """Games of two rounds if the experiment has no more, and at most 32 coordinates, with the same claim."""
-    for space, own in ((Simplex(200), {}), (Sphere(200), {"nodes": "gaussian", "delta": 1e-6})):
-        for horizon in (1, 2, 3, 33) if isinstance(space, Simplex) else (1, 33):
-            known = setting(space, horizon)
-            found = audit(make("dp_ftrl", epsilon=1.0, **own).tuned(known), known)
-            assert found.verdict == "CONSISTENT" and found.claim.startswith("ε = 1"), found.found
-            assert f"games of {max(2, horizon)} rounds, N = 32" in found.played
-            assert "with N = 200 it behaves as with N = 32" in found.assumed
+    own = {} if isinstance(space, Simplex) else {"nodes": "gaussian", "delta": 1e-6}
+    known = setting(space, horizon)
+    found = audit(make("dp_ftrl", epsilon=1.0, **own).tuned(known), known)
+    assert found.verdict == "CONSISTENT" and found.claim.startswith("ε = 1"), found.found
+    assert f"games of {max(2, horizon)} rounds, N = 32" in found.played
+    assert "with N = 200 it behaves as with N = 32" in found.assumed
 
 
 @pytest.mark.parametrize(

@@ -273,6 +273,7 @@ def test_an_arm_that_there_is_not_is_found_in_compiled_code():
         contextual.play(match_of("slope"), [0])
 
 
+@pytest.mark.slow
 def test_a_write_into_what_others_see_is_not_compiled():
     edited(
         "weights", "state.sums += losses", "state.sums += losses\n    if state.rounds > 1000:\n        losses[0] = 0.0"
