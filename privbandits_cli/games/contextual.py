@@ -180,7 +180,7 @@ def play_block(
         while t < marks[i]:
             arm = choose(state, deal(table, t), rng)
             if GUARDED and (arm < 0 or arm >= player.n_arms):
-                raise WrongArm(arm, player.n_arms, t)
+                raise WrongArm(arm, player.n_arms, t + 0)  # numba 0.62 takes t itself for its first value
             mean, best = take(table, t, arm, x)
             square = 0.0
             for j in range(len(x)):
