@@ -62,7 +62,8 @@ def _losses(epsilon0: float, k: int) -> tuple[Floats, Floats]:
     from scipy import stats
 
     heads = np.arange(k + 1)
-    return (2 * heads - k) * epsilon0, stats.binom.logpmf(heads, k, 1 / (1 + math.exp(-epsilon0)))
+    loss = np.asarray((2 * heads - k) * epsilon0, np.float64)
+    return loss, stats.binom.logpmf(heads, k, 1 / (1 + math.exp(-epsilon0)))
 
 
 def _spent(loss: Floats, log_p: Floats, epsilon: float) -> float:

@@ -73,11 +73,13 @@ def _written(value: object) -> str:
 def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) -> dict[str, Any]:
     """Bounds and notes of one tuned algorithm, as plain data; the true ε at delta is between `lower` and `upper`.
 
-    delta: by default the algorithm's own, if it has one, else T^-2 as in the paper.
+    delta: by default the algorithm's own, if it has one, else T^-2 as in the paper. `leading` is the bound to quote: at
+    delta, or by default that of legends, which has δ = 0 if the algorithm is private without a δ.
     """
     at = delta or _own_delta(algorithm) or papers_delta(setting)
     bounds = algorithm.bounds(setting, at)
     best = leading(bounds)
+    quoted = best if delta else algorithm.guarantee(setting)
     lower = max((bound.epsilon for bound in bounds if bound.lower and bound.delta > 0), default=None)
     notes = algorithm.caveats(setting)
     if best is not None and best.epsilon > MEANINGLESS:
@@ -87,7 +89,7 @@ def block(algorithm: Algorithm, setting: Setting, delta: float | None = None) ->
         notes = [no_protection, *notes]
     return {
         "delta": at,
-        "leading": None if best is None else dict(vars(best)),
+        "leading": None if quoted is None else dict(vars(quoted)),
         "mechanism": algorithm.mechanism(),
         "upper": None if best is None else best.epsilon,
         "lower": lower,
@@ -157,7 +159,7 @@ def _suggestion(registry: Registry, name: str) -> str:
 def _evaluated(algorithm: Algorithm, setting: Setting, delta: float) -> dict[str, Any]:
     """The parameters of a tuned algorithm, its guarantee and its regret bounds."""
     check_promise(algorithm, setting)
-    promised = algorithm.guarantee(setting, delta)
+    promised = algorithm.guarantee(setting, delta if algorithm.stated_delta(setting) else None)
     horizon = np.array([float(setting.horizon)])
     found = [algorithm.regret_bound(horizon, setting, memory) for memory in (0, 1)]
     oblivious, switching = (None if bound is None else float(bound[0]) for bound in found)

@@ -211,11 +211,15 @@ def _lines(path: str) -> tuple[list[str], bool]:
     index = bool(names) and names[0] in (*INDEX, *BESIDE)
     by_pandas = index and names[1:] == [*map(str, range(len(names) - 1))]  # an index, and columns without names
     named = bool(names) and (by_pandas or not any(map(_is_number, names)))
-    if named or len(names) < 2 or sorted(names) != sorted(map(str, range(len(names)))):
+    if named or len(names) < 2 or {*map(_number, names)} != {*range(len(names))}:
         return lines, named
-    mark, quoted = separator(lines[0]), '"' in lines[0]
-    rows = (line for line in lines[1:] if line.strip())
-    if any(str(len(names) - 1) in (cell.strip() for cell in cells(line, mark)) for line in rows) and not quoted:
+    mark, counted = separator(lines[0]), names == [*map(str, range(len(names)))]
+    rows = ({cell.strip() for cell in cells(line, mark)} for line in lines[1:] if line.strip())
+    alike = any(max(names, key=float) in row for row in rows)
+    if alike and not all(map(str.isdecimal, names)):
+        return lines, False  # gains of 0.0 and 1.0
+    maybe = not counted and (len(names) == 2 or not all(map(str.isdecimal, names)))  # 1,0 or 0.0,1.0 above decimals
+    if (alike or maybe) and '"' not in lines[0]:
         what = "the first line has 0, 1, ...: gains, or names, as pandas writes them"
         raise ValueError(f"{path}: {what}? Write names that begin with a letter above it, or in place of it")
     return lines, True
@@ -252,8 +256,12 @@ def _misread(path: str, lines: list[str], named: bool, mark: str) -> str | None:
 
 
 def _is_number(cell: str) -> bool:
+    return _number(cell) is not None
+
+
+def _number(cell: str) -> float | None:
+    """The number that a cell writes, if it does."""
     try:
-        float(cell)
+        return float(cell)
     except ValueError:
-        return False
-    return True
+        return None

@@ -1,7 +1,7 @@
 """Losses that punish quiet and loud rounds of a private leader differently (ours, against Agarwal & Singh 2017).
 
 The learner is DP-FTRL. Its point at round t depends on the noise of prefix t - 1, whose deviation s is known: the
-mechanism computes it. Where s varies, an adversary that knows only the mechanism makes the regret grow linearly with T.
+mechanism computes it. Where s varies, an adversary that knows only the mechanism adds to the regret in every block.
 
 1. In the first c rounds the first expert has the loss 1, and the second one the loss 0. So the first is c behind.
 2. The other rounds are in blocks of c, or of 2^20 if c is larger. In the louder half of a block, by s, the first expert

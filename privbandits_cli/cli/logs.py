@@ -77,7 +77,7 @@ def evaluate(
         writer = csv.DictWriter(text, list(table.columns), lineterminator="\n")
         writer.writeheader()
         writer.writerows(table)
-        write_atomically(out, text.getvalue().encode())
+        write_atomically(out.resolve() if out.is_file() else out, text.getvalue().encode())  # of a link, its target
         print(f"wrote {shown(str(out))}", file=sys.stderr if as_json else None)
 
 

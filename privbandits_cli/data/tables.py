@@ -22,6 +22,7 @@ from privbandits_cli.data.text_files import check_text, first_line, format_of, o
 from privbandits_cli.numerics.text import exact
 from privbandits_cli.numerics.types import Floats, Ints
 
+FEW_TEXTS = 20  # that all begin with a number and end in the same word may be names
 MOST_TEXTS = 100  # of a column; more of them are names, not features
 MOST_CLASSES = 1000
 READ_AS = f"tables are read from {text_files.READ} files"
@@ -29,8 +30,9 @@ CHOOSE = "name the columns to use, `features: [...]`"
 _OF_WHAT = f"make them numbers or texts, or {CHOOSE}"
 PART = 2**16  # rows that are looked at together
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
-SPELLED = re.compile(  # numbers for people: 12,000; 0,5; 5 %; $3.50
-    r"[-+]?[$€£]? ?(\d{1,3}([,.' \u00a0\u202f]\d{3})+|\d+)([.,]\d+)? ?[%‰$€£]?"
+UNIT = re.compile(rf"(?:{NUMBER.pattern}) ?([^\W\d_]+)")  # 0.86 kg
+SPELLED = re.compile(  # numbers for people: 12,000; 0,5; 5 %; $3.50; one with the sign for minus of typography
+    r"[-+\u2212]?[$€£]? ?(\d{1,3}([,.' \u00a0\u202f]\d{3})+|\d+)([.,]\d+)? ?[%‰$€£]?"
 )
 
 
@@ -163,6 +165,11 @@ def features_of(path: str, columns: dict[str, Column]) -> tuple[Floats, tuple[st
         numbers = _matching(column, NUMBER)
         if not numbers.all() and _mostly(column, numbers | _matching(column, SPELLED)):
             raise stray(path, name, column)
+        if len(column.names) > FEW_TEXTS and len(units := {*map(_unit, column.names)}) == 1 and units != {""}:
+            what = f"{path}: row 1 has {column.names[column.places[0]]!r} in column {name!r}"
+            raise ValueError(
+                f"{what}: write the numbers without {units.pop()!r}, or, if all are names, begin with a letter"
+            )
         if len(column.names) > MOST_TEXTS:
             many = f"{len(column.names)} different texts"
             raise ValueError(f"{path}: column {name!r} has {many}: group them, or leave it out: {CHOOSE}")
@@ -188,6 +195,12 @@ def features_of(path: str, columns: dict[str, Column]) -> tuple[Floats, tuple[st
 def _matching(column: Texts, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
     """Which of the different texts are as in the pattern."""
     return np.array([bool(pattern.fullmatch(text)) for text in column.names])
+
+
+def _unit(text: str) -> str:
+    """The unit behind a number; empty if there is none."""
+    found = UNIT.fullmatch(text)
+    return found[3] if found else ""
 
 
 def _mostly(column: Texts, some: NDArray[np.bool_]) -> bool:

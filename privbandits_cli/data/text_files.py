@@ -19,11 +19,11 @@ FORMATS = {
 TEXTS = ("csv", "json")  # these may also end in .gz
 READ = ".csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy"
 SIZE = 2**20  # bytes that are looked at together
+GZIPPED = b"\x1f\x8b"  # how a file begins that gzip made
 STARTS = {  # of files that are no UTF-8 text
     b"\xff\xfe": "UTF-16, as Excel and PowerShell write it",
     b"\xfe\xff": "UTF-16",
     b"PK\x03\x04": "a zip archive, as .xlsx files are",
-    b"\x1f\x8b": "gzip, whose names end in .gz",
 }
 
 
@@ -45,6 +45,8 @@ def check_text(path: str) -> None:
     try:
         with opened(path) as file:
             part = file.read(SIZE)
+            if part.startswith(GZIPPED):
+                raise ValueError(f"{path}: gzip has made it smaller: add .gz to its name")
             if what := next((what for start, what in STARTS.items() if part.startswith(start)), None):
                 raise _no_text(path, what)
             while part:

@@ -27,13 +27,19 @@ def at_home(path: str | Path) -> Path:
 def write_atomically(path: Path, content: bytes | Iterable[bytes]) -> None:
     """Write a file so that a reader, also after a crash, sees the old content or the new, never a mixture.
 
-    It has the permissions of any new file (umask). Raises OSError with `path` as its file name.
+    It has the permissions of any new file (umask), and takes the place of a link. A pipe or a device, such as
+    /dev/stdout, is written as it is. Raises OSError with `path` as its file name.
     """
+    pieces = [content] if isinstance(content, bytes) else content
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        with of_file(path), open(path, "wb") as there:
+            there.writelines(pieces)
+        return
     name = path.with_name(f".{path.name}.{uuid4().hex[:8]}.tmp")
     with of_file(path):
         try:
             with name.open("xb") as file:
-                file.writelines([content] if isinstance(content, bytes) else content)
+                file.writelines(pieces)
                 file.flush()
                 _through(file.fileno())
             name.replace(path)

@@ -70,7 +70,10 @@ def by_hand(rows):
 
 
 def test_the_command_prints_and_writes_what_is_right_by_hand():
-    done = call("log.csv", "--policy", "mine.py", "--csv", "found.csv")
+    Path("found.csv").write_text("old\n")
+    Path("link.csv").symlink_to("found.csv")
+    done = call("log.csv", "--policy", "mine.py", "--csv", "link.csv")
+    assert Path("link.csv").is_symlink()
     assert done.exit_code == 0 and max(map(len, done.stdout.splitlines())) <= 80
     found = {row["estimator"]: row for row in rows_of("found.csv")}
     value, snips, effective = by_hand(rows_of("log.csv"))
@@ -79,7 +82,7 @@ def test_the_command_prints_and_writes_what_is_right_by_hand():
     assert float(found["ips"]["effective"]) == pytest.approx(effective)
     assert float(found["logged"]["value"]) == pytest.approx(0.6)
     assert list(found) == ["logged", "ips", "snips", "direct", "doubly_robust"]
-    assert f"{snips:.4f}" in done.stdout and "200 rows, 2 actions" in done.stdout and "wrote found.csv" in done.stdout
+    assert f"{snips:.4f}" in done.stdout and "200 rows, 2 actions" in done.stdout and "wrote link.csv" in done.stdout
     data = json.loads(call("log.csv", "--policy", "mine.py", "--json").stdout)
     assert data["estimates"][1]["value"] == pytest.approx(value) and data["actions"] == ["no", "yes"]
 

@@ -100,10 +100,12 @@ def test_names_that_pandas_gives_are_no_gains(head):
 
 
 def test_names_that_may_be_gains_are_refused():
-    """Of two arms whose gains are 0 and 1, the first line may be a row; written as 0.0 and 1.0 it is a row."""
+    """Of two arms whose gains are 0 and 1, the first line may be a row; it is one among others of 0.0 and 1.0."""
     for name, first in (("ints.csv", "0,1"), ("wide.csv", "1,0,2"), ("scaled.csv", "0.0,1.0")):
         Path(name).write_text("\n".join([first, first, first]))
-    for name, k in (("ints.csv", 2), ("wide.csv", 3)):
+    for name, first in (("swapped.csv", "1,0"), ("floats.csv", "0.0,1.0")):
+        Path(name).write_text("\n".join([first, "0.25,0.5", "0.5,0.75"]))
+    for name, k in (("ints.csv", 2), ("wide.csv", 3), ("swapped.csv", 2), ("floats.csv", 2)):
         (error,) = replay.Parameters(path=name).errors(Setting(2, k))
         assert error.startswith(f"{name}: the first line has 0, 1, ...: gains, or names, as pandas writes them?")
     assert not list(replay.Parameters(path="scaled.csv").errors(Setting(3, 2)))

@@ -19,6 +19,7 @@ from privbandits_cli.analysis.format import amount, parameter, whole
 from privbandits_cli.cli import app, terminal
 from privbandits_cli.cli.app import filled
 from privbandits_cli.cli.check import _interval
+from privbandits_cli.convex.spaces import Simplex
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.plugins.registry import Registry
 from tests.conftest import ROOT, SMALL, committed, make, playing, some
@@ -434,6 +435,17 @@ def test_what_tune_certifies_costs_no_more_than_asked(name):
     for row in privacy.tune(Registry(), name, base, 0.5, 1e-6, 2**16, 4):
         if row["choice"] == "certified":
             assert 0 < row["epsilon"] <= 0.5 * (1 + 1e-9) and row["status"] in ("proved", "exact")
+
+
+def test_what_is_private_without_a_delta_has_one_epsilon_everywhere():
+    """Its ε at δ = 0, whatever smaller one its sums have at a δ > 0."""
+    (certified, *_) = privacy.tune(Registry(), "dp_ftrl", None, 0.5, 1e-6, 2**16, 4)
+    setting = Setting(2**16, 4, space=Simplex(4))
+    tuned = make("dp_ftrl", epsilon=0.5).tuned(setting)
+    shown = privacy.block(tuned, setting)
+    for quoted in (certified, shown["leading"], vars(tuned.guarantee(setting))):
+        assert (quoted["epsilon"], quoted["delta"]) == (pytest.approx(0.5), 0.0)
+    assert shown["upper"] < 0.5 and privacy.block(tuned, setting, 1e-6)["leading"]["epsilon"] < 0.5
 
 
 @pytest.mark.parametrize("change", some(["", SWEPT], SWEPT))

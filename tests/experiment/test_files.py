@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 
 import pytest
 
@@ -35,6 +36,14 @@ def test_a_file_system_without_fsync_gets_the_file_and_a_note(tmp_path, monkeypa
         write_atomically(tmp_path / "x", b"new")
     assert len(said) == 1
     assert (tmp_path / "x").read_bytes() == b"new" and os.listdir(tmp_path) == ["x"]
+
+
+def test_a_pipe_is_written_and_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(tmp_path / "pipe", [b"new ", b"lines"])
+    assert os.read(reader, 100) == b"new lines" and stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    os.close(reader)
 
 
 def test_an_error_names_the_file_and_not_its_temporary_name(tmp_path, monkeypatch):
