@@ -141,7 +141,7 @@ def test_without_chunks_or_with_others_there_are_no_trials(finished):
     chunk.unlink()
     with pytest.raises(ValueError, match="chunks and its CSVs are of different runs: run the experiment again"):
         trials(finished)
-    chunk.write_bytes(content[:-1] + b"?")
+    chunk.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
     with pytest.raises(OSError, match="its checksum is wrong"):
         trials(finished)
     with pytest.raises(
