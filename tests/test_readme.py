@@ -808,7 +808,8 @@ def test_the_regret_of_linucb_with_no_more_noise_than_it_needs():
     nodes = gaussian.epsilon_of(gaussian.mu_of(1.0, 0.1) * mu / 27**0.5, 0.1)
     words = "as private as {}² nodes: noise for ε = 1, δ = 0.1 by the count of nodes gives ε = {}, δ = 0.1."
     assert states(CONTEXTUAL, words, at_most(mu), at_most(nodes, 2))
-    assert states(CONTEXTUAL, "the bound that is proved at this δ is {}.", at_most(epsilon_by_halves(0.1, 40 / 2 - 5, 27)))
+    proved = at_most(epsilon_by_halves(0.1, 40 / 2 - 5, 27))
+    assert states(CONTEXTUAL, "the bound that is proved at this δ is {}.", proved)
 
 
 def test_the_regret_under_plain_privacy():
