@@ -69,7 +69,7 @@ class Ftpl(Ftrl):
 
 
 def uneven(noise: Sequence[Sequence[float]], lead: int) -> list[int]:
-    """What `uneven_noise` adds to the lead of the second expert in each round; row t of `noise`: that of prefix t + 1.
+    """What each round of `uneven_noise` adds to the second expert's lead. Row t of `noise` is that of prefix t + 1.
 
     Of the rounds of a block, a round is loud if fewer than half of them are louder than it. Of rounds that are equally
     loud, a later one counts as louder.

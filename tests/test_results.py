@@ -73,7 +73,7 @@ def test_a_committed_figure_is_complete_and_of_its_csvs(name, trials):
 
 @pytest.mark.parametrize("name", [name for name, _ in COMMITTED])
 def test_a_committed_folder_is_small_and_has_the_titles_of_its_panels(name):
-    """Whoever clones the repository downloads all folders: each has less than 5 MB."""
+    """Every clone downloads all results, so each folder must have less than 5 MB."""
     folder = committed() / "results" / name
     assert sum(file.stat().st_size for file in folder.iterdir()) < 5_000_000
     found = curves.read(folder)

@@ -160,7 +160,7 @@ def _in_order(names: Sequence[Any], what: str, classes: Sequence[str]) -> list[A
 
 
 def _named(name: Any, classes: Sequence[str]) -> str | None:
-    """The action of this name: the one that is written so, else the only one that is the same number, as 1 is 1.0."""
+    """The action with this name. If there is none, the only action that is the same number: 1 is 1.0."""
     alike = [known for known in classes if known == str(name)] or [
         known for known in classes if _number(known) == _number(name)
     ]

@@ -99,5 +99,5 @@ class Parameters(linear.Adversary):
             yield "uneven_noise needs two experts: set a dimension of at least 2"
 
     def nodes_instead(self) -> str:
-        """The remedy for a counter that has not this law: the other one."""
+        """What to do if the counter's noise cannot have this law: take the other law."""
         return f"set nodes: {'laplace' if self.nodes == 'gaussian' else 'gaussian'}, or "

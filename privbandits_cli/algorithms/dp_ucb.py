@@ -137,8 +137,8 @@ class Parameters(bandit.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """ε, because a gain enters one arm's sums only: every level of one tree, or the two halves of the hybrid.
 
-        An arm's first gain is in a node, or in a block, by itself. Of the hybrid, its third gain is in the first node
-        of a tree and ends up in the block of its fourth. All arms are played once, the rest of the game may be one's.
+        The first gain of an arm is alone in a node, or in a block. In the hybrid, the third gain of an arm is in the
+        first node of a tree, and later in a block with the fourth. One arm may be played in all rounds but K - 1.
         """
         view, plays = "all noisy sums, and so all arms played", math.floor(setting.horizon) - setting.n_arms + 1
         if self.hybrid:

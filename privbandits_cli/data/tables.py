@@ -31,7 +31,7 @@ _OF_WHAT = f"make them numbers or texts, or {CHOOSE}"
 PART = 2**16  # rows that are looked at together
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 UNIT = re.compile(rf"(?:{NUMBER.pattern}) ?([^\W\d_]+)")  # 0.86 kg
-SPELLED = re.compile(  # numbers for people: 12,000; 0,5; 5 %; $3.50; one with the sign for minus of typography
+SPELLED = re.compile(  # numbers for people: 12,000; 0,5; 5 %; $3.50; and with a typographic minus
     r"[-+\u2212]?[$€£]? ?(\d{1,3}([,.' \u00a0\u202f]\d{3})+|\d+)([.,]\d+)? ?[%‰$€£]?"
 )
 

@@ -19,7 +19,7 @@ FORMATS = {
 TEXTS = ("csv", "json")  # these may also end in .gz
 READ = ".csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy"
 SIZE = 2**20  # bytes that are looked at together
-GZIPPED = b"\x1f\x8b"  # how a file begins that gzip made
+GZIPPED = b"\x1f\x8b"  # the first bytes of a file that gzip has compressed
 STARTS = {  # of files that are no UTF-8 text
     b"\xff\xfe": "UTF-16, as Excel and PowerShell write it",
     b"\xfe\xff": "UTF-16",
@@ -46,7 +46,7 @@ def check_text(path: str) -> None:
         with opened(path) as file:
             part = file.read(SIZE)
             if part.startswith(GZIPPED):
-                raise ValueError(f"{path}: gzip has made it smaller: add .gz to its name")
+                raise ValueError(f"{path}: it is compressed by gzip: add .gz to its name")
             if what := next((what for start, what in STARTS.items() if part.startswith(start)), None):
                 raise _no_text(path, what)
             while part:

@@ -133,7 +133,7 @@ class Plan:
 
     @cached_property
     def guarantees(self) -> dict[str, Guarantee | None]:
-        """What the algorithm of each curve promises in its setting, by the keys of the curves."""
+        """The guarantee of each curve's algorithm in its setting. The keys are those of the curves."""
         known: dict[tuple[str, Setting], Guarantee | None] = {}
         found = {}
         for curve in self.curves:

@@ -311,12 +311,12 @@ class Fits(View):
 
 @dataclass(frozen=True)
 class Unseen(View):
-    """Nothing that an audit supports; `needs` says why, and what an audit would need."""
+    """A view that no audit supports; `needs` says why, and what an audit would need."""
 
     needs: str
 
     def in_blocks(self, rounds: int) -> View:
-        """The same."""
+        """The same, of the view within the blocks."""
         return self
 
 

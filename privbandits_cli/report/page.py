@@ -48,7 +48,7 @@ def index(reports: Sequence[ReportData]) -> str:
 
 
 def parted(text: str) -> "Markup":
-    """The text; a word of more than 24 letters may be parted at the end of a line, so that it widens no table."""
+    """The text, in which a browser may break words of more than 24 letters, so that none of them widens a table."""
     from markupsafe import Markup
 
     return Markup("<wbr>").join(re.split(r"(?<=\S{24})(?=\S)", text))

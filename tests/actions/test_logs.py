@@ -213,7 +213,7 @@ def test_rounded_propensities_are_no_wrong_ones(k, chance):
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of few rows
 def test_an_action_that_is_a_number_may_be_written_otherwise():
-    """A data frame's 1 is the action 1.0, a text must be its name; the texts "1" and "1.0" are two actions."""
+    """The column 1 of a data frame is the action 1.0. A text must be a name: "1" and "1.0" are two actions."""
     frame = pd.DataFrame({"action": [0.0, 1.0] * 50, "reward": [0, 1, 1, 1] * 25, "propensity": 0.5})
     frame.to_csv("floats.csv", index=False)
     for policy in ("always:1.0", pd.DataFrame({1: np.ones(100), 0: np.zeros(100)})):

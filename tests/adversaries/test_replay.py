@@ -100,7 +100,7 @@ def test_names_that_pandas_gives_are_no_gains(head):
 
 
 def test_names_that_may_be_gains_are_refused():
-    """Of two arms whose gains are 0 and 1, the first line may be a row; it is one among others of 0.0 and 1.0."""
+    """A first line 0,1 may be a row if gains are 0 and 1. A first line 0.0,1.0 is a row if other rows look like it."""
     for name, first in (("ints.csv", "0,1"), ("wide.csv", "1,0,2"), ("scaled.csv", "0.0,1.0")):
         Path(name).write_text("\n".join([first, first, first]))
     for name, first in (("swapped.csv", "1,0"), ("floats.csv", "0.0,1.0")):

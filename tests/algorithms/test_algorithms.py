@@ -132,7 +132,7 @@ def force(bound, state, wanted, noise):
     return bound["choose"](state, Draws(u, noise))
 
 
-# Of each way to play and of each kind of random numbers one; `make test-touched` compiles those that a change concerns.
+# One for each way to play and each kind of random numbers. `make test-touched` compiles those that a change concerns.
 COMPILED = ("uniform", "exp3", "dp_exp3_lap", "mini_batch", "dp_ts", "gaussian_ts", "dist_dp_se", "adap_ucb", "htinf")
 
 

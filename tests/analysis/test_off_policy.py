@@ -44,7 +44,7 @@ def floats_3(features):
 
 
 def deciding(terms):
-    """The number of rows that the error of these terms rests on."""
+    """How many rows the error of these terms rests on."""
     squares = [(term - sum(terms) / len(terms)) ** 2 for term in terms]
     return sum(squares) ** 2 / sum(x * x for x in squares) if any(squares) else 0
 

@@ -438,7 +438,7 @@ def test_what_tune_certifies_costs_no_more_than_asked(name):
 
 
 def test_what_is_private_without_a_delta_has_one_epsilon_everywhere():
-    """Its ε at δ = 0, whatever smaller one its sums have at a δ > 0."""
+    """Legends, `privacy` and `tune` quote its ε at δ = 0, although its sums have a smaller one at a δ > 0."""
     (certified, *_) = privacy.tune(Registry(), "dp_ftrl", None, 0.5, 1e-6, 2**16, 4)
     setting = Setting(2**16, 4, space=Simplex(4))
     tuned = make("dp_ftrl", epsilon=0.5).tuned(setting)

@@ -374,7 +374,7 @@ def test_encodings_and_torn_files_are_named():
         ("t.csv", "größe,kind\n".encode("latin-1"), "it is not UTF-8 text (line 1 has the byte 0xf6, as in Latin-1)"),
         ("t.csv", "x,kind\n1,€".encode()[:-1], "it is not UTF-8 text (line 2 has the byte 0xe2"),
         ("t.csv.gz", excel.encode(), "not a whole file that gzip made"),
-        ("t.csv", gzip.compress(excel.encode()), "gzip has made it smaller: add .gz to its name"),
+        ("t.csv", gzip.compress(excel.encode()), "it is compressed by gzip: add .gz to its name"),
         ("t.csv", b"PK\x03\x04...", "it is not UTF-8 text (a zip archive, as .xlsx files are)"),
     ):
         Path(name).write_bytes(data)

@@ -1,5 +1,8 @@
 """The game `linear`: loss sets and decision sets, the adversaries, regret counted by hand, configs and their errors."""
 
+import math
+import sys
+
 import numpy as np
 import pytest
 import yaml
@@ -164,9 +167,19 @@ def test_rounds_are_loud_or_quiet_as_in_the_twin(counter, law):
     np.testing.assert_array_equal(losses[:, 0] - losses[:, 1], swings)
 
 
+def test_few_rounds_are_in_memory_at_once(monkeypatch):
+    """With a lead of more rounds than that, the blocks are shorter, and the lead returns after each of them."""
+    adversary, known = foe("uneven_noise", counter="honaker", nodes="gaussian", epsilon=0.1), setting(Simplex(2), 203)
+    monkeypatch.setattr(sys.modules[type(adversary).__module__], "LONGEST", 8)
+    pieces, c = list(adversary.swings(known)), adversary.lead(known)
+    assert max(map(len, pieces)) == 8 < c and sum(map(len, pieces)) == 203
+    first = math.ceil(c / 8)
+    assert sum(map(sum, pieces[:first])) == c and not any(map(sum, pieces[first:]))
+
+
 @pytest.mark.parametrize("space", [Simplex(2), Sphere(3), Cube(2)], ids=str)
 def test_the_lead_is_of_the_size_of_the_noise(space):
-    """1.4 times the deviation along the line on which the losses move, by the noise of the learner that it is for."""
+    """The lead is 1.4 times the deviation of the learner's noise, along the line on which the losses move."""
     own = {"nodes": "gaussian", "delta": 1e-6, "counter": "honaker", "epsilon": 1.0}
     known = setting(space, 2**20)
     deviation = make("dp_ftrl", **own).tuned(known).mean_deviation(known)
