@@ -44,7 +44,10 @@ def test_every_counter_has_a_reference():
     assert set(REFERENCE) == set(FOUND)
 
 
-@pytest.mark.parametrize("name", REFERENCE, ids=", ".join)
+SLOWEST = ("Gaussian", "BLT, 5 buffers")
+
+
+@pytest.mark.parametrize("name", some(REFERENCE, *REFERENCE.keys() - {SLOWEST}), ids=", ".join)
 def test_the_noise_is_that_of_independent_computations(name):
     found = []
     for power in (10, 16):
@@ -89,7 +92,7 @@ def test_the_fit_interleaves_and_is_as_published():
     assert toeplitz.fitted(5 * 10**7 - 1, 5).sensitivity(5 * 10**7 - 1) == pytest.approx(2.565163, rel=1e-5)
 
 
-@pytest.mark.parametrize("n", some([3, 20, 100, 1023], 3, 20))
+@pytest.mark.parametrize("n", some([3, 20, 100, 1023], 3))
 def test_no_gaussian_counter_is_below_the_bound(n):
     least = toeplitz.least_rms(n)
     singular = np.linalg.svd(np.tril(np.ones((n, n))), compute_uv=False)

@@ -179,7 +179,7 @@ def replayed(made, events, policy, rounds):
     return np.mean(rewards), int(events.places["seen"][0])
 
 
-@pytest.mark.parametrize("logs", some([60, 200], 60))
+@pytest.mark.parametrize("logs", some([40, 60, 200], 40))
 @pytest.mark.parametrize("name", some(POLICIES, "first positive"))
 def test_replay_is_unbiased(name, logs):
     """Within 3 standard errors of the true value, over many logs; without thinning the same policies are found out."""
