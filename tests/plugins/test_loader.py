@@ -869,7 +869,8 @@ def test_new_writes_a_private_algorithm_that_every_command_accepts(either):
 def test_the_audit_refutes_the_private_template_without_its_noise(old, new, found, either):
     assert call("new", "algorithm", "fresh_one.py", "--private").exit_code == 0
     edited(old, new, "fresh_one.py")
-    size = ["horizon=12", "--budget", "1024"] if either else ["horizon=512"]
+    rounds = 48 if "state.sums" in new else 12  # in which its arms change
+    size = [f"horizon={rounds}", "--budget", "1024"] if either else ["horizon=512"]
     result = call("audit", "fig1", *size, "--include", "fresh_one.py", "algorithms=fresh_one", "--json")
     (row,) = json.loads(result.stdout)
     assert row["verdict"] == "VIOLATION" and found in row["found"], row
