@@ -29,15 +29,16 @@ from privbandits_cli.data.files import (
     check_is_file,
     index_column,
     numbering,
+    saved_array,
     stamp,
     unreadable,
 )
 from privbandits_cli.data.logs import NAMES
 from privbandits_cli.data.tables import Texts, columns_of
-from privbandits_cli.data.text_files import READ, cells, format_of, lines_of, separator
+from privbandits_cli.data.text_files import READ, SEPARATED, cells, format_of, lines_of, separator, unknown_format
 from privbandits_cli.games import bandit
 from privbandits_cli.games.bandit import Floats, Setting
-from privbandits_cli.numerics.text import exact
+from privbandits_cli.numerics.text import exact, meant
 
 ROWS = 65536  # rows that are checked together
 READ_AS = f"gains are read from {READ} files"
@@ -141,12 +142,9 @@ def table(path: str) -> NDArray[np.float64]:
 def _table(path: str, stamp: Stamp) -> NDArray[np.float64]:
     kind = format_of(path)
     if not kind:
-        raise ValueError(f"{path}: {READ_AS}")
+        raise unknown_format(path, READ_AS)
     if kind == "npy":
-        try:
-            rows: NDArray[np.float64] = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise ValueError(f"{path}: not an array of numbers: {error}") from error
+        rows = saved_array(path)
         if rows.ndim != 2 or rows.dtype.kind not in "fiub" or not len(rows):
             raise ValueError(f"{path}: an array of shape {rows.shape}, {rows.dtype}: gains are numbers [rows, arms]")
         return rows
@@ -154,7 +152,8 @@ def _table(path: str, stamp: Stamp) -> NDArray[np.float64]:
         return _of_columns(path)
     lines, named = _lines(path)
     if not lines[named:]:
-        raise ValueError(f"{path}: the file has no row of gains")
+        where = f"below the names on line {len(lines)}, write" if lines else "it is empty: write"
+        raise ValueError(f"{path}: the file has no row of gains: {where} a line for each round")
     mark = separator(lines[0])
     if no_arms := _no_arms(path, _names(lines[0])) if named else None:
         raise ValueError(no_arms)
@@ -240,19 +239,31 @@ def _place(path: str, row: int) -> str:
 
 def _misread(path: str, lines: list[str], named: bool, mark: str) -> str | None:
     """The error for the first line of a CSV that is not a row of numbers as long as the first row."""
+    if not lines[0].strip():  # it hides the names and the separator
+        return f"{path}:1: the first line is empty: delete it"
     rows = [(number, cells(line, mark)) for number, line in enumerate(lines, 1) if number > named and line.strip()]
     width = len(rows[0][1])
+    no_names = named and len(cells(lines[0], mark)) != width
+    for number, row in [(1, [lines[0]])] * no_names + rows:
+        if row[0].lstrip().startswith("#"):
+            return f"{path}:{number}: comments are not read: delete this line"
     for number, row in rows:
+        if not row[-1].strip():
+            return f"{path}:{number}: the line ends with {mark!r}: delete it, or write the number that is missing"
         if len(row) != width:
             return f"{path}:{number}: {len(row)} columns, where the first row has {width}"
         for column, cell in enumerate(row, 1):
             if not _is_number(cell):
-                several = all(_is_number(part) for part in re.split(r"[;\t| ]+", cell.strip()))
-                hint = ": columns are separated by commas, semicolons or tabs" if several else ""
-                if _is_number(cell.replace(",", ".", 1)):
-                    hint = ": write numbers like 0.5 or 12000, without commas"
-                return f"{path}:{number}: column {column} is {cell.strip()!r}, not a number{hint}"
+                return f"{path}:{number}: column {column} is {cell.strip()!r}, not a number: {_instead(cell.strip())}"
     return None
+
+
+def _instead(cell: str) -> str:
+    """What to write in place of a cell that is no number."""
+    if value := meant(cell):
+        return f"write numbers like 0.5 or 12000, without commas and signs; here {value}"
+    several = all(map(_is_number, re.split(r"[^-+.\w]+", cell)))
+    return SEPARATED if several else "every round needs a gain for every arm"
 
 
 def _is_number(cell: str) -> bool:
@@ -262,6 +273,6 @@ def _is_number(cell: str) -> bool:
 def _number(cell: str) -> float | None:
     """The number that a cell writes, if it does."""
     try:
-        return float(cell)
+        return float(cell.replace("_", " _"))  # NumPy reads no 1_000
     except ValueError:
         return None

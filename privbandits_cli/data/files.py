@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.random import Generator
@@ -117,6 +118,18 @@ def digest(path: str, stamp: Stamp) -> str:
     """The sha256 of the file."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def saved_array(path: str) -> NDArray[Any]:
+    """The array in a .npy file, which is not copied into memory; ValueError says what to save instead."""
+    try:
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, BadZipFile):
+        found = None
+    if isinstance(found, np.ndarray):
+        return found
+    how = f"save one by `np.save({Path(path).name!r}, np.array(rows, float))`, and a table with texts as .csv"
+    raise ValueError(f"{path}: not an array of numbers, or not all of it: {how}")
 
 
 def unreadable(path: str, error: OSError) -> str:

@@ -17,23 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privbandits_cli.data import text_files
-from privbandits_cli.data.files import INDEX, Stamp, check_is_file, index_column, numbering, stamp
-from privbandits_cli.data.text_files import check_text, first_line, format_of, opened, separator
-from privbandits_cli.numerics.text import exact
+from privbandits_cli.data.files import INDEX, Stamp, check_is_file, index_column, numbering, saved_array, stamp
+from privbandits_cli.data.text_files import check_text, first_line, format_of, opened, separator, unknown_format
+from privbandits_cli.numerics.text import SPELLED, exact, meant
 from privbandits_cli.numerics.types import Floats, Ints
 
 FEW_TEXTS = 20  # that all begin with a number and end in the same word may be names
 MOST_TEXTS = 100  # of a column; more of them are names, not features
 MOST_CLASSES = 1000
+LONG = 60  # characters of a name in a message
 READ_AS = f"tables are read from {text_files.READ} files"
+AS_THE_FIRST = "a line has as many columns as the first; delete comments, and separators at the ends of lines"
 CHOOSE = "name the columns to use, `features: [...]`"
 _OF_WHAT = f"make them numbers or texts, or {CHOOSE}"
 PART = 2**16  # rows that are looked at together
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 UNIT = re.compile(rf"(?:{NUMBER.pattern}) ?([^\W\d_]+)")  # 0.86 kg
-SPELLED = re.compile(  # numbers for people: 12,000; 0,5; 5 %; $3.50; and with a typographic minus
-    r"[-+\u2212]?[$€£]? ?(\d{1,3}([,.' \u00a0\u202f]\d{3})+|\d+)([.,]\d+)? ?[%‰$€£]?"
-)
 
 
 class Texts(NamedTuple):
@@ -95,11 +94,15 @@ def names_of(path: str, stamp: Stamp) -> tuple[str, ...]:
     """The names of a file's columns, from its head alone."""
     kind = format_of(path)
     if not kind:
-        raise ValueError(f"{path}: {READ_AS}")
+        raise unknown_format(path, READ_AS)
     if kind in text_files.TEXTS:
         check_text(path)
     heads = {"npy": _array, "json": _json_head}
     names = tuple(name.strip() for name in (heads[kind](path) if kind in heads else _arrow(path, _head)))
+    if kind == "csv" and len(names) == 1 and re.search(r"\W", names[0]):
+        raise ValueError(f"{path}: there is a single column, {names[0][:LONG]!r}: {text_files.SEPARATED}")
+    if kind == "csv" and names[-1] == "":
+        raise ValueError(f"{path}: the last column has no name: give one, or delete the separator at the ends of lines")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"{path}: two columns are called {twice!r}")
@@ -214,8 +217,9 @@ def stray(path: str, name: str, column: Texts) -> ValueError:
     text = column.names[column.places[row]]
     what = f"{path}: row {row + 1} has {text!r} in column {name!r}"
     if SPELLED.fullmatch(text):
-        how = "with pandas by `read_csv(..., decimal=',')` or `thousands=','`"
-        return ValueError(f"{what}: write numbers like 12000 or 0.5, without commas and signs, {how}")
+        here = f"; here {value}" if (value := meant(text)) else ""
+        how = ", with pandas by `read_csv(..., decimal=',')` or `thousands=','`" if "," in text else ""
+        return ValueError(f"{what}: write numbers like 12000 or 0.5, without commas and signs{how}{here}")
     how = "fill in a number, leave the row out, or, if all are names, begin each with a letter"
     return ValueError(f"{what}, where numbers are expected: {how}")
 
@@ -344,10 +348,7 @@ def _of_array(path: str, wanted: Collection[str]) -> Iterator[tuple[str, Column]
 
 def _array(path: str) -> dict[str, NDArray[Any]]:
     """The columns of an array by name, in the file; those of an array without names are called 1, 2, ..."""
-    try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ValueError(f"{path}: not an array of numbers: {error}") from error
+    found = saved_array(path)
     if found.dtype.names is not None and found.ndim == 1 and len(found):
         return {name: found[name] for name in found.dtype.names}
     if found.ndim != 2 or found.dtype.kind not in "fiub" or not found.size:
@@ -372,7 +373,8 @@ def _arrow(path: str, read: Callable[[str], Iterator[Any]]) -> Iterator[Any]:
     try:
         yield from read(path)
     except arrow.ArrowException as error:
-        raise ValueError(f"{path}: {error}") from error
+        hint = f": {AS_THE_FIRST}" if "Expected" in str(error) else ""
+        raise ValueError(f"{path}: {error}{hint}") from error
 
 
 def _head(path: str) -> Iterator[str]:

@@ -19,6 +19,11 @@ FORMATS = {
 TEXTS = ("csv", "json")  # these may also end in .gz
 READ = ".csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy"
 SIZE = 2**20  # bytes that are looked at together
+SEPARATED = "columns are separated by commas, semicolons or tabs that are not in quotes"
+INSTEAD = {  # of a file that is not read, by the end of its name
+    ".npz": "save one of its arrays by `np.save`",
+    **dict.fromkeys(("", ".txt", ".dat"), "if it is one of these, rename it"),
+}
 GZIPPED = b"\x1f\x8b"  # the first bytes of a file that gzip has compressed
 STARTS = {  # of files that are no UTF-8 text
     b"\xff\xfe": "UTF-16, as Excel and PowerShell write it",
@@ -32,6 +37,12 @@ def format_of(path: str) -> str:
     name = Path(path).name.lower()
     found = FORMATS.get(Path(name.removesuffix(".gz")).suffix, "")
     return "" if name.endswith(".gz") and found not in TEXTS else found
+
+
+def unknown_format(path: str, read_as: str) -> ValueError:
+    """The error that a file is in no format that is read."""
+    how = INSTEAD.get(Path(path).suffix.lower(), "save it as one, with pandas by `to_csv(..., index=False)`")
+    return ValueError(f"{path}: {read_as}: {how}")
 
 
 def opened(path: str) -> BinaryIO:

@@ -11,10 +11,15 @@ from privbandits_cli.experiment.document import Error, Loc
 from privbandits_cli.experiment.names import latin
 from privbandits_cli.games.parameters import Parameters
 from privbandits_cli.games.players import Algorithm
+from privbandits_cli.numerics.text import meant
 from privbandits_cli.plugins.registry import Kind, Registry
 
 LONG = 60  # characters of a config's text in a message
 COMPOUND = ("list_type", "model_type", "dict_type")  # pydantic's errors for a value that is no list or mapping
+NUMBERS = {  # by pydantic's errors
+    "int_type": "an integer like 65536, 1e5 or 2^16",
+    "float_type": "a number like 0.5, 1e-3 or 2^16",
+}
 FEW = 8  # names that a suggestion lists although one of them is similar
 ENOUGH = 1_000  # errors of a config, after which no more are looked for
 # Keys of an entry that concern the figure and are not parameters.
@@ -53,8 +58,16 @@ def _error(details: list[Any], model: type[BaseModel], loc: Loc, place: Loc, ins
         return missing(place[:-1], str(inside[-1]))
     nearer = [detail for detail in details if not isinstance(detail["input"], str) or detail["type"] not in COMPOUND]
     wordings = dict.fromkeys(_wording(detail["msg"]) for detail in nearer or details)  # a word is meant as a name
-    got = short(repr(details[0]["input"]))
-    return Error(place, f"{dotted(inside)} {' or '.join(wordings)}, got {got}".lstrip())
+    given, text = details[0]["input"], f"{dotted(inside)} {' or '.join(wordings)}, got ".lstrip()
+    kinds = [detail["type"] for detail in details if detail["type"] in NUMBERS]
+    hint = _number_for(given, kinds[-1]) if kinds and isinstance(given, str) and re.match(r"\W*\d", given) else ""
+    return Error(place, text + short(repr(given)) + hint)
+
+
+def _number_for(text: str, kind: str) -> str:
+    """`: write 0.5` for `50%`; if it means no number of this kind, how such numbers are written."""
+    value = meant(text)
+    return f": write {value if value and (kind == 'float_type' or value.isdecimal()) else NUMBERS[kind]}"
 
 
 def missing(loc: Loc, key: str) -> Error:

@@ -139,7 +139,12 @@ def spoiled(row, text, name="bad.csv", header=False):
         ("0.1,0.5", "bad.csv:17: 2 columns, where the first row has 3"),
         ("0.1,0.5,0.2,0.3", "bad.csv:17: 4 columns, where the first row has 3"),
         ("0.1,,0.5", "bad.csv:17: column 2 is '', not a number"),
-        ("0.1,yes,0.5", "bad.csv:17: column 2 is 'yes', not a number"),
+        ("0.1,yes,0.5", "bad.csv:17: column 2 is 'yes', not a number: every round needs a gain for every arm"),
+        ("0.1,50%,0.5", "bad.csv:17: column 2 is '50%', not a number: write numbers like 0.5 or 12000, without commas"),
+        ("0.1,1_0,0.5", "bad.csv:17: column 2 is '1_0', not a number"),
+        ("0.1,0.5,0.2,", "bad.csv:17: the line ends with ',': delete it, or write the number that is missing"),
+        ("0.1,0.5,", "bad.csv:17: the line ends with ',': delete it, or write the number that is missing"),
+        ("# half, of it", "bad.csv:17: comments are not read: delete this line"),
     ],
 )
 def test_a_wrong_value_is_reported_with_its_row_and_column(text, message):
@@ -171,7 +176,7 @@ def test_empty_lines_are_counted_in_a_csv_and_rows_in_an_array():
 def test_a_first_row_that_is_half_numbers_is_no_header():
     spoiled(1, "0.1,oops,0.5")
     assert list(replay.Parameters(path="bad.csv").errors(Setting(10, 3))) == [
-        "bad.csv:1: column 2 is 'oops', not a number"
+        "bad.csv:1: column 2 is 'oops', not a number: every round needs a gain for every arm"
     ]
 
 
@@ -184,8 +189,17 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
             "log.txt: gains are read from .csv, .tsv, .jsonl (these three also with .gz), .parquet or .npy files",
         ),
         ("path: endless.csv", "endless.csv: a folder, a pipe or a device: gains are read from .csv, .tsv"),
-        ("path: empty.csv", "empty.csv: the file has no row of gains"),
-        ("path: names.csv", "names.csv: the file has no row of gains"),
+        ("path: empty.csv", "empty.csv: the file has no row of gains: it is empty"),
+        (
+            "path: names.csv",
+            "names.csv: the file has no row of gains: below the names on line 1, write a line for each",
+        ),
+        ("path: late.csv", "late.csv:1: the first line is empty: delete it"),
+        ("path: noted.csv", "noted.csv:1: comments are not read: delete this line"),
+        (
+            "path: colons.csv",
+            "colons.csv:2: column 1 is '0:1', not a number: columns are separated by commas, semicolons",
+        ),
         ("path: cube.npy", "cube.npy: an array of shape (2, 2, 2), float64: gains are numbers [rows, arms]"),
         ("path: words.npy", "gains are numbers [rows, arms]"),
         ("path: bars.csv", "bars.csv:2: column 1 is '0|1', not a number: columns are separated by commas, semicolons"),
@@ -199,7 +213,7 @@ def test_a_first_row_that_is_half_numbers_is_no_header():
         ),
         ("path: timed.csv", "timed.csv: column 'time' has no gains of an arm: leave it out"),
         ("path: words.jsonl", "words.jsonl: column 'b' has texts, like 'x': gains are numbers"),
-        ("path: torn.npy", "torn.npy: not an array of numbers"),
+        ("path: torn.npy", "torn.npy: not an array of numbers, or not all of it: save one by `np.save('torn.npy',"),
         ("path: two.csv", "two.csv has 2 columns: if each has the gains of one arm, set `arms: 2`"),
         ("path: short.csv", "short.csv has 200 rows for 300 rounds: set `horizon: 200`, or `repeat: true`"),
         ("path: log.csv, scale: [1, 1]", "scale is [low, high] with low < high"),
@@ -214,6 +228,9 @@ def test_an_invalid_file_is_refused(parameters, message):
     Path("empty.csv").write_text("\n")
     Path("names.csv").write_text("a,b,c\n")
     Path("bars.csv").write_text("a|b\n0|1\n1|0\n")
+    Path("colons.csv").write_text("a:b\n0:1\n1:0\n")
+    Path("late.csv").write_text("\na,b\n0,1\n")
+    Path("noted.csv").write_text("# mine\na,b\n0,1\n")
     Path("commas.csv").write_text("a;b\n0,5;1\n1;0\n")
     Path("latin.csv").write_bytes("größe,b\n0.5,0.5\n".encode("latin-1"))
     Path("excel.csv").write_bytes("a,b\n0.5,0.5\n".encode("utf-16"))

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from privbandits_cli.data import tables
-from privbandits_cli.data.tables import MOST_CLASSES, MOST_TEXTS, labelled
+from privbandits_cli.data.tables import MOST_CLASSES, MOST_TEXTS, READ_AS, labelled
 
 FRAME = pd.DataFrame(
     {
@@ -156,6 +156,17 @@ WRONG = {
     "t.csv: the file has no row": (["x,kind"], "kind"),
     "t.csv: Empty CSV file": ([], "kind"),
     "t.csv: CSV parse error: Row #3: Expected 2 columns, got 4": (["x,kind", "1,a", "1,2,3,4"], "kind"),
+    "t.csv: CSV parse error: Row #3: Expected 2 columns, got 1: # end: a line has as many columns as the first; delete "
+    "comments, and separators at the ends": (["x,kind", "1,a", "# end"], "kind"),
+    "t.csv: there is a single column, 'x|kind': columns are separated by commas, semicolons or tabs": (
+        ["x|kind", "1|a", "2|b"],
+        "kind",
+    ),
+    "t.csv: the last column has no name: give one, or delete the separator": (["x,kind,", "1,a,", "2,b,"], "kind"),
+    "t.csv: row 1 has '50%' in column 'x': write numbers like 12000 or 0.5, without commas and signs; here 0.5": (
+        ["x,kind", "50%,a", "0.6,b", "0.7,b"],
+        "kind",
+    ),
     "t.csv: two columns are called 'x'": (["x,x ,kind", "1.5,1,a", "2,1,b"], "kind"),
 }
 
@@ -230,6 +241,9 @@ def test_other_formats_and_folders_are_refused():
     np.save("nested.npy", np.zeros(3, [("x", float, 2), ("kind", int)]))
     Path("empty.npy").write_bytes(b"")
     Path("broken.npy").write_text("x")
+    np.save("objects.npy", np.array([{"x": 1}, 2], object), allow_pickle=True)
+    np.savez("all.npz", np.zeros((3, 2)))
+    os.link("all.npz", "all.npy")
     Path("broken.parquet").write_text("x")
     Path("latin.csv").write_bytes("x,kind\n1,é\n2,b\n".encode("latin-1"))
     for path, message in (
@@ -239,7 +253,13 @@ def test_other_formats_and_folders_are_refused():
         ("none.npy", "none.npy: an array of shape (3, 0), float64"),
         ("nested.npy", "nested.npy: column 'x' holds float64 values"),
         ("empty.npy", "empty.npy: not an array of numbers"),
-        ("broken.npy", "broken.npy: not an array of numbers"),
+        (
+            "broken.npy",
+            "broken.npy: not an array of numbers, or not all of it: save one by `np.save('broken.npy', np.arr",
+        ),
+        ("objects.npy", "objects.npy: not an array of numbers, or not all of it: save one by `np.save("),
+        ("all.npy", "all.npy: not an array of numbers, or not all of it: save one by `np.save("),
+        ("all.npz", f"all.npz: {READ_AS}: save one of its arrays by `np.save`"),
         ("broken.parquet", "broken.parquet: "),
         ("latin.csv", "latin.csv: it is not UTF-8 text (line 2 has the byte 0xe9, as in Latin-1): save it as UTF-8"),
     ):
