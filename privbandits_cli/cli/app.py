@@ -36,7 +36,18 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         with reported(as_json="--json" in ctx.args):
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except Exception as error:
+                _name_keys(error)
+                raise
+
+
+def _name_keys(error: Any) -> None:
+    """Say of an unknown option how a command replaces the keys of a config, if it does."""
+    unknown = hasattr(error, "possibilities") and not error.possibilities
+    if unknown and any("KEY=VALUE" in (known.metavar or "") for known in error.ctx.command.params):
+        error.message += ": replace keys of the config by KEY=VALUE without dashes, as in trials=48"
 
 
 app = typer.Typer(

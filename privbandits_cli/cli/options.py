@@ -32,7 +32,8 @@ def parameters(given: list[str] | None) -> dict[str, Any]:
 def level(value: float | None) -> float | None:
     """A probability above 0 and below 1."""
     if value is not None and not 0 < value < 1:
-        raise typer.BadParameter(f"must be above 0 and below 1, got {exact(value)}")
+        hint = f": write {exact(value / 100)}" if 10 <= value < 100 else ""
+        raise typer.BadParameter(f"must be above 0 and below 1, got {exact(value)}{hint}")
     return value
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from privbandits_cli.cli.app import USAGE, app, dumps, fitted
+from privbandits_cli.cli.app import USAGE, app, dumps, fail, fitted
 from privbandits_cli.cli.include import announced
 from privbandits_cli.cli.options import AsJson, Include
 
@@ -15,7 +15,10 @@ PATIENCE = 3.0  # seconds of tuning for a config
 
 @app.command()
 def validate(
-    configs: Annotated[list[Path], typer.Argument(help="The configs to check.")],
+    configs: Annotated[
+        list[Path],
+        typer.Argument(metavar="CONFIG|KEY=VALUE", help="The configs to check, and keys to replace in each of them."),
+    ],
     include: Include = None,
     as_json: AsJson = False,
 ) -> None:
@@ -25,23 +28,28 @@ def validate(
     for a few rounds.
     """
     from privbandits_cli.engine import rehearsal
-    from privbandits_cli.experiment.config import ConfigError, load
+    from privbandits_cli.experiment.config import ConfigError, load, placed
     from privbandits_cli.experiment.patience import Patience
     from privbandits_cli.experiment.plan import make_plan
 
     errors: dict[str, list[str]] = {}
     admit = announced()
-    for config in configs:
+    overrides = [str(word) for word in configs if "=" in str(word) and not word.exists()]
+    if len(overrides) == len(configs):
+        raise fail(f"{' '.join(overrides)}: name a config to check, too")
+    for config in (word for word in configs if str(word) not in overrides):
         patience = Patience(PATIENCE)
         try:
-            experiment = load(config, include=include or (), patience=patience, admit=admit)
+            experiment = load(config, overrides, include=include or (), patience=patience, admit=admit)
             errors[str(config)] = rehearsal.errors(make_plan(experiment)) if experiment.keys.include else []
+            if missing := _missing_font(experiment.keys.plot.font):
+                print(fitted(placed(config, overrides, ("plot", "font"), f"warning: {missing}")), file=sys.stderr)
         except ConfigError as error:
             errors[str(config)] = error.errors
         if not patience.left:
             continue
         try:
-            load(config, smoke=True, include=include or (), patience=patience, admit=admit)
+            load(config, overrides, smoke=True, include=include or (), patience=patience, admit=admit)
         except ConfigError as error:
             errors[str(config)] += [text for text in error.errors if text not in errors[str(config)]]
     if as_json:
@@ -53,6 +61,15 @@ def validate(
             print(f"{config_name}: ok")
     if any(errors.values()):
         raise typer.Exit(USAGE)
+
+
+def _missing_font(font: str | None) -> str:
+    """The message that the font of a config is not installed: figures are then drawn without it."""
+    if font is None:
+        return ""
+    from privbandits_cli.figures.mpl import missing_font
+
+    return missing_font(font)
 
 
 @app.command()

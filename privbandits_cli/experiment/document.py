@@ -267,7 +267,9 @@ def override(document: Document, text: str) -> None:
     loc: Loc = tuple(name or int(index) for name, index in _STEP.findall(key))
     if not equals or not loc or re.sub(r"\.", "", _STEP.sub("", key)):
         document.overrides[("\0", text)] = text
-        document.errors.append(Error(("\0", text), "write it as KEY=VALUE, for example algorithms[1].epsilon=0.5"))
+        document.errors.append(
+            Error(("\0", text), "write it as KEY=VALUE, without spaces, for example algorithms[1].epsilon=0.5")
+        )
         return
     parsed = yaml_value(value_text)
     if not more:

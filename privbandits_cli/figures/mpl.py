@@ -42,6 +42,7 @@ __all__ = [
     "NullLocator",
     "glyphs",
     "inches",
+    "missing_font",
     "styled",
 ]
 
@@ -62,14 +63,21 @@ def styled(font: str | None = None) -> Iterator[None]:
 def _installed(font: str | None) -> list[str]:
     if font is None:
         return []
+    if missing := missing_font(font):
+        warnings.warn(missing, FontWarning, stacklevel=4)
+        return []
+    return [font]
+
+
+def missing_font(font: str) -> str:
+    """The message that a font is not installed; empty if it is."""
     try:
         findfont(FontProperties(family=font), fallback_to_default=False)
     except ValueError:
         lists = Path(matplotlib.get_cachedir()) / "fontlist*.json"
         text = f"no font is called {font!r} here: give another name as `font` of `plot`"
-        warnings.warn(f"{text}, or, if you have just installed it, delete {lists}", FontWarning, stacklevel=4)
-        return []
-    return [font]
+        return f"{text}, or, if you have just installed it, delete {lists}"
+    return ""
 
 
 def inches(text: str, size: float) -> float:

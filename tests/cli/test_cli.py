@@ -233,6 +233,28 @@ def test_validate(small, tmp_path):
     assert json.loads(call("validate", small, bad, "--json").stdout)[str(small)] == []
 
 
+def test_validate_replaces_keys_as_run_does(small):
+    assert call("validate", small, "trials=48").exit_code == 0
+    wrong = call("validate", "trials=3", small)
+    assert wrong.exit_code == 2 and "override 'trials=3': 3 trials are not a multiple of" in wrong.stderr
+    assert "name a config to check" in call("validate", "trials=48").stderr
+    for command, option in (("validate", "-s"), ("run", "--trials")):
+        refused = call(command, small, option, "3")
+        assert refused.exit_code == 2 and "by KEY=VALUE without dashes, as in trials=48" in refused.stderr
+    for words in (["--engin", "x"], ["--jobs"]):
+        assert "KEY=VALUE without" not in call("run", small, *words).stderr
+
+
+def test_validate_warns_of_a_font_that_is_not_installed(small):
+    small.write_text(SMALL + "plot: {font: Nonsense}\n")
+    result = call("validate", small)
+    assert result.exit_code == 0 and result.stdout == f"{small}: ok\n"
+    line = len(SMALL.splitlines()) + 1
+    assert result.stderr.startswith(f"{small}:{line}:14: warning: no font is called 'Nonsense' here: give another")
+    assert "override 'plot.font=None': warning: " in call("validate", small, "plot.font=None").stderr
+    assert not call("validate", small, "plot.font=DejaVu Sans").stderr
+
+
 def test_usage_errors_exit_2():
     assert call("run").exit_code == 2
     assert call("frobnicate").exit_code == 2
@@ -248,6 +270,7 @@ def test_jobs_beside_a_scheduler_are_refused(small, tmp_path):
 @pytest.mark.parametrize("command", ["privacy smoke", "tune dp_exp3_lap --epsilon 1"])
 def test_a_delta_of_0_or_just_above_1_is_refused_in_words_that_are_true(command):
     assert "must be above 0 and below 1, got 0" in call(*command.split(), "--delta", "0").stderr
+    assert "got 95: write 0.95" in call(*command.split(), "--delta", "95").stderr
     assert "got 1.0000001" in call(*command.split(), "--delta", "1.0000001").stderr
 
 
