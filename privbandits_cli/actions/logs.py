@@ -91,6 +91,11 @@ def evaluate(
         else:
             estimates.append({"estimator": name, **made._asdict()})
     cautions = _of_errors(estimates, len(log.rewards))
+    if any(max(-row["low"], row["high"] - 1) > off_policy.ROUNDING for row in estimates if "value" in row):
+        cautions.append(
+            "An interval goes beyond 0 or 1, but the mean reward lies between them: only its part in [0, 1] counts. If "
+            "there is none, the interval is wrong."
+        )
     cautions += [] if "reason" in estimates[1] else _of_weights(estimates[1], len(log.rewards), found.rounding)
     if predictions is None and any("value" in row for row in estimates if row["estimator"] in MODELS):
         cautions += _of_model(log, probabilities)
@@ -115,7 +120,9 @@ def _probabilities(policy: Policy | str | Path | Floats, found: Logged) -> Float
                 raise ValueError(f"no row of the log has the action {action!r}{suggestion(action, found.classes)}")
             return np.tile(np.array(found.classes) == action, (n, 1)).astype(float)
         if not policy.endswith(".py"):
-            raise ValueError(f"{policy}: a policy is `uniform`, `always:ACTION` or a FILE.py")
+            raise ValueError(
+                f"{policy}: a policy is `uniform`, `always:ACTION` or a FILE.py, which may load its numbers"
+            )
         policy = loader.policy(Path(policy))
     features = Features((name, found.rows[:, i].copy()) for i, name in enumerate(found.names))
     return _by_name(policy(features, found.classes) if callable(policy) else policy, "policy", found)
@@ -139,7 +146,13 @@ def _floats(made: Any, what: str, found: Logged) -> Floats:
         return np.asarray(made, float)
     except (TypeError, ValueError):
         shape = f"{len(found.rewards)} rows of {len(found.classes)}"
-        raise ValueError(f"{what}: numbers are needed, {shape}, but this is a {type(made).__name__}") from None
+        raise ValueError(f"{what}: numbers are needed, {shape}, but this is a {_kind(made)}") from None
+
+
+def _kind(made: Any) -> str:
+    """`list`, or `ndarray of object values`."""
+    values = f" of {made.dtype} values" if hasattr(made, "dtype") else ""
+    return f"{type(made).__name__}{values}"
 
 
 def _check_index(made: Any, what: str, n: int) -> None:

@@ -34,7 +34,8 @@ def evaluate(
     A row of the log has features, the action that was taken, its reward, and the probability with which it was taken.
     The columns are recognised by their names, or named. Four estimators: inverse propensity scoring (IPS), the same
     with normalised weights (SNIPS), a linear model of each action's rewards (direct method), and both (doubly robust).
-    The last two need features. The others do not, unless the policy does.
+    The last two need features. The others do not, unless the policy does. Intervals, also those of --csv, may go
+    beyond 0 or 1, where no mean reward lies: only their part in [0, 1] counts.
 
     \b
     A FILE.py is executed. It has a function of the features, a dict of
@@ -88,6 +89,8 @@ def _options_named() -> Iterator[None]:
         yield
     except ValueError as error:
         options = re.sub(r"`(action|reward|propensity)(?:: ([^`]+))?`", lambda key: _option(*key.groups()), str(error))
+        if options == str(error):  # which may come from a policy's file, and knows its line
+            raise
         raise ValueError(options) from error
 
 

@@ -251,6 +251,17 @@ def test_columns_are_named():
         ("always:maybe", "", "no row of the log has the action 'maybe'"),
         ("always:", "", "a policy is `uniform`, `always:ACTION` or a FILE.py"),
         ("greedy", "", "greedy: a policy is `uniform`"),
+        ("mine.npy", "", "a FILE.py, which may load its numbers"),
+        (
+            "own.py",
+            "import numpy\ndef probabilities(features, actions): return numpy.load('log.csv')",
+            "own.py:2: ValueError: This file contains pickled",
+        ),
+        (
+            "own.py",
+            "import numpy\ndef probabilities(features, actions): return numpy.array([{}, {}])",
+            "policy: numbers are needed, 200 rows of 2, but this is a ndarray of object values",
+        ),
         ("none.py", None, "none.py: cannot be read: No such file"),
         ("own.py", "x = 1", "own.py: a policy needs a function `probabilities(features, actions)`"),
         ("own.py", "def probabilities(x): return x", "own.py:1: `probabilities` should take (features, actions)"),
@@ -287,6 +298,16 @@ def test_an_estimator_without_enough_rows_gives_its_reason():
     printed = " ".join(done.stdout.split())
     assert done.exit_code == 0 and "IPS" in printed
     assert "No direct method estimate: action no (which the policy plays) has 1 row: too few" in printed
+
+
+def test_an_interval_beyond_the_rewards_is_told():
+    rows = [f"{i / 9:.3f},a,{int(i > 3)},0.9" for i in range(54)] + [f"{i / 9:.3f},b,1,0.1" for i in range(3)]
+    Path("wide.csv").write_text("\n".join(["x,action,reward,propensity", *rows]))
+    told = "An interval goes beyond 0 or 1"
+    assert told in call("wide.csv", "--policy", "always:b").stdout
+    rows = [f"{i / 9:.3f},{'ab'[i % 2]},{i // 2 % 2},0.5" for i in range(400)]
+    Path("even.csv").write_text("\n".join(["x,action,reward,propensity", *rows]))
+    assert told not in call("even.csv", "--policy", "always:b").stdout
 
 
 def test_cautions_name_what_is_wrong_and_only_that():
