@@ -58,6 +58,7 @@ ALONE = (
     "`views.Mean`"
 )
 SLACK = 1e-6  # a smaller relative excess of a privacy loss is rounding
+ROUNDED_OFF = 1e-11  # a smaller move of a Laplace number may be the rounding of a sum of thousands of them
 NUDGE = 1e-8  # of a Laplace number, which is far more than the rounding of a release
 NUDGED = 4  # games with such noise
 ROUNDED = f"numbers of a field that differ by less than {lockstep.ROUNDING:g} of its largest one differ by rounding"
@@ -275,7 +276,7 @@ class _Game(NamedTuple):
             if excess and claim.delta > 0 and not self.target.gaussian:
                 delta = least_delta(moves, claim.epsilon)
                 excess = "" if delta <= claim.delta * (1 + SLACK) else f"δ = {at_least(delta)} at {claim}"
-            again = max((t + 1 + np.flatnonzero(moves)[1:2]).tolist(), default=0)
+            again = max((t + 1 + np.flatnonzero(moves > ROUNDED_OFF)[1:2]).tolist(), default=0)
             yield found, Spent(loss, t + 1, t + 1 + int(np.argmax(moves)), excess, again)
 
     def stopped(self, found: Played, rounds: int) -> Coupling:

@@ -108,8 +108,8 @@ def test_the_first_rounds_of_a_long_game_are_audited_with_its_parameters():
     assert reduced(algorithm, SETTING).horizon == reduced(tuned(SETTING), SETTING).horizon == 5e7
     found = audit(algorithm, SETTING, budget=2**12)
     assert found.verdict == "CONSISTENT" and "k = " in found.claim and "in 50,000,000 rounds" in found.claim
-    assert found.played.startswith("games: 4 of 1,024 rounds, 64 of 64 rounds, 128 of 1 round; T = 50,000,000, d = 3")
-    assert found.assumed == ""
+    assert found.played.startswith("games: 2 of 2,048 rounds, 64 of 64 rounds, 128 of 1 round; T = 50,000,000, d = 5")
+    assert found.assumed == "rounds after 2,048 are like these"
 
 
 @pytest.mark.slow
