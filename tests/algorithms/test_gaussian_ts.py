@@ -69,10 +69,11 @@ def test_the_account_is_that_of_the_worst_and_of_the_best_order_of_arms(b, horiz
             for one, gain in ((state, 0.0), (other, float(t == changed))):
                 bound["update"](one, arm, gain, numbers(0.0, 0.0, 0.0))
         cost[again] = math.sqrt(total)
-    upper, lower = algorithm.bounds(setting, 1e-6)
+    upper, *lower = algorithm.bounds(setting, 1e-6)
     assert upper.epsilon == pytest.approx(gaussian.epsilon_of(cost[False], 1e-6), rel=1e-9, abs=1e-12)
-    assert lower.epsilon == pytest.approx(gaussian.epsilon_of(cost[True], 1e-6), rel=1e-9, abs=1e-12)
-    assert lower.lower and not upper.lower and lower.epsilon <= upper.epsilon + 1e-9
+    attacks = [gaussian.epsilon_of(cost[True], 1e-6)] if b < 17 else []  # 51 first pulls leave no draw
+    assert [bound.epsilon for bound in lower] == pytest.approx(attacks, rel=1e-9, abs=1e-12)
+    assert not upper.lower and all(bound.lower and bound.epsilon <= upper.epsilon + 1e-9 for bound in lower)
     assert algorithm.facts(setting)["mu"] == pytest.approx(cost[False])
 
 
