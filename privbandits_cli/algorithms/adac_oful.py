@@ -57,7 +57,7 @@ class Parameters(contextual.Algorithm):
     alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         """The ρ whose exact ε at δ is `epsilon`."""
         own = {"rho": gaussian.mu_of(epsilon, delta) ** 2 / 2, "delta": delta}
         return {"certified": cls.model_validate(own | given)}

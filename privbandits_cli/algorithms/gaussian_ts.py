@@ -50,7 +50,7 @@ class Parameters(bandit.Algorithm):
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         """The μ whose exact ε at δ is `epsilon`."""
         own = {"mu": gaussian.mu_of(epsilon, delta), "delta": delta}
         return {"certified": cls.model_validate(own | given)}

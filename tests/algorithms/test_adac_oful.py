@@ -24,7 +24,7 @@ def test_a_reward_moves_a_sum_by_twice_its_bound():
     assert stated.epsilon == gaussian.epsilon_of(0.5, 1e-5) and stated.delta == 1e-5
     loose = max(bound.epsilon for bound in algorithm.bounds(SETTING, 1e-5))
     assert loose == pytest.approx(0.125 + 2 * math.sqrt(0.125 * math.log(1e5)))
-    found = type(make("adac_oful")).for_epsilon(1.0, 1e-6, {})["certified"].tuned(SETTING)
+    found = type(make("adac_oful")).for_epsilon(1.0, 1e-6, 10**6, {})["certified"].tuned(SETTING)
     assert found.guarantee(SETTING).epsilon == pytest.approx(1.0)
 
 

@@ -103,7 +103,7 @@ def test_as_published_it_protects_nobody_in_a_long_game():
 @pytest.mark.parametrize("b", [0, 20, None])
 def test_tuning_reaches_epsilon_exactly(b):
     setting = Setting(10**5, 4)
-    found = type(make("gaussian_ts")).for_epsilon(1.0, 1e-6, {"b": b})["certified"].tuned(setting)
+    found = type(make("gaussian_ts")).for_epsilon(1.0, 1e-6, 10**6, {"b": b})["certified"].tuned(setting)
     assert found.guarantee(setting).epsilon == pytest.approx(1.0, rel=1e-6)
     assert found.tuned(setting) == found and not list(found.errors(setting))
     assert found.c * (max(found.b, 1) + 1) == pytest.approx((1e5 - max(4 * found.b, 1)) / found.mu**2)

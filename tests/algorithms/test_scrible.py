@@ -441,7 +441,7 @@ def test_noise_costs_and_the_vector_costs_more():
 
 
 def test_tuning_for_an_epsilon():
-    found = Registry().find("algorithms", "dp_scrible").for_epsilon(2.0, 1e-6, {"noise": "scalar"})
+    found = Registry().find("algorithms", "dp_scrible").for_epsilon(2.0, 1e-6, 10**6, {"noise": "scalar"})
     assert found["certified"].guarantee(setting(Sphere(3))).epsilon == 2
     assert found["paper"].guarantee(setting(Sphere(3))).epsilon == 4
     assert found["paper"].noise == "scalar"
