@@ -802,7 +802,7 @@ def test_the_regret_of_linucb_with_no_more_noise_than_it_needs():
     blt, smaller = found["Gaussian, BLT"], found["Gaussian, BLT, smaller shift"]
     assert states(CONTEXTUAL, "in place of the tree has {} ({}), and {} ({}) with a shift", *blt, *smaller)
     assert states(CONTEXTUAL, "Without privacy it is {} ({}).", *found["Non-private"])
-    wishart, theirs = found["Wishart, exact"], found["Wishart, the authors' noise"]
+    wishart, theirs = found["Wishart, calibrated numerically"], found["Wishart, the authors' noise"]
     assert states(CONTEXTUAL, "the regret falls to {} ({}), from {} ({}).", *wishart, *theirs)
     mu = trees.redrawn(5 * 10**7 - 1)
     nodes = gaussian.epsilon_of(gaussian.mu_of(1.0, 0.1) * mu / 27**0.5, 0.1)

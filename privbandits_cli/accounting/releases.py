@@ -43,7 +43,7 @@ class Release:
 
     def words(self, what: str) -> str:
         """The count, in words."""
-        return f"one {what}" if self.count == 1 else f"{self.count} {what}s"
+        return f"one {what}" if self.count == 1 else f"{self.count:,} {what}s"
 
     def bracket(self, delta: float) -> tuple[float, float]:
         """A lower and an upper bound on the least ε at δ. They are equal for Gaussian noise, one number and δ = 0.
@@ -97,6 +97,21 @@ def noised(
     bounds.append(known(release.bracket(delta)[1], delta, several, "exact" if tight else "proved"))
     if surely:
         bounds.append(attack(surely.bracket(delta)[0], delta, f"attack: {surely.words(what)}"))
+    return bounds
+
+
+def bit(epsilon: float, share: float, delta: float, source: str, what: str, view: str) -> list[Guarantee]:
+    """Bounds for a bit whose chance to be 1 lies between 1/(1 + e^ε) and e^ε/(1 + e^ε), and is released once.
+
+    share: an item moves that chance by at most this part of the range, in (0, 1]. It costs most if it moves it from an
+    end of the range: from p = 1/(1 + e^ε) to q it has δ(ε') = q - e^ε' p. Domain: 0 <= ε <= 700.
+    """
+    odds, bounds = math.exp(epsilon), []
+    q = 1 / (1 + odds) + share * (odds - 1) / (1 + odds)
+    for at in sorted({0.0, delta}):
+        found = math.log(max(1.0, (q - at) * (1 + odds)))
+        bounds.append(Guarantee(found, at, source, "proved", view=view))
+        bounds.append(Guarantee(found, at, f"attack: one {what}", "exact", lower=True, view=view))
     return bounds
 
 

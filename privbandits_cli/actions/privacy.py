@@ -133,7 +133,7 @@ def tune(
         raise KeyError(f"'{name}' takes no base algorithm: leave --base out")
     if base is not None and (message := misfit(registry, model, "base", given["base"])):
         raise KeyError(message)
-    found = model.for_epsilon(epsilon, delta, given)
+    found = model.for_epsilon(epsilon, delta, horizon, given)
     if not found:
         raise KeyError(f"'{name}' has no parameter that sets its privacy" + suggestion(name, known))
     rows = []

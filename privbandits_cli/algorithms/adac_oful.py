@@ -33,7 +33,7 @@ from pydantic import Field
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.composition import concentrated
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import invert, largest_eigenvalue, multiply, optimistic, room, rotate, width
@@ -57,7 +57,7 @@ class Parameters(contextual.Algorithm):
     alpha: Chance | None = Field(None, description="α, failure probability of the ellipsoid; default 1/T")
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         """The ρ whose exact ε at δ is `epsilon`."""
         own = {"rho": gaussian.mu_of(epsilon, delta) ** 2 / 2, "delta": delta}
         return {"certified": cls.model_validate(own | given)}
@@ -116,15 +116,25 @@ class Tuned(Parameters):
         )
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """A reward is in one sum, which is noised once."""
-        rho = self.rho * sensitivity**2
-        neighbours, view = "the reward of one round replaced", "all noisy sums, and so all arms played"
-        one = Release("gaussian", math.sqrt(2 * rho))
+        """A reward is in one sum, which is noised once. If all rewards are at least 0, a sum moves by half as much."""
+        known, rho, view = setting.known(), self.rho * sensitivity**2, "all noisy sums, and so all arms played"
+        low = 0.0 if known.nonnegative else -known.reward
+        neighbours = f"the reward of one round replaced, in [{low:.4g}, {known.reward:.4g}]"
+        one, share = Release("gaussian", math.sqrt(2 * rho)), 0.5 if known.nonnegative else 1.0
+        first = one.part(share if self.refreshes(setting) else 0.0)
         source, hidden = f"ρ-zCDP with ρ = {rho:.4g}, converted", "one Gaussian vector hides a reward"
         return [
             Guarantee(concentrated(rho, delta), delta, source, "proved", view=view, neighbours=neighbours),
-            Guarantee(one.bracket(delta)[1], delta, hidden, "proved", view=view, neighbours=neighbours),
+            *noised(one, delta, hidden, "noisy sum", view, surely=first, neighbours=neighbours),
         ]
+
+    def refreshes(self, setting: Setting) -> bool:
+        """Whether a sum is noised in this game if d orthogonal arms of norm L take turns."""
+        known = setting.known()
+        turns, more = divmod(math.floor(setting.horizon), known.dimension)
+        once = math.log1p((turns + 1) * known.norm**2 / self.regulariser)
+        logdet = more * once + (known.dimension - more) * math.log1p(turns * known.norm**2 / self.regulariser)
+        return logdet > math.log1p(self.growth)
 
     def caveats(self, setting: Setting) -> list[str]:
         return ["The arms of all rounds are public, also those that were not played: only rewards are private."]

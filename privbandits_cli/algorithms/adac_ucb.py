@@ -42,7 +42,7 @@ class Parameters(bandit.Algorithm):
     beta: float = Field(1.0, gt=0, le=1e9, description="β; 1 in the paper's experiments, more than 3 in its proof")
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         """`certified`: the ρ whose exact ε at δ is `epsilon`; `paper`: the ρ with 1/(2ρ) = 2 ln(1.25/δ)/ε²."""
         rho = {
             "certified": gaussian.mu_of(epsilon, delta) ** 2 / 2,

@@ -49,20 +49,23 @@ class Parameters(Distributed):
         return views.ModularSum("seen", "modulus", Skellam(1 / self.epsilon))
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        """`certified`: the largest ε of the noise for which `epsilon` is proved at δ."""
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
+        """`certified`: the ε of Gaussian noise, if the sums of the game then cost at most `epsilon`, else by Rényi."""
         from scipy.optimize import brentq
 
-        s = cls.model_validate({"epsilon": 1.0, **given}).s
-        least, most = 1e-9, min(1e9, gaussian.mu_of(epsilon, delta))  # more would not even suffice for Gaussian noise
+        setting, least, most = Setting(horizon, 2), 1e-9, min(1e9, gaussian.mu_of(epsilon, delta))
+        found = cls.model_validate({"epsilon": most, "delta": delta, **given})
+        promised = found.tuned(setting).guarantee(setting, delta)
+        if promised is not None and promised.epsilon <= epsilon:
+            return {"certified": found}
 
         def excess(own: float) -> float:
-            return spent(own, s, delta) - epsilon
+            return spent(own, found.s, delta) - epsilon
 
         if excess(least) > 0:
             return {}
-        own = most if excess(most) <= 0 else float(brentq(excess, least, most, xtol=1e-15, rtol=1e-12))
-        return {"certified": cls.model_validate({"epsilon": own, "delta": delta, **given})}
+        own = float(brentq(excess, least, most, xtol=1e-15, rtol=1e-12))
+        return {"certified": found.model_copy(update={"epsilon": own})}
 
 
 class Tuned(Batches, Parameters):

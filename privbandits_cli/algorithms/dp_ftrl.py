@@ -240,7 +240,7 @@ class Parameters(Aggregating):
         return self.nodes == "gaussian" and (tree or self.counter == "honaker")
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         laplace = cls.model_validate({"epsilon": epsilon, **given})
         gauss = laplace.model_copy(update={"nodes": "gaussian", "delta": delta})
         return {

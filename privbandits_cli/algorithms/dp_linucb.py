@@ -38,6 +38,7 @@ If V is not positive definite in a round, which the shift makes very unlikely, t
 import math
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -47,7 +48,8 @@ from pydantic_core import PydanticCustomError
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting import wishart as losses
-from privbandits_cli.accounting.guarantee import Guarantee, Status, wasted_noise
+from privbandits_cli.accounting.guarantee import Guarantee, wasted_noise
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import contextual, regularisers, views
 from privbandits_cli.games.contextual import Floats, Setting
 from privbandits_cli.games.ellipsoid import optimistic, room, settle, width
@@ -74,11 +76,9 @@ class Numbers(NamedTuple):
     generator: Generator
 
 
-def jointly(epsilon: float, delta: float, source: str, status: Status) -> Guarantee:
-    """Joint privacy under continual observation (Definition 1)."""
-    neighbours = "the arms and the reward of one round replaced"
-    view = "all arms played in the rounds after it (joint privacy)"
-    return Guarantee(epsilon, delta, source, status, neighbours=neighbours, view=view)
+NEIGHBOURS = "the arms and the reward of one round replaced"
+VIEW = "all arms played in the rounds after it (joint privacy)"
+jointly = partial(Guarantee, neighbours=NEIGHBOURS, view=VIEW)  # privacy under continual observation (Definition 1)
 
 
 class Parameters(contextual.Algorithm):
@@ -303,7 +303,11 @@ class Tuned(Parameters):
         return not self.wishart or self.rows(setting) > setting.known().dimension + 1
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The printed bound, and those from the exact privacy losses of all releases, or of m Wishart nodes."""
+        """The printed bound, and those from the exact privacy losses of all releases, or of m Wishart nodes.
+
+        There is no attack on the releases: the view has only the arms played. Wishart noise adds to no number that an
+        item moves, so its bounds are those of `accounting.wishart`, not of `accounting.releases`.
+        """
         m, d = n_levels(setting.horizon), setting.known().dimension
         out = []
         if self.calibration in ("code", "printed") and delta >= self.delta:
@@ -312,7 +316,9 @@ class Tuned(Parameters):
         if not self.wishart:
             mu = self.sums(setting).sensitivity() * setting.known().row_norm() ** 2 / self.sigma(setting)
             source = f"all releases with Gaussian noise of {self.named()}, {mu:.4g}-GDP"
-            return [*out, jointly(gdp.epsilon_of(mu, delta), delta, source, "proved")]
+            sums = Release("gaussian", mu)
+            seen = noised(sums, delta, source, "release", VIEW, surely=None, possibly=sums, neighbours=NEIGHBOURS)
+            return [*out, *seen]
         k = min(self.rows(setting), int(losses.MOST_FREEDOM))  # more rows only add noise
         if delta < losses.LEAST_DELTA or k - d <= 2:
             return out

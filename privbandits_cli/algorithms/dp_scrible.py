@@ -7,13 +7,13 @@ high probability.
 """
 
 import math
-from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.algorithms import scrible
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games import linear, views
@@ -84,24 +84,24 @@ class Parameters(linear.Algorithm):
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Lemma 4.2 for the replacement of a loss, which is tight; lower bound at δ: the test of the first noisy loss.
 
-        That round plays an axis over √2, each with probability 1/N. If the losses along one axis differ by 2, the sign
-        of the noisy loss distinguishes them: δ(ε') = (1 - e^((ε' - ε_1)/2)) / N, where ε_1 is √2/λ for one number, and
-        2/λ for the vector.
+        That round plays an axis over √2, each with probability 1/N. If the losses along one axis differ by 2, they move
+        the noisy loss by √2, which is ε_1 = √2/λ for one number, and 2/λ for the vector. `noised` has no number that is
+        moved with probability 1/N only: its δ at ε' is 1/N of that of a Laplace number that is moved by ε_1.
         """
-        n = setting.n_arms
+        n, vector = setting.n_arms, self.noise == "vector"
         scale = self.scale(setting) or math.ulp(0.0)  # ε = ∞ draws no noise, and promises nothing
-        epsilon = sensitivity * self._change(setting) / scale
-        known = partial(Guarantee, neighbours="the loss of one round replaced", view="all noisy losses, so all plays")
-        found = [known(epsilon, 0.0, "Lemma 4.2, a loss replaced", "proved")]
+        one = Release("pure" if vector else "laplace", sensitivity * self._change(setting) / scale)
+        far = one if setting.horizon > n else None  # large noise in N rounds may move the leader to any point
+        neighbours, view = "the loss of one round replaced", "all noisy losses, so all plays"
+        source, what = "Lemma 4.2, a loss replaced", "noisy loss at the border"
+        found = noised(one, delta, source, what, view, surely=None, possibly=far, neighbours=neighbours)
         if self.calibration == "printed":
-            found.append(known(sensitivity * self.epsilon, 0.0, "Theorem 4.5", "paper"))
-        if setting.horizon > n:  # large noise in N rounds may move the leader to any point
-            tail = "attack, at δ = 0: a loss along a play at the border, its noise far out"
-            found.append(known(epsilon, 0.0, tail, "exact", lower=True))
-            first = sensitivity * (2 if self.noise == "vector" else math.sqrt(2)) / scale
-            if not isinstance(setting.space, Polytope) and n * delta < 1:
-                lower = max(0.0, first + 2 * math.log1p(-n * delta))
-                found.append(known(lower, delta, "attack: the sign of the first noisy loss", "exact", lower=True))
+            paper = Guarantee(sensitivity * self.epsilon, 0.0, "Theorem 4.5", "paper", view=view, neighbours=neighbours)
+            found.append(paper)
+        if far and not isinstance(setting.space, Polytope) and 0 < n * delta < 1:
+            first = Release("laplace", sensitivity * (2 if vector else math.sqrt(2)) / scale)
+            test, least = "attack: the first noisy loss", first.bracket(n * delta)[0]
+            found.append(Guarantee(least, delta, test, "exact", lower=True, view=view, neighbours=neighbours))
         return found
 
     def facts(self, setting: Setting) -> dict[str, float]:

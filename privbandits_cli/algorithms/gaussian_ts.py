@@ -26,6 +26,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian
 from privbandits_cli.accounting.guarantee import Guarantee
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Numbers, Setting
 from privbandits_cli.games.parameters import Chance
@@ -49,7 +50,7 @@ class Parameters(bandit.Algorithm):
     delta: Chance | None = Field(None, description="δ at which ε is stated; default T^-2")
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         """The μ whose exact ε at δ is `epsilon`."""
         own = {"mu": gaussian.mu_of(epsilon, delta), "delta": delta}
         return {"certified": cls.model_validate(own | given)}
@@ -93,15 +94,11 @@ class Tuned(Parameters):
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
         """Draws after a gain, each with the most that it may cost, and with the least that it does cost."""
-        most = sensitivity * self.facts(setting)["mu"]
-        least = sensitivity * math.sqrt(harmonic(max(self.b, 1) + 1, draws(setting, self.b)) / self.c)
-        source = f"{draws(setting, self.b):,} Gaussian draws after a gain, {most:.4g}-GDP"
-        view = "all draws, and so all arms played"
-        attack = f"attack: the draws of an arm that is played on, {least:.4g}-GDP"
-        return [
-            Guarantee(gaussian.epsilon_of(most, delta), delta, source, "proved", view=view),
-            Guarantee(gaussian.epsilon_of(least, delta), delta, attack, "exact", lower=True, view=view),
-        ]
+        count, most = draws(setting, self.b), sensitivity * self.facts(setting)["mu"]
+        least = sensitivity * math.sqrt(harmonic(max(self.b, 1) + 1, count) / self.c)
+        surely = Release("gaussian", least, count) if count else None  # of an arm that is played on
+        source, view = f"a gain moves later draws, {most:.4g}-GDP", "all draws, and so all arms played"
+        return noised(Release("gaussian", most, max(1, count)), delta, source, "draw", view, surely=surely)
 
 
 def draws(setting: Setting, b: int) -> int:

@@ -12,7 +12,6 @@ at most 2 sin² φ + 2 + 2 cos φ. If V is not positive definite, the last V tha
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -21,6 +20,7 @@ from pydantic import Field
 
 from privbandits_cli.accounting import gaussian as gdp
 from privbandits_cli.accounting.guarantee import Guarantee, wasted_noise
+from privbandits_cli.accounting.releases import Release, noised
 from privbandits_cli.convex.losses import SLACK
 from privbandits_cli.games import contextual, views
 from privbandits_cli.games.contextual import Floats, Setting
@@ -105,12 +105,20 @@ class Tuned(Parameters):
         return True
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """The printed bound, and the exact one for Gaussian noise and the sensitivity of a report."""
-        neighbours, view = "the arms and the reward of one round replaced", "the round's report, and so all later arms"
-        known = partial(Guarantee, neighbours=neighbours, view=view)
-        exact = gdp.epsilon_of(SENSITIVITY / self.sigma(), delta)
-        stated = [known(self.epsilon, self.delta, "Zheng et al. 2020", "paper")] if delta >= self.delta else []
-        return [known(exact, delta, "Gaussian noise, exactly", "proved"), *stated]
+        """The printed bound, and that for Gaussian noise and the sensitivity of a report.
+
+        Attack: the arm has norm L, and the reward is B in place of -B, or of 0 if no reward is below 0.
+        """
+        seen, view = setting.known(), "the round's report, and so all later arms"
+        low = 0.0 if seen.nonnegative else -seen.reward
+        neighbours = f"the arms and the reward of one round replaced, rewards in [{low:.4g}, {seen.reward:.4g}]"
+        one = Release("gaussian", SENSITIVITY / self.sigma())
+        by_reward = one.part(seen.norm * (seen.reward - low) / SENSITIVITY)
+        found = noised(one, delta, "Gaussian noise, exactly", "report", view, surely=by_reward, neighbours=neighbours)
+        if delta >= self.delta:
+            source = "Zheng et al. 2020"
+            found.append(Guarantee(self.epsilon, self.delta, source, "paper", view=view, neighbours=neighbours))
+        return found
 
     def remarks(self, setting: Setting) -> list[str]:
         return wasted_noise(self.epsilon, self.guarantee(setting))

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from privbandits_cli.accounting.guarantee import Guarantee
-from privbandits_cli.accounting.releases import Release, noised
+from privbandits_cli.accounting.releases import Release, bit, noised
 from privbandits_cli.algorithms.robust_ucb import leader
 from privbandits_cli.games import bandit, views
 from privbandits_cli.games.bandit import Draws, Floats, Setting
@@ -60,18 +60,12 @@ class Parameters(bandit.Algorithm):
         return {"laplace" if self.report == "laplace" else "uniform": 1}
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """ε of a report; lower bound: the test of one report, which at δ = 0 attains ε for a Bernoulli report."""
-        epsilon, view = self.epsilon * sensitivity, "each report, by itself: the privacy is local"
-        if self.report == "laplace":
-            one = Release("laplace", epsilon)
-            return noised(one, delta, "Laplace noise of scale 1/ε on each gain", "report", view, surely=one)
-        odds = math.exp(self.epsilon)  # a gain moves the chance of a 1 between 1/(1 + odds) and odds/(1 + odds)
-        high = 1 / (1 + odds) + sensitivity * (odds - 1) / (1 + odds)
-        epsilon, reached = math.log(high * (1 + odds)), math.log(max(1.0, (high - delta) * (1 + odds)))
-        return [
-            Guarantee(epsilon, 0.0, "randomised response on each gain", "proved", view=view),
-            Guarantee(reached, delta, "attack: one report", "exact", lower=True, view=view),
-        ]
+        """ε of a report; lower bound: the test of one report."""
+        view = "each report, by itself: the privacy is local"
+        if self.report == "bernoulli":
+            return bit(self.epsilon, sensitivity, delta, "randomised response on each gain", "report", view)
+        one = Release("laplace", self.epsilon * sensitivity)
+        return noised(one, delta, "Laplace noise of scale 1/ε on each gain", "report", view, surely=one)
 
     def mechanism(self) -> str:
         return f"Laplace noise of scale {1 / self.epsilon:.4g}" if self.report == "laplace" else "randomised response"

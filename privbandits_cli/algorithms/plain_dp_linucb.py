@@ -56,9 +56,11 @@ class Parameters(contextual.Algorithm):
         return self.base.stated_delta(setting)
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         """Half of ε for the current round's arms, half for the base."""
-        made = {"certified": given["base"]} if given else dp_linucb.Parameters.for_epsilon(epsilon / 2, delta, {})
+        made = (
+            {"certified": given["base"]} if given else dp_linucb.Parameters.for_epsilon(epsilon / 2, delta, horizon, {})
+        )
         return {choice: cls(epsilon=epsilon / 2, base=base) for choice, base in made.items()}
 
     def remarks(self, setting: Setting) -> list[str]:

@@ -56,7 +56,10 @@ class Parameters(linear.Algorithm):
             yield "it plays experts: set `set: simplex`"
 
     def bounds(self, setting: Setting, delta: float, sensitivity: float = 1.0) -> list[Guarantee]:
-        """Epochs are disjoint, and a loss moves each sum of its epoch by at most the range of a loss."""
+        """Epochs are disjoint, and a loss moves each sum of its epoch by at most the range of a loss.
+
+        `accounting.releases` has no such release: no noisy number is seen, only which of them is the least.
+        """
         epsilon = (2 if self.noise == "printed" else 1) * self.epsilon * sensitivity
         neighbours, source = "the loss vector of one round replaced", "a loss is in one noisy choice of the leader"
         return [Guarantee(epsilon, 0.0, source, "proved", neighbours=neighbours, view="all experts")]

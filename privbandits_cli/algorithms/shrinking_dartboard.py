@@ -89,7 +89,7 @@ class Parameters(linear.Algorithm):
         return bounds
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
         pure = cls.model_validate({"epsilon": epsilon, **given})
         return {"paper": pure, "approximate": pure.model_copy(update={"delta": delta})}
 

@@ -66,3 +66,22 @@ def free_range(floor: Floats, regret: Floats, x: Floats, within: float) -> tuple
     found = [crossing(x, ratio) for ratio in ratios.T]
     low, high = np.quantile([np.inf if value is None else value for value in found], (0.025, 0.975), method="nearest")
     return float(low), float(high)
+
+
+def open_range(floor: Floats, regret: Floats, x: Floats, within: float, ends: tuple[float, float]) -> bool:
+    """Whether one further trial of a mean, twice as far from it as any so far, could move that x beyond these ends.
+
+    The other arguments are those of `free_range`.
+    """
+    regrets = np.concatenate([floor[None], regret])
+    means, n = regrets.mean(axis=-1), regrets.shape[-1]
+    steps = 2 * np.abs(regrets - means[..., None]).max(axis=-1) / (n + 1)
+    for place in np.ndindex(means.shape):
+        for step in (-steps[place], steps[place]):
+            further = means.copy()
+            further[place] += step
+            worst = further.max(axis=1)
+            found = crossing(x, worst[1:] / worst[0] / (1 + within))
+            if not ends[0] <= (np.inf if found is None else found) <= ends[1]:
+                return True
+    return False

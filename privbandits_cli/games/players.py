@@ -203,8 +203,11 @@ class Algorithm(Parameters):
         return own or (0.0 if pure else papers_delta(setting))
 
     @classmethod
-    def for_epsilon(cls, epsilon: float, delta: float, given: dict[str, Any]) -> dict[str, Self]:
-        """Parameters, not yet tuned, that reach epsilon at delta: `certified` by proof, `paper` as printed."""
+    def for_epsilon(cls, epsilon: float, delta: float, horizon: int, given: dict[str, Any]) -> dict[str, Self]:
+        """Parameters, not yet tuned, that reach epsilon at delta: `certified` by proof, `paper` as printed.
+
+        horizon: rounds, if the cost of a release depends on them.
+        """
         if "epsilon" not in cls.model_fields:
             return {}
         own = {"epsilon": epsilon, "delta": delta} if "delta" in cls.model_fields else {"epsilon": epsilon}

@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 from privbandits_cli.accounting import gaussian, laplace, whole
-from privbandits_cli.accounting.releases import Release, noised
+from privbandits_cli.accounting.releases import Release, bit, noised
 from privbandits_cli.games.bandit import Setting
 from privbandits_cli.games.linear import Simplex
+from privbandits_cli.games.players import Contexts
 from tests.conftest import make
 
 GAME = Setting(2**12, 4)
@@ -45,6 +46,10 @@ GROUPS = {
         ("dp_ftrl", {"spare": "none"}, GAME._replace(space=Simplex(4))),
         ("dp_ftrl", {"spare": "none", "base": {"regulariser": "euclidean"}}, GAME._replace(space=Simplex(4))),
     ],
+    "a Gaussian number or vector": [
+        ("adac_ucb", {"rho": 0.1}, GAME),
+        ("adac_oful", {"rho": 0.1}, GAME._replace(contexts=Contexts(3, norm=2.0))),
+    ],
     "Gaussian prefixes": [
         ("dp_ftrl", {"nodes": "gaussian", "delta": 1e-6, "counter": counter}, GAME._replace(space=Simplex(4)))
         for counter in ("tree", "honaker", "smooth", "k_ary", "blt", "square_root")
@@ -61,14 +66,16 @@ def lines(name, given, game, delta):
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 @pytest.mark.parametrize("group", GROUPS)
 def test_identical_releases_have_identical_lines(group, delta):
-    if delta == 0 and group == "Gaussian prefixes":
+    gauss = "Gaussian" in group
+    if delta == 0 and gauss:
         return
     found = {name: lines(name, given, game, delta) for name, given, game in GROUPS[group]}
     first = next(iter(found.values()))
     assert [name for name, own in found.items() if own != first] == []
     pure = [(lower, at) for lower, at, *_ in first if at == 0]
-    assert pure == ([] if group == "Gaussian prefixes" else [(False, 0.0), (True, 0.0)])
-    assert [lower for lower, at, *_ in first if at] == ([False, True] if delta else [])
+    assert pure == ([] if gauss else [(False, 0.0), (True, 0.0)])
+    concentrated = [False] * (group == "a Gaussian number or vector")
+    assert [lower for lower, at, *_ in first if at] == ([*concentrated, False, True] if delta else [])
 
 
 def test_a_gain_in_a_robust_tree_costs_what_it_costs_in_another_tree():
@@ -86,6 +93,21 @@ def test_one_laplace_number_by_its_densities():
     assert low == high and width * np.maximum(0, p - math.exp(low) * q).sum() == pytest.approx(0.01, rel=1e-6)
     assert Release("laplace", 2.0, 2).bracket(0.01) == laplace.bracket(2, 1.0, 0.01)
     assert Release("gaussian", 0.5).bracket(1e-6)[0] == gaussian.epsilon_of(0.5, 1e-6)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_a_bit_costs_most_at_an_end_of_its_range(share):
+    """δ at the stated ε, over all places to which an item may move the chance of a 1, and for both answers."""
+    ends = 1 / (1 + math.exp(2.0)), 1 / (1 + math.exp(-2.0))
+    p = np.linspace(ends[0], ends[1] - share * (ends[1] - ends[0]), 1001)
+    q = p + share * (ends[1] - ends[0])
+    proved = [bound for bound in bit(2.0, share, 0.01, "a report is a bit", "report", "a report") if not bound.lower]
+    assert [bound.delta for bound in proved] == [0.0, 0.01]
+    assert proved[0].epsilon == pytest.approx(np.log(np.maximum(q / p, (1 - p) / (1 - q))).max(), rel=1e-9)
+    ratio = math.exp(proved[1].epsilon)
+    assert np.maximum(q - ratio * p, 1 - p - ratio * (1 - q)).max() == pytest.approx(0.01, rel=1e-9)
+    found = bit(2.0, share, 0.01, "a report is a bit", "report", "a report")
+    assert [bound.epsilon for bound in found if bound.lower] == [bound.epsilon for bound in proved]
 
 
 def test_an_attack_says_no_more_than_what_is_surely_released():

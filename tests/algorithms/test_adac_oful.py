@@ -24,8 +24,34 @@ def test_a_reward_moves_a_sum_by_twice_its_bound():
     assert stated.epsilon == gaussian.epsilon_of(0.5, 1e-5) and stated.delta == 1e-5
     loose = max(bound.epsilon for bound in algorithm.bounds(SETTING, 1e-5))
     assert loose == pytest.approx(0.125 + 2 * math.sqrt(0.125 * math.log(1e5)))
-    found = type(make("adac_oful")).for_epsilon(1.0, 1e-6, {})["certified"].tuned(SETTING)
+    found = type(make("adac_oful")).for_epsilon(1.0, 1e-6, 10**6, {})["certified"].tuned(SETTING)
     assert found.guarantee(SETTING).epsilon == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("given", [{}, {"growth": 100.0}, {"growth": 5000.0}], ids=str)
+@pytest.mark.parametrize("rounds", [1, 2, 3, 7])
+def test_a_reward_that_changes_sides_is_the_attack(rounds, given):
+    """Orthogonal arms take turns; the first sum moves by √(2ρ) in units of the noise, and is or is not released."""
+    setting = SETTING._replace(horizon=rounds)
+    algorithm, ends, noised = make("adac_oful", rho=0.5, **given).tuned(setting), [], []
+    update = steps(composition(algorithm))["update"]
+    for first in (1.5, -1.5):
+        state, rng = algorithm.state(setting)[0], np.random.default_rng(2)
+        for t in range(rounds):
+            update(state, 2.0 * np.eye(3)[t % 3], first if t == 0 else 0.5, rng)
+        ends.append(state.u.copy())
+        noised.append(bool(state.refreshes))
+    attacks = [bound for bound in algorithm.bounds(setting, 1e-5) if bound.lower]
+    moved = np.linalg.norm(ends[0] - ends[1]) / algorithm.sigma(setting)
+    assert noised == [bool(attacks)] * 2 and moved == pytest.approx(float(noised[0]))
+    assert [bound.epsilon for bound in attacks] == [gaussian.epsilon_of(1.0, 1e-5)] * noised[0]
+
+
+def test_a_reward_that_is_never_below_0_moves_a_sum_by_half_as_much():
+    setting = SETTING._replace(contexts=SETTING.contexts._replace(nonnegative=True))
+    _, proved, attack = make("adac_oful", rho=0.5).tuned(setting).bounds(setting, 1e-5)
+    assert proved.epsilon == gaussian.epsilon_of(1.0, 1e-5) and proved.status == "proved"
+    assert attack.epsilon == gaussian.epsilon_of(0.5, 1e-5) and attack.neighbours.endswith("in [0, 1.5]")
 
 
 def test_unbounded_rewards_are_refused():

@@ -39,7 +39,7 @@ def test_the_ledger_converts_rho():
 
 
 def test_tuning_reaches_epsilon_exactly_and_the_printed_rule_wastes_noise():
-    found = type(make("adac_ucb")).for_epsilon(1.0, 1e-5, {})
+    found = type(make("adac_ucb")).for_epsilon(1.0, 1e-5, 10**6, {})
     spent = {choice: one.tuned(TWO).guarantee(TWO, 1e-5).epsilon for choice, one in found.items()}
     assert spent["certified"] == pytest.approx(1.0, rel=1e-6)
     assert spent["paper"] < 0.95 and found["paper"].rho == pytest.approx(1 / (4 * math.log(1.25e5)))

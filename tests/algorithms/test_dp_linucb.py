@@ -582,6 +582,19 @@ def test_the_sensitivity_of_a_report_is_what_the_local_noise_assumes():
     assert 4.3 < squares.max() <= 4.5 + 1e-12
     local = make("ldp_linucb", calibration="exact", **PAPER).tuned(AUTHORS)
     assert local.guarantee(AUTHORS).epsilon == pytest.approx(1.0)
+    positive = AUTHORS._replace(contexts=AUTHORS.contexts._replace(nonnegative=True))
+    for setting, square in ((AUTHORS, 4.0), (positive, 1.0)):  # x y - x z, for |x| = 1 and the outermost rewards
+        (attack,) = [bound for bound in local.bounds(setting, 0.1) if bound.lower]
+        assert attack.epsilon == pytest.approx(gaussian.epsilon_of(math.sqrt(square) / local.sigma(), 0.1))
+        assert square <= squares.max() and attack.status == "exact"
+
+
+def test_a_guarantee_of_joint_privacy_has_no_attack_on_what_no_observer_sees():
+    """The arms played are the view; the noisy sums are what the noise hides."""
+    for algorithm in (ready(), ready(counter="blt", calibration="exact")):
+        found = algorithm.bounds(AUTHORS, 0.1)
+        assert found and not any(bound.lower for bound in found)
+        assert {bound.view for bound in found} == {"all arms played in the rounds after it (joint privacy)"}
 
 
 def test_randomised_response_adds_its_epsilon():

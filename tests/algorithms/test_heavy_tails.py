@@ -286,8 +286,9 @@ def test_the_ledger_of_randomised_response_is_tight():
     algorithm = make("ldp_ucb", epsilon=1.5, report="bernoulli").tuned(Setting(1000, 2))
     upper, lower = algorithm.bounds(Setting(1000, 2), 0.0)
     assert upper.epsilon == pytest.approx(1.5) and lower.epsilon == pytest.approx(1.5) and lower.lower
-    upper, lower = algorithm.bounds(Setting(1000, 2), 0.01, sensitivity=0.25)
-    assert upper.epsilon == pytest.approx(math.log(1 + 0.25 * (math.exp(1.5) - 1))) and lower.epsilon < upper.epsilon
+    upper, _, at_delta, lower = algorithm.bounds(Setting(1000, 2), 0.01, sensitivity=0.25)
+    assert upper.epsilon == pytest.approx(math.log(1 + 0.25 * (math.exp(1.5) - 1)))
+    assert at_delta.epsilon == lower.epsilon < upper.epsilon and lower.lower and at_delta.delta == 0.01
 
 
 # ------------------------------------------------------------------------------------------- bounds

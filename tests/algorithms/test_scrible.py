@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
+from privbandits_cli.accounting import composition as composed
 from privbandits_cli.convex.barriers import parameter
 from privbandits_cli.convex.polytope import Polytope
 from privbandits_cli.games.linear import Cube, Draws, Setting, Simplex, Sphere, play
@@ -360,7 +361,10 @@ def test_the_scale_covers_the_replacement_of_a_loss_and_the_printed_scale_half_o
         assert (proved.epsilon, proved.delta, proved.status) == (pytest.approx(0.5 * corrected / change), 0.0, "proved")
         tight = [bound for bound in private.bounds(setting(space), 1e-6) if bound.lower and bound.delta == 0]
         assert [bound.epsilon for bound in tight] == [proved.epsilon]
-    assert make("dp_scrible", epsilon=0.5, noise=noise).bounds(setting(space, 1), 0.1)[1:] == []
+    short = make("dp_scrible", epsilon=0.5, noise=noise).bounds(setting(space, 1), 0.1)
+    assert [(bound.lower, bound.delta) for bound in short] == [(False, 0.0), (False, 0.1)]
+    least = {"vector": composed.optimal(0.5, 1, 0.1), "scalar": 0.5 + 2 * math.log(0.9)}
+    assert short[1].epsilon == pytest.approx(least[noise])
 
 
 def test_the_largest_change_is_attained_and_never_exceeded():
@@ -437,7 +441,7 @@ def test_noise_costs_and_the_vector_costs_more():
 
 
 def test_tuning_for_an_epsilon():
-    found = Registry().find("algorithms", "dp_scrible").for_epsilon(2.0, 1e-6, {"noise": "scalar"})
+    found = Registry().find("algorithms", "dp_scrible").for_epsilon(2.0, 1e-6, 10**6, {"noise": "scalar"})
     assert found["certified"].guarantee(setting(Sphere(3))).epsilon == 2
     assert found["paper"].guarantee(setting(Sphere(3))).epsilon == 4
     assert found["paper"].noise == "scalar"

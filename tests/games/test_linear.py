@@ -454,6 +454,22 @@ def test_the_interval_of_where_privacy_is_free():
     np.testing.assert_allclose(free_range(*worst, x, within), at)  # the worst gap is the largest, of either
 
 
+def test_one_further_trial_may_move_where_privacy_is_free():
+    """Of n trials 99 and 101, one at 2 (value - mean) moves a mean by 2/(n + 1); of 121, 100 it moves the crossing."""
+    from privbandits_cli.figures.prices import crossing, open_range
+
+    x, n = np.array([1.0, 10.0]), 20
+    floor = np.where(np.arange(n) % 2, 99.0, 101.0)[None]
+    regret, step = np.stack([np.full((1, n), 121.0), np.full((1, n), 100.0)]), 2 / (n + 1)
+    ends = sorted(crossing(x, np.array([121.0, 100.0]) / (100 + side * step) / 1.1) for side in (-1, 1))
+    assert not open_range(floor, regret, x, 0.1, (ends[0] * 0.9999, ends[1] * 1.0001))
+    assert open_range(floor, regret, x, 0.1, (ends[0] * 1.0001, ends[1] * 1.0001))
+    assert open_range(floor, regret, x, 0.1, (ends[0] * 0.9999, ends[1] * 0.9999))
+    rare = regret + np.where(np.arange(n) == 0, 100.0, 0.0) * np.array([0.0, 1.0])[:, None, None]
+    assert open_range(floor, rare, x, 0.1, (1.0, 10.0))  # then it is free nowhere
+    assert not open_range(floor, rare, x, 0.1, (1.0, np.inf))
+
+
 def test_the_minimum_over_a_polytope_agrees_with_scipy():
     cost = np.array([[1.0, 3.0]])
     wanted = optimize.linprog(cost[0], A_ub=BOX.a, b_ub=BOX.b, bounds=(None, None)).fun
